@@ -8,11 +8,11 @@ use super::{AdapterLimits, GpuError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum DeviceType {
-    /// A GPU with memory of its own.
+    /// A GPU with separate memory.
     Discrete,
     /// A GPU that shares the host's memory.
     Integrated,
-    /// A GPU seen through a virtual machine.
+    /// A GPU that is accessed through a virtual machine.
     Virtual,
     /// A device whose kind the driver does not report.
     Unknown,
@@ -44,7 +44,7 @@ impl From<wgpu::DeviceType> for DeviceType {
     }
 }
 
-/// A device as one driver shows it. A GPU appears once for each backend that drives it.
+/// A device as one driver presents it. A GPU appears once for each backend that drives it.
 #[derive(Clone, Debug)]
 pub struct Adapter {
     handle: wgpu::Adapter,
@@ -65,38 +65,39 @@ impl Adapter {
         Self { handle, info, limits, computes }
     }
 
-    /// Returns the adapter's name from its driver: `llvmpipe (LLVM 15.0.6, 256 bits)`.
+    /// Returns the name that the driver reports, such as `llvmpipe (LLVM 15.0.6, 256 bits)`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.info.name
     }
 
-    /// Returns the interface that drives it: `vulkan`, `metal`, `dx12` or `gl`.
+    /// Returns the interface that drives the adapter: `vulkan`, `metal`, `dx12` or `gl`.
     #[must_use]
     pub fn backend(&self) -> &'static str {
         self.info.backend.to_str()
     }
 
-    /// Returns the kind of its device.
+    /// Returns the kind of the adapter's device.
     #[must_use]
     pub fn device_type(&self) -> DeviceType {
         self.info.device_type.into()
     }
 
-    /// Returns the driver's name and version; either may be empty.
+    /// Returns the driver's name and version, either of them possibly empty.
     #[must_use]
     pub fn driver(&self) -> String {
         let driver = format!("{} {}", self.info.driver, self.info.driver_info);
         driver.trim().to_owned()
     }
 
-    /// Returns its limits.
+    /// Returns the adapter's limits.
     #[must_use]
     pub fn limits(&self) -> AdapterLimits {
         self.limits
     }
 
-    /// Returns true if it can run kernels: if it has compute shaders with two storage buffers.
+    /// Returns true if the adapter can run kernels: it must have compute shaders with at least two
+    /// storage buffers.
     #[must_use]
     pub fn computes(&self) -> bool {
         self.computes
@@ -111,8 +112,8 @@ impl Adapter {
 /// The adapters of this machine, best first.
 ///
 /// Hardware comes before software, and a discrete GPU before an integrated one, unless
-/// `WGPU_POWER_PREF=low`. Of two drivers for one device, the native one (Vulkan, Metal, DX12) comes
-/// before OpenGL. wgpu itself may pick OpenGL if there is no Vulkan loader.
+/// `WGPU_POWER_PREF` is `low`. If a device has two drivers, the native one (Vulkan, Metal, DX12)
+/// comes before OpenGL. By contrast, wgpu may pick OpenGL if there is no Vulkan loader.
 #[derive(Clone, Debug, Default)]
 pub struct Adapters {
     list: Vec<Adapter>,
@@ -120,8 +121,9 @@ pub struct Adapters {
 }
 
 impl Adapters {
-    /// Lists the adapters of the machine, restricted to `WGPU_BACKEND` if it is set. The list is
-    /// empty without a driver. The name in `WGPU_ADAPTER_NAME` guides [`choose`](Self::choose).
+    /// Lists the adapters of the machine, restricted to `WGPU_BACKEND` if that variable is set. The
+    /// list is empty if the machine has no driver. [`choose`](Self::choose) uses the name in
+    /// `WGPU_ADAPTER_NAME`.
     #[must_use]
     pub fn enumerate() -> Self {
         let mut adapters = Self::on(wgpu::Backends::all().with_env());
@@ -129,7 +131,7 @@ impl Adapters {
         adapters
     }
 
-    /// Lists the adapters on these backends, whatever the environment says.
+    /// Lists the adapters on these backends. `WGPU_BACKEND` is ignored.
     fn on(backends: wgpu::Backends) -> Self {
         let available = wgpu::Instance::enabled_backend_features() & backends;
         if available.is_empty() {
@@ -152,17 +154,17 @@ impl Adapters {
         self.list.iter()
     }
 
-    /// Returns true if there is no adapter.
+    /// Returns true if the list has no adapter.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Returns the best adapter that can run kernels and whose name contains `WGPU_ADAPTER_NAME`,
-    /// ignoring case.
+    /// Returns the best adapter that can run kernels and whose name contains `WGPU_ADAPTER_NAME`.
+    /// Case is ignored.
     ///
     /// # Errors
-    /// Returns [`GpuError::NoDevice`] if there is none.
+    /// Returns [`GpuError::NoDevice`] if no adapter meets these conditions.
     pub fn choose(&self) -> Result<&Adapter, GpuError> {
         let wanted = self.wanted.as_deref().map(str::to_lowercase);
         let named = |adapter: &&Adapter| {
@@ -175,11 +177,12 @@ impl Adapters {
             .ok_or_else(|| GpuError::NoDevice { reason: self.no_device_reason() })
     }
 
-    /// Returns the adapter that [`choose`](Self::choose) returns, unless it is a software driver.
-    /// Such a driver shares the host's cores and is slower than [`host::run`](crate::host::run).
+    /// Returns the adapter that [`choose`](Self::choose) returns, unless it is a software driver. A
+    /// software driver shares the host's cores and is slower than [`host::run`](crate::host::run).
     ///
     /// # Errors
-    /// Returns [`GpuError::NoDevice`] if there is none.
+    /// Returns [`GpuError::NoDevice`] if no adapter can run kernels, or if the best one is a
+    /// software driver.
     pub fn choose_hardware(&self) -> Result<&Adapter, GpuError> {
         check_device_files()?;
         let adapter = self.choose()?;
@@ -190,8 +193,8 @@ impl Adapters {
         Ok(adapter)
     }
 
-    /// Returns the best hardware adapter of the machine. No driver is loaded if the system shows no
-    /// GPU, because loading takes time and some drivers write to stderr.
+    /// Returns the best hardware adapter of the machine. If the system shows no GPU, no driver is
+    /// loaded, because loading takes time and some drivers write to stderr.
     ///
     /// # Errors
     /// Returns the errors of [`choose_hardware`](Self::choose_hardware).
@@ -223,7 +226,7 @@ impl<'a> IntoIterator for &'a Adapters {
     }
 }
 
-/// Refuses a Linux machine that has no device file of a GPU.
+/// Returns an error on a Linux machine that has no device file of a GPU.
 fn check_device_files() -> Result<(), GpuError> {
     if !cfg!(target_os = "linux") {
         return Ok(());
@@ -236,13 +239,13 @@ fn check_device_files() -> Result<(), GpuError> {
     Err(GpuError::NoDevice { reason: "/dev has no device file of a GPU".to_owned() })
 }
 
-/// The prefixes of these files' names in `/dev`: the kernel's own drivers (`dri`), NVIDIA, WSL, and
-/// the vendors' drivers for Adreno, Mali, `PowerVR`, Tegra and Vivante.
+/// The prefixes of the names of GPU device files in `/dev`: the kernel's drivers (`dri`), NVIDIA,
+/// WSL, and the vendors' drivers for Adreno, Mali, `PowerVR`, Tegra and Vivante.
 const GPU_DEVICE_FILES: [&str; 8] =
     ["dri", "nvidia", "dxg", "kgsl-3d", "mali", "pvr", "nvhost", "galcore"];
 
 /// Returns the sort key of an adapter: the kind of device first, then native drivers before OpenGL.
-/// OpenGL on an unknown kind of device ranks as software, which it usually is.
+/// OpenGL on an unknown kind of device ranks as software, because it usually is.
 fn rank(kind: DeviceType, backend: wgpu::Backend, low_power: bool) -> (DeviceType, bool) {
     let gl = backend == wgpu::Backend::Gl;
     let kind = match kind {

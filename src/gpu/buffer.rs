@@ -4,7 +4,7 @@ use super::scope::scoped;
 use super::{Gpu, GpuError};
 use crate::nest::{ACCESS_BYTES, Operand};
 
-/// A buffer on the device that kernels read and write.
+/// A buffer on the device, which kernels can read and write.
 #[derive(Clone, Debug)]
 pub struct Buffer {
     pub(super) handle: wgpu::Buffer,
@@ -13,8 +13,8 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// Returns the requested size. The buffer itself is rounded up to a multiple of 16 bytes, the
-    /// widest access of a kernel.
+    /// Returns the requested size, in bytes. The allocated size is rounded up to a multiple of 16
+    /// bytes, the widest access of a kernel.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
@@ -28,23 +28,23 @@ impl Buffer {
 }
 
 impl Gpu {
-    /// Allocates `bytes` on the device. They read as zero: the device zeroes them at their first
-    /// use.
+    /// Allocates a buffer of `bytes` bytes on the device. The device zeroes the buffer before its
+    /// first use.
     ///
     /// # Errors
-    /// Returns [`GpuError::BeyondLimit`] past the device's maximum buffer size, and
-    /// [`GpuError::OutOfMemory`].
+    /// Returns [`GpuError::BeyondLimit`] if `bytes` exceeds the device's maximum buffer size, and
+    /// [`GpuError::OutOfMemory`] if the allocation fails.
     pub fn allocate(&self, bytes: u64) -> Result<Buffer, GpuError> {
         let size = bytes.max(1).checked_next_multiple_of(ACCESS_BYTES).unwrap_or(u64::MAX);
         let handle = self.create_buffer(size)?;
         Ok(Buffer { handle, owner: self.owner, bytes })
     }
 
-    /// Copies host bytes into a new buffer. Starts the transfer without waiting for its end.
+    /// Copies host bytes into a new buffer. Starts the transfer and does not wait for it to finish.
     ///
     /// # Errors
-    /// Returns the errors of [`allocate`](Self::allocate), and for a transfer in parts
-    /// [`GpuError::Timeout`] and [`GpuError::DeviceLost`].
+    /// Returns the errors of [`allocate`](Self::allocate). A transfer in several pieces can also
+    /// return [`GpuError::Timeout`] and [`GpuError::DeviceLost`].
     pub fn upload(&self, bytes: &[u8]) -> Result<Buffer, GpuError> {
         let buffer = self.allocate(bytes.len() as u64)?;
         self.write(&buffer.handle, bytes)?;
@@ -53,20 +53,21 @@ impl Gpu {
         Ok(buffer)
     }
 
-    /// Copies the first bytes of a buffer into host memory, after all work submitted before.
+    /// Copies the first bytes of a buffer into host memory, after all previously submitted work.
     ///
     /// # Errors
     /// Returns [`GpuError::BufferTooSmall`] if `bytes` is longer than the buffer,
-    /// [`GpuError::ForeignBuffer`], [`GpuError::Timeout`], [`GpuError::DeviceLost`] and
-    /// [`GpuError::OutOfMemory`].
+    /// [`GpuError::ForeignBuffer`] if the buffer belongs to another device, and
+    /// [`GpuError::Timeout`], [`GpuError::DeviceLost`] or [`GpuError::OutOfMemory`] if the transfer
+    /// fails.
     pub fn download(&self, buffer: &Buffer, bytes: &mut [u8]) -> Result<(), GpuError> {
         self.check_buffer(Operand::Source(0), buffer, bytes.len() as u64)?;
         self.read(self.encoder()?, &buffer.handle, bytes)
     }
 
-    /// Copies `bytes`, rounded up to a multiple of 4, from the start of one buffer to the start of
-    /// another, `times` over in one submission, and waits. It is the device's own copy, a yardstick
-    /// for kernels.
+    /// Copies `bytes` bytes, rounded up to a multiple of 4, from the start of one buffer to the
+    /// start of another. The copy is repeated `times` times in one submission, and the call waits
+    /// until all repetitions are done. This is the device's built-in copy, a yardstick for kernels.
     ///
     /// # Errors
     /// Returns [`GpuError::BufferTooSmall`], [`GpuError::SameBuffer`], [`GpuError::Timeout`] and
@@ -95,7 +96,7 @@ impl Gpu {
         self.wait("copying", submission)
     }
 
-    /// Checks that a buffer belongs to this device and holds `needed` bytes.
+    /// Checks that a buffer belongs to this device and holds at least `needed` bytes.
     pub(super) fn check_buffer(
         &self,
         operand: Operand,
@@ -112,7 +113,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// Checks a source buffer and a destination buffer, which must differ.
+    /// Checks a source buffer and a destination buffer, which must be different buffers.
     pub(super) fn check_pair(
         &self,
         source: &Buffer,
@@ -128,7 +129,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// Makes a buffer of `size` bytes, a multiple of 4.
+    /// Creates a buffer of `size` bytes, which must be a multiple of 4.
     pub(super) fn create_buffer(&self, size: u64) -> Result<wgpu::Buffer, GpuError> {
         let limit = self.limits.max_buffer_size;
         if size > limit {
@@ -146,14 +147,15 @@ impl Gpu {
         })
     }
 
-    /// Makes a command encoder.
+    /// Creates a command encoder.
     pub(super) fn encoder(&self) -> Result<wgpu::CommandEncoder, GpuError> {
         let descriptor = wgpu::CommandEncoderDescriptor { label: Some("stridec") };
         scoped(&self.device, "encoding", || self.device.create_command_encoder(&descriptor))
     }
 }
 
-/// Rounds up to whole words, at least one. Saturates, far beyond any device's limit.
+/// Rounds a size up to whole words, and to at least one word. The result saturates, far above the
+/// limit of any device.
 pub(super) fn rounded(bytes: u64) -> u64 {
     bytes.max(1).checked_next_multiple_of(4).unwrap_or(u64::MAX)
 }

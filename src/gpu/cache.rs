@@ -1,4 +1,4 @@
-//! A cache of compute pipelines, so that a kernel is compiled only once.
+//! [`PipelineCache`]: caches compute pipelines, so that each kernel is compiled only once.
 
 use std::{
     fmt,
@@ -11,19 +11,20 @@ use super::check::BindingSizes;
 use super::pipeline::Pipeline;
 use crate::wgsl::Kernel;
 
-/// The most recently used pipelines. When the cache is full, the least recently used is dropped.
+/// The most recently used pipelines of a device. If the cache is full, the least recently used
+/// pipeline is dropped.
 ///
-/// The key of a pipeline is the kernel's whole text, its entry point, the sizes of its bindings and
-/// whether it has a proof. A cache belongs to one device, because objects of different wgpu
-/// instances may have equal identifiers. It comes with a [`Gpu`](super::Gpu) and is shared by its
-/// clones, also across threads.
+/// The key of a pipeline consists of the kernel's whole text, its entry point, the sizes of its
+/// bindings, and whether the kernel has a proof. A cache belongs to one device, because objects of
+/// different wgpu instances may have equal identifiers. Each [`Gpu`](super::Gpu) has a cache, which
+/// it shares with its clones, even across threads.
 pub struct PipelineCache {
     capacity: usize,
     hasher: RandomState,
     entries: Mutex<Vec<CachedPipeline>>,
 }
 
-/// A pipeline with its key. The most recently used entry is the last in the list.
+/// A pipeline and its key. The most recently used entry is the last in the list.
 struct CachedPipeline {
     fingerprint: u64,
     wgsl: String,
@@ -33,7 +34,7 @@ struct CachedPipeline {
     pipeline: Arc<Pipeline>,
 }
 
-/// Prints the capacity and the number of pipelines; the kernels' texts would fill pages.
+/// Prints the capacity and the number of pipelines. The texts of the kernels would fill pages.
 impl fmt::Debug for PipelineCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PipelineCache")
@@ -44,40 +45,48 @@ impl fmt::Debug for PipelineCache {
 }
 
 impl PipelineCache {
-    /// The capacity of a cache that is made without an explicit one.
+    /// The default capacity of a cache.
     pub(super) const DEFAULT_CAPACITY: usize = 256;
 
-    /// Makes a cache of at most `capacity` pipelines; with 0, each kernel is compiled every time.
+    /// Creates a cache of at most `capacity` pipelines. If `capacity` is 0, a kernel is compiled
+    /// each time it runs.
     pub(super) fn new(capacity: usize) -> Self {
         Self { capacity, hasher: RandomState::new(), entries: Mutex::default() }
     }
 
-    /// Returns the number of pipelines.
+    /// Returns the maximum number of pipelines.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Returns the number of pipelines in the cache.
     #[must_use]
     pub fn len(&self) -> usize {
         self.lock().len()
     }
 
-    /// Returns true if the cache holds no pipeline.
+    /// Returns true if the cache is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Drops all pipelines. Encoded and running work keeps its own.
+    /// Drops all pipelines. Work that is already encoded or running is not affected.
     pub fn clear(&self) {
         self.lock().clear();
     }
 
-    /// Returns the kernel's pipeline, and compiles it if needed. The cache is not locked meanwhile.
+    /// Returns the pipeline of a kernel, and compiles the kernel if needed. The cache is not locked
+    /// while the kernel is compiled.
     pub(super) fn pipeline(
         &self,
         device: &wgpu::Device,
         kernel: &Kernel,
         sizes: &BindingSizes,
     ) -> Result<Arc<Pipeline>, GpuError> {
-        // A proved kernel's pipeline has no run-time checks, so a kernel without a proof must not
-        // use it even if its text is equal.
+        // The pipeline of a kernel with a proof has no run-time checks, so a kernel without a proof
+        // must not use it, even if the texts are equal.
         let proved = kernel.proof().is_some();
         let fingerprint = self.hasher.hash_one((&kernel.wgsl, &kernel.entry_point, sizes, proved));
         let same = |entry: &CachedPipeline| {
@@ -95,7 +104,7 @@ impl PipelineCache {
             return Ok(pipeline);
         }
         let mut entries = self.lock();
-        // Another thread may have compiled this kernel meanwhile.
+        // Another thread may have compiled the kernel in the meantime.
         if let Some(earlier) = touch(&mut entries, same) {
             return Ok(earlier);
         }
@@ -113,14 +122,14 @@ impl PipelineCache {
         Ok(pipeline)
     }
 
-    /// Locks the list, which is consistent even after a panic: entries are added and removed in one
-    /// step.
+    /// Locks the list. The list is consistent even after a panic, because an entry is added or
+    /// removed in a single step.
     fn lock(&self) -> MutexGuard<'_, Vec<CachedPipeline>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Finds an entry and makes it the most recent.
+/// Finds an entry and moves it to the end of the list, as the most recently used.
 fn touch(
     entries: &mut [CachedPipeline],
     same: impl Fn(&CachedPipeline) -> bool,

@@ -1,11 +1,12 @@
-//! Checks of kernels and buffers against each other and the device's limits, before wgpu sees them.
+//! Checks kernels and buffers against each other and against the device's limits, before wgpu sees
+//! them.
 
 use smallvec::SmallVec;
 
 use super::{AdapterLimits, GpuError};
 use crate::{nest::Operand, wgsl::Kernel};
 
-/// The number of bytes that a kernel binds of each buffer.
+/// The number of bytes of each buffer that a kernel binds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct BindingSizes {
     pub(super) sources: SmallVec<[u64; 1]>,
@@ -13,13 +14,14 @@ pub(super) struct BindingSizes {
 }
 
 impl BindingSizes {
-    /// Returns the bytes of the source, for a kernel with one source.
+    /// Returns the size of the source's binding, for a kernel with one source.
     pub(super) fn source(&self) -> u64 {
         self.sources.first().copied().unwrap_or_default()
     }
 }
 
-/// Checks a kernel with dispatches, by itself and against the device's limits.
+/// Checks the bindings of a kernel that has dispatches, and checks the kernel against the device's
+/// limits.
 pub(super) fn kernel(kernel: &Kernel, limits: &AdapterLimits) -> Result<BindingSizes, GpuError> {
     let sizes = bindings(kernel)?;
     let sources = sizes
@@ -92,7 +94,8 @@ fn bindings(kernel: &Kernel) -> Result<BindingSizes, GpuError> {
     Ok(BindingSizes { sources: sizes, destination: destination.size_in_bytes })
 }
 
-/// Checks that a kernel has one source, as the methods with one source buffer need.
+/// Checks that a kernel has exactly one source, as required by the methods that take one source
+/// buffer.
 pub(super) fn one_source(kernel: &Kernel) -> Result<(), GpuError> {
     match kernel.bindings.len() {
         2 => Ok(()),
@@ -107,7 +110,7 @@ fn check_limit(what: &'static str, given: u64, limit: u64) -> Result<(), GpuErro
     Ok(())
 }
 
-/// Checks the range of a device buffer of which a kernel binds `needed` bytes.
+/// Checks the range of a buffer that is bound to a kernel. The kernel needs `needed` bytes.
 pub(super) fn range(
     operand: Operand,
     binding: &wgpu::BufferBinding<'_>,
@@ -123,7 +126,7 @@ pub(super) fn range(
         return Err(GpuError::OffsetAlignment { operand, offset: binding.offset, alignment });
     }
     let left = binding.buffer.size().saturating_sub(binding.offset);
-    // A range may reach past the buffer's end; only the bytes inside the buffer count.
+    // A range may extend past the end of the buffer; only the bytes inside the buffer count.
     let given = binding.size.map_or(left, |size| size.get().min(left));
     if given < needed {
         return Err(GpuError::BufferTooSmall { operand, given, needed });
@@ -131,7 +134,7 @@ pub(super) fn range(
     Ok(())
 }
 
-/// Checks that a host slice is the whole image.
+/// Checks that a host slice is exactly as long as the image.
 pub(super) fn image(operand: Operand, given: usize, expected: u64) -> Result<(), GpuError> {
     let given = given as u64;
     if given != expected {

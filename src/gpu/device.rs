@@ -1,4 +1,4 @@
-//! An open device: one of this machine's adapters, or a device that the embedder owns.
+//! [`Gpu`]: an open device, which is an adapter of this machine or a device that the embedder owns.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -7,14 +7,14 @@ use std::time::Duration;
 use super::scratch::Scratch;
 use super::{Adapter, AdapterLimits, Adapters, DeviceType, GpuError, PipelineCache};
 
-/// The number of devices opened or adopted so far. wgpu's own identifiers repeat across its
-/// instances, so these numbers identify devices.
+/// The number of devices opened or adopted so far. It identifies devices, because wgpu's
+/// identifiers repeat across its instances.
 static OPENED: AtomicU64 = AtomicU64::new(0);
 
-/// An open device with everything that kernels need to run.
+/// An open device, with everything that is needed to run kernels.
 ///
-/// A clone is the same device: it shares pipelines and scratch buffers, and accepts the same
-/// buffers. It may be used from many threads.
+/// A clone refers to the same device: it shares the pipelines and scratch buffers, and accepts the
+/// same buffers. A `Gpu` may be used from many threads.
 #[derive(Clone, Debug)]
 pub struct Gpu {
     pub(super) owner: u64,
@@ -23,27 +23,28 @@ pub struct Gpu {
     pub(super) limits: AdapterLimits,
     pub(super) cache: Arc<PipelineCache>,
     pub(super) timeout: Duration,
-    /// The driver's message when the device was lost; stays empty for a device that the embedder
+    /// The driver's message when the device was lost. It stays empty for a device that the embedder
     /// owns.
     pub(super) lost: Arc<OnceLock<String>>,
-    /// The buffers of the last [`Gpu::run`], for the next one.
+    /// The buffers of the last [`Gpu::run`], which the next run uses again.
     pub(super) scratch: Arc<Mutex<Scratch>>,
 }
 
 impl Gpu {
-    /// The limit of a wait, much longer than any relayout takes.
-    const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
+    /// The default limit on the time of a wait, much longer than any relayout takes. See
+    /// [`with_timeout`](Self::with_timeout).
+    pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
 
-    /// Opens the best adapter of the machine; see [`Adapters::choose`].
+    /// Opens the best adapter of the machine. See [`Adapters::choose`].
     ///
     /// # Errors
-    /// Returns [`GpuError::NoDevice`] if there is none, and [`GpuError::DeviceRefused`] if it does
-    /// not open.
+    /// Returns [`GpuError::NoDevice`] if the machine has no suitable adapter, and
+    /// [`GpuError::DeviceRefused`] if the adapter cannot be opened.
     pub fn open() -> Result<Self, GpuError> {
         Self::open_adapter(Adapters::enumerate().choose()?)
     }
 
-    /// Opens the best adapter that is no software driver; see [`Adapters::choose_hardware`].
+    /// Opens the best adapter that is not a software driver. See [`Adapters::choose_hardware`].
     ///
     /// # Errors
     /// Returns the errors of [`open`](Self::open).
@@ -51,12 +52,12 @@ impl Gpu {
         Self::open_adapter(&Adapters::hardware()?)
     }
 
-    /// Opens an adapter with all its limits. No feature is required; timestamps are enabled if
-    /// supported.
+    /// Opens an adapter with all its limits. No feature is required. Timestamps are enabled if the
+    /// adapter supports them.
     ///
     /// # Errors
-    /// Returns [`GpuError::NoDevice`] if the adapter cannot compute, and
-    /// [`GpuError::DeviceRefused`] if it does not open.
+    /// Returns [`GpuError::NoDevice`] if the adapter cannot run compute shaders, and
+    /// [`GpuError::DeviceRefused`] if the adapter cannot be opened.
     pub fn open_adapter(adapter: &Adapter) -> Result<Self, GpuError> {
         if !adapter.computes() {
             return Err(GpuError::NoDevice {
@@ -77,15 +78,16 @@ impl Gpu {
         let gpu = Self::from_device(device, queue);
         let lost = Arc::clone(&gpu.lost);
         gpu.device.set_device_lost_callback(move |_, message| {
-            // Only the first reason is kept.
+            // Keep only the first reason.
             let _ = lost.set(message);
         });
         Ok(gpu)
     }
 
-    /// Adopts a device and its queue that the embedder owns. Its callbacks are left alone.
+    /// Adopts a device and its queue that the embedder owns. The callbacks of the device are not
+    /// changed.
     ///
-    /// Adopt a device once and clone the result: each call makes a cache of its own.
+    /// Adopt a device once and clone the result, because each call creates a separate cache.
     #[must_use]
     pub fn from_device(device: wgpu::Device, queue: wgpu::Queue) -> Self {
         let limits = AdapterLimits::new(&device.limits(), device.adapter_info().device_type);
@@ -101,22 +103,23 @@ impl Gpu {
         }
     }
 
-    /// Replaces the cache by an empty one of at most `capacity` pipelines; with 0, each kernel is
-    /// compiled every time. Earlier clones keep the old cache.
+    /// Replaces the cache with an empty one of at most `capacity` pipelines. If `capacity` is 0, a
+    /// kernel is compiled each time it runs. Earlier clones keep the old cache.
     #[must_use]
     pub fn with_cache_capacity(mut self, capacity: usize) -> Self {
         self.cache = Arc::new(PipelineCache::new(capacity));
         self
     }
 
-    /// Sets the limit of one wait for the device. The default is two minutes.
+    /// Sets the maximum time of one wait for the device.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Returns the device's limits. An embedder's device may have lower limits than its adapter.
+    /// Returns the limits of the device. A device of the embedder may have lower limits than its
+    /// adapter.
     #[must_use]
     pub fn limits(&self) -> AdapterLimits {
         self.limits
@@ -128,7 +131,7 @@ impl Gpu {
         self.device.adapter_info().name
     }
 
-    /// Returns the interface that drives it: `vulkan`, `metal`, `dx12` or `gl`.
+    /// Returns the interface that drives the device: `vulkan`, `metal`, `dx12` or `gl`.
     #[must_use]
     pub fn backend(&self) -> &'static str {
         self.device.adapter_info().backend.to_str()
@@ -140,7 +143,7 @@ impl Gpu {
         self.device.adapter_info().device_type.into()
     }
 
-    /// Returns the cache of pipelines.
+    /// Returns the pipeline cache.
     #[must_use]
     pub fn cache(&self) -> &PipelineCache {
         &self.cache

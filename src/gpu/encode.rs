@@ -1,4 +1,4 @@
-//! Encoding a kernel into a command encoder, the caller's or one of stridec's own.
+//! Encodes a kernel into a command encoder, either the caller's or one that stridec creates.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -7,7 +7,8 @@ use super::scope::scoped;
 use super::{Gpu, GpuError};
 use crate::{nest::Operand, trace::span, wgsl::Kernel};
 
-/// A kernel with the buffers to run it on and their offsets in bytes, after all checks.
+/// A kernel that has passed all checks, with the buffers that it runs on and their offsets in
+/// bytes.
 pub(super) struct Job<'a> {
     pub(super) kernel: &'a Kernel,
     pub(super) sizes: BindingSizes,
@@ -17,22 +18,24 @@ pub(super) struct Job<'a> {
 }
 
 impl Gpu {
-    /// Encodes a kernel into the caller's encoder, from one range of the caller's buffers to
-    /// another.
+    /// Encodes a kernel into the caller's encoder. The kernel reads from a range of one of the
+    /// caller's buffers and writes to a range of another.
     ///
     /// Nothing is copied, submitted or waited for. The offsets of the ranges must be multiples of
     /// the device's `min_storage_buffer_offset_alignment`, which is at most 256 bytes. The ranges
-    /// must hold the bytes that [`KernelParts::bindings`](crate::wgsl::KernelParts::bindings)
-    /// require; bytes past those are neither read nor written. Both buffers need
-    /// [`wgpu::BufferUsages::STORAGE`]. They must be different buffers: wgpu tracks a buffer as a
-    /// whole, so one part of it cannot be read while another is written. Encoder and buffers must
-    /// be this device's own, because wgpu may panic if they come from another `wgpu::Instance`. A
-    /// kernel without dispatches encodes nothing.
+    /// must have at least the sizes in
+    /// [`KernelParts::bindings`](crate::wgsl::KernelParts::bindings); bytes past these are neither
+    /// read nor written. Both buffers need [`wgpu::BufferUsages::STORAGE`].
+    ///
+    /// The two buffers must be different: wgpu tracks a buffer as a whole, so one part of it cannot
+    /// be read while another part is written. The encoder and the buffers must belong to this
+    /// device, because wgpu may panic if they belong to another `wgpu::Instance`. A kernel without
+    /// dispatches encodes nothing.
     ///
     /// # Errors
     /// Returns an error if the kernel, the ranges and the device do not fit each other, if the
     /// shader does not compile, or if wgpu refuses a binding. wgpu reports errors of the encoder
-    /// itself when the caller finishes it.
+    /// itself when the caller finishes the encoder.
     pub fn encode(
         &self,
         kernel: &Kernel,
@@ -63,7 +66,7 @@ impl Gpu {
         self.encode_job(encoder, &job, None)
     }
 
-    /// Encodes a checked kernel in one pass, between two timestamps if these are given.
+    /// Encodes a checked kernel in one compute pass, between two timestamps if these are given.
     pub(super) fn encode_job(
         &self,
         encoder: &mut wgpu::CommandEncoder,

@@ -1,4 +1,4 @@
-//! Errors of running a kernel on a device.
+//! Errors that occur when a kernel is run on a device.
 
 use std::time::Duration;
 
@@ -6,26 +6,27 @@ use crate::{error_kind::ErrorKind, nest::Operand, program::ProgramError, schedul
 
 /// The reason why a kernel did not run.
 ///
-/// After the errors that [`is_no_device`](Self::is_no_device) and
-/// [`is_beyond_limits`](Self::is_beyond_limits) recognise, a caller can still run on the host.
+/// If [`is_no_device`](Self::is_no_device) or [`is_beyond_limits`](Self::is_beyond_limits) returns
+/// true for an error, the caller can still run the operation on the host.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GpuError {
-    /// There is no adapter, or no suitable one.
+    /// The machine has no adapter, or no suitable one.
     #[error("no GPU adapter: {reason}")]
     NoDevice {
         /// The requested and the available adapters.
         reason: String,
     },
-    /// The adapter exists, but does not open.
+    /// The adapter exists, but cannot be opened.
     #[error("adapter {adapter:?} would not open: {message}")]
     DeviceRefused {
         /// The adapter's name.
         adapter: String,
-        /// The driver's answer.
+        /// The driver's message.
         message: String,
     },
-    /// The kernel's bindings are not one source and one destination.
+    /// The kernel's bindings are not sources followed by one destination, or a method for one
+    /// source was called with a kernel that has several.
     #[error(
         "kernel bindings: expected the source, read-only, at binding 0 of group 0 and the destination, writable, at binding 1, got {reason}"
     )]
@@ -43,15 +44,15 @@ pub enum GpuError {
         /// The number of bytes of the image.
         expected: u64,
     },
-    /// The number of buffers differs from the program's parameters and results.
+    /// The number of buffers differs from the number of parameters and results of the program.
     #[error(
         "expected {} buffers for parameters and {} for results, got {} and {}",
         expected[0], expected[1], given[0], given[1]
     )]
     BufferCount {
-        /// The numbers of buffers given for parameters and for results.
+        /// The number of buffers that were given for parameters and for results.
         given: [usize; 2],
-        /// The numbers of parameters and results of the program.
+        /// The number of parameters and of results of the program.
         expected: [usize; 2],
     },
     /// A device buffer, or a range in it, is smaller than the kernel needs.
@@ -64,8 +65,8 @@ pub enum GpuError {
         /// The number of bytes needed.
         needed: u64,
     },
-    /// A [`Buffer`](super::Buffer) was allocated by a different [`Gpu`](super::Gpu) that is no
-    /// clone of this one.
+    /// The [`Buffer`](super::Buffer) was allocated by a [`Gpu`](super::Gpu) that is neither this
+    /// one nor a clone of it.
     #[error(
         "{operand} buffer: expected a buffer of this `Gpu` or of a clone of it, got one of another"
     )]
@@ -85,7 +86,7 @@ pub enum GpuError {
         /// The device's `min_storage_buffer_offset_alignment`.
         alignment: u32,
     },
-    /// A buffer lacks a usage that is needed.
+    /// A buffer lacks a required usage.
     #[error("{operand} buffer: expected a buffer with usage {needed:?}, got {given:?}")]
     Usage {
         /// The buffer's role.
@@ -95,8 +96,8 @@ pub enum GpuError {
         /// The missing usage.
         needed: wgpu::BufferUsages,
     },
-    /// Source and destination are in one buffer. wgpu allows either one writer or readers of a
-    /// buffer.
+    /// The source and the destination are in one buffer. wgpu allows a buffer to have either one
+    /// writer or several readers.
     #[error(
         "expected two buffers, got one that holds the source at {source_offset} and the destination at {destination_offset}; copy one of them to a buffer of its own"
     )]
@@ -106,28 +107,28 @@ pub enum GpuError {
         /// The offset of the destination, in bytes.
         destination_offset: u64,
     },
-    /// A number of the kernel exceeds a limit of the device.
+    /// A quantity exceeds a limit of the device.
     #[error("{what}: expected at most {limit}, the limit of this device, got {given}")]
     BeyondLimit {
         /// The quantity that is limited.
         what: &'static str,
-        /// The kernel's number.
+        /// The given number.
         given: u64,
         /// The device's limit.
         limit: u64,
     },
-    /// The device cannot run even one position of a copy.
+    /// The device cannot run even a single position of the copy.
     #[error(transparent)]
     Schedule(ScheduleError),
-    /// The buffers of a program cannot be packed for the kernels of a device.
+    /// The buffers of the program cannot be packed for the kernels of the device.
     #[error(transparent)]
     Program(ProgramError),
-    /// The shader or its entry point does not compile.
+    /// The shader or its entry point cannot be compiled.
     #[error("entry point {entry_point:?} does not compile: {message}")]
     Shader {
         /// The entry point.
         entry_point: String,
-        /// The compiler's message, cut to a few lines.
+        /// The compiler's message, shortened to a few lines.
         message: String,
     },
     /// wgpu refused a call.
@@ -135,10 +136,10 @@ pub enum GpuError {
     Validation {
         /// The step that failed.
         operation: &'static str,
-        /// wgpu's message, cut to a few lines.
+        /// wgpu's message, shortened to a few lines.
         message: String,
     },
-    /// The device has no memory left.
+    /// The device is out of memory.
     #[error("{operation}: out of device memory")]
     OutOfMemory {
         /// The step that failed.
@@ -149,10 +150,10 @@ pub enum GpuError {
     Internal {
         /// The step that failed.
         operation: &'static str,
-        /// wgpu's message, cut to a few lines.
+        /// wgpu's message, shortened to a few lines.
         message: String,
     },
-    /// The device is gone with everything that it held, and must be opened again.
+    /// The device was lost together with everything that it held, and must be opened again.
     #[error("{operation}: the device is lost: {message}")]
     DeviceLost {
         /// The step that failed.
@@ -160,12 +161,12 @@ pub enum GpuError {
         /// The driver's message.
         message: String,
     },
-    /// The device did not finish in time; it may still be working.
+    /// The device did not finish in time. It may still be working.
     #[error("{operation} took longer than the {limit:?} allowed")]
     Timeout {
         /// The step that failed.
         operation: &'static str,
-        /// The limit of the wait.
+        /// The maximum time of the wait.
         limit: Duration,
     },
 }
@@ -196,14 +197,15 @@ impl GpuError {
         }
     }
 
-    /// Returns true if there is no device to run on. The command line then exits with code 4.
+    /// Returns true if there is no device to run on. In this case, the command line exits with code
+    /// 4.
     #[must_use]
     pub fn is_no_device(&self) -> bool {
         matches!(self, Self::NoDevice { .. } | Self::DeviceRefused { .. })
     }
 
-    /// Returns true if the kernel is valid and this device too small for it. Another device or the
-    /// host can run it.
+    /// Returns true if the kernel is valid but exceeds what this device can run. A different device
+    /// or the host can run it.
     #[must_use]
     pub fn is_beyond_limits(&self) -> bool {
         matches!(
@@ -216,7 +218,7 @@ impl GpuError {
     }
 }
 
-/// Returns the first lines of a message, because wgpu's messages may contain a whole shader.
+/// Returns the first lines of a message. wgpu's messages may contain a whole shader.
 pub(super) fn brief(message: &str) -> String {
     const LINES: usize = 12;
     const COLUMNS: usize = 200;

@@ -6,24 +6,24 @@ use crate::schedule::{AdapterKind, CostModel, Target};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct AdapterLimits {
-    /// The maximum number of bytes of a storage binding.
+    /// The maximum size of a storage binding, in bytes.
     pub max_storage_buffer_binding_size: u64,
-    /// The maximum number of bytes of a buffer.
+    /// The maximum size of a buffer, in bytes.
     pub max_buffer_size: u64,
-    /// The alignment, in bytes, of a storage binding's offset in its buffer.
+    /// The required alignment of a storage binding's offset in its buffer, in bytes.
     pub min_storage_buffer_offset_alignment: u32,
-    /// The maximum number of workgroups of a dispatch, in each of x, y and z.
+    /// The maximum number of workgroups in a dispatch, along each of x, y and z.
     pub max_compute_workgroups_per_dimension: u32,
-    /// The maximum number of invocations of a workgroup, x·y·z.
+    /// The maximum number of invocations in a workgroup, as the product x·y·z.
     pub max_compute_invocations_per_workgroup: u32,
-    /// The maximum number of invocations of a workgroup in x, y and z.
+    /// The maximum number of invocations in a workgroup along x, y and z.
     pub max_compute_workgroup_size: [u32; 3],
     /// True if the device is a software driver on the CPU.
     pub is_cpu: bool,
 }
 
 impl AdapterLimits {
-    /// Converts wgpu's limits and kind of device.
+    /// Converts the limits that wgpu reports for a device of this kind.
     pub(super) fn new(limits: &wgpu::Limits, kind: wgpu::DeviceType) -> Self {
         Self {
             max_storage_buffer_binding_size: limits.max_storage_buffer_binding_size,
@@ -42,7 +42,7 @@ impl AdapterLimits {
 }
 
 impl AdapterLimits {
-    /// Returns the compilation target that these limits allow. Messages call it `name`.
+    /// Returns the compilation target with these limits. `name` is the target's name in messages.
     #[must_use]
     pub fn target(&self, name: impl Into<String>) -> Target {
         let invocations =

@@ -1,19 +1,20 @@
 //! Runs a [`Kernel`](crate::wgsl::Kernel) on a GPU, through wgpu.
 //!
 //! [`Adapters`] lists the devices of the machine. [`Gpu`] opens one of them, or adopts a device
-//! that the embedder owns. There are five ways to run a kernel, from the simplest to the cheapest:
+//! that the embedder owns. A kernel can be run in five ways, listed from the simplest to the one
+//! with the least overhead:
 //!
 //! | | moves | waits |
 //! |---|---|---|
 //! | [`Gpu::run_nest`] | host bytes to host bytes, for a copy of any size | for the result |
 //! | [`Gpu::run`] | host bytes to host bytes, for one kernel | for the result |
-//! | [`Gpu::run_in_parts`] | host bytes to host bytes, for a copy cut into parts | for one part while later ones are in flight |
+//! | [`Gpu::run_in_parts`] | host bytes to host bytes, for a copy cut into parts | for one part while later parts are in flight |
 //! | [`Gpu::upload`], [`Gpu::dispatch`], [`Gpu::download`] | one step at a time; buffers stay on the device | for the step |
 //! | [`Gpu::encode`] | nothing: it uses the caller's encoder and buffers | never |
 //!
 //! Buffer sizes are checked against the kernel, and the kernel against the device's limits, before
-//! the device is touched. wgpu's own errors are returned as a [`GpuError`]: every call runs inside
-//! error scopes, so that nothing reaches wgpu's handler of uncaptured errors, which panics.
+//! the device is used. Errors of wgpu are returned as a [`GpuError`]. Every call runs inside error
+//! scopes, so that no error reaches wgpu's handler for uncaptured errors, which panics.
 
 mod adapter;
 mod buffer;

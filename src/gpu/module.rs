@@ -1,11 +1,11 @@
-//! The shader module of a kernel, without run-time checks if the kernel has a proof.
+//! The shader module of a kernel. If the kernel has a proof, the module has no run-time checks.
 
-#![allow(unsafe_code)] // this file hands a proved kernel to wgpu
+#![allow(unsafe_code)] // this file passes a proved kernel to wgpu
 
 use crate::wgsl::Kernel;
 
-/// Makes a shader module. It checks every access at run time unless the kernel's proof makes the
-/// checks needless.
+/// Creates a shader module. The module checks every access at run time, unless the kernel's proof
+/// makes these checks unnecessary.
 pub(super) fn create(device: &wgpu::Device, kernel: &Kernel) -> wgpu::ShaderModule {
     let descriptor = wgpu::ShaderModuleDescriptor {
         label: Some("stridec"),
@@ -15,15 +15,15 @@ pub(super) fn create(device: &wgpu::Device, kernel: &Kernel) -> wgpu::ShaderModu
         return device.create_shader_module(descriptor);
     }
     let checks = wgpu::ShaderRuntimeChecks::unchecked();
-    // SAFETY: the kernel is the one that stridec emitted, unchanged, and its proof places every
-    // access inside bindings of the sizes that the kernel names, and bounds its loops. Bind groups
-    // bind at least those sizes: the layout's `min_binding_size` is the kernel's, and every run
-    // checks its buffers first.
+    // SAFETY: The kernel is the one that stridec emitted, unchanged. Its proof shows that every
+    // access stays inside bindings of the sizes that the kernel specifies, and that its loops are
+    // bounded. Bind groups bind at least these sizes: the layout's `min_binding_size` is the
+    // kernel's, and every run checks its buffers first.
     unsafe { device.create_shader_module_trusted(descriptor, checks) }
 }
 
-/// Returns the pipeline's options. Workgroup memory of a proved kernel is not zeroed, because it
-/// has none.
+/// Returns the compilation options of a pipeline. For a proved kernel, workgroup memory is not
+/// zeroed, because such a kernel has none.
 pub(super) fn compilation_options(kernel: &Kernel) -> wgpu::PipelineCompilationOptions<'static> {
     wgpu::PipelineCompilationOptions {
         zero_initialize_workgroup_memory: !is_proved(kernel),

@@ -1,4 +1,4 @@
-//! Copies larger than the device, run part by part with a few parts in flight.
+//! Runs a copy that is too large for the device, part by part, with a few parts in flight.
 
 use std::collections::VecDeque;
 
@@ -13,14 +13,15 @@ use crate::nest::{CopyNest, Operand, Part, split::split};
 use crate::schedule::{Target, schedule};
 use crate::wgsl::{self, Kernel};
 
-/// The maximum number of bytes of a part's source, and twice the maximum of its destination. Larger
-/// parts are no faster and take more memory.
+/// The maximum size of a part's source, in bytes, and twice the maximum size of its destination.
+/// Larger parts are no faster and need more memory.
 const MAX_PART_BYTES: u64 = 16 << 20;
 
-/// The number of parts in flight: the host packs or unpacks one while the others are on the device.
+/// The number of parts in flight. The host packs or unpacks one part while the others are on the
+/// device.
 const PARTS_IN_FLIGHT: usize = 3;
 
-/// A part on the device.
+/// A part that is on the device.
 struct PartInFlight {
     download: Download,
     destination_bit: u64,
@@ -30,15 +31,17 @@ struct PartInFlight {
 
 impl Gpu {
     /// Runs a copy of any size on host bytes, in parts that fit the limits of the target and of the
-    /// device. It reads the source's whole image and writes the destination's.
+    /// device. `source` is the whole image of the source, and `destination` the whole image of the
+    /// destination.
     ///
-    /// Each part is packed, moved and unpacked on its own, and the device holds only a few parts at
-    /// a time. `progress` is called after each part with the number of bytes of the destination
-    /// written so far.
+    /// Each part is packed, copied and unpacked separately, and the device holds only a few parts
+    /// at a time. After each part, `progress` is called with the number of bytes of the destination
+    /// that have been written so far.
     ///
     /// # Errors
     /// Returns the errors of [`run`](Self::run), and [`GpuError::Schedule`] if the target cannot
-    /// run even one position of the copy. The destination's contents are then unspecified.
+    /// run even a single position of the copy. After an error, the contents of the destination are
+    /// unspecified.
     pub fn run_in_parts(
         &self,
         nest: &CopyNest,
@@ -90,7 +93,7 @@ impl Gpu {
         in_flight.into_iter().try_for_each(|earlier| finish(earlier).map(drop))
     }
 
-    /// Packs a part's rows, and submits its upload, its kernel and its download.
+    /// Packs the rows of a part, and submits its upload, its kernel and its download.
     fn launch(
         &self,
         part: &Part,

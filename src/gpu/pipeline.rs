@@ -1,4 +1,4 @@
-//! The compute pipeline of a kernel with its bind group layout.
+//! The compute pipeline of a kernel, with its bind group layout.
 
 use super::check::BindingSizes;
 use super::scope::scoped;
@@ -37,7 +37,8 @@ impl Pipeline {
             Self { pipeline, layout }
         })
         .map_err(|error| match error {
-            // Only the text can be invalid: the layout consists of storage buffers.
+            // Only the text of the kernel can be invalid, because the layout consists of storage
+            // buffers.
             GpuError::Validation { message, .. } => {
                 GpuError::Shader { entry_point: kernel.entry_point.clone(), message }
             }
@@ -45,7 +46,7 @@ impl Pipeline {
         })
     }
 
-    /// Binds `sizes` bytes of each buffer, from its offset.
+    /// Binds `sizes` bytes of each buffer, starting at the buffer's offset.
     pub(super) fn bind(
         &self,
         device: &wgpu::Device,

@@ -1,4 +1,4 @@
-//! Running a program: its kernels one after the other, on buffers that stay on the device.
+//! Runs a program: its kernels run one after the other, on buffers that stay on the device.
 
 use std::collections::BTreeMap;
 
@@ -15,15 +15,15 @@ use crate::{
 };
 
 impl Gpu {
-    /// Runs a program on host bytes, from the images of the parameters to the images of the
-    /// results.
+    /// Runs a program on host bytes. Reads the images of the parameters, and returns the images of
+    /// the results.
     ///
-    /// If the program was compiled for a target, its own kernels run. If it was only lowered, they
-    /// are compiled for this device. Buffers between kernels stay on the device.
+    /// If the program was compiled for a target, its kernels are run. If it was only lowered, its
+    /// steps are compiled for this device first. Buffers between kernels stay on the device.
     ///
     /// # Errors
     /// Returns [`GpuError::ImageSize`] if the number or the lengths of the slices differ from the
-    /// parameters' images, and the errors of [`run`](Self::run).
+    /// images of the parameters, and the errors of [`run`](Self::run).
     pub fn run_program(
         &self,
         program: &Program,
@@ -44,7 +44,7 @@ impl Gpu {
         };
         let buffers = self.buffers(program, kernels, &BTreeMap::new())?;
         for (number, bytes) in parameters.iter().enumerate() {
-            // Parameters that no kernel reads have no buffer.
+            // A parameter that no kernel reads has no buffer.
             if let Some(buffer) = buffers.get(&BufferId::Parameter(number)) {
                 self.write(buffer, bytes)?;
             }
@@ -54,8 +54,8 @@ impl Gpu {
         let mut results = Vec::with_capacity(program.results().len());
         for (number, result) in program.results().iter().enumerate() {
             let mut bytes = vec![0; usize::try_from(result.bytes()).unwrap_or(usize::MAX)];
-            // The first result that is read submits the kernels; reading an empty one would submit
-            // nothing.
+            // The first result that is read submits the kernels. Reading an empty result would
+            // submit nothing.
             if !bytes.is_empty() {
                 let encoder = encoder.take().map_or_else(|| self.encoder(), Ok)?;
                 self.read(encoder, &buffers[&BufferId::Result(number)], &mut bytes)?;
@@ -66,16 +66,16 @@ impl Gpu {
     }
 
     /// Runs a compiled program on buffers of this device, one for each parameter and each result,
-    /// and waits until it is done.
+    /// and waits until the program is done.
     ///
     /// # Errors
-    /// Returns [`GpuError::BufferTooSmall`], [`GpuError::ForeignBuffer`], [`GpuError::SameBuffer`],
-    /// [`GpuError::BufferCount`] if there are too few or too many buffers, and the errors of
-    /// [`run`](Self::run).
+    /// Returns [`GpuError::BufferTooSmall`], [`GpuError::ForeignBuffer`] or
+    /// [`GpuError::SameBuffer`] if a buffer is not suitable, [`GpuError::BufferCount`] if there are
+    /// too few or too many buffers, and the errors of [`run`](Self::run).
     ///
     /// # Panics
     /// Panics if the program was only lowered. [`compile_module`](crate::program::compile_module)
-    /// makes a program with kernels.
+    /// returns a program with kernels.
     pub fn dispatch_program(
         &self,
         program: &Program,
@@ -108,7 +108,7 @@ impl Gpu {
         self.wait(doing, submission)
     }
 
-    /// Encodes the kernels, one after the other.
+    /// Encodes the kernels of the steps, one after the other.
     fn encode_steps(
         &self,
         program: &Program,
@@ -138,8 +138,8 @@ impl Gpu {
         program.steps().iter().map(compile).collect()
     }
 
-    /// Makes a buffer for each value that has none in `given`, large enough for all its bindings,
-    /// and uploads the constants.
+    /// Creates a buffer for each value that has none in `given`, large enough for all bindings of
+    /// the value. Also uploads the constants.
     fn buffers(
         &self,
         program: &Program,

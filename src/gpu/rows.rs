@@ -1,8 +1,8 @@
-//! Copies packed rows of bits out of a host image, and runs of bits back into one.
+//! Copies packed rows of bits out of a host image, and runs of bits back into an image.
 
 use crate::nest::part::Rows;
 
-/// Packs every row, and calls `put` with its bytes and their offset in the packed image.
+/// Packs all rows. Calls `put` with the bytes of each row and their offset in the packed image.
 pub(super) fn pack(rows: &Rows, image: &[u8], mut put: impl FnMut(usize, &[u8])) {
     let pitch = to_usize(rows.pitch);
     let bytes = to_usize(rows.bits.div_ceil(8));
@@ -18,7 +18,7 @@ pub(super) fn pack(rows: &Rows, image: &[u8], mut put: impl FnMut(usize, &[u8]))
         if let Some(whole) = whole {
             put(place, whole);
         } else {
-            // The row starts inside a byte, or reaches past an end of the image.
+            // The row starts inside a byte, or extends past an end of the image.
             shifted.clear();
             shifted.extend((bit..).step_by(8).take(bytes).map(|bit| byte_at(image, bit)));
             put(place, &shifted);
@@ -27,7 +27,7 @@ pub(super) fn pack(rows: &Rows, image: &[u8], mut put: impl FnMut(usize, &[u8]))
     }
 }
 
-/// Returns eight bits of an image, from any bit. Bits outside the image are 0.
+/// Returns the eight bits of an image that start at `bit`. Bits outside the image are 0.
 fn byte_at(image: &[u8], bit: i64) -> u8 {
     let byte = |number: i64| {
         usize::try_from(number).ok().and_then(|number| image.get(number)).copied().unwrap_or(0)
@@ -37,10 +37,10 @@ fn byte_at(image: &[u8], bit: i64) -> u8 {
     (both >> shift).to_le_bytes()[0]
 }
 
-/// Writes `bits` bits to an image from bit `bit` on. Earlier bits of the first byte keep their
-/// value.
+/// Writes `bits` bits to an image, starting at bit `bit`. Earlier bits of the first byte keep their
+/// values.
 ///
-/// The bits past the end of the run are 0 in its last byte, and become 0 in the image.
+/// The bits past the end of the run are 0 in its last byte, and they become 0 in the image.
 pub(super) fn write_bits(image: &mut [u8], bit: u64, run: &[u8], bits: u64) {
     let (first, shift) = (to_usize(bit / 8), bit % 8);
     if shift == 0 {
@@ -59,7 +59,7 @@ pub(super) fn write_bits(image: &mut [u8], bit: u64, run: &[u8], bits: u64) {
     }
 }
 
-/// Converts to an offset in host memory.
+/// Converts a number to an offset in host memory.
 fn to_usize(n: u64) -> usize {
     usize::try_from(n).unwrap_or(usize::MAX)
 }

@@ -1,4 +1,4 @@
-//! Running a kernel, on host bytes or on buffers that are already on the device.
+//! Runs a kernel, on host bytes or on buffers that are already on the device.
 
 use std::sync::{MutexGuard, PoisonError};
 
@@ -17,18 +17,20 @@ use crate::{
 };
 
 impl Gpu {
-    /// Runs a kernel on host bytes: reads the source's whole image, writes the destination's.
+    /// Runs a kernel on host bytes. `source` is the whole image of the source, and `destination`
+    /// the whole image of the destination.
     ///
-    /// The destination is written whole, except that a kernel without dispatches leaves it
-    /// unchanged. Images up to 16 MiB take one submission; larger ones are transferred in pieces of
-    /// that size. The two device buffers are kept for the next run, until [`trim`](Self::trim)
-    /// frees them.
+    /// Every byte of the destination is written, unless the kernel has no dispatches, in which case
+    /// the destination is unchanged. Images of up to 16 MiB take one submission; larger images are
+    /// transferred in pieces of that size. The two device buffers are kept for the next run, until
+    /// [`trim`](Self::trim) frees them.
     ///
     /// # Errors
     /// Returns [`GpuError::ImageSize`] if a slice is not exactly as long as the kernel's
     /// `source_bytes` or `destination_bytes`, an error if the kernel does not fit the device or
-    /// does not compile, and [`GpuError::OutOfMemory`], [`GpuError::DeviceLost`] and
-    /// [`GpuError::Timeout`]. The destination's contents are then unspecified.
+    /// does not compile, and [`GpuError::OutOfMemory`], [`GpuError::DeviceLost`] or
+    /// [`GpuError::Timeout`] if the run fails. After an error, the contents of the destination are
+    /// unspecified.
     pub fn run(
         &self,
         kernel: &Kernel,
@@ -47,7 +49,7 @@ impl Gpu {
         let destination_buffer = self.scratch_buffer(Operand::Destination, sizes.destination)?;
         self.write(&source_buffer, source)?;
         let mut encoder = self.encoder()?;
-        // An earlier run may have left bytes after the image; the kernel must read zeros instead.
+        // An earlier run may have left bytes after the image, but the kernel must read zeros there.
         let written = source.len().next_multiple_of(4) as u64;
         if let Some(tail) = sizes.source().checked_sub(written).filter(|&tail| tail > 0) {
             encoder.clear_buffer(&source_buffer, written, Some(tail));
@@ -68,13 +70,15 @@ impl Gpu {
         Ok(())
     }
 
-    /// Runs a copy on host bytes: with one kernel if the device can bind and hold both images,
-    /// otherwise like [`run_in_parts`](Self::run_in_parts). Returns the number of kernels.
+    /// Runs a copy on host bytes, and returns the number of kernels. One kernel is run if the
+    /// device can bind and hold both images; otherwise, the copy is run like
+    /// [`run_in_parts`](Self::run_in_parts).
     ///
-    /// It runs in parts if an image exceeds `max_storage_buffer_binding_size` or `max_buffer_size`,
-    /// if the copy has too many units for 32-bit numbers, if one dispatch cannot have all its
-    /// workgroups, or if the device is out of memory. `progress` is called after each kernel with
-    /// the number of bytes of the destination written so far.
+    /// The copy is run in parts if an image exceeds `max_storage_buffer_binding_size` or
+    /// `max_buffer_size`, if the copy has too many units for 32-bit numbers, if it needs more
+    /// workgroups than one dispatch can have, or if the device is out of memory. After each kernel,
+    /// `progress` is called with the number of bytes of the destination that have been written so
+    /// far.
     ///
     /// # Errors
     /// Returns the errors of [`run`](Self::run) and [`run_in_parts`](Self::run_in_parts).
@@ -113,11 +117,12 @@ impl Gpu {
         Ok(parts)
     }
 
-    /// Runs a kernel on buffers of this device, and waits until it is done.
+    /// Runs a kernel on buffers of this device, and waits until the kernel is done.
     ///
     /// # Errors
-    /// Returns [`GpuError::BufferTooSmall`], [`GpuError::SameBuffer`], [`GpuError::ForeignBuffer`],
-    /// and the errors of [`run`](Self::run).
+    /// Returns [`GpuError::BufferTooSmall`], [`GpuError::SameBuffer`] or
+    /// [`GpuError::ForeignBuffer`] if a buffer is not suitable, and the errors of
+    /// [`run`](Self::run).
     pub fn dispatch(
         &self,
         kernel: &Kernel,
@@ -127,8 +132,8 @@ impl Gpu {
         self.dispatch_repeated(kernel, source, destination, 1)
     }
 
-    /// Runs a kernel `times` over, back to back in one submission, and waits until all runs are
-    /// done. It serves to measure kernels that take less time than a submission.
+    /// Runs a kernel `times` times, back to back in one submission, and waits until all runs are
+    /// done. Use this method to measure kernels that take less time than a submission.
     ///
     /// # Errors
     /// Returns the errors of [`dispatch`](Self::dispatch).
@@ -150,7 +155,7 @@ impl Gpu {
         self.wait("running the kernel", submission)
     }
 
-    /// Checks a kernel and two buffers against each other.
+    /// Checks that a kernel and two buffers fit each other and the device.
     pub(super) fn job<'a>(
         &self,
         kernel: &'a Kernel,
@@ -165,7 +170,7 @@ impl Gpu {
         Ok(Job { kernel, sizes, sources, destination, times })
     }
 
-    /// Frees the device buffers kept from the last [`run`](Self::run).
+    /// Frees the device buffers that were kept from the last [`run`](Self::run).
     pub fn trim(&self) {
         *self.scratch() = Scratch::default();
     }
@@ -175,7 +180,7 @@ impl Gpu {
         kept.map_or_else(|| self.create_buffer(bytes), Ok)
     }
 
-    /// Locks the kept buffers, which are consistent even after a panic.
+    /// Locks the kept buffers. They are consistent even after a panic.
     pub(super) fn scratch(&self) -> MutexGuard<'_, Scratch> {
         self.scratch.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,12 +1,12 @@
-//! wgpu's error scopes, as results.
+//! Converts the errors of wgpu's error scopes to results.
 
 use super::GpuError;
 use super::error::brief;
 
-/// Runs `body`, and returns the errors that wgpu reports on this thread meanwhile.
+/// Runs `body`, and returns an error if wgpu reports one on this thread in the meantime.
 ///
-/// wgpu reports most mistakes through error scopes, and panics if none is open. On native backends
-/// a scope's result is ready when it is popped, so that nothing waits here.
+/// wgpu reports most mistakes through error scopes, and panics if no scope is open. On native
+/// backends, the result of a scope is ready when the scope is popped, so nothing waits here.
 pub(super) fn scoped<T>(
     device: &wgpu::Device,
     operation: &'static str,
@@ -16,11 +16,12 @@ pub(super) fn scoped<T>(
     let memory = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
     let validation = device.push_error_scope(wgpu::ErrorFilter::Validation);
     let value = body();
-    // Scopes are popped in reverse order. After `pop` returns, its future keeps no scope open.
+    // Scopes are popped in reverse order. After `pop` returns, its future does not keep the scope
+    // open.
     let validation = pollster::block_on(validation.pop());
     let memory = pollster::block_on(memory.pop());
     let internal = pollster::block_on(internal.pop());
-    // Out of memory comes first, because it usually causes the validation errors.
+    // Out of memory takes precedence, because it usually causes the validation errors.
     match memory.or(internal).or(validation) {
         None => Ok(value),
         Some(error) => Err(gpu_error(operation, &error)),

@@ -1,4 +1,4 @@
-//! Timing a kernel by the device's timestamps.
+//! Measures the time of a kernel with the device's timestamps.
 
 use std::time::Duration;
 
@@ -10,9 +10,9 @@ use crate::wgsl::Kernel;
 const TICK_BYTES: usize = size_of::<u64>();
 
 impl Gpu {
-    /// Runs a kernel `times` over, like [`dispatch_repeated`](Self::dispatch_repeated), and returns
-    /// the time between the device's timestamps before the first and after the last run; `None` if
-    /// the device has no timestamps.
+    /// Runs a kernel `times` times, like [`dispatch_repeated`](Self::dispatch_repeated), and
+    /// returns the time from the device's timestamp before the first run to the timestamp after the
+    /// last. Returns `None` if the device has no timestamps.
     ///
     /// # Errors
     /// Returns the errors of [`dispatch`](Self::dispatch).

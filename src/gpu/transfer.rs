@@ -1,4 +1,4 @@
-//! Moving bytes between host memory and buffers, through staging buffers of bounded size.
+//! Transfers bytes between host memory and buffers, through staging buffers of limited size.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -8,9 +8,9 @@ use super::buffer::rounded;
 use super::scope::scoped;
 use super::{Gpu, GpuError};
 
-/// The maximum number of bytes staged at a time. Two pieces are in flight: the host copies one
-/// while the device moves the other, so a transfer of any length takes at most 32 MiB of staging
-/// memory.
+/// The maximum number of bytes in one piece of a transfer. Two pieces are in flight: the host
+/// copies one while the device transfers the other. So a transfer of any length needs at most 32
+/// MiB of staging memory.
 const PIECE_BYTES: usize = 16 << 20;
 
 const UPLOADING: &str = "uploading";
@@ -25,11 +25,11 @@ pub(super) struct Download {
 }
 
 impl Gpu {
-    /// Writes `bytes` to the start of a buffer, and zeros up to the next word.
+    /// Writes `bytes` to the start of a buffer, followed by zeros up to the next word.
     ///
-    /// All pieces except the last are submitted here; the last is part of the queue's next
-    /// submission. The staging memory is wgpu's own, which is not zeroed first, unlike a buffer
-    /// that is mapped at creation.
+    /// This method submits all pieces except the last, which becomes part of the queue's next
+    /// submission. The staging memory belongs to wgpu. Unlike a buffer that is mapped at creation,
+    /// it is not zeroed first.
     pub(super) fn write(&self, buffer: &wgpu::Buffer, bytes: &[u8]) -> Result<(), GpuError> {
         let mut in_flight = VecDeque::with_capacity(2);
         let parts = bytes.len().div_ceil(PIECE_BYTES);
@@ -56,11 +56,11 @@ impl Gpu {
         Ok(())
     }
 
-    /// Writes `size` bytes of a buffer from `offset`, both multiples of 4. `fill` writes the
-    /// staging memory.
+    /// Writes `size` bytes to a buffer, starting at `offset`. Both numbers must be multiples of 4.
+    /// `fill` writes the bytes to staging memory.
     ///
-    /// The write is part of the next submission. The memory is not zeroed first, so `fill` must
-    /// write all of it.
+    /// The write becomes part of the next submission. The staging memory is not zeroed first, so
+    /// `fill` must write all of it.
     pub(super) fn stage(
         &self,
         buffer: &wgpu::Buffer,
@@ -75,14 +75,14 @@ impl Gpu {
             Some(())
         })?;
         if staged.is_none() {
-            // wgpu reports all reasons except a lost device through the scope.
+            // wgpu reports every reason except a lost device through the scope.
             self.check_lost(UPLOADING)?;
             return Err(lost(UPLOADING, "no staging memory, and no reason given"));
         }
         Ok(())
     }
 
-    /// Submits the contents of `encoder`, then reads the start of a buffer into `bytes`.
+    /// Submits the contents of `encoder`, and then reads the start of a buffer into `bytes`.
     pub(super) fn read(
         &self,
         encoder: wgpu::CommandEncoder,
@@ -109,8 +109,8 @@ impl Gpu {
         in_flight.into_iter().try_for_each(finish)
     }
 
-    /// Submits the contents of `encoder`, and starts to copy `bytes` bytes of a buffer from
-    /// `offset` into a staging buffer, which is then mapped.
+    /// Submits the contents of `encoder`, and starts to copy `bytes` bytes of a buffer, from
+    /// `offset` on, into a staging buffer. The staging buffer is then mapped.
     pub(super) fn start_download(
         &self,
         mut encoder: wgpu::CommandEncoder,
@@ -119,7 +119,8 @@ impl Gpu {
         bytes: usize,
     ) -> Result<Download, GpuError> {
         let size = rounded(bytes as u64);
-        // A power of two, so that downloads of similar lengths can share a staging buffer.
+        // The capacity is a power of two, so that downloads of similar lengths can share a staging
+        // buffer.
         let capacity = size.next_power_of_two();
         let kept = self.scratch().take_readback(capacity);
         let staging = kept.map_or_else(|| self.create_readback(capacity), Ok)?;
@@ -128,7 +129,7 @@ impl Gpu {
             let submission = self.queue.submit([encoder.finish()]);
             let (answer, mapped) = sync_channel(1);
             staging.map_async(wgpu::MapMode::Read, ..size, move |result| {
-                // Sending fails only if the download was abandoned.
+                // Sending fails only if nothing waits for the download any more.
                 let _ = answer.send(result);
             });
             (submission, mapped)
@@ -137,7 +138,7 @@ impl Gpu {
     }
 
     /// Waits for a download and calls `take` with its bytes. The staging buffer is kept for the
-    /// next one.
+    /// next download.
     pub(super) fn finish_download(
         &self,
         part: Download,
@@ -184,7 +185,8 @@ impl Gpu {
     }
 }
 
-/// Makes the error of a valid transfer that failed without a reason: the device was lost.
+/// Returns the error for a valid transfer that failed without a reason, because the device was
+/// lost.
 fn lost(operation: &'static str, message: &str) -> GpuError {
     GpuError::DeviceLost { operation, message: message.to_owned() }
 }

@@ -1,11 +1,11 @@
-//! Waiting for a submission, and noticing that the device was lost.
+//! Waits for a submission, and detects that the device was lost.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{Gpu, GpuError};
 
 impl Gpu {
-    /// Waits until a submission is done, but no longer than this device's timeout.
+    /// Waits until a submission is done, or until the timeout of this device expires.
     pub(super) fn wait(
         &self,
         operation: &'static str,
@@ -15,7 +15,7 @@ impl Gpu {
             submission_index: Some(submission),
             timeout: Some(self.timeout),
         };
-        // wgpu reports a device that is lost during the wait only by a panic. Its own state stays
+        // wgpu reports that a device was lost during the wait only by a panic. Its state remains
         // usable.
         let polled = catch_unwind(AssertUnwindSafe(|| self.device.poll(poll)));
         self.check_lost(operation)?;
@@ -24,7 +24,7 @@ impl Gpu {
             Ok(Err(wgpu::PollError::Timeout)) => {
                 Err(GpuError::Timeout { operation, limit: self.timeout })
             }
-            // The device was lost before the submission, so wgpu never accepted it.
+            // The device was lost before the submission, so wgpu never accepted the submission.
             Ok(Err(error @ wgpu::PollError::WrongSubmissionIndex(..))) => {
                 Err(GpuError::DeviceLost { operation, message: error.to_string() })
             }
