@@ -1,13 +1,13 @@
-//! The reasons why a kernel has no translation.
+//! The reasons why a kernel cannot be translated.
 
 use super::Language;
 use crate::{error_kind::ErrorKind, wgsl::WgslError};
 
-/// The reason why a kernel has no translation.
+/// The reason why a kernel cannot be translated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BackendError {
-    /// naga does not write the kernel in this language.
+    /// naga cannot write the kernel in this language.
     #[error("{language}: naga does not write this kernel: {message}")]
     Write {
         /// The language.
@@ -15,7 +15,7 @@ pub enum BackendError {
         /// naga's message.
         message: String,
     },
-    /// naga refuses the kernel's text.
+    /// naga rejects the kernel's text.
     #[error(transparent)]
     Wgsl(#[from] WgslError),
     /// No language has this name.
@@ -27,8 +27,8 @@ pub enum BackendError {
 }
 
 impl BackendError {
-    /// Returns the kind of failure. If naga does not write a kernel that stridec compiled, one of
-    /// them has a defect.
+    /// Returns the kind of failure. If naga cannot write a kernel that stridec compiled, either
+    /// naga or stridec has a defect.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {

@@ -1,4 +1,4 @@
-//! OpenGL's language.
+//! Writes GLSL, the language of OpenGL.
 
 use naga::back::glsl;
 
@@ -18,6 +18,6 @@ pub(super) fn write(parsed: &Parsed<'_>) -> Result<Written, String> {
     glsl::Writer::new(&mut code, &parsed.module, &parsed.info, &options, &pipeline, clamped())
         .and_then(|mut writer| writer.write())
         .map_err(|error| error.to_string())?;
-    // GLSL has one entry point, which is always `main`.
+    // A GLSL shader has one entry point, which is always named `main`.
     Ok(Written { code: parsed.text(&code), entry_point: "main".into(), sizes: None })
 }

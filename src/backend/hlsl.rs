@@ -1,4 +1,4 @@
-//! Direct3D's language.
+//! Writes HLSL, the language of Direct3D.
 
 use naga::back::hlsl;
 

@@ -1,20 +1,20 @@
-//! The shading languages that kernels are translated to.
+//! The shading languages into which kernels can be translated.
 
 use std::{fmt, str::FromStr};
 
 use super::BackendError;
 
-/// A shading language that a kernel can be translated to.
+/// A shading language into which a kernel can be translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Language {
-    /// SPIR-V 1.3, for Vulkan 1.1: words in little-endian order.
+    /// SPIR-V 1.3, for Vulkan 1.1, as words in little-endian order.
     Spirv,
-    /// Metal's language, version 2.1.
+    /// MSL 2.1, the language of Metal.
     Msl,
-    /// Direct3D's language, shader model 5.1.
+    /// HLSL of shader model 5.1, the language of Direct3D.
     Hlsl,
-    /// OpenGL's language, ES 3.10.
+    /// GLSL ES 3.10, the language of OpenGL.
     Glsl,
 }
 
@@ -22,7 +22,7 @@ impl Language {
     /// All languages.
     pub const ALL: [Self; 4] = [Self::Spirv, Self::Msl, Self::Hlsl, Self::Glsl];
 
-    /// The name in lower case: `spirv`, `msl`, `hlsl` or `glsl`.
+    /// Returns the name in lower case: `spirv`, `msl`, `hlsl` or `glsl`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -33,7 +33,7 @@ impl Language {
         }
     }
 
-    /// The usual extension of a file: `spv`, `metal`, `hlsl` or `comp`.
+    /// Returns the usual file extension: `spv`, `metal`, `hlsl` or `comp`.
     #[must_use]
     pub fn extension(self) -> &'static str {
         match self {
@@ -44,7 +44,7 @@ impl Language {
         }
     }
 
-    /// Returns all names, for messages.
+    /// Returns the names of all languages, for messages.
     pub(super) fn names() -> String {
         Self::ALL.map(Self::name).join(", ")
     }

@@ -1,4 +1,4 @@
-//! Metal's language.
+//! Writes MSL, the language of Metal.
 
 use naga::back::msl;
 

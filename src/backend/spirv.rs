@@ -1,4 +1,4 @@
-//! SPIR-V, for Vulkan.
+//! Writes SPIR-V, for Vulkan.
 
 use naga::back::spv;
 
@@ -13,7 +13,7 @@ pub(super) fn write(parsed: &Parsed<'_>) -> Result<Written, String> {
     let (shader_stage, entry_point) = parsed.entry_point();
     let options = spv::Options {
         lang_version: (1, 3),
-        // The default differs between builds with and without debug assertions.
+        // The default flags differ between builds with and without debug assertions.
         flags: spv::WriterFlags::empty(),
         fake_missing_bindings: false,
         binding_map: parsed.bindings(target).into_iter().collect(),
@@ -33,7 +33,7 @@ pub(super) fn write(parsed: &Parsed<'_>) -> Result<Written, String> {
 }
 
 /// Sorts the variables of each function by number. naga declares them in the order of a hash table,
-/// whose hashes depend on the width of `usize`.
+/// and the hashes depend on the width of `usize`.
 fn sort_local_variables(words: &mut [u32]) {
     const HEADER_WORDS: usize = 5;
     const OP_VARIABLE: u32 = 0x3b;
@@ -43,8 +43,8 @@ fn sort_local_variables(words: &mut [u32]) {
     while at < words.len() {
         let (opcode, length) = (words[at] & 0xffff, (words[at] >> 16).max(1) as usize);
         let instruction = &words[at..words.len().min(at + length)];
-        // The words of a variable: opcode, type, number, storage class, and possibly an initial
-        // value.
+        // The words of a variable are its opcode, type, number and storage class, possibly followed
+        // by an initial value.
         if opcode == OP_VARIABLE && instruction.get(3) == Some(&STORAGE_CLASS_FUNCTION) {
             if variables.is_empty() {
                 first = at;

@@ -1,4 +1,5 @@
-//! The part that all languages share: naga's module of a kernel, and the policies of the writers.
+//! [`translate()`], and the parts that all languages share: naga's module of a kernel, and the
+//! policies of the writers.
 
 use naga::{
     BinaryOperator, Expression, Literal, Module, ShaderStage,
@@ -9,29 +10,30 @@ use naga::{
 use super::{BackendError, Language, Slot, Translated, glsl, hlsl, msl, spirv};
 use crate::wgsl::{self, Binding, Kernel};
 
-/// A kernel with naga's module of it, for one of the writers.
+/// A kernel, together with the module that naga parsed from its text.
 pub(super) struct Parsed<'a> {
     pub(super) kernel: &'a Kernel,
     pub(super) module: Module,
     pub(super) info: ModuleInfo,
 }
 
-/// The output of a writer: the code, the entry point's name and the buffer of sizes.
+/// The output of a writer: the code, the name of the entry point, and the slot of the buffer of
+/// sizes.
 pub(super) struct Written {
     pub(super) code: Vec<u8>,
     pub(super) entry_point: String,
     pub(super) sizes: Option<Slot>,
 }
 
-/// Translates a kernel; the [module](super) documents the choices for each language.
+/// Translates a kernel. The [module documentation](super) describes the choices for each language.
 ///
-/// The same kernel gives the same bytes on every machine. Texts start with the comment of the
-/// kernel's own text.
+/// Equal kernels give equal bytes on every machine. Texts start with the comment at the head of the
+/// kernel's text.
 ///
 /// # Errors
 ///
-/// Returns an error if the kernel's text is not valid, or if naga does not write it. Neither
-/// happens to a kernel that stridec compiled.
+/// Returns an error if the kernel's text is not valid, or if naga cannot write it. Neither happens
+/// with a kernel that stridec compiled.
 pub fn translate(kernel: &Kernel, language: Language) -> Result<Translated, BackendError> {
     let slots = kernel.bindings.iter().map(|binding| slot(binding, language)).collect();
     if kernel.dispatches.is_empty() {
@@ -51,7 +53,8 @@ pub fn translate(kernel: &Kernel, language: Language) -> Result<Translated, Back
     Ok(Translated { language, code, entry_point, slots, sizes })
 }
 
-/// Returns the place at which `language` binds a buffer, with the numbers of the WGSL.
+/// Returns the slot at which `language` binds a buffer. Slots have the group and binding numbers of
+/// the WGSL.
 fn slot(binding: &Binding, language: Language) -> Slot {
     let Binding { group, binding: number, writable, .. } = *binding;
     match language {
@@ -66,16 +69,17 @@ fn slot(binding: &Binding, language: Language) -> Slot {
     }
 }
 
-/// Returns the number of a group or a binding as a byte: stridec's are 0 and 1.
+/// Returns the number of a group or a binding as a byte. Kernels of stridec have at most 8 bindings
+/// in one group, so the numbers fit.
 pub(super) fn narrow(number: u32) -> u8 {
     u8::try_from(number).unwrap_or(u8::MAX)
 }
 
 impl Parsed<'_> {
-    /// Returns a text after the comment above the kernel, which naga drops; `//` starts a comment
-    /// in all of the languages.
+    /// Returns the code of a translated kernel, headed by the comment of the kernel's text, which
+    /// naga drops. `//` starts a comment in all these languages.
     pub(super) fn text(&self, code: &str) -> Vec<u8> {
-        // A `#version` must be on the first line.
+        // A `#version` directive must remain on the first line.
         let (first, rest) = match code.split_inclusive('\n').next() {
             Some(line) if line.starts_with("#version") => code.split_at(line.len()),
             _ => ("", code),
@@ -86,12 +90,12 @@ impl Parsed<'_> {
         [first, &header, rest, end].concat().into_bytes()
     }
 
-    /// The kernel's entry point, for naga.
+    /// Returns the kernel's entry point, in the form that naga needs.
     pub(super) fn entry_point(&self) -> (ShaderStage, String) {
         (ShaderStage::Compute, self.kernel.entry_point.clone())
     }
 
-    /// Returns each binding's number in WGSL with the entry of a writer's map.
+    /// Returns the number of each binding in WGSL, paired with the entry for a writer's map.
     pub(super) fn bindings<T>(
         &self,
         target: impl Fn(&Binding) -> T,
@@ -103,7 +107,8 @@ impl Parsed<'_> {
         self.kernel.bindings.iter().map(|binding| (number(binding), target(binding))).collect()
     }
 
-    /// Returns true if a divisor may be zero, that is, if not all of them are constants above 0.
+    /// Returns true if a divisor may be zero. This is the case unless all divisors are constants
+    /// greater than 0.
     pub(super) fn may_divide_by_zero(&self) -> bool {
         let bodies = self.module.entry_points.iter().map(|entry| &entry.function);
         let functions = self.module.functions.iter().map(|(_, function)| function);
@@ -123,7 +128,7 @@ impl Parsed<'_> {
     }
 }
 
-/// The policies that clamp all indices, in buffers and elsewhere.
+/// Returns the policies that clamp all indices, in buffers and elsewhere.
 pub(super) fn clamped() -> BoundsCheckPolicies {
     BoundsCheckPolicies {
         index: BoundsCheckPolicy::Restrict,

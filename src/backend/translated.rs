@@ -1,4 +1,4 @@
-//! A translated kernel, and the slots of its buffers.
+//! [`Translated`]: a translated kernel, and the slots of its buffers.
 
 use std::fmt;
 
@@ -10,20 +10,21 @@ use super::Language;
 pub struct Translated {
     /// The language.
     pub language: Language,
-    /// The shader: SPIR-V words in little-endian order, or UTF-8 text. Empty if there is nothing to
-    /// dispatch.
+    /// The shader: SPIR-V words in little-endian order, or UTF-8 text. Empty if the kernel has no
+    /// dispatches.
     pub code: Vec<u8>,
-    /// The name of the entry point, which cannot be `main` in MSL.
+    /// The name of the entry point. In MSL, an entry point cannot be named `main`.
     pub entry_point: String,
-    /// The slot of each buffer of [`Kernel::bindings`](crate::Kernel), in the same order.
+    /// The slot of each buffer in [`Kernel::bindings`](crate::Kernel), in the same order.
     pub slots: Vec<Slot>,
-    /// MSL's extra buffer: one `uint32_t` for each binding, in order, with the number of bytes
-    /// bound there. The shader clamps its indices to these.
+    /// The slot of an additional buffer, which only MSL needs. The buffer must contain one
+    /// `uint32_t` for each binding, in order: the number of bytes that are bound. The shader clamps
+    /// its indices to these sizes.
     pub sizes: Option<Slot>,
 }
 
 impl Translated {
-    /// Returns the shader as text; `None` for SPIR-V.
+    /// Returns the shader as text, or `None` for SPIR-V.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         match self.language {
@@ -33,15 +34,15 @@ impl Translated {
     }
 }
 
-/// The place at which a buffer is bound.
+/// The slot to which a buffer is bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Slot {
     /// Vulkan: a storage buffer of a descriptor set.
     Descriptor {
-        /// The set.
+        /// The descriptor set.
         set: u32,
-        /// The binding in it.
+        /// The binding in the set.
         binding: u32,
     },
     /// Metal: `[[buffer(index)]]`.
@@ -49,11 +50,12 @@ pub enum Slot {
         /// The index.
         index: u8,
     },
-    /// Direct3D: `t0` is read, `u1` is written.
+    /// Direct3D: a register, such as `t0` for a buffer that is read or `u1` for one that is
+    /// written.
     Register {
-        /// `t` or `u`.
+        /// The class of the register, `t` or `u`.
         class: char,
-        /// The number.
+        /// The number of the register.
         register: u32,
         /// The register space.
         space: u8,
