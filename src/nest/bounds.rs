@@ -278,7 +278,7 @@ mod tests {
     use super::*;
     use crate::{nest::build, shape::Shape, stride::StrideDescriptor, window::Window};
 
-    /// Checks that guards narrow axes, and through them quotients.
+    /// Checks that guards narrow the axes, and that the axes narrow the quotients.
     #[test]
     fn positions_that_read() {
         for (source, destination, axes, quotients) in [
