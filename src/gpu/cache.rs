@@ -54,13 +54,7 @@ impl PipelineCache {
         Self { capacity, hasher: RandomState::new(), entries: Mutex::default() }
     }
 
-    /// Returns the maximum number of pipelines.
-    #[must_use]
-    pub fn capacity(&self) -> usize {
-        self.capacity
-    }
-
-    /// Returns the number of pipelines in the cache.
+    /// Returns the number of pipelines.
     #[must_use]
     pub fn len(&self) -> usize {
         self.lock().len()

@@ -31,9 +31,8 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// The default limit on the time of a wait, much longer than any relayout takes. See
-    /// [`with_timeout`](Self::with_timeout).
-    pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
+    /// The limit of a wait, much longer than any relayout takes.
+    const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
 
     /// Opens the best adapter of the machine. See [`Adapters::choose`].
     ///
@@ -111,7 +110,7 @@ impl Gpu {
         self
     }
 
-    /// Sets the maximum time of one wait for the device.
+    /// Sets the limit of one wait for the device. The default is two minutes.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;

@@ -117,9 +117,8 @@ impl Affine {
         self
     }
 
-    /// Evaluates the form. `at` gives the value of each variable.
-    #[must_use]
-    pub fn evaluate(&self, at: impl Fn(Value) -> i64) -> i64 {
+    /// Evaluates the form for these values.
+    pub(crate) fn evaluate(&self, at: impl Fn(Value) -> i64) -> i64 {
         self.terms.iter().map(|&(value, weight)| weight * at(value)).sum::<i64>() + self.constant
     }
 
@@ -140,9 +139,9 @@ impl Affine {
         })
     }
 
-    /// Returns the minimum and maximum of the form. `of` gives the interval of each value.
-    #[must_use]
-    pub fn interval(&self, of: impl Fn(Value) -> Interval) -> Interval {
+    /// Returns the least and the greatest result, if every value lies in the interval that `of`
+    /// gives.
+    pub(crate) fn interval(&self, of: impl Fn(Value) -> Interval) -> Interval {
         self.terms.iter().fold((self.constant, self.constant), |(low, high), &(value, weight)| {
             let (least, most) = of(value);
             let (a, b) = (weight * least, weight * most);

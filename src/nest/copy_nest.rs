@@ -150,44 +150,6 @@ pub enum LastRead {
 }
 
 impl CopyNest {
-    /// Returns a nest that was not lowered from an operation, for tests of the passes. Units have
-    /// `bits` bits on both sides, and each source has `src_units` units.
-    ///
-    /// The units that the nest reads are unknown, so its kernels have no bounds proof.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn unproved(
-        extents: &[u64],
-        quotients: impl IntoIterator<Item = Quotient>,
-        cases: impl IntoIterator<Item = Case>,
-        dst_base: i64,
-        src_units: u64,
-        bits: u32,
-    ) -> Self {
-        let dst_units = extents.iter().product::<u64>() - dst_base.unsigned_abs();
-        let bytes = |units: u64| (units * u64::from(bits)).div_ceil(8);
-        let cases: SmallVec<[Case; 1]> = cases.into_iter().collect();
-        let numbers = cases.iter().filter_map(|case| match case.take {
-            CaseValue::Read { source, .. } => Some(source),
-            CaseValue::Bits(_) => None,
-        });
-        let source =
-            Source { units: src_units, bytes: bytes(src_units), last_read: LastRead::Unknown };
-        Self {
-            extents: extents.into(),
-            quotients: quotients.into_iter().collect(),
-            lookups: vec![],
-            sources: smallvec![source; numbers.max().map_or(1, |last| last + 1)],
-            cases,
-            dst_base,
-            dst_units,
-            dst_bytes: bytes(dst_units),
-            src_bits: bits,
-            dst_bits: bits,
-            sign_extend: false,
-        }
-    }
-
     /// Returns the extents of the axes, outermost first.
     #[must_use]
     pub fn extents(&self) -> &[u64] {

@@ -7,7 +7,43 @@ use super::{
     copy_nest::{LastRead, Quotient},
 };
 
-/// The parts of a nest that users do not need.
+/// Returns a nest that no operation made, with units of `bits` bits on both sides and `src_units`
+/// of them in each source.
+///
+/// The units that it reads are unknown, so its kernels have no proof.
+#[must_use]
+pub fn unproved_nest(
+    extents: &[u64],
+    quotients: impl IntoIterator<Item = Quotient>,
+    cases: impl IntoIterator<Item = Case>,
+    dst_base: i64,
+    src_units: u64,
+    bits: u32,
+) -> CopyNest {
+    let dst_units = extents.iter().product::<u64>() - dst_base.unsigned_abs();
+    let bytes = |units: u64| (units * u64::from(bits)).div_ceil(8);
+    let cases: SmallVec<[Case; 1]> = cases.into_iter().collect();
+    let numbers = cases.iter().filter_map(|case| match case.take {
+        CaseValue::Read { source, .. } => Some(source),
+        CaseValue::Bits(_) => None,
+    });
+    let source = Source { units: src_units, bytes: bytes(src_units), last_read: LastRead::Unknown };
+    CopyNest {
+        extents: extents.into(),
+        quotients: quotients.into_iter().collect(),
+        lookups: vec![],
+        sources: smallvec![source; numbers.max().map_or(1, |last| last + 1)],
+        cases,
+        dst_base,
+        dst_units,
+        dst_bytes: bytes(dst_units),
+        src_bits: bits,
+        dst_bits: bits,
+        sign_extend: false,
+    }
+}
+
+/// Shows the parts of a nest that users have no need of.
 pub trait Inspect {
     /// Returns the quotients, in order of computation.
     fn quotients(&self) -> &[Quotient];

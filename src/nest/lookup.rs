@@ -207,14 +207,13 @@ impl Lookup {
         })
     }
 
-    /// Returns true if the lookup has the same value at all positions.
-    #[must_use]
-    pub fn is_constant(&self) -> bool {
+    /// Returns true if it is the same number for all positions.
+    pub(crate) fn is_constant(&self) -> bool {
         self.forms().all(|form| form.as_constant().is_some())
     }
 
-    /// Returns the sources that the lookup loads from, each paired with the bit width of its
-    /// numbers.
+    /// Returns the sources that this lookup loads numbers from, each with the width of those
+    /// numbers, in bits.
     pub(crate) fn loads(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
         self.numbers.iter().filter_map(|number| match number.of {
             LookupExpr::Load { source, .. } => Some((source, number.integer.bits_in_memory())),

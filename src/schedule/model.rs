@@ -26,9 +26,9 @@ pub struct CostModel {
 }
 
 impl CostModel {
-    /// The maximum of [`lanes`](Self::lanes).
-    pub const MAX_LANES: u32 = 128;
-    /// The maximum of each cost: a thousand operations.
+    /// The greatest value of [`lanes`](Self::lanes).
+    pub(crate) const MAX_LANES: u32 = 128;
+    /// The greatest value of the other numbers: a thousand operations.
     pub const MAX_COST: u32 = 1_000_000;
     /// The number of costs in a model.
     pub const COSTS: usize = 5;
