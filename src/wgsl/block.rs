@@ -1,4 +1,4 @@
-//! The kernels in which each invocation moves a block in registers: copies, rows and transposes.
+//! Kernels in which each invocation moves one block in registers: copies, rows and transposes.
 
 use super::{
     form::{AxisNames, DigitWriter},
@@ -112,8 +112,8 @@ pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
     });
 }
 
-/// Returns the parts of an access, each replaced by the refusal's bits if one of the guards fails
-/// for it.
+/// Returns the parts of an access. A part is replaced by `refused`, the bits of a refused unit, if
+/// one of the guards fails for its units.
 fn selected(
     block: &Block,
     guards: &[&Guard],
@@ -129,7 +129,7 @@ fn selected(
     let units = usize::try_from(block.store()).unwrap_or(1) / parts.len();
     let part_bits = u64::from(bits) * units as u64;
     let fill = literal(part_bits, repeated(refused, bits, part_bits));
-    // The conditions for each unit of the access.
+    // The conditions that each unit of the access has to meet.
     let mut asked: Vec<Vec<String>> = vec![vec![]; units * parts.len()];
     for (number, guard) in guards.iter().enumerate() {
         for (asked, step) in asked.iter_mut().zip(block.steps_in(&guard.of, run, access)) {
@@ -149,7 +149,9 @@ fn selected(
     parts.into_iter().zip(asked.chunks(units)).map(select).collect()
 }
 
-/// Writes the entry point around the code for a block; `body` gets the statement that leaves it.
+/// Writes the entry point, which loops over the blocks of an invocation if there are several
+/// rounds. `body` writes the code for one block; its second argument is the statement that ends the
+/// work on that block.
 fn rounds(writer: &mut Writer, block: &Block, body: impl FnOnce(&mut Writer, &str)) {
     let (count, rounds) = (block.invocations().0, block.rounds());
     if rounds == 1 {
@@ -175,7 +177,8 @@ fn rounds(writer: &mut Writer, block: &Block, body: impl FnOnce(&mut Writer, &st
     });
 }
 
-/// Writes the function that moves a block word by word if some of its units read nothing.
+/// Writes the function `unit_by_unit`, which moves a block in which some units may read nothing. It
+/// computes each unit separately.
 fn unit_by_unit(writer: &mut Writer, block: &Block) {
     writer
         .comment("", format_args!("Moves a block some of whose units read nothing, unit by unit."));
@@ -205,7 +208,8 @@ fn unit_by_unit(writer: &mut Writer, block: &Block) {
     });
 }
 
-/// Writes a store to the destination, combined from calls of the functions `word` or `unit`.
+/// Writes a store of one access to the destination. Its value is combined from calls of the
+/// function `word` or `unit`.
 pub(super) fn access_unit_by_unit(writer: &mut Writer, bits: u32, units: u64, place: &str) {
     let bits = u64::from(bits);
     let (calls, name) = if bits < 32 { (units * bits / 32, "word") } else { (units, "unit") };
@@ -224,7 +228,7 @@ pub(super) fn access_unit_by_unit(writer: &mut Writer, bits: u32, units: u64, pl
     }
 }
 
-/// Writes nested loops.
+/// Writes nested loops around `body`, one for each `(name, count, step)` in `loops`.
 fn nested(writer: &mut Writer, loops: &[(String, u64, u64)], body: &dyn Fn(&mut Writer)) {
     let [(name, count, _), inner @ ..] = loops else { return body(writer) };
     writer.block(format_args!("for (var {name} = 0u; {name} < {count}u; {name}++)"), |writer| {
@@ -232,7 +236,8 @@ fn nested(writer: &mut Writer, loops: &[(String, u64, u64)], body: &dyn Fn(&mut 
     });
 }
 
-/// Writes the code of the invocations after those of the blocks, if each moves one block.
+/// Writes the code of the invocations that write seams, which come after those that move blocks.
+/// With several rounds, the invocations that move blocks also write the seams.
 fn seams_after_blocks(writer: &mut Writer, block: &Block, leave: &str) {
     let Some(seam) = block.seam().filter(|_| block.rounds() == 1) else { return };
     let blocks = block.numbers();
@@ -242,8 +247,8 @@ fn seams_after_blocks(writer: &mut Writer, block: &Block, leave: &str) {
     });
 }
 
-/// Writes the code for the seam at the end of a row. `row` is the expression of the row number. If
-/// it is `None`, the code uses the variable for the row, which has already been declared.
+/// Writes the code for the seam at the end of a row. `row` is the expression of the row's number;
+/// if it is `None`, the variable `row` exists already.
 fn seam_of_row(writer: &mut Writer, block: &Block, seam: &Seam, row: Option<&str>) {
     writer.comment(
         "",
@@ -283,7 +288,7 @@ fn seam_of_row(writer: &mut Writer, block: &Block, seam: &Seam, row: Option<&str
     });
 }
 
-/// Writes a comment that says what an invocation does, in the words of the code below.
+/// Writes a comment that describes what one invocation does, in the terms of the code below it.
 fn introduce(writer: &mut Writer, block: &Block, names: &AxisNames) {
     let (nest, rows, columns) = (block.nest(), block.rows(), block.width());
     let unit = width(nest.dst_bits());
@@ -334,7 +339,7 @@ fn introduce(writer: &mut Writer, block: &Block, names: &AxisNames) {
     }
 }
 
-/// Returns the explanation of the names of axes of which a block takes several steps.
+/// Returns the sentences that explain the names of axes of which a block takes several steps.
 fn counters(block: &Block, names: &AxisNames) -> String {
     let several =
         block.axes().iter().filter(|block_axis| block_axis.steps > 1 && block_axis.count() > 1);
@@ -346,12 +351,12 @@ fn counters(block: &Block, names: &AxisNames) -> String {
     counters.collect()
 }
 
-/// Returns the remark that says what `read` or `write` counts.
+/// Returns the remark that states the unit of `read` or `write`.
 pub(super) fn counted_in(units: u64) -> String {
     if units == 1 { "in units".to_owned() } else { format!("in accesses of {units} units") }
 }
 
-/// Writes the position along each axis that numbers the blocks.
+/// Writes the block's position along each axis that has several blocks.
 fn positions(writer: &mut Writer, block: &Block, names: &AxisNames) {
     let digits = block.digits();
     let texts = DigitWriter::new("block").all(writer, digits.iter().map(|digit| digit.extent));
@@ -388,7 +393,7 @@ fn positions(writer: &mut Writer, block: &Block, names: &AxisNames) {
     }
 }
 
-/// Writes the place of the block's first unit, in accesses of the destination.
+/// Writes `write`, the index of the block's first access in the destination.
 fn write_place(writer: &mut Writer, block: &Block, names: &AxisNames) {
     let sum = |unit: u64, sides: &[BlockAxis]| {
         sides.iter().filter(|block_axis| block_axis.count() > 1).fold(
@@ -407,7 +412,8 @@ fn write_place(writer: &mut Writer, block: &Block, names: &AxisNames) {
     }
     let outermost = block.outermost_of_run();
     let (unit, whole) = (block.axes()[outermost].dst_stride, block.steps_per_access());
-    // The steps to the next word boundary, given the steps of the rows before this one.
+    // The steps to the next aligned access: minus the steps of the rows before this one, modulo the
+    // steps from one aligned access to the next.
     let row = sum(unit, &block.axes()[..outermost]);
     let lead = row.terms().iter().fold(Affine::default(), |lead, &(axis, weight)| {
         lead.plus((-weight).rem_euclid(signed(whole)), &Affine::value(axis))
@@ -424,8 +430,8 @@ fn write_place(writer: &mut Writer, block: &Block, names: &AxisNames) {
     );
 }
 
-/// Writes conditions that tell whether the block has all of its steps along axes whose last block
-/// has fewer.
+/// Writes the conditions `whole…`. Each tells whether the block has all of its steps along an axis
+/// whose last block has fewer.
 fn whole_conditions(writer: &mut Writer, block: &Block, names: &AxisNames) {
     if block.runs().iter().any(|run| run.is_cut) {
         let axis = block.outermost_of_run();
@@ -454,8 +460,9 @@ fn whole_conditions(writer: &mut Writer, block: &Block, names: &AxisNames) {
     }
 }
 
-/// The value that a store writes: a list of parts, or a function of them.
+/// The value of a store: a single part, or a call with the parts as arguments.
 struct Stored {
+    /// The function to call; the constructor of the stored type if `None`.
     function: Option<&'static str>,
     parts: Vec<String>,
 }
@@ -468,7 +475,8 @@ impl Stored {
 
 /// Writes the stores of a block: each run of the destination, access by access.
 ///
-/// Stores that only a whole block does come last; stores with the same condition share it.
+/// Stores that every block makes come first. Those that need a whole block along the same axes
+/// share one condition.
 fn stores(writer: &mut Writer, block: &Block, value: impl Fn(usize, u64) -> Stored) {
     let kind = type_name(block.store() * u64::from(block.nest().dst_bits()));
     let outermost = block.outermost_of_run();

@@ -1,5 +1,5 @@
-//! The decision list of a nest of several sources as WGSL: the guards that all cases share are
-//! tested once, then case by case.
+//! The decision list of a nest of several sources as WGSL. Guards that all cases share are tested
+//! once, before the individual cases.
 
 use smallvec::SmallVec;
 
@@ -12,13 +12,13 @@ use super::{
 };
 use crate::nest::{Affine, Case, CaseValue, CopyNest, Guard, Lookup, Quotient, Value};
 
-/// Writes the decision for a position, and the return of its value.
+/// Writes the code that selects the case of a position and returns the case's value.
 ///
 /// Guards are tested in their order. A quotient is computed just before its first use, after the
 /// guards that make it valid. Sources are bound as arrays with elements of `element_words` words.
 pub(super) fn decide(writer: &mut Writer, nest: &CopyNest, names: &AxisNames, element_words: u32) {
     let cases = nest.cases().iter().map(OpenCase::new).collect();
-    // Constant lookups are computed before.
+    // Constant lookups are computed before the decision list.
     let known = ComputedValues {
         quotients: vec![false; nest.quotients().len()],
         lookups: nest.lookups().iter().map(Lookup::is_constant).collect(),
@@ -31,7 +31,7 @@ pub(super) fn decide(writer: &mut Writer, nest: &CopyNest, names: &AxisNames, el
     );
 }
 
-/// A case with its untested guards.
+/// A case with the guards that the code before it has not tested yet.
 #[derive(Clone)]
 struct OpenCase<'a> {
     guards: SmallVec<[&'a Guard; 4]>,
@@ -49,7 +49,7 @@ impl<'a> OpenCase<'a> {
     }
 }
 
-/// The quotients and lookups that are computed at a place of the text.
+/// The quotients and lookups that are already computed at some point of the generated code.
 #[derive(Clone)]
 struct ComputedValues {
     quotients: Vec<bool>,
@@ -81,9 +81,9 @@ struct DecisionWriter<'a> {
 }
 
 impl<'a> DecisionWriter<'a> {
-    /// Writes a list of cases; the first that applies is taken, else `otherwise`. If `otherwise` is
-    /// `None`, the code after this decides. `known` has the quotients and lookups that are computed
-    /// here.
+    /// Writes a list of cases. The first case that applies decides; if none does, `otherwise` is
+    /// returned. If `otherwise` is `None`, control passes to the code that follows. `known`
+    /// contains the quotients and lookups that are computed at this point.
     fn write(
         &self,
         writer: &mut Writer,
@@ -92,7 +92,7 @@ impl<'a> DecisionWriter<'a> {
         mut otherwise: Option<&'a CaseValue>,
     ) {
         loop {
-            // A case without guards is the last.
+            // A case without guards always applies, so later cases are dropped.
             if let Some(open) = ways.iter().position(|way| way.guards.is_empty()) {
                 otherwise = Some(ways[open].take);
                 ways.truncate(open);
@@ -112,7 +112,7 @@ impl<'a> DecisionWriter<'a> {
                 ways = ways.into_iter().map(|way| way.without(&asked)).collect();
                 continue;
             }
-            // The next cases that share the first guard go into one block.
+            // Consecutive cases that share the first guard go into one block.
             let shared = first.guards[0];
             let count = ways.iter().take_while(|way| way.guards.contains(&shared)).count();
             let rest = ways.split_off(count);
@@ -133,8 +133,8 @@ impl<'a> DecisionWriter<'a> {
         }
     }
 
-    /// Returns the first of these guards that need no more quotients and lookups than the first
-    /// one.
+    /// Returns the leading guards that need no quotients or lookups beyond those of the first
+    /// guard. One condition can test all of them.
     fn at_once<'g>(
         &self,
         guards: &[&'g Guard],
@@ -148,8 +148,8 @@ impl<'a> DecisionWriter<'a> {
         guards.iter().take_while(ready).copied().collect()
     }
 
-    /// Returns the quotients and lookups that a form needs and that are not yet computed, in order
-    /// of computation, and marks them as computed.
+    /// Returns the quotients and lookups that a form needs and that are not computed yet, in the
+    /// order in which they have to be computed. Marks them as computed.
     fn missing(&self, form: &Affine, known: &mut ComputedValues) -> SmallVec<[Value; 4]> {
         let mut needed: SmallVec<[Value; 4]> = SmallVec::new();
         let mut forms: SmallVec<[&Affine; 4]> = [form].into_iter().collect();
@@ -161,7 +161,7 @@ impl<'a> DecisionWriter<'a> {
                 }
             }
         }
-        // Each value follows those that it is computed from; quotients keep their order.
+        // Each value comes after the values that it is computed from. Quotients keep their order.
         needed.sort_unstable();
         let mut missing = SmallVec::new();
         while !needed.is_empty() {
@@ -186,7 +186,7 @@ impl<'a> DecisionWriter<'a> {
         }
     }
 
-    /// Writes the quotients and lookups that forms need.
+    /// Writes the quotients and lookups that the forms need, except those that are computed already.
     fn values<'f>(
         &self,
         writer: &mut Writer,
@@ -214,7 +214,7 @@ impl<'a> DecisionWriter<'a> {
         }
     }
 
-    /// Writes the return of the value of a case.
+    /// Writes the code that returns the value of a case.
     fn take(&self, writer: &mut Writer, take: &CaseValue, known: &mut ComputedValues) {
         match take {
             CaseValue::Bits(bits) => {
@@ -230,8 +230,8 @@ impl<'a> DecisionWriter<'a> {
     }
 }
 
-/// Returns the condition under which a guard holds. A number below 0 wraps around and is greater
-/// than every extent.
+/// Returns the condition under which a guard holds. A negative number wraps around and is greater
+/// than every extent, so one comparison tests both bounds.
 pub(super) fn holds(names: &AxisNames, Guard { of, extent }: &Guard) -> String {
     match extent {
         1 => format!("{} == 0u", names.form(of)),

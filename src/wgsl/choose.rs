@@ -1,4 +1,5 @@
-//! A long decision list as WGSL: every case is tested, the first one last, and nothing is nested.
+//! A long decision list as flat WGSL: every case is tested, from the last to the first, and the
+//! first one that applies overwrites the others.
 //!
 //! lavapipe nests the rest of a function under every early return and fails beyond 80 levels.
 
@@ -7,10 +8,11 @@ use std::collections::BTreeSet;
 use super::{cases::holds, form::AxisNames, gather::load, words::literal, writer::Writer};
 use crate::nest::{Case, CaseValue, CopyNest, Quotient, Value};
 
-/// Writes the decision for a position, and the return of its value.
+/// Writes the code that selects the case of a position and returns the case's value.
 ///
-/// Every position computes every quotient. If the guards that make a quotient valid fail, nothing
-/// uses it. Sources are bound as arrays with elements of `element_words` words.
+/// Every quotient is computed at every position. A quotient may be invalid if the guards before it
+/// fail, but then no case uses it. Sources are bound as arrays with elements of `element_words`
+/// words.
 pub(super) fn choose(writer: &mut Writer, nest: &CopyNest, names: &AxisNames, element_words: u32) {
     let kind = u64::from(nest.dst_bits());
     for (number, Quotient { of, by }) in nest.quotients().iter().enumerate() {

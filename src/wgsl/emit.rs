@@ -1,4 +1,4 @@
-//! [`emit`]: turns a schedule into a kernel, with its text and its proof.
+//! [`emit`]: turns a schedule into a kernel with its WGSL text and its proof.
 
 use super::{
     Binding, CopyRegion, Dispatch, Kernel, KernelParts, Proof, block::block, gather::gather,
@@ -12,10 +12,10 @@ use crate::{
 /// The name of every kernel's entry point.
 const ENTRY_POINT: &str = "main";
 
-/// Writes the kernel of a schedule.
+/// Writes the kernel that runs a schedule.
 ///
-/// Each entry of `header` becomes a comment above the kernel: a label and its text, which may have
-/// several lines.
+/// Each entry of `header` becomes a comment at the top of the kernel. It consists of a label and a
+/// text, which may have several lines.
 #[must_use]
 pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> Kernel {
     let nest = schedule.nest();
@@ -37,7 +37,7 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
         None if schedule.segments().is_some() => (128, 128),
         None => (nest.src_bits().into(), nest.dst_bits().into()),
     };
-    // Lookups load words.
+    // Sources that lookups read are loaded by the word.
     let loads = |number: usize| {
         if nest.loaded_bits(number).is_some() { 32 } else { load_bits }
     };
@@ -92,17 +92,18 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
     Kernel::proved(kernel, proof)
 }
 
-/// Returns the name of a source's variable.
+/// Returns the variable name of a source in the kernel.
 pub(super) fn source_name(nest: &CopyNest, number: usize) -> String {
     if nest.sources().len() == 1 { "source".into() } else { format!("source{number}") }
 }
 
-/// Returns a label of the header, padded to the width of a column.
+/// Returns a header label padded to the width of its column, or nothing for an empty label.
 fn column(label: &str) -> String {
     if label.is_empty() { String::new() } else { format!("{label:<13}") }
 }
 
-/// Returns a copy as one region of the buffers, if its ends are whole words.
+/// Returns a copy as one region of the buffers, or `None` if it does not start and end on 4-byte
+/// boundaries.
 fn copy_region(block: &Block) -> Option<CopyRegion> {
     let nest = block.nest();
     let bits = nest.src().offset().unsigned_abs() * u64::from(nest.src_bits());
@@ -113,8 +114,8 @@ fn copy_region(block: &Block) -> Option<CopyRegion> {
     })
 }
 
-/// Writes the entry point. `number` is the variable for the number of the invocation; only the
-/// first `count` invocations have work to do.
+/// Writes the entry point. In the code of `body`, the variable `number` holds the number of the
+/// invocation. Invocations from `count` on return at once.
 pub(super) fn main(writer: &mut Writer, number: &str, count: u64, body: impl FnOnce(&mut Writer)) {
     let [size, x, y, z] = writer.grid();
     writer.line(format_args!("@compute @workgroup_size({size})"));

@@ -1,8 +1,8 @@
-//! The reasons why naga refuses a kernel.
+//! [`WgslError`]: the reasons why naga rejects a kernel.
 
 use crate::error_kind::ErrorKind;
 
-/// The reason why naga refused a kernel's text.
+/// The reason why naga rejected the text of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WgslError {
@@ -21,7 +21,8 @@ pub enum WgslError {
 }
 
 impl WgslError {
-    /// Returns the kind of failure: a defect of stridec, if stridec wrote the text.
+    /// Returns the kind of failure. A text that stridec wrote and naga rejects is a defect of
+    /// stridec.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         ErrorKind::Failed

@@ -1,4 +1,4 @@
-//! Expressions of the nest as WGSL.
+//! Expressions of a nest as WGSL: affine forms and the digits of a number.
 
 use std::fmt;
 
@@ -10,23 +10,25 @@ use crate::{
     schedule::Block,
 };
 
-/// The names of a nest's axes and quotients in the text: `a0` and `q0`, as in the nest's own text.
+/// The names of a nest's axes in the kernel, such as `a0`: the same as in the text of the nest.
 ///
-/// If a block takes several steps of an axis, the name has both: `a1_by4` counts steps of 4 along
-/// `a1`.
+/// If a block takes several steps of an axis, the name states how many: `a1_by4` counts steps of 4
+/// along `a1`.
 pub(super) struct AxisNames {
     axes: SmallVec<[String; 8]>,
 }
 
 impl AxisNames {
-    /// Returns the names for an untiled nest.
+    /// Returns the axis names of a nest that is not divided into blocks.
     pub(super) fn of_nest(nest: &CopyNest) -> Self {
         Self { axes: (0..nest.extents().len()).map(|axis| Value::Axis(axis).to_string()).collect() }
     }
 
-    /// Returns the names for a block's tiled nest, with the numbers of the untiled axes.
+    /// Returns the axis names of a block's tiled nest. The numbers in the names are those of the
+    /// untiled axes.
     pub(super) fn of_block(block: &Block) -> Self {
-        // No expression of the kernel names the steps inside a block.
+        // Expressions in the kernel never name the steps inside a block, so these axes have no
+        // name.
         let mut axes: SmallVec<[String; 8]> =
             block.tiled().extents().iter().map(|_| String::new()).collect();
         for (number, block_axis) in block.axes().iter().enumerate() {
@@ -49,8 +51,8 @@ impl AxisNames {
     }
 }
 
-/// An affine expression in `u32`: first the positive terms, then the negative ones, so that no
-/// intermediate value is below 0.
+/// An affine expression in `u32`. Positive terms come first and negative ones last, so that no
+/// intermediate value is negative.
 pub(super) struct FormText<'a> {
     names: &'a AxisNames,
     form: &'a Affine,
@@ -83,7 +85,7 @@ impl fmt::Display for FormText<'_> {
     }
 }
 
-/// Returns the text before a term.
+/// Returns the operator to write before a term.
 fn joint(first: bool, positive: bool) -> &'static str {
     match (first, positive) {
         (true, true) => "",
@@ -93,25 +95,26 @@ fn joint(first: bool, positive: bool) -> &'static str {
     }
 }
 
-/// Splits a number into digits, the fastest first.
+/// Splits a number into mixed-radix digits, the fastest-varying digit first.
 ///
-/// If the extent is not a power of two, a digit is the remainder of its division, `rest1 - rest2 *
-/// 392u`: this takes a product and a difference, while `%` would take a second division.
+/// If the extent of a digit is not a power of two, the digit is computed as the remainder of its
+/// division: `rest1 - rest2 * 392u`. This needs a multiplication and a subtraction, while `%` would
+/// need a second division.
 pub(super) struct DigitWriter {
-    /// The expression of the rest, before its division by `below`.
+    /// The variable from which the remaining digits are taken after a division by `below`.
     number: String,
     below: u64,
     rests: usize,
 }
 
 impl DigitWriter {
-    /// Splits the variable `number`.
+    /// Returns a writer that splits the variable `number`.
     pub(super) fn new(number: &str) -> Self {
         Self { number: number.to_owned(), below: 1, rests: 0 }
     }
 
-    /// Returns the next digit, with `extent` values. Writes a variable for the rest if the next
-    /// digits share it.
+    /// Returns the expression of the next digit, which has `extent` values. If the digits after it
+    /// need the quotient too, writes a variable for it.
     pub(super) fn next(&mut self, writer: &mut Writer, extent: u64) -> String {
         if extent.is_power_of_two() {
             let digit = format!("{} % {extent}u", self.last());
@@ -125,7 +128,8 @@ impl DigitWriter {
         format!("{of} - {} * {extent}u", self.number)
     }
 
-    /// Returns the digits with these extents, the fastest first; the last is the whole rest.
+    /// Returns the digits with these extents, the fastest-varying first. The last digit is the
+    /// whole rest.
     pub(super) fn all(
         mut self,
         writer: &mut Writer,
@@ -138,7 +142,7 @@ impl DigitWriter {
         extents.enumerate().map(digit).collect()
     }
 
-    /// Returns a digit multiplied by `step`.
+    /// Returns the product of a digit and `step`.
     pub(super) fn times(digit: String, step: u64) -> String {
         match step {
             1 => digit,
@@ -147,7 +151,7 @@ impl DigitWriter {
         }
     }
 
-    /// Returns the slowest digit: the whole rest.
+    /// Returns the slowest-varying digit, which is the whole rest.
     pub(super) fn last(&self) -> String {
         match self.below {
             1 => self.number.clone(),
@@ -155,7 +159,7 @@ impl DigitWriter {
         }
     }
 
-    /// Writes a variable for the rest.
+    /// Writes a variable for the rest if a division is pending.
     fn settle(&mut self, writer: &mut Writer) {
         if self.below > 1 {
             let left = self.last();

@@ -1,4 +1,4 @@
-//! The kernel that works for every nest: each invocation computes a word of the destination.
+//! The kernel that works for every nest: each invocation computes one word of the destination.
 
 use super::{
     cases::decide,
@@ -13,8 +13,8 @@ use crate::nest::{
     Affine, CopyAxis, CopyNest, Count, Guard, Lookup, MAX_CASES, Quotient, Refusal, Value, width,
 };
 
-/// Writes a kernel in which each invocation computes one word, or one wider unit, of the
-/// destination.
+/// Writes a kernel in which each invocation computes one word of the destination, or one unit if
+/// units are wider than a word.
 pub(super) fn gather(writer: &mut Writer, nest: &CopyNest) {
     let lanes = (32 / nest.dst_bits()).max(1);
     lookups(writer, nest);
@@ -26,7 +26,7 @@ pub(super) fn gather(writer: &mut Writer, nest: &CopyNest) {
     });
 }
 
-/// Writes the units of a word, combined, after `head`.
+/// Writes `head`, followed by the units of a word combined into one value.
 fn put_together(writer: &mut Writer, nest: &CopyNest, word: &str, head: &str) {
     let (bits, lanes) = (nest.dst_bits(), (32 / nest.dst_bits()).max(1));
     if lanes <= 4 {
@@ -54,9 +54,9 @@ fn put_together(writer: &mut Writer, nest: &CopyNest, word: &str, head: &str) {
     writer.line(format_args!("{head} lanes;"));
 }
 
-/// Writes the function `unit`, which returns the unit at a position of the destination. A source is
-/// bound as an array with elements of `element_words` words, and the kernel stores `stored` units
-/// at a time.
+/// Writes the function `unit`, which returns the unit at a position of the destination. Sources are
+/// bound as arrays with elements of `element_words` words. The kernel stores `stored` units at a
+/// time, so it may ask for positions past the image.
 pub(super) fn unit_function(writer: &mut Writer, nest: &CopyNest, element_words: u32, stored: u64) {
     let kind = type_name(nest.dst_bits().into());
     writer.comment(
@@ -71,7 +71,8 @@ pub(super) fn unit_function(writer: &mut Writer, nest: &CopyNest, element_words:
     });
 }
 
-/// Writes the function `word`, which returns a word of the destination; wide units need none.
+/// Writes the function `word`, which returns a word of the destination, if units are narrower than
+/// a word.
 pub(super) fn word_function(writer: &mut Writer, nest: &CopyNest) {
     if nest.dst_bits() < 32 {
         writer.block(format_args!("fn word(index: u32) -> u32"), |writer| {
@@ -81,7 +82,7 @@ pub(super) fn word_function(writer: &mut Writer, nest: &CopyNest) {
     }
 }
 
-/// Writes the body of `unit`: the position along each axis, the guards, and the load.
+/// Writes the body of `unit`: the position along each axis, then the guards, then the load.
 fn unit(writer: &mut Writer, nest: &CopyNest, stored: u64, element_words: u32) {
     let kind = u64::from(nest.dst_bits());
     if !nest.dst_units().is_multiple_of(stored) {
@@ -106,8 +107,8 @@ fn unit(writer: &mut Writer, nest: &CopyNest, stored: u64, element_words: u32) {
     }
     write_axes(writer, DigitWriter::new(walk), &names, nest.axes(), |axis| remark(nest, axis));
     if nest.refusals().is_none() {
-        // A lookup that depends on the position is valid only under its guards, so a list with such
-        // is not flat; lowering refuses long lists with them.
+        // A lookup that depends on the position is valid only if its guards hold, so a nest with
+        // such a lookup cannot use the flat list. Lowering refuses long decision lists with them.
         let is_flat =
             nest.cases().len() > MAX_CASES && nest.lookups().iter().all(Lookup::is_constant);
         let write = if is_flat { choose } else { decide };
@@ -127,7 +128,7 @@ fn unit(writer: &mut Writer, nest: &CopyNest, stored: u64, element_words: u32) {
     load(writer, nest, 0, element_words);
 }
 
-/// Writes the position along each axis, the outermost first, with a remark on it.
+/// Writes the position along each axis, the outermost first, each with a remark.
 pub(super) fn write_axes(
     writer: &mut Writer,
     digits: DigitWriter,
@@ -146,12 +147,13 @@ pub(super) fn write_axes(
 }
 
 /// Writes the quotients and the guards. `asked` returns the guard to test, or `None` to leave it
-/// out; `refuse` writes the code of a position that takes the given bits, and leaves.
+/// out. `refuse` writes the code of a position that is filled with the given bits; this code has to
+/// leave the function or the loop.
 ///
-/// A guard is tested as soon as its quotients are computed, and before the next quotient: a
-/// quotient is valid only if the guards before it hold, and most positions without an element then
-/// compute none. A guard is not tested before earlier guards that refuse with other bits, since the
-/// first that fails decides.
+/// A guard is tested as soon as its quotients are computed, and before the next quotient. A
+/// quotient is valid only if the guards before it hold, and most positions without an element are
+/// refused before any quotient is computed. A guard is never tested before an earlier guard that
+/// refuses with other bits, since the first guard that fails decides.
 pub(super) fn guards(
     writer: &mut Writer,
     nest: &CopyNest,
@@ -189,8 +191,8 @@ pub(super) fn guards(
     }
 }
 
-/// Returns, for each guard of each refusal, the number of quotients that are computed before its
-/// test.
+/// Returns, for each guard of each refusal, the number of quotients that are computed before the
+/// guard is tested.
 fn quotients_before(refusals: &[Refusal]) -> Vec<Vec<usize>> {
     let mut turns: Vec<Vec<usize>> = Vec::with_capacity(refusals.len());
     for refusal in refusals {
@@ -202,7 +204,7 @@ fn quotients_before(refusals: &[Refusal]) -> Vec<Vec<usize>> {
     turns
 }
 
-/// Returns the number of quotients, in their order, that a form needs.
+/// Returns the number of leading quotients that have to be computed for a form.
 fn quotients_needed(of: &Affine) -> usize {
     let needed = |&(value, _): &(Value, i64)| match value {
         Value::Quotient(number) => number + 1,
@@ -211,8 +213,8 @@ fn quotients_needed(of: &Affine) -> usize {
     of.terms().iter().map(needed).max().unwrap_or(0)
 }
 
-/// Returns the remark on an axis. It includes the step in the source if there is one source and one
-/// form that reads it.
+/// Returns the remark on an axis. It includes the stride in the source if the nest reads a single
+/// source through a single form.
 fn remark(nest: &CopyNest, axis: &CopyAxis) -> String {
     if nest.refusals().is_some() {
         return axis_remark(axis);
@@ -220,19 +222,19 @@ fn remark(nest: &CopyNest, axis: &CopyAxis) -> String {
     format!("{}: destination +{}", Count(axis.extent, "step"), axis.dst_stride)
 }
 
-/// Returns the remark on an axis, with its steps on both sides.
+/// Returns the remark on an axis with its strides in the source and in the destination.
 pub(super) fn axis_remark(axis: &CopyAxis) -> String {
     let CopyAxis { extent, src_stride, dst_stride } = axis;
     format!("{}: source {src_stride:+}, destination +{dst_stride}", Count(*extent, "step"))
 }
 
-/// Returns the remark on a position that reads nothing.
+/// Returns the remark on a position that reads nothing and is filled with `bits`.
 pub(super) fn filling(bits: u128) -> &'static str {
     if bits == 0 { "no element lies here" } else { "padding" }
 }
 
-/// Returns the condition under which a guard fails. A number below 0 wraps around and is greater
-/// than every extent.
+/// Returns the condition under which a guard fails. A negative number wraps around and is greater
+/// than every extent, so one comparison tests both bounds.
 pub(super) fn failure(names: &AxisNames, Guard { of, extent }: &Guard) -> String {
     match (of.terms(), extent) {
         (_, 1) => format!("{} != 0u", names.form(of)),
@@ -240,8 +242,8 @@ pub(super) fn failure(names: &AxisNames, Guard { of, extent }: &Guard) -> String
     }
 }
 
-/// Writes the return of the unit at `read` of a source, at the width of the destination. The source
-/// is bound as an array with elements of `element_words` words.
+/// Writes the code that returns the unit at `read` of a source, converted to the width of the
+/// destination. Sources are bound as arrays with elements of `element_words` words.
 pub(super) fn load(writer: &mut Writer, nest: &CopyNest, source: usize, element_words: u32) {
     let (src, dst) = (nest.src_bits(), nest.dst_bits());
     let source = source_name(nest, source);
@@ -278,7 +280,7 @@ pub(super) fn load(writer: &mut Writer, nest: &CopyNest, source: usize, element_
     writer.line(format_args!("return {};", resized(src, dst, nest.sign_extend())));
 }
 
-/// Returns `loaded`, a unit of `src` bits, as one of `dst` bits.
+/// Returns the expression that converts `loaded`, a unit of `src` bits, to `dst` bits.
 fn resized(src: u32, dst: u32, sign_extend: bool) -> String {
     let extend = sign_extend && dst > src;
     let word = if extend && src < 32 {

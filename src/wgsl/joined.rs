@@ -1,9 +1,10 @@
-//! Unaligned accesses of 16 bytes.
+//! Unaligned accesses of 16 bytes to a source.
 
 use super::writer::Writer;
 use crate::nest::width;
 
-/// Writes the function that combines two accesses of a source into an unaligned one.
+/// Writes the function `joined`, which combines two adjacent accesses into an unaligned one. Units
+/// have `bits` bits.
 pub(super) fn joined(writer: &mut Writer, bits: u32) {
     writer.comment(
         "",

@@ -1,16 +1,16 @@
-//! [`Kernel`]: the result of a compilation, as plain data with its proof.
+//! [`Kernel`]: the result of a compilation, as plain data together with its proof.
 
 use std::ops::Deref;
 
 use super::Proof;
 use crate::schedule::Strategy;
 
-/// Everything that a runtime needs to run one operation, and the [`Proof`] that it stays in its
-/// bindings.
+/// Everything that a runtime needs to run one operation, together with the [`Proof`] that the
+/// kernel stays inside its bindings.
 ///
-/// [`Deref`] gives read access to the parts, such as `kernel.wgsl`. They cannot be changed in
-/// place, since the proof would not hold for a changed kernel. [`into_parts`](Self::into_parts)
-/// takes them out and drops the proof.
+/// [`Deref`] gives read access to the parts, such as `kernel.wgsl`. The parts cannot be changed in
+/// place, because the proof would not hold for the changed kernel. [`into_parts`](Self::into_parts)
+/// returns them and drops the proof.
 ///
 /// ```compile_fail,E0594
 /// # use stridec::{Operation, Target};
@@ -28,8 +28,8 @@ use crate::schedule::Strategy;
 /// # Ok::<(), stridec::Error>(())
 /// ```
 ///
-/// A decoded `stridec.Kernel` is a message and not a kernel; one built from it by hand has no
-/// proof:
+/// A decoded `stridec.Kernel` is a protobuf message, and no conversion turns it into a kernel. A
+/// kernel that is built from its fields by hand has no proof:
 ///
 /// ```compile_fail,E0277
 /// # fn forge(message: stridec::proto::Kernel) -> stridec::Kernel {
@@ -43,7 +43,7 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Returns a kernel that stridec did not make: it has no proof, and runs with the run-time
+    /// Returns a kernel that stridec did not make. It has no proof, so it runs with the run-time
     /// checks that naga adds.
     ///
     /// ```
@@ -61,19 +61,19 @@ impl Kernel {
         Self { parts, proof: None }
     }
 
-    /// Returns the kernel that lowering made of these parts.
+    /// Returns a kernel that lowering made from these parts.
     pub(super) fn proved(parts: KernelParts, proof: Option<Proof>) -> Self {
         Self { parts, proof }
     }
 
-    /// Returns the parts, to change or take apart.
+    /// Returns the parts and drops the proof.
     #[must_use]
     pub fn into_parts(self) -> KernelParts {
         self.parts
     }
 
-    /// The proof of the kernel's accesses; `None` for a kernel that stridec did not make, and for
-    /// one that has nothing to dispatch.
+    /// Returns the proof of the kernel's bounds. It is `None` for a kernel that stridec did not
+    /// make, and for one that has nothing to dispatch.
     #[must_use]
     pub fn proof(&self) -> Option<&Proof> {
         self.proof.as_ref()
@@ -90,32 +90,33 @@ impl Deref for Kernel {
 
 /// The parts of a [`Kernel`]: plain data.
 ///
-/// Storage buffers of group 0: the sources, read-only, from binding 0 on, and the destination after
-/// them. A relayout or a slice has one source. A buffer may be larger than its binding; bytes past
-/// the destination's image, rounded up to 4 bytes, stay unchanged.
+/// All buffers are storage buffers of bind group 0. The sources are read-only and start at binding
+/// 0; the destination follows them. A relayout or a slice has one source. A buffer may be larger
+/// than its binding. Bytes past the destination's image, rounded up to 4 bytes, stay unchanged.
 ///
-/// The default has nothing to dispatch; a kernel written by hand starts from it.
+/// The default value has nothing to dispatch. Use it as the starting point for a kernel written by
+/// hand.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct KernelParts {
-    /// The shader; empty if there is nothing to dispatch.
+    /// The WGSL text; empty if there is nothing to dispatch.
     pub wgsl: String,
-    /// The compute entry point.
+    /// The name of the compute entry point.
     pub entry_point: String,
-    /// The invocations of a workgroup: x, y, z.
+    /// The number of invocations of a workgroup in x, y and z.
     pub workgroup_size: [u32; 3],
     /// The buffers to bind; empty if there is nothing to dispatch.
     pub bindings: Vec<Binding>,
-    /// The dispatches, in order; empty if no element moves.
+    /// The dispatches, in order; empty if the destination has no elements.
     pub dispatches: Vec<Dispatch>,
-    /// The whole operation as buffer copies, if possible; a runtime may run these instead of the
-    /// dispatches.
+    /// The whole operation as buffer copies; empty if this is not possible. A runtime may run these
+    /// copies instead of the dispatches.
     pub copy_regions: Vec<CopyRegion>,
-    /// The kind of kernel.
+    /// The strategy of the kernel.
     pub strategy: Strategy,
-    /// The bytes of the source's image, or of all sources together.
+    /// The size of the source's image in bytes, or of the images of all sources together.
     pub source_bytes: u64,
-    /// The bytes of the destination's image.
+    /// The size of the destination's image in bytes.
     pub destination_bytes: u64,
 }
 
@@ -124,29 +125,29 @@ pub struct KernelParts {
 pub struct Binding {
     /// The bind group.
     pub group: u32,
-    /// The binding number: 0 for the first source, and the last one for the destination.
+    /// The binding number. Sources are numbered from 0; the destination has the last number.
     pub binding: u32,
-    /// True if the kernel writes it.
+    /// True if the kernel writes to this buffer.
     pub writable: bool,
-    /// The least bytes to bind: the image's, rounded up to the kernel's accesses, which have 4 to
-    /// 16 bytes.
+    /// The minimum size of the binding in bytes: the size of the image, rounded up to the kernel's
+    /// access size, which is 4 to 16 bytes.
     pub size_in_bytes: u64,
 }
 
 /// One dispatch of a [`Kernel`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dispatch {
-    /// The workgroups: x, y, z.
+    /// The number of workgroups in x, y and z.
     pub workgroups: [u32; 3],
 }
 
-/// One buffer copy, in bytes; all three are multiples of 4.
+/// One buffer copy. Offsets and size are in bytes and multiples of 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CopyRegion {
     /// The first byte to read.
     pub source_offset: u64,
     /// The first byte to write.
     pub destination_offset: u64,
-    /// The bytes to copy.
+    /// The number of bytes to copy.
     pub size: u64,
 }

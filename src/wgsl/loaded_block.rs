@@ -1,4 +1,5 @@
-//! [`LoadedBlock`]: the loads of a block, and the accesses of the destination combined from them.
+//! [`LoadedBlock`]: the loads of a block, and the accesses of the destination that are combined
+//! from them.
 
 use std::ops::Range;
 
@@ -15,39 +16,41 @@ use crate::{
     schedule::{AdapterKind, Block, RowAlignment, Run, run_words, runs, shifted_accesses},
 };
 
-/// The loads of a block, and the place of each unit in them.
+/// The loads of a block, and the position of each unit in the loaded values.
 pub(super) struct LoadedBlock<'a> {
     block: &'a Block,
-    /// The runs of loaded values: each value is one access, or as wide as one and shifted into
-    /// place.
+    /// The runs of loaded values. A value is one access, or an unaligned access that is shifted
+    /// into place.
     runs: Vec<LoadedRun>,
-    /// The runs of the destination, and the offsets in the source of the units of one.
+    /// The runs of the destination, and the offsets in the source of the units of one run.
     dst_runs: Vec<Run>,
     units: Vec<i64>,
-    /// True if each run is one value: values are then numbered by run.
+    /// True if each run is a single value. Values are then numbered by run.
     are_single: bool,
-    /// The words that narrower units are combined to.
+    /// The destination words that are combined from units narrower than a word.
     words: PackedWords,
 }
 
-/// A run of loaded values, numbered from `first` on.
+/// A run of contiguous loaded values.
 struct LoadedRun {
-    /// The first access, or for shifted values the first unit.
+    /// The index of the run's first access, or the offset of its first unit if values are shifted.
     first: i64,
     values: u64,
-    /// The accesses of the run: one for each value, and one more if the last shifted value ends in
-    /// it.
+    /// The number of accesses: one for each value, and one more if the last shifted value ends in
+    /// the next access.
     accesses: u64,
 }
 
-/// The start of a run that is not aligned to an access.
+/// The start of a run that does not begin on an access boundary.
 struct RunStart {
     /// True if accesses are wider than a word.
     is_wide: bool,
-    /// The variable of an access, and the number of accesses from there to the start of the run.
+    /// The variable that holds the index of an access, and the number of accesses from there to the
+    /// start of the run.
     first: String,
     accesses: i64,
-    /// The variable of the distance from the start of the access: in units, or for a word in bits.
+    /// The variable that holds the distance from the start of the access to the start of the run,
+    /// in units if accesses are wider than a word, else in bits.
     by: String,
 }
 
@@ -107,7 +110,8 @@ impl<'a> LoadedBlock<'a> {
         }
     }
 
-    /// Returns the value that holds the unit at this offset, and the number of the unit in it.
+    /// Returns the value that holds the unit at this offset, and the number of the unit in that
+    /// value.
     fn unit(&self, offset: i64) -> (String, u64) {
         let load = signed(self.block.load());
         let is_shifted = self.block.is_shifted();
@@ -120,7 +124,7 @@ impl<'a> LoadedBlock<'a> {
         (self.name(run, unit / self.block.load()), unit % self.block.load())
     }
 
-    /// Writes the loads, and the values that are combined before the stores.
+    /// Writes the loads, and the values that are computed before the stores.
     pub(super) fn loads(&self, writer: &mut Writer, names: &AxisNames) {
         let block = self.block;
         let src = block.src();
@@ -159,9 +163,9 @@ impl<'a> LoadedBlock<'a> {
         self.words.write(writer);
     }
 
-    /// Returns the runs in the order in which they are loaded. A run that the next block along the
-    /// destination loads too comes next to the runs that the next block loads instead of others, so
-    /// that a cache still holds it.
+    /// Returns the runs in the order in which they are loaded. Neighbouring blocks of a row load
+    /// some accesses twice: a run of one block is also a different run of the next block. Such runs
+    /// are loaded one after the other, so that the accesses are still in the cache the second time.
     fn in_turns(&self, load: i64) -> Vec<(usize, &LoadedRun)> {
         let block_axis = self.block.axes()[self.block.outermost_of_run()];
         let next = block_axis.src_stride * signed(block_axis.steps) / load;
@@ -172,7 +176,7 @@ impl<'a> LoadedBlock<'a> {
         runs
     }
 
-    /// Returns the part of `read` that comes from the steps before a row's first aligned access.
+    /// Returns the term of `read` for the steps before a row's first aligned access.
     fn lead(&self, load: i64) -> String {
         let block_axis = self.block.axes()[self.block.outermost_of_run()];
         match (self.block.row_alignment(), block_axis.src_stride / load) {
@@ -185,8 +189,8 @@ impl<'a> LoadedBlock<'a> {
         }
     }
 
-    /// Writes the loads of unaligned runs, and their values shifted into place; `last` is the
-    /// image's last access.
+    /// Writes the loads of unaligned runs, and the shifts that move their values into place. `last`
+    /// is the index of the source's last access.
     fn shifted(&self, writer: &mut Writer, reads_more: bool, last: u64) {
         let (load, most) = (signed(self.block.load()), self.block.last_src());
         for (number, run) in self.runs.iter().enumerate() {
@@ -230,8 +234,8 @@ impl<'a> LoadedBlock<'a> {
         }
     }
 
-    /// Writes the start of a run: its first access, and the distance in it. Runs with the same
-    /// alignment share the variables.
+    /// Writes the variables for the start of a run: the index of its first access, and the distance
+    /// from the start of that access. Runs with the same alignment share these variables.
     fn start(&self, writer: &mut Writer, number: usize) -> RunStart {
         let run = &self.runs[number];
         let bits = self.block.nest().src_bits();
@@ -276,13 +280,13 @@ impl<'a> LoadedBlock<'a> {
         RunStart { is_wide, first, accesses, by }
     }
 
-    /// Returns the arguments of `insertBits` for an access of the destination, if one call combines
-    /// all of its words.
+    /// Returns the arguments of an `insertBits` call that combines all words of an access of the
+    /// destination, or `None` if no single call does.
     pub(super) fn inserted(&self, run: usize, access: u64) -> Option<[String; 4]> {
         self.words.inserted(self.words_of(run, access))
     }
 
-    /// Returns the numbers of the words of access `access` of run `run` of the destination.
+    /// Returns the numbers of the words in access `access` of run `run` of the destination.
     fn words_of(&self, run: usize, access: u64) -> Range<usize> {
         let store = self.block.store();
         let parts = store * u64::from(self.block.nest().dst_bits()) / 32;
@@ -291,7 +295,7 @@ impl<'a> LoadedBlock<'a> {
         first..first + parts.max(1)
     }
 
-    /// Returns the parts of access `access` of run `run` of the destination.
+    /// Returns the expressions of the parts of access `access` of run `run` of the destination.
     pub(super) fn stored(&self, run: usize, access: u64) -> Vec<String> {
         let nest = self.block.nest();
         let (bits, store) = (nest.src_bits(), self.block.store());
@@ -307,7 +311,7 @@ impl<'a> LoadedBlock<'a> {
         let words = u64::from(bits) / 32;
         let all_of_one = units.iter().all(|unit| unit.0 == units[0].0);
         if all_of_one && units.len() > 1 && in_value * words > 1 {
-            // An unchanged value, or its components in another order.
+            // The access is a loaded value, unchanged or with its components in another order.
             let letters: String = units
                 .iter()
                 .flat_map(|unit| (0..words).map(move |word| unit.1 * words + word))

@@ -1,7 +1,8 @@
-//! Lookups as WGSL: each becomes a function that computes with the numbers that sources hold.
+//! Lookups as WGSL. Each lookup becomes a function that computes with numbers loaded from the
+//! sources.
 //!
-//! Numbers of up to 32 bits are `i32`, `u32` or `bool`; numbers of 64 bits are the two words of a
-//! `vec2<u32>`, the low one first. Overflow wraps around, as with WGSL's own operators.
+//! Numbers of up to 32 bits are `i32`, `u32` or `bool`. Numbers of 64 bits are `vec2<u32>` with the
+//! low word first. Overflow wraps around, as it does for WGSL's own operators.
 
 use std::collections::BTreeSet;
 
@@ -10,12 +11,13 @@ use smallvec::SmallVec;
 use super::{emit::source_name, writer::Writer};
 use crate::nest::{Affine, CopyNest, Integer, Lookup, LookupExpr, Number, Operator, OutOfRange};
 
-/// Writes a function for each lookup. Its arguments are the forms of its numbers that depend on the
-/// position.
+/// Writes one function for each lookup. Its arguments are the forms in the lookup that depend on
+/// the position.
 pub(super) fn lookups(writer: &mut Writer, nest: &CopyNest) {
     let mut called = BTreeSet::new();
     for (place, lookup) in nest.lookups().iter().enumerate() {
-        // The nest in the kernel's header explains each of its numbers.
+        // The text of the nest in the kernel's header explains the numbers, so only the first line
+        // is repeated here.
         let text = lookup.to_string();
         let value = text.lines().next().unwrap_or_default();
         writer.comment("", format_args!("l{place}: {value}"));
@@ -42,8 +44,8 @@ pub(super) fn lookups(writer: &mut Writer, nest: &CopyNest) {
     }
 }
 
-/// Returns the forms of a lookup that depend on the position, without duplicates: the arguments of
-/// its function.
+/// Returns the forms of a lookup that depend on the position, without duplicates. They are the
+/// arguments of the lookup's function.
 pub(super) fn moving_forms(lookup: &Lookup) -> SmallVec<[&Affine; 4]> {
     let mut forms: SmallVec<[&Affine; 4]> = SmallVec::new();
     for form in lookup.forms().filter(|form| form.as_constant().is_none()) {
@@ -60,7 +62,7 @@ enum WordKind {
     Bool,
     Int,
     Uint,
-    /// 64 bits, as two words.
+    /// 64 bits in two words.
     Wide,
 }
 
@@ -73,7 +75,7 @@ fn kind(integer: Integer) -> WordKind {
     }
 }
 
-/// Returns a constant as a literal in expressions.
+/// Returns a number as a WGSL literal if it is constant.
 fn literal(number: &Number) -> Option<String> {
     let value = match &number.of {
         LookupExpr::Constant(value) => *value,
@@ -90,16 +92,17 @@ fn literal(number: &Number) -> Option<String> {
     })
 }
 
-/// The function of a lookup while it is written.
+/// The function of a lookup while it is being written.
 struct Function<'a> {
     nest: &'a CopyNest,
     lookup: &'a Lookup,
-    /// The functions on 64 bits that are called.
+    /// The text of the 64-bit helper functions that are called.
     called: &'a mut BTreeSet<&'static str>,
 }
 
 impl Function<'_> {
-    /// Returns the name of a number of the lookup in expressions.
+    /// Returns the expression that refers to a number of the lookup: its variable, or a literal if
+    /// it is constant.
     fn name(&self, place: usize) -> String {
         literal(&self.lookup.numbers[place]).unwrap_or_else(|| format!("n{place}"))
     }
@@ -122,14 +125,15 @@ impl Function<'_> {
         }
     }
 
-    /// Returns the argument that holds a form.
+    /// Returns the name of the argument that holds the value of a form.
     fn argument(&self, form: &Affine) -> String {
         let place = moving_forms(self.lookup).iter().position(|known| *known == form);
         format!("at{}", place.expect("a form that depends on the position"))
     }
 
-    /// Returns the load of a number from a source: one word, two, or a part of one, which is
-    /// shifted up to the end of the word and down again.
+    /// Returns an expression that loads a number from a source. A number of 64 bits consists of two
+    /// words. A number of less than 32 bits is shifted to the top of its word and down again, which
+    /// extends it with zeros or with its sign.
     fn load(&self, integer: Integer, source: usize, at: &Affine) -> String {
         let source = source_name(self.nest, source);
         let bits = u64::from(integer.bits_in_memory());
@@ -185,7 +189,7 @@ impl Function<'_> {
         }
     }
 
-    /// Returns an operation on numbers of 64 bits.
+    /// Returns an operation on 64-bit numbers.
     fn wide(&mut self, of: Integer, operator: Operator, a: &str, b: &str) -> String {
         let mut call = |function: &'static str, a: &str, b: &str| {
             self.called.insert(function);
@@ -211,7 +215,7 @@ impl Function<'_> {
         }
     }
 
-    /// Writes the return of the last number, brought into the range of the lookup.
+    /// Writes the return of the last number, with values outside the lookup's range replaced.
     fn value(&self, writer: &mut Writer) {
         let Lookup { numbers, last, out_of_range } = self.lookup;
         let place = numbers.len() - 1;
@@ -250,7 +254,7 @@ fn compares(operator: Operator) -> bool {
     matches!(operator, Equal | NotEqual | GreaterEqual | Greater | LessEqual | Less)
 }
 
-/// Returns an operation on two words; `known` is true if the second is a constant.
+/// Returns an operation on two words. `known` is true if `b` is a constant.
 fn words(operator: Operator, a: &str, b: &str, of: Integer, known: bool) -> String {
     let symbol = operator.symbol();
     let [zero, one] = if of.is_signed { ["0i", "1i"] } else { ["0u", "1u"] };
@@ -259,12 +263,13 @@ fn words(operator: Operator, a: &str, b: &str, of: Integer, known: bool) -> Stri
         Operator::Divide | Operator::Remainder if known && b != zero && !b.starts_with("i32(") => {
             format!("{a} {symbol} {b}")
         }
-        // A division by 0 sets all bits; the least number divided by -1 is itself in WGSL too.
+        // A division by 0 sets all bits. The smallest integer divided by -1 is itself, in WGSL too.
         Operator::Divide => {
             let ones = if of.is_signed { "i32(-1)" } else { "0xffffffffu" };
             format!("select({a} / select({b}, {one}, {b} == {zero}), {ones}, {b} == {zero})")
         }
-        // The remainder by 0 is the first number, and by -1 it is 0; WGSL's own operator differs.
+        // The remainder of a division by 0 is the dividend, and the remainder of a division by -1
+        // is 0. WGSL's own operator differs.
         Operator::Remainder => {
             let minus_one =
                 if of.is_signed { format!(" || {b} == i32(-1)") } else { String::new() };
@@ -276,14 +281,14 @@ fn words(operator: Operator, a: &str, b: &str, of: Integer, known: bool) -> Stri
     }
 }
 
-/// Returns the result of an operation on words as a number of fewer bits.
+/// Returns the result of an operation on words, wrapped to the bits of a narrower integer.
 fn wrapped(word: String, operator: Operator, integer: Integer) -> String {
     use Operator::{Add, Divide, Multiply, Subtract};
     let grows = matches!(operator, Add | Subtract | Multiply | Divide);
     if grows { narrowed(word, integer) } else { word }
 }
 
-/// Returns a word cut to the bits of the integer.
+/// Returns a word truncated to the bits of the integer, and extended to a word again.
 fn narrowed(word: String, Integer { bits, is_signed }: Integer) -> String {
     match (bits, is_signed) {
         (32.., _) => word,

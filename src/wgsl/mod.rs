@@ -1,4 +1,4 @@
-//! Writes the WGSL of a kernel, with one file for each kind of kernel, and validates it with naga.
+//! Writes the WGSL text of a kernel and validates it with naga. Each kind of kernel has one file.
 
 mod block;
 mod cases;

@@ -1,38 +1,39 @@
-//! [`PackPlan`]: the steps that combine words from units of other words.
+//! [`PackPlan`]: the steps that combine the words of the destination from units of loaded words.
 //!
-//! There are three methods. One of them, the one with the fewest operations and lines, is used for
-//! all words of a block:
+//! A plan uses one of three methods for all words of a block. The cheapest is chosen, by the number
+//! of operations and of lines:
 //!
-//! - unit by unit, each with a shift and a mask;
-//! - units first: two units that are contiguous in the destination are combined, in all places of
-//!   their two words at once; then such pairs, until each word is a part of one word and a part of
-//!   another. This turns planes into pixels;
-//! - halves first: units two places apart in the destination are moved into the two halves of a
-//!   word, together with the other units of the halves; then two such words are interleaved. This
-//!   turns pixels into planes.
+//! - Unit by unit: each unit takes a shift and a mask.
+//! - Units first: two units that are contiguous in the destination are combined, in all places of
+//!   their two words at once. The resulting pairs are combined in the same way, until each
+//!   destination word consists of a part of one word and a part of another. This turns planes into
+//!   pixels.
+//! - Halves first: the units at even places of a destination word are collected in one word and
+//!   those at odd places in another. Then the two words are interleaved. This turns pixels into
+//!   planes.
 
-/// A component of a value.
+/// One word of a loaded or computed value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Word {
     pub(super) value: usize,
     pub(super) component: u64,
 }
 
-/// A unit of a word; its place counts units from the lowest bits.
+/// A unit in a word. Its place counts units from the low bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unit {
     pub(super) word: Word,
     pub(super) place: u32,
 }
 
-/// The way in which a word is combined from two.
+/// The operation that combines a word from two others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Combine {
-    /// Alternate units of `bits` bits: even places from the first word, odd places from the second,
-    /// each moved up by some units.
+    /// Units of `bits` bits alternate: those at even places come from the first word, those at odd
+    /// places from the second. Each word is first shifted up by the given number of units.
     Pairs { bits: u32, low_by: i32, high_by: i32 },
-    /// The low `bits` bits from one bit of the first word on, and the rest from one bit of the
-    /// second on.
+    /// The low `bits` bits come from the first word, starting at bit `low_from`, and the rest from
+    /// the second word, starting at bit `high_from`.
     Ends { bits: u32, low_from: u32, high_from: u32 },
 }
 
@@ -45,28 +46,28 @@ pub(super) struct CombinedWord {
 }
 
 impl CombinedWord {
-    /// Returns an unchanged word.
+    /// Returns a combination that leaves a word unchanged.
     fn of(word: Word) -> Self {
         Self { low: word, high: word, combine: Combine::Pairs { bits: 16, low_by: 0, high_by: 0 } }
     }
 
-    /// Returns true if all of it comes from one word, shifted as a whole.
+    /// Returns true if the result is one word, shifted as a whole.
     pub(super) fn is_one(&self) -> bool {
         matches!(self.combine, Combine::Pairs { low_by, high_by, .. } if self.low == self.high && low_by == high_by)
     }
 
-    /// Returns true if it is an unchanged word, which takes no operation.
+    /// Returns true if the result is a word that needs no operation.
     fn is_as_it_is(&self) -> bool {
         matches!(self.combine, Combine::Pairs { low_by: 0, .. } if self.is_one())
     }
 
-    /// Returns the number of operations; ends of whole bytes count as `insertBits`, which takes
-    /// one.
+    /// Returns the number of operations. Ends of whole bytes use `insertBits`, which counts as one
+    /// operation.
     fn operations(&self) -> u32 {
         match self.combine {
             Combine::Pairs { low_by, high_by, .. } => {
                 let part = |by: i32| 1 + u32::from(by != 0);
-                // Two parts of one word may share a mask.
+                // Two parts of one word share the masked word if their masks are equal.
                 let shared = self.low == self.high && (low_by % 2 != 0) == (high_by % 2 == 0);
                 if self.is_one() {
                     u32::from(low_by != 0)
@@ -89,7 +90,7 @@ impl CombinedWord {
     }
 }
 
-/// The parts that a word of the destination is combined from.
+/// A word of the destination, and the parts that it still has to be combined from.
 #[derive(Clone, Debug)]
 pub(super) enum Goal {
     Units(Vec<Unit>),
@@ -98,7 +99,7 @@ pub(super) enum Goal {
 }
 
 impl Goal {
-    /// Returns the goal of a word with these units of `bits` bits.
+    /// Returns the goal for a word that consists of these units of `bits` bits.
     pub(super) fn new(units: Vec<Unit>, bits: u32) -> Self {
         let follows =
             |pair: &[Unit]| pair[1].word == pair[0].word && pair[1].place == pair[0].place + 1;
@@ -118,7 +119,7 @@ impl Goal {
         }
     }
 
-    /// Returns the number of units that remain to be combined.
+    /// Returns the number of units that still have to be combined.
     fn units(&self) -> usize {
         match self {
             Self::Units(units) => units.len(),
@@ -126,7 +127,8 @@ impl Goal {
         }
     }
 
-    /// Returns the number of operations, given units of `bits` bits.
+    /// Returns the number of operations that combine the word from its parts, given units of `bits`
+    /// bits.
     fn operations(&self, bits: u32) -> u32 {
         let part = |&(_, by, mask): &(Word, i32, u32)| {
             u32::from(by != 0) + u32::from(mask != moved(u32::MAX, by))
@@ -139,33 +141,35 @@ impl Goal {
     }
 }
 
-/// A value that several words are combined from.
+/// A value that is computed because several destination words are combined from it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PackStep {
     pub(super) made: CombinedWord,
-    /// 1, or the words of a vector if all are combined in the same way.
+    /// The number of words: 1, or the size of a vector if all components are combined in the same
+    /// way.
     pub(super) words: u64,
-    /// The size in bits of the units that are then in place.
+    /// The width in bits of the groups of contiguous units in the value.
     pub(super) bits: u32,
 }
 
-/// The combined values, in order, and the parts of the destination's words after them.
+/// The values to compute, in order, and the parts that the destination words are combined from
+/// afterwards.
 #[derive(Debug)]
 pub(super) struct PackPlan {
     pub(super) steps: Vec<PackStep>,
     pub(super) goals: Vec<Goal>,
     operations: u32,
-    /// The words of each value; the loaded values come first.
+    /// The number of words of each value. Loaded values come first.
     words: Vec<u64>,
 }
 
 impl PackPlan {
-    /// Returns the cheapest plan for words of these units; `loaded` has the words of each loaded
-    /// value.
+    /// Returns the cheapest plan for words that consist of these units. `loaded` contains the
+    /// number of words of each loaded value.
     pub(super) fn new(units: Vec<Vec<Unit>>, bits: u32, loaded: &[u64]) -> Self {
         let goals: Vec<Goal> = units.into_iter().map(|units| Goal::new(units, bits)).collect();
         let new = |goals| Self { steps: vec![], goals, operations: 0, words: loaded.to_vec() };
-        // If each loaded word gives one unit, no two words of the destination share a step.
+        // If each loaded word provides only one unit, no two destination words share a step.
         let count: usize = goals.iter().map(Goal::units).sum();
         if count == 0 || loaded.iter().sum::<u64>() >= count as u64 {
             return new(goals);
@@ -188,18 +192,18 @@ impl PackPlan {
         best
     }
 
-    /// Returns the cost: twice the operations, plus the lines of the text, which are parsed and
-    /// validated.
+    /// Returns the cost: twice the number of operations, plus the number of lines, which naga has
+    /// to parse and validate.
     fn cost(&self) -> usize {
         2 * self.operations as usize + self.steps.len()
     }
 
-    /// Adds the operations that remain for the words of the destination.
+    /// Adds the operations that combine the destination words after the steps.
     fn finish(&mut self, bits: u32) {
         self.operations += self.goals.iter().map(|goal| goal.operations(bits)).sum::<u32>();
     }
 
-    /// Combines pairs of units until each word is made of two.
+    /// Combines pairs of units until each destination word consists of parts of two words.
     fn units_first(&mut self, mut goals: Vec<Goal>, bits: u32) {
         for bits in [1, 2, 4, 8].into_iter().filter(|&level| level >= bits) {
             let units = goals.iter().filter_map(|goal| match goal {
@@ -221,8 +225,9 @@ impl PackPlan {
         self.goals = goals;
     }
 
-    /// Moves the units at even places of each word into one word and those at odd places into
-    /// another. Returns `None` if either kind has both even and odd places in its source.
+    /// Collects the units at even places of each destination word in one word and those at odd
+    /// places in another, then interleaves the two. Returns `None` if either group of units comes
+    /// from both even and odd places of the loaded words.
     fn halves_first(&mut self, goals: Vec<Goal>, bits: u32) -> Option<()> {
         let mut sides = Vec::new();
         for goal in &goals {
@@ -262,8 +267,8 @@ impl PackPlan {
         Some(())
     }
 
-    /// Adds the values that these words need, without duplicates; words that are components of one
-    /// vector share a value. Returns the component of each word.
+    /// Adds steps that compute these words, without duplicates. Words that are components of one
+    /// vector share a step. Returns the component that holds each word.
     fn values(&mut self, made: impl Iterator<Item = CombinedWord>, bits: u32) -> Vec<Word> {
         let made: Vec<CombinedWord> = made.collect();
         let mut words: Vec<Word> = Vec::with_capacity(made.len());
@@ -292,8 +297,8 @@ impl PackPlan {
         words
     }
 
-    /// Returns true if the two are different components of vectors that are combined in the same
-    /// way.
+    /// Returns true if the two words are different components of vectors that are combined in the
+    /// same way.
     fn are_alike(&self, one: &CombinedWord, other: &CombinedWord) -> bool {
         let is_by_component = |made: &CombinedWord| made.low.component == made.high.component;
         (one.combine, one.low.value, one.high.value)
@@ -304,8 +309,9 @@ impl PackPlan {
             && self.words[one.low.value] == self.words[one.high.value]
     }
 
-    /// Adds the last steps: vectors whose components are words of the destination. Returns the
-    /// component of each such word.
+    /// Adds the last steps, which compute vectors whose components are words of the destination.
+    /// Returns for each destination word the component that holds it, or `None` if it is not part
+    /// of a vector.
     pub(super) fn vectors(&mut self) -> Vec<Option<Word>> {
         let made = self.goals.iter().map(|goal| match goal {
             Goal::Combined(made) => Some(*made),
@@ -323,17 +329,19 @@ impl PackPlan {
     }
 }
 
-/// Returns the word that combines two units, and their place in it, counted in pairs.
+/// Returns the word that holds two units side by side, and the place of the pair in that word,
+/// counted in pairs.
 fn pair(low: Unit, high: Unit, bits: u32) -> (CombinedWord, u32) {
     let (i, j) = (low.place.cast_signed(), high.place.cast_signed());
-    // One of the two stays at its place if possible.
+    // One of the two units stays in its place if possible.
     let place = if i % 2 != 0 && j % 2 != 0 { j / 2 } else { i / 2 };
     let combine = Combine::Pairs { bits, low_by: 2 * place - i, high_by: 2 * place + 1 - j };
     (CombinedWord { low: low.word, high: high.word, combine }, place.unsigned_abs())
 }
 
-/// Returns the words that units of `bits` bits come from, with the distance in bits and the mask of
-/// the result. A word whose units move by different distances occurs several times.
+/// Returns the words that provide the units of `bits` bits, each with the distance in bits by which
+/// it is shifted and the mask of the bits that it provides. A word occurs several times if its
+/// units move by different distances.
 pub(super) fn parts(units: &[Unit], bits: u32) -> Vec<(Word, i32, u32)> {
     let mut parts: Vec<(Word, i32, u32)> = Vec::new();
     for (unit, to) in units.iter().zip(0..) {
@@ -347,7 +355,7 @@ pub(super) fn parts(units: &[Unit], bits: u32) -> Vec<(Word, i32, u32)> {
     parts
 }
 
-/// Returns bits moved up by `by` places, or down if `by` is negative.
+/// Returns bits shifted up by `by` places, or down if `by` is negative.
 pub(super) fn moved(bits: u32, by: i32) -> u32 {
     if by < 0 { bits >> -by } else { bits << by }
 }

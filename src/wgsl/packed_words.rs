@@ -1,8 +1,8 @@
-//! [`PackedWords`]: words combined from units of other words, in steps.
+//! [`PackedWords`]: the words of the destination, combined in steps from units of loaded words.
 //!
-//! A unit that is moved alone costs a shift and a mask. So units that are contiguous in the
-//! destination are combined first, in all places of two words at once, and then the results are
-//! combined again. Three planes of bytes to pixels:
+//! A unit that is moved on its own costs a shift and a mask. Units that are contiguous in the
+//! destination are therefore combined first, in all places of two words at once, and the results
+//! are then combined again. For example, three planes of bytes become pixels as follows:
 //!
 //! ```text
 //! row0       r0 r1 r2 r3
@@ -13,9 +13,9 @@
 //! a word     r0 g0 b0 r1    insertBits(halves0, halves1, 16, 16)
 //! ```
 //!
-//! If all components of vectors are combined in the same way, this is one line. A word that is a
-//! part of one word and a part of another needs no steps. There are no steps at all if the units of
-//! each word take fewer operations one by one.
+//! If all components of vectors are combined in the same way, one line combines them all. A
+//! destination word that consists of a part of one word and a part of another needs no steps. Steps
+//! are left out entirely if moving the units one by one takes fewer operations.
 
 use std::ops::Range;
 
@@ -26,37 +26,38 @@ use super::{
 };
 use crate::schedule::AdapterKind;
 
-/// A loaded or combined value: its name, and its number of words.
+/// A loaded or computed value: its name and its number of words.
 #[derive(Debug)]
 struct NamedValue {
     name: String,
     words: u64,
 }
 
-/// Words of the destination, and the values that are computed before them.
+/// The words of the destination, and the values that are computed before them.
 #[derive(Debug, Default)]
 pub(super) struct PackedWords {
     values: Vec<NamedValue>,
-    /// Constants of vectors, and combined values, each with its name and its expression.
+    /// Vector constants, and computed values, each a name paired with its expression.
     constants: Vec<(String, String)>,
     lines: Vec<(String, String)>,
-    /// The number of values for each prefix of their names.
+    /// The number of values so far with each name prefix.
     counts: Vec<(&'static str, usize)>,
     words: Vec<String>,
-    /// The words as inserted bits, if they are whole bytes of two words.
+    /// For each word its form as an [`Insert`], if the word consists of whole bytes of two words.
     inserts: Vec<Option<Insert>>,
-    /// True if single words use `insertBits`, which is one instruction on a GPU; a CPU gains
-    /// nothing by it.
+    /// True if the words of an access may be combined with one `insertBits`, which is a single
+    /// instruction on a GPU. A CPU gains nothing from it.
     inserts_words: bool,
-    /// True if there are few words: single ones then use `insertBits` too, although naga takes
-    /// longer to validate a call.
+    /// True if there are few words. Words are then combined with `insertBits` one by one too,
+    /// although naga takes longer to validate a call than shifts and masks.
     is_short: bool,
 }
 
-/// The maximum number of words of a plan that counts as short.
+/// The maximum number of words for which each word uses its own `insertBits`. A higher limit makes
+/// the validation of long kernels slower; a lower limit leaves shifts and masks in more kernels.
 const SHORT: usize = 32;
 
-/// A word, some bits of which are replaced by those of another.
+/// A word in which some bits are replaced by those of another word.
 #[derive(Debug)]
 struct Insert {
     into: String,
@@ -66,11 +67,11 @@ struct Insert {
 }
 
 impl PackedWords {
-    /// Combines words whose units of `to_bits` bits come from units of `bits` bits: the low bits of
-    /// these, or these and zeros above.
+    /// Combines words whose units have `to_bits` bits from loaded units of `bits` bits. Wider units
+    /// are truncated to their low bits; narrower ones are extended with zeros.
     ///
-    /// A unit is given by the name of its loaded value, the words of that value, and its number in
-    /// it.
+    /// Each unit in `given` consists of the name of the loaded value, the number of words in that
+    /// value, and the number of the unit in it.
     pub(super) fn new(
         given: &[Vec<(String, u64, u64)>],
         bits: u32,
@@ -96,7 +97,7 @@ impl PackedWords {
                 steps.spread(&mut words, bits, to_bits);
             }
         } else {
-            // A narrower unit is the first of those that fill the place of a wider one.
+            // A unit that is truncated is the first of several narrower units in its place.
             words.iter_mut().flatten().for_each(|unit| unit.place *= bits / to_bits);
         }
         steps.inserts_words = kind == AdapterKind::Gpu;
@@ -129,7 +130,7 @@ impl PackedWords {
         &self.words
     }
 
-    /// Returns the number of a loaded value.
+    /// Returns the number of a loaded value, which is added if it is new.
     fn loaded(&mut self, name: &str, words: u64) -> usize {
         let known = self.values.iter().rposition(|value| value.name == name);
         known.unwrap_or_else(|| {
@@ -138,7 +139,7 @@ impl PackedWords {
         })
     }
 
-    /// Adds a value, and returns its number.
+    /// Adds a computed value and returns its number.
     fn value(&mut self, prefix: &'static str, words: u64, expression: String) -> usize {
         let at = self.counts.iter().position(|count| count.0 == prefix).unwrap_or_else(|| {
             self.counts.push((prefix, 0));
@@ -151,8 +152,9 @@ impl PackedWords {
         self.values.len() - 1
     }
 
-    /// Moves units apart, so that each has the low bits of `to_bits` bits. Each loaded value gives
-    /// one value for all units with the same number in such a place.
+    /// Spreads units apart, so that each has `to_bits` bits with zeros in the upper ones. Units of
+    /// a loaded value whose numbers are equal modulo `to_bits / bits` stay in place and share one
+    /// computed value.
     fn spread(&mut self, words: &mut [Vec<Unit>], bits: u32, to_bits: u32) {
         let in_place = to_bits / bits;
         let mut apart: Vec<(usize, u32, usize)> = Vec::new();
@@ -176,7 +178,7 @@ impl PackedWords {
         }
     }
 
-    /// Adds the values of a plan, and the words of the destination.
+    /// Adds the values that a plan computes, and the words of the destination.
     fn follow(&mut self, mut plan: PackPlan, bits: u32) {
         let vectors = plan.vectors();
         for step in &plan.steps {
@@ -204,8 +206,8 @@ impl PackedWords {
         }
     }
 
-    /// Returns a word made of whole bytes of two words as an insertion of bits; `None` if one shift
-    /// of each word is enough.
+    /// Returns a word that consists of whole bytes of two words as an insertion of bits. Returns
+    /// `None` if one shift of each word is enough.
     fn insert(&mut self, made: &CombinedWord, words: u64) -> Option<Insert> {
         let Combine::Ends { bits, low_from, high_from } = made.combine else { return None };
         if bits % 8 != 0 || low_from + bits == 32 && high_from == 0 {
@@ -225,7 +227,8 @@ impl PackedWords {
         })
     }
 
-    /// Returns the arguments of one `insertBits` that combines all of these words, if possible.
+    /// Returns the arguments of a single `insertBits` call that combines all of these words, or
+    /// `None` if no single call does.
     pub(super) fn inserted(&self, words: Range<usize>) -> Option<[String; 4]> {
         let inserts: Vec<&Insert> =
             self.inserts.get(words)?.iter().map(Option::as_ref).collect::<Option<_>>()?;
@@ -242,13 +245,13 @@ impl PackedWords {
         Some([into, bits, format!("{offset}u"), format!("{count}u")])
     }
 
-    /// Returns a word as an expression.
+    /// Returns the expression that refers to a word.
     fn name(&self, word: Word) -> String {
         let NamedValue { name, words } = &self.values[word.value];
         components(name, *words, word.component, 1)
     }
 
-    /// Returns the expression of a word that is combined from two, or of a vector of `words` such
+    /// Returns the expression that combines a word from two others, or a vector of `words` such
     /// words.
     fn combined(&mut self, made: &CombinedWord, words: u64) -> String {
         let name = |of: Word| match words {
@@ -261,7 +264,7 @@ impl PackedWords {
                 self.shifted(low, low_by * bits.cast_signed(), words)
             }
             Combine::Pairs { bits, low_by, high_by } => {
-                // A unit that moves by an odd number of places comes from the other mask's places.
+                // A unit that moves by an odd number of places needs the opposite mask.
                 let mut part = |name: String, by: i32, is_odd: bool| {
                     let (kind, by_one) = if is_odd { ("odd", bits) } else { ("even", 0) };
                     let kind = format!("{kind}_{}", name_of(bits));
@@ -283,8 +286,8 @@ impl PackedWords {
                     let low = self.shifted(low, -low_from, words);
                     return format!("({low}) | ({})", self.shifted(high, end, words));
                 }
-                // Single words are parsed and validated faster with masks and shifts, which matters
-                // if there are many.
+                // Shifts and masks of single words are parsed and validated faster than calls,
+                // which matters if there are many.
                 if (words > 1 || self.is_short)
                     && let Some(Insert { into, bits, offset, count }) = self.insert(made, words)
                 {
@@ -298,8 +301,8 @@ impl PackedWords {
         }
     }
 
-    /// Returns the bits of `mask` of a word that is moved up by `by` bits, or down if negative, in
-    /// parentheses.
+    /// Returns an expression, in parentheses, that shifts a word up by `by` bits, or down if
+    /// negative, and keeps the bits of `mask`.
     fn part(&mut self, word: String, by: i32, mask: u32, words: u64) -> String {
         let shifted = self.shifted(word, by, words);
         if mask == moved(u32::MAX, by) {
@@ -309,7 +312,7 @@ impl PackedWords {
         if by == 0 { format!("({shifted} & {mask})") } else { format!("(({shifted}) & {mask})") }
     }
 
-    /// Returns `value` moved up by `by` bits, or down if negative.
+    /// Returns `value` shifted up by `by` bits, or down if negative.
     fn shifted(&mut self, value: String, by: i32, words: u64) -> String {
         let amount = by.unsigned_abs();
         let amount = match words {
@@ -321,7 +324,7 @@ impl PackedWords {
         format!("{value} {} {amount}", if by > 0 { "<<" } else { ">>" })
     }
 
-    /// Returns a mask of a word, or of each word of a vector.
+    /// Returns the expression of a mask for a word, or for each word of a vector.
     fn mask(&mut self, name: &str, mask: u32, words: u64) -> String {
         match words {
             1 => format!("0x{mask:08x}u"),
@@ -339,8 +342,8 @@ impl PackedWords {
     }
 }
 
-/// Returns the number of each unit inside the place of a wider one, if it is equal for all units of
-/// a word: then whole places are combined, and one unit of each place is kept.
+/// Returns for each word the number of its units inside the wider places, if all units of the word
+/// have the same number there. Whole places can then be combined, and one unit of each is kept.
 fn numbers_in_place(words: &[Vec<Unit>], in_place: u32) -> Option<Vec<u32>> {
     let number = |units: &Vec<Unit>| {
         let first = units[0].place % in_place;
@@ -349,12 +352,12 @@ fn numbers_in_place(words: &[Vec<Unit>], in_place: u32) -> Option<Vec<u32>> {
     words.iter().map(number).collect()
 }
 
-/// Returns the low `bits` bits of every `place` bits of a word.
+/// Returns a mask of the low `bits` bits in every `place` bits of a word.
 fn every(bits: u32, place: u32) -> u32 {
     (0..32 / place).fold(0, |all, at| all | (u32::MAX >> (32 - bits)) << (at * place))
 }
 
-/// Returns the name of units of `bits` bits.
+/// Returns the name prefix of values whose units have `bits` bits.
 fn name_of(bits: u32) -> &'static str {
     match bits {
         1 => "bits",
@@ -370,8 +373,8 @@ fn name_of(bits: u32) -> &'static str {
 mod tests {
     use super::*;
 
-    /// Returns the lines and the words of these units; each is given as a value and the number of
-    /// the unit in it.
+    /// Returns the lines and the words that combine these units. Each unit is given as a value and
+    /// the number of the unit in that value.
     fn of(words: &[&[(&str, u64)]], in_value: u64, bits: u32, to_bits: u32) -> Vec<String> {
         let unit = |&(name, number): &(&str, u64)| (name.to_owned(), in_value, number);
         let given: Vec<Vec<_>> = words.iter().map(|word| word.iter().map(unit).collect()).collect();

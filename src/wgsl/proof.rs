@@ -1,4 +1,4 @@
-//! [`Proof`]: the proof of a kernel's bounds.
+//! [`Proof`]: the proof that a kernel stays in bounds.
 
 use std::fmt;
 
@@ -12,14 +12,14 @@ use crate::{
 
 /// The proof that every access of a kernel lies inside its binding, and that every loop ends.
 ///
-/// Interval arithmetic over the window and the tiles of the source bounds the reads: a position
-/// whose guards hold reads at an index of the tensor. Writes are bounded because the blocks, the
-/// accesses of rows, or the words cover the image exactly. A runner that binds at least
-/// [`Binding::size_in_bytes`] bytes may turn run-time checks off.
+/// Interval arithmetic over the window and the tiles of the source bounds the reads: if the guards
+/// of a position hold, it reads an element inside the tensor. The writes are bounded because the
+/// blocks, the accesses of rows, or the words cover the image exactly. If a runner binds at least
+/// [`Binding::size_in_bytes`] bytes, it may turn run-time checks off.
 ///
 /// A proof belongs to one [`Kernel`](super::Kernel) and cannot be moved to another. Only lowering
-/// creates proofs: the fields of everything that they depend on, from the nest to the kernel, are
-/// private.
+/// creates proofs: everything that a proof depends on, from the nest to the kernel, has private
+/// fields.
 ///
 /// ```compile_fail,E0451
 /// use stridec::wgsl::Proof;
@@ -29,7 +29,7 @@ use crate::{
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Proof {
-    /// The last word that is read of each source, and the words of its binding.
+    /// For each source, the last word that is read, if any, and the number of words in its binding.
     sources: SmallVec<[(Option<u64>, u64); 1]>,
     last_destination_word: u64,
     destination_words: u64,
@@ -37,7 +37,7 @@ pub struct Proof {
     trips: u32,
 }
 
-/// Returns the last word that a block loads, given the last word that holds a unit it moves.
+/// Returns the last word that a block loads, given the last word that contains a unit it moves.
 fn last_loaded(block: &Block, word: u64) -> u64 {
     let nest = block.nest();
     let access = (block.load() * u64::from(nest.src_bits())).div_ceil(32);
@@ -46,24 +46,26 @@ fn last_loaded(block: &Block, word: u64) -> u64 {
         // Reads past the moved units are clamped to the last access of the image.
         image
     } else if block.is_shifted() {
-        // A shifted run reads one access more, up to the last of the image.
+        // A shifted run reads one more access, but none past the image.
         ((word / access + 2) * access - 1).min(image)
     } else {
-        // The access that holds the last unit.
+        // The block reads up to the end of the access that contains the last unit.
         (word / access + 1) * access - 1
     }
 }
 
-/// Returns the most loop iterations of an invocation: over its blocks, its seams and their words,
-/// or over the words of one seam or the stores of one block.
+/// Returns the maximum number of loop iterations of one invocation. With several rounds, an
+/// invocation loops over its blocks, its seams and the words of these seams. Otherwise it loops
+/// over the words of one seam or over the stores of one block.
 fn loop_trips(block: &Block) -> u32 {
-    // A word of more than four units is combined in a loop of its own.
+    // A word of more than four units is combined in another loop.
     let bits = u64::from(block.nest().dst_bits());
     let of_word = if bits < 8 { 32 / bits } else { 0 };
     let of_access = 1 + block.store() * bits / 32 * of_word;
     let of_seam = block.seam().map_or(0, |seam| seam.longest() * of_access);
     let all = match (block.rounds(), block.seam()) {
-        // Nested loops, each of two iterations or more.
+        // Each of the nested loops has at least two iterations, so all levels together have at most
+        // twice as many iterations as the innermost.
         (1, _) if block.moves_unit_by_unit() => {
             of_seam.max(block.rows() * block.width() * 2 * of_access)
         }
@@ -74,12 +76,13 @@ fn loop_trips(block: &Block) -> u32 {
     u32::try_from(all).unwrap_or(u32::MAX)
 }
 
-/// The maximum number of iterations of a loop. Some drivers end a longer loop without an error.
+/// The maximum number of loop iterations of a kernel with a proof. Some drivers end a longer loop
+/// without an error; a lower limit would only leave more kernels without a proof.
 const MAX_TRIPS: u32 = 65_535;
 
 impl Proof {
-    /// Returns the proof of a schedule whose kernel binds these buffers; `None` if there is none,
-    /// for example for a nest that lowering did not make.
+    /// Returns the proof for a schedule whose kernel binds these buffers. Returns `None` if the
+    /// bounds cannot be proved, for example for a nest that lowering did not make.
     pub(super) fn new(schedule: &Schedule, bindings: &[Binding]) -> Option<Self> {
         let nest = schedule.nest();
         let last_word = |unit: u64, bits: u32| ((unit + 1) * u64::from(bits)).div_ceil(32) - 1;
@@ -101,7 +104,7 @@ impl Proof {
             };
             let last = match (schedule.block(), schedule.segments()) {
                 (Some(block), _) => last.map(|word| last_loaded(block, word)),
-                // Accesses of 16 bytes, up to one turn past the last unit.
+                // The kernel reads accesses of 16 bytes, up to one turn past the last unit.
                 (None, Some(pieces)) => {
                     last.map(|word| ((word / 4 + 1 + pieces.width) * 4).min(words(number)) - 1)
                 }
@@ -131,43 +134,55 @@ impl Proof {
         })
     }
 
-    /// The number of sources.
+    /// Returns the number of sources.
     #[must_use]
     pub fn sources(&self) -> usize {
         self.sources.len()
     }
 
-    /// The last word of a source's binding that is read; `None` if none is.
+    /// Returns the last word that is read from the first source's binding, or `None` if none is.
+    #[must_use]
+    pub fn last_source_word(&self) -> Option<u64> {
+        self.last_word_of_source(0)
+    }
+
+    /// Returns the last word that is read from a source's binding, or `None` if none is.
     #[must_use]
     pub fn last_word_of_source(&self, number: usize) -> Option<u64> {
         self.sources.get(number)?.0
     }
 
-    /// The words of a source's binding.
+    /// Returns the number of words in a source's binding.
     #[must_use]
     pub fn words_of_source(&self, number: usize) -> u64 {
         self.sources.get(number).map_or(0, |source| source.1)
     }
 
-    /// The last word of the destination's binding that is written.
+    /// Returns the last word that is written to the destination's binding.
     #[must_use]
     pub fn last_destination_word(&self) -> u64 {
         self.last_destination_word
     }
 
-    /// The words of the destination's binding.
+    /// Returns the number of words in the first source's binding.
+    #[must_use]
+    pub fn source_words(&self) -> u64 {
+        self.words_of_source(0)
+    }
+
+    /// Returns the number of words in the destination's binding.
     #[must_use]
     pub fn destination_words(&self) -> u64 {
         self.destination_words
     }
 
-    /// The invocations that have work.
+    /// Returns the number of invocations that have work.
     #[must_use]
     pub fn invocations(&self) -> u64 {
         self.invocations
     }
 
-    /// The most loop iterations of one invocation.
+    /// Returns the maximum number of loop iterations of one invocation.
     #[must_use]
     pub fn trips(&self) -> u32 {
         self.trips
@@ -199,8 +214,8 @@ impl fmt::Display for Proof {
     }
 }
 
-/// Returns the bits of a unit of a source in its last read: those of the nest, or of the numbers
-/// that it holds.
+/// Returns the width in bits of the units in which a source's last read is counted: the numbers
+/// that lookups load from it, or else the nest's units.
 fn unit_bits(nest: &CopyNest, source: usize) -> u32 {
     nest.loaded_bits(source).unwrap_or(nest.src_bits())
 }

@@ -1,4 +1,4 @@
-//! Kernels of several cases that copy rows of the destination, segment by segment.
+//! Kernels that copy rows of the destination segment by segment, for nests of several cases.
 
 use super::{
     block::{access_unit_by_unit, with_offset},
@@ -76,7 +76,8 @@ pub(super) fn segments(writer: &mut Writer, rows: &RowSegments) {
     });
 }
 
-/// Writes the code of the invocations after those that copy rows.
+/// Writes the code of the invocations that write meetings, the accesses that two segments share.
+/// They come after the invocations that copy rows.
 fn meeting(writer: &mut Writer, rows: &RowSegments, meetings: &[u64]) {
     let (runs, count) = (rows.runs(), meetings.len());
     writer.block(format_args!("if run >= {runs}u"), |writer| {
@@ -98,13 +99,13 @@ fn meeting(writer: &mut Writer, rows: &RowSegments, meetings: &[u64]) {
     });
 }
 
-/// A segment while it is written.
+/// A segment while its code is being written.
 struct SegmentWriter<'a> {
     rows: &'a RowSegments,
     names: &'a AxisNames,
     number: usize,
     segment: &'a RowSegment,
-    /// The first access inside the segment, and the end after the last.
+    /// The first access that lies entirely inside the segment, and the end after the last one.
     alone: (u64, u64),
 }
 
@@ -136,7 +137,7 @@ impl SegmentWriter<'_> {
         }
     }
 
-    /// Returns the first access of the segment in a group.
+    /// Returns the first access of the segment in the invocation's group.
     fn start(&self) -> String {
         match (self.rows.groups() > 1, self.alone.0) {
             (false, low) => format!("{low}u"),
@@ -145,7 +146,8 @@ impl SegmentWriter<'_> {
         }
     }
 
-    /// Returns the end of the segment's accesses in a group if the row reads this source, else 0.
+    /// Returns the end of the segment's accesses in the group. If the row reads another source, the
+    /// end is 0.
     fn stop(&self, writer: &mut Writer, of: Option<usize>, is_chosen: bool) -> String {
         let Self { rows, number, alone: (_, high), .. } = *self;
         let stop = match (rows.groups() > 1, high == rows.accesses) {
@@ -172,13 +174,13 @@ impl SegmentWriter<'_> {
         name
     }
 
-    /// Returns a form at the first unit of the segment.
+    /// Returns a form with the innermost axis replaced by the segment's first unit.
     fn at_first(&self, form: &Affine) -> Affine {
         let inner = Value::Axis(self.rows.nest.extents().len() - 1);
         form.substituted(inner, &Affine::constant(self.segment.first.cast_signed()))
     }
 
-    /// Writes the choice of the row's case, and its place in the source.
+    /// Writes the code that selects the case of the row and computes the offset at which it reads.
     fn choose(&self, writer: &mut Writer, cases: &[Case]) {
         let number = self.number;
         writer.line(format_args!("var way{number} = {}u;", cases.len() - 1));
@@ -199,7 +201,8 @@ impl SegmentWriter<'_> {
         }
     }
 
-    /// Writes the stores of a turn; `value` returns the value of the access `at + n`.
+    /// Writes the stores of a turn. `value` returns the value of the access at `at` plus its
+    /// argument.
     fn stores(&self, writer: &mut Writer, stop: &str, value: impl Fn(u64) -> String) {
         let Self { rows, alone: (low, high), .. } = *self;
         let is_whole = |access: u64| access.is_multiple_of(rows.width);
@@ -218,7 +221,7 @@ impl SegmentWriter<'_> {
         }
     }
 
-    /// Writes a turn of accesses that read a source.
+    /// Writes a turn of stores whose values are read from a source.
     fn copy(&self, writer: &mut Writer, of: usize, stop: &str) {
         let Self { rows, number, segment, .. } = *self;
         let (units, name) = (rows.units, source_name(&rows.nest, of));
@@ -248,8 +251,8 @@ impl SegmentWriter<'_> {
         });
     }
 
-    /// Writes a turn of accesses that read nothing. If several cases have bits, it selects among
-    /// them.
+    /// Writes a turn of stores that read nothing. If several cases store bits, the code selects the
+    /// value by case.
     fn fill(&self, writer: &mut Writer, stop: &str) {
         let bits = self.rows.nest.dst_bits();
         let of = |take: &CaseValue| match take {

@@ -1,4 +1,4 @@
-//! Validation of a kernel's text by naga.
+//! Validation of kernels by naga.
 
 use naga::{
     Module,
@@ -8,7 +8,7 @@ use naga::{
 
 use super::WgslError;
 
-/// Parses and validates a kernel's text with naga, without capabilities beyond WebGPU's default.
+/// Parses and validates the text of a kernel with naga, with WebGPU's default capabilities only.
 ///
 /// # Errors
 ///
@@ -17,7 +17,7 @@ pub fn validate(text: &str) -> Result<(), WgslError> {
     check(text).map(|_| ())
 }
 
-/// Returns naga's module of a kernel, and the results of its validation.
+/// Parses and validates the text of a kernel, and returns naga's module and its analysis.
 pub(crate) fn check(text: &str) -> Result<(Module, ModuleInfo), WgslError> {
     let module = wgsl::parse_str(text)
         .map_err(|error| WgslError::Parse { message: error.message().to_owned() })?;

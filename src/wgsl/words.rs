@@ -1,6 +1,6 @@
-//! Units and words: types, components and lanes.
+//! WGSL types, literals and components of units and words.
 
-/// Returns the WGSL type of `bits` bits: one, two or four words.
+/// Returns the unsigned WGSL type for `bits` bits, which has one, two or four words.
 pub(super) fn type_name(bits: u64) -> &'static str {
     match bits {
         0..=32 => "u32",
@@ -9,7 +9,7 @@ pub(super) fn type_name(bits: u64) -> &'static str {
     }
 }
 
-/// Returns a literal of the type of `bits` bits, from the low bits of `value`.
+/// Returns a literal of the WGSL type for `bits` bits with the low bits of `value`.
 pub(super) fn literal(bits: u64, value: u128) -> String {
     let word = |n: u32| match (value >> (32 * n)) & u128::from(u32::MAX) {
         0 => "0u".to_owned(),
@@ -25,13 +25,13 @@ pub(super) fn literal(bits: u64, value: u128) -> String {
     format!("{}({words})", type_name(bits))
 }
 
-/// Returns `value` of `bits` bits, repeated to fill `to` bits.
+/// Returns a value of `bits` bits, repeated to fill `to` bits.
 pub(super) fn repeated(value: u128, bits: u32, to: u64) -> u128 {
     let copies = u32::try_from(to).unwrap_or(128).min(128) / bits;
     (0..copies).fold(0, |all, copy| all | value << (copy * bits))
 }
 
-/// Returns `count` words from word `first` on of a value of `words` words.
+/// Returns the `count` words that start at word `first` of a value of `words` words.
 pub(super) fn components(value: &str, words: u64, first: u64, count: u64) -> String {
     if count == words {
         return value.to_owned();
@@ -44,11 +44,11 @@ fn index(n: u64) -> usize {
     usize::try_from(n).unwrap_or(usize::MAX)
 }
 
-/// Returns `word`, which has units of `bits` bits and zeros above each up to `to_bits`, with the
-/// sign of each unit repeated there.
+/// Returns an expression that extends the sign of each unit in `word`. Units have `bits` bits, in
+/// places of `to_bits` bits that are zero above the unit.
 pub(super) fn sign_extended(word: &str, bits: u32, to_bits: u32) -> String {
     let signs = repeated(1 << (bits - 1), to_bits, 32);
-    // A sign at bit 3 becomes ones from bit 4 to bit 7: the sign, times 2 + 4 + 8 + 16.
+    // A sign at bit 3 becomes ones in bits 4 to 7: the sign times 2 + 4 + 8 + 16.
     let ones = (2_u64 << (to_bits - bits)) - 2;
     format!("{word} | (({word} & 0x{signs:x}u) * 0x{ones:x}u)")
 }

@@ -1,18 +1,18 @@
-//! [`Writer`]: WGSL text, line by line.
+//! [`Writer`]: builds WGSL text line by line.
 
 use std::fmt::{self, Write as _};
 
 use crate::schedule::Schedule;
 
-/// The longest line, in characters; longer ones are broken.
+/// The maximum length of a line, in characters. Longer lines are broken where possible.
 const MAX_WIDTH: usize = 108;
 
-/// Returns true if a character ends a line in WGSL, and with it a comment.
+/// Returns true if a character ends a line, and thereby a comment, in WGSL.
 fn ends_line(character: char) -> bool {
     matches!(character, '\n'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Builds WGSL text line by line. Indentation follows nesting, and long lines are broken.
+/// Builds WGSL text line by line, indents nested blocks and breaks long lines.
 #[derive(Debug)]
 pub(super) struct Writer {
     text: String,
@@ -21,19 +21,20 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Returns an empty text for a kernel of this schedule.
+    /// Returns a writer with an empty text for a kernel with this schedule.
     pub(super) fn new(schedule: &Schedule) -> Self {
         let [x, y, z] = schedule.workgroups();
         let text = String::with_capacity(4096);
         Self { text, depth: 0, grid: [schedule.workgroup_size(), x, y, z] }
     }
 
-    /// Returns the invocations of a workgroup, then the workgroups in x, y and z.
+    /// Returns the number of invocations in a workgroup, then the number of workgroups in x, y and
+    /// z.
     pub(super) fn grid(&self) -> [u32; 4] {
         self.grid
     }
 
-    /// Writes one line; a long one breaks before operators or after commas.
+    /// Writes one line. A long line is broken before operators or after commas.
     pub(super) fn line(&mut self, line: fmt::Arguments<'_>) {
         let start = self.start(self.depth);
         self.write(line);
@@ -54,7 +55,7 @@ impl Writer {
         self.indented(depth, [rest]);
     }
 
-    /// Writes code and a remark: after it if there is room, else above it.
+    /// Writes code with a remark, which goes after the code if the line has room, else above it.
     pub(super) fn noted(&mut self, code: fmt::Arguments<'_>, note: fmt::Arguments<'_>) {
         let start = self.start(self.depth);
         self.write(code);
@@ -71,10 +72,10 @@ impl Writer {
         }
     }
 
-    /// Writes a comment. Its later lines are indented by the width of `label`.
+    /// Writes a comment. Lines after the first are indented by the width of `label`.
     ///
-    /// Every character that ends a line in WGSL starts a new line of the comment, so that no text
-    /// leaves the comment.
+    /// Every character that ends a line in WGSL starts a new comment line, so no part of the text
+    /// ends up outside the comment.
     pub(super) fn comment(&mut self, label: &str, text: fmt::Arguments<'_>) {
         let text = text.to_string();
         let room = MAX_WIDTH - 4 * self.depth - 3 - label.len();
@@ -92,7 +93,7 @@ impl Writer {
         }
     }
 
-    /// Writes `head item, item tail`, with each item on its own line if one line is too short.
+    /// Writes `head item, item tail`, with each item on its own line if they do not fit on one.
     pub(super) fn list(&mut self, head: &str, items: &[String], tail: &str) {
         let length = items.iter().map(|item| item.len() + 2).sum::<usize>();
         if 4 * self.depth + head.len() + length + tail.len() <= MAX_WIDTH {
@@ -112,7 +113,7 @@ impl Writer {
         self.text.push('\n');
     }
 
-    /// Writes `head { … }` around the output of `body`.
+    /// Writes `head { … }` around the code that `body` writes.
     pub(super) fn block(&mut self, head: fmt::Arguments<'_>, body: impl FnOnce(&mut Self)) {
         self.line(format_args!("{head} {{"));
         self.depth += 1;
@@ -121,12 +122,12 @@ impl Writer {
         self.line(format_args!("}}"));
     }
 
-    /// Returns the text.
+    /// Returns the finished text.
     pub(super) fn finish(self) -> String {
         self.text
     }
 
-    /// Starts a line, and returns its place in the text.
+    /// Writes the indentation of a line, and returns the offset of the line in the text.
     fn start(&mut self, depth: usize) -> usize {
         let start = self.text.len();
         for _ in 0..depth {
@@ -139,7 +140,7 @@ impl Writer {
         self.text.write_fmt(text).expect("writing to a String cannot fail");
     }
 
-    /// Writes one line of these parts, unchanged.
+    /// Writes one line that consists of these parts, without breaking it.
     fn indented<const PARTS: usize>(&mut self, depth: usize, parts: [&str; PARTS]) {
         self.start(depth);
         for part in parts {
@@ -149,14 +150,14 @@ impl Writer {
     }
 }
 
-/// Returns the place to break a line of more than `room` characters: the last of `marks` that has
-/// at most `room` characters before it.
+/// Returns the place to break a line of more than `room` characters: at the last of `marks` with at
+/// most `room` characters before it.
 fn break_point(line: &str, room: usize, marks: &[&str]) -> Option<usize> {
     if line.len() <= room {
         return None; // at most this many characters
     }
     let (end, _) = line.char_indices().nth(room)?;
-    // A comma stays on its line, an operator starts the next.
+    // A comma stays at the end of its line; an operator starts the next line.
     let place = |mark: &&str| {
         let at = line[..end].rfind(*mark)?;
         Some(if *mark == "," { at + 1 } else { at })
