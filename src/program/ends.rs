@@ -1,4 +1,4 @@
-//! Ends a traversal: the element is read from a buffer, or is constant bits.
+//! The ends of a trace: an element is read from a buffer or consists of constant bits.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ use crate::{
 };
 
 impl Pull<'_, '_> {
-    /// Makes a case that reads the element from a buffer that holds an array of this shape.
+    /// Adds a case that reads the element from a buffer. The buffer holds an array of this shape.
     pub(super) fn read(
         &mut self,
         item: PendingValue,
@@ -54,8 +54,9 @@ impl Pull<'_, '_> {
             .fold(Literal::clone(literal), |literal, &part| literal.parts().swap_remove(part))
     }
 
-    /// Makes a case for an element of a constant: bits if the element is known or all elements are
-    /// equal, otherwise a read of a buffer that holds the constant.
+    /// Adds the cases for an element of a constant. If the element is known at compile time, or all
+    /// elements are equal, the case consists of bits. Otherwise it reads a buffer that holds the
+    /// constant.
     pub(super) fn constant(
         &mut self,
         item: PendingValue,
@@ -77,7 +78,7 @@ impl Pull<'_, '_> {
         self.bits(item, bits & kept, storage_bits(shape.element_type()))
     }
 
-    /// Returns the buffer that holds a constant, and adds it if it is new.
+    /// Returns the buffer that holds a constant, which is added if it is new.
     pub(super) fn constant_buffer(&mut self, origin: ArrayOrigin, literal: &Literal) -> BufferId {
         let next = self.buffers.constants.len();
         let number = *self.buffers.constant_of.entry(origin).or_insert(next);
@@ -87,8 +88,8 @@ impl Pull<'_, '_> {
         BufferId::Constant(number)
     }
 
-    /// Makes cases for the units of an element whose `storage` bits are known: one case if all
-    /// units are equal or the unit is known, otherwise one for each unit.
+    /// Adds cases for the units of an element whose `storage` bits are known. If the unit is known
+    /// or all units are equal, one case is enough; otherwise each unit gets a case.
     fn bits(&mut self, item: PendingValue, bits: u128, storage: u32) -> Result<(), Halt> {
         let PendingValue { region, part, .. } = item;
         let mask = u128::MAX >> (128 - self.unit);

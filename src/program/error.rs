@@ -1,4 +1,4 @@
-//! The errors of programs.
+//! [`ProgramError`]: the errors of programs.
 
 use super::BufferId;
 use crate::{
@@ -6,26 +6,27 @@ use crate::{
     schedule::ScheduleError, shape::Shape, stride::StrideError, wgsl::WgslError,
 };
 
-/// An error of compiling a module, or of running it.
+/// An error in compiling or running a module.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProgramError {
-    /// An instruction that does more than move data, or moves it in a way that is not supported.
+    /// An instruction does more than move data, or moves it in a way that is not supported.
     #[error("`{instruction}`, {shape}: {opcode} is not supported{reason}{}", from(line.as_deref()))]
     Unsupported {
         /// The instruction's name.
         instruction: Box<str>,
-        /// Its shape, such as `f32[2,3]`.
+        /// The instruction's shape, such as `f32[2,3]`.
         shape: Box<str>,
-        /// Its opcode.
+        /// The instruction's opcode.
         opcode: Box<str>,
-        /// The part of it that is not supported, after a colon or a semicolon; empty if that is the
-        /// opcode itself.
+        /// The part of the instruction that is not supported, after a colon or a semicolon. Empty
+        /// if the opcode itself is not supported.
         reason: Box<str>,
-        /// The line of the user's program that it was made from, if the module says so.
+        /// The line of the user's program that the instruction comes from, if the module records
+        /// it.
         line: Option<Box<SourceLine>>,
     },
-    /// A parameter or a result whose memory cannot be described by strides.
+    /// The memory of a parameter or result cannot be described by strides.
     #[error("{value}: {error}")]
     Layout {
         /// The parameter or the result, with its shape.
@@ -33,77 +34,77 @@ pub enum ProgramError {
         /// The reason.
         error: Box<StrideError>,
     },
-    /// A result that cannot be lowered to a nest.
+    /// A result cannot be lowered to a nest.
     #[error("`{instruction}`: {error}")]
     Nest {
-        /// The instruction whose value was to be computed.
+        /// The instruction whose value is the result.
         instruction: String,
         /// The reason.
         error: Box<NestError>,
     },
-    /// A kernel that the target does not run.
+    /// A kernel exceeds the limits of the target.
     #[error("kernel of {destination}: {error}")]
     Kernel {
-        /// The buffer that it writes, with its shape.
+        /// The buffer that the kernel writes, with its shape.
         destination: String,
-        /// The limit that is exceeded.
+        /// The exceeded limit.
         error: Box<ScheduleError>,
     },
-    /// A kernel that naga rejects: a defect of stridec.
+    /// A kernel was rejected by naga, which is a defect of stridec.
     #[error(transparent)]
     Wgsl(#[from] WgslError),
-    /// A failed run on the host.
+    /// A run on the host failed.
     #[error(transparent)]
     Host(#[from] HostError),
-    /// More instructions between the results and the parameters than stridec follows.
+    /// More instructions lie between the results and the parameters than stridec follows.
     #[error(
         "expected at most {limit} instructions on the ways from a result to the parameters, calls counted each time"
     )]
     TooLong {
-        /// The maximum accepted number.
+        /// The maximum number of instructions.
         limit: usize,
     },
-    /// More scratch buffers than a program may have.
+    /// The program needs more scratch buffers than a program may have.
     #[error("expected a program of at most {limit} scratch buffers")]
     TooManyScratchBuffers {
-        /// The maximum accepted number.
+        /// The maximum number of scratch buffers.
         limit: usize,
     },
-    /// A number of buffers different from the number of parameters or results.
+    /// The number of buffers differs from the number of parameters or results.
     #[error("expected {expected} buffers, one for each {what} ({shapes}), got {given}")]
     Count {
         /// `parameter` or `result`.
         what: &'static str,
-        /// The number that the program has.
+        /// The number of parameters or results.
         expected: usize,
-        /// The number of buffers.
+        /// The number of buffers that were given.
         given: usize,
-        /// Their shapes.
+        /// The shapes of the parameters or results.
         shapes: String,
     },
-    /// A buffer with another length than its parameter or result.
+    /// The length of a buffer differs from the length of its parameter or result.
     #[error("{what} {number}: expected {expected} bytes, the memory of {shape}, got {given}")]
     Length {
         /// `parameter` or `result`.
         what: &'static str,
-        /// Its number.
+        /// The number of the parameter or result.
         number: usize,
-        /// Its shape.
+        /// The shape of the parameter or result.
         shape: Box<Shape>,
-        /// The length of its image, in bytes.
+        /// The length of the shape's image, in bytes.
         expected: u64,
-        /// The length that was given, in bytes.
+        /// The length of the given buffer, in bytes.
         given: usize,
     },
 }
 
-/// Returns the line in the form ` (layers.py:12)`, or nothing.
+/// Returns the source line as ` (layers.py:12)`, or an empty string.
 fn from(line: Option<&SourceLine>) -> String {
     line.map(|line| format!(" ({line})")).unwrap_or_default()
 }
 
 impl ProgramError {
-    /// Returns the error of a buffer whose shape has no strides.
+    /// Returns the error for a buffer whose shape cannot be described by strides.
     pub(super) fn layout(value: BufferId, shape: &Shape, error: StrideError) -> Self {
         Self::Layout { value: format!("{value}, {shape}"), error: Box::new(error) }
     }

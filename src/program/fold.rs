@@ -1,4 +1,4 @@
-//! Constant folding: the value of an instruction whose operands are known at compile time.
+//! Constant folding: computes the value of an instruction whose operands are known at compile time.
 
 use super::{
     literal::{element, elements, extents, is_integer, storage_bits},
@@ -9,11 +9,13 @@ use crate::{
     shape::ElementType,
 };
 
-/// The largest constant that is computed, in elements.
+/// The maximum number of elements of a constant that is computed at compile time. More elements
+/// would make compilation slower and the compiled program larger; a lower limit would refuse
+/// modules that compute large constants.
 pub(super) const MAX_ELEMENTS: u64 = 1 << 20;
 
-/// Returns the value of an instruction whose operands are these constants; `None` if it is not
-/// computed here.
+/// Returns the value of an instruction with these constant operands, or `None` if the instruction
+/// cannot be folded.
 pub(super) fn fold(instruction: &Instruction, operands: &[Literal]) -> Option<Literal> {
     let shape = instruction.shape();
     let (to, sizes) = (shape.element_type(), extents(shape)?);
@@ -38,7 +40,7 @@ pub(super) fn fold(instruction: &Instruction, operands: &[Literal]) -> Option<Li
             Opcode::Compare { direction, total_order: false } => {
                 u128::from(operand(0)?.compare(operand(1)?, *direction)?)
             }
-            // The chosen element is copied bit by bit.
+            // Select copies the bits of the chosen element unchanged.
             Opcode::Select => {
                 let chosen = if operand(0)?.is_zero() { 2 } else { 1 };
                 element(operands.get(chosen)?, place)
@@ -57,16 +59,17 @@ pub(super) fn fold(instruction: &Instruction, operands: &[Literal]) -> Option<Li
 /// The value of one element.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Scalar {
-    /// An integer, or 0 or 1 of a `pred`.
+    /// An integer. A `pred` is 0 or 1.
     Integer(i128),
     /// A float of at most 64 bits.
     Float(f64),
-    /// A complex number: its real and its imaginary part.
+    /// A complex number: its real part and its imaginary part.
     Complex(f64, f64),
 }
 
 impl Scalar {
-    /// Converts the bits of an element to a value; `None` if constants of this type are not folded.
+    /// Converts the bits of an element to a value. Returns `None` if constants of this type are not
+    /// folded.
     pub(super) fn read(from: ElementType, bits: u128) -> Option<Self> {
         use ElementType::{C64, C128, F32, F64, Pred};
         #[expect(clippy::cast_possible_truncation, reason = "the low bits are meant")]
@@ -94,9 +97,9 @@ impl Scalar {
         })
     }
 
-    /// Converts the value to the bits of another type. Integers wrap around; floats are rounded to
-    /// nearest, and cut and clamped if the type is an integer. A real number becomes the real part
-    /// of a complex one. A complex number converts only to complex types.
+    /// Converts the value to the bits of another type. Integers wrap around. Floats are rounded to
+    /// the nearest float, or truncated and clamped if the type is an integer. A real number becomes
+    /// the real part of a complex number. A complex number converts only to complex types.
     pub(super) fn write(self, to: ElementType) -> Option<u128> {
         use ElementType::{Bf16, C64, C128, F32, F64, Pred};
         if let C64 | C128 = to {
@@ -142,8 +145,8 @@ impl Scalar {
         Some(match (to, self) {
             (F64, _) => double.to_bits().into(),
             (F32, _) => single.to_bits().into(),
-            // XLA converts integers to floats narrower than 32 bits through f32, and f64 to bf16
-            // too.
+            // XLA converts integers to floats narrower than 32 bits through f32. It converts f64 to
+            // bf16 in the same way.
             (_, Self::Integer(_)) | (Bf16, _) => small(to, single.into())?,
             _ => small(to, double)?,
         })
@@ -183,7 +186,7 @@ impl Scalar {
         self.binary(other, Binary::Maximum)
     }
 
-    /// Applies an operation to an integer of this type; `None` for floats.
+    /// Applies an operation to an integer of this type. Returns `None` for floats.
     fn unary(self, of: ElementType, unary: Unary) -> Option<Self> {
         let Self::Integer(number) = self else { return None };
         Some(Self::Integer(match unary {
@@ -195,16 +198,16 @@ impl Scalar {
         }))
     }
 
-    /// Applies an operation to two integers; `None` for floats, whose results depend on their
-    /// width.
+    /// Applies an operation to two integers. Returns `None` for floats, because their results
+    /// depend on their width.
     pub(super) fn binary(self, other: Self, binary: Binary) -> Option<Self> {
         let (Self::Integer(a), Self::Integer(b)) = (self, other) else { return None };
         Some(Self::Integer(operator(binary).of(a, b)))
     }
 }
 
-/// Converts a value to the bits of a float of at most 16 bits. NaN becomes negative zero in types
-/// without NaN.
+/// Converts a value to the bits of a float of at most 16 bits. In types without NaN, NaN becomes
+/// negative zero.
 fn small(to: ElementType, value: f64) -> Option<u128> {
     use ElementType::{F4e2m1fn, F6e2m3fn, F6e3m2fn};
     match to {

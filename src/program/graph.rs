@@ -1,5 +1,5 @@
-//! The instructions of a module as one graph: it enters calls, takes tuples apart and skips
-//! instructions that change no value.
+//! The instructions of a module as one graph, in which calls are entered, tuples are taken apart
+//! and instructions that change no value are skipped.
 
 use std::collections::HashMap;
 
@@ -8,15 +8,16 @@ use smallvec::SmallVec;
 use super::ProgramError;
 use crate::hlo::{Computation, Instruction, Module, Opcode};
 
-/// The maximum number of instructions followed for one module. It bounds compile time: calls are
-/// counted each time that they are entered.
+/// The maximum number of instructions followed for one module. An instruction inside a call counts
+/// each time that the call is entered. The limit bounds compile time; a lower one would refuse more
+/// modules.
 pub(super) const MAX_STEPS: usize = 1 << 20;
 
 /// A call of a computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct CallFrame {
     computation: usize,
-    /// The frame and the instruction of the caller; `None` for the entry computation.
+    /// The frame and the instruction of the call; `None` for the entry computation.
     caller: Option<(usize, usize)>,
 }
 
@@ -27,10 +28,10 @@ pub(super) struct GraphNode {
     place: usize,
 }
 
-/// The part numbers that lead to an array inside nested tuples, outermost first.
+/// The part numbers that select an array in nested tuples, outermost first.
 pub(super) type TuplePath = SmallVec<[usize; 2]>;
 
-/// The place where an array is defined, after calls and tuples are resolved.
+/// The definition of an array, after calls and tuples are resolved.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ArrayOrigin {
     /// The result of an instruction.
@@ -41,7 +42,7 @@ pub(super) enum ArrayOrigin {
     Part(GraphNode, TuplePath),
 }
 
-/// The instructions of a module, with the frames entered so far.
+/// The instructions of a module, and the calls entered so far.
 #[derive(Debug)]
 pub(super) struct Graph<'a> {
     module: &'a Module,
@@ -70,12 +71,13 @@ impl<'a> Graph<'a> {
         &self.module.computations()[computation].instructions()[node.place]
     }
 
-    /// Returns an operand, which may be a call, a tuple or a copy: see [`origin`](Self::origin).
+    /// Returns an operand of a node. The operand may be a call, a tuple or a copy;
+    /// [`origin`](Self::origin) looks through these.
     pub(super) fn operand(&self, node: GraphNode, number: usize) -> GraphNode {
         GraphNode { place: self.instruction(node).operands()[number], ..node }
     }
 
-    /// Counts an instruction that is followed, and refuses the module past [`MAX_STEPS`].
+    /// Counts an instruction that is followed. Refuses the module after [`MAX_STEPS`] instructions.
     pub(super) fn step(&mut self) -> Result<(), ProgramError> {
         self.steps += 1;
         if self.steps > MAX_STEPS {
@@ -84,7 +86,7 @@ impl<'a> Graph<'a> {
         Ok(())
     }
 
-    /// Finds the place where an array is defined; `path` leads to it inside the node's value.
+    /// Finds the definition of an array. `path` selects the array in the node's value.
     pub(super) fn origin(
         &mut self,
         node: GraphNode,
@@ -94,7 +96,7 @@ impl<'a> Graph<'a> {
     }
 
     /// Like [`origin`](Self::origin), and calls `pass` with the computation and the place of each
-    /// instruction passed.
+    /// instruction on the way.
     pub(super) fn origin_passing(
         &mut self,
         mut node: GraphNode,
@@ -132,7 +134,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Returns the root of a computation that a node calls, in a frame of that call.
+    /// Returns the root of a computation that a node calls, in the frame of that call.
     fn enter(&mut self, node: GraphNode, computation: usize) -> GraphNode {
         let frame = CallFrame { computation, caller: Some((node.frame, node.place)) };
         let next = self.frames.len();

@@ -1,4 +1,4 @@
-//! Follows one instruction back: finds the operand and the index in it that an element comes from.
+//! Traces an element back through one instruction, to its operand and its index in that operand.
 
 use super::{
     graph::{ArrayOrigin, Graph, GraphNode, TuplePath},
@@ -12,8 +12,8 @@ use crate::{
 };
 
 impl Pull<'_, '_> {
-    /// Follows an element one instruction back: adds the elements that it may come from to
-    /// `pending`, or ends in cases.
+    /// Traces an element back through one instruction. Adds the elements that it may come from to
+    /// `pending`, or adds cases if the trace ends here.
     pub(super) fn instruction(&mut self, item: PendingValue, node: GraphNode) -> Result<(), Halt> {
         let instruction = self.graph.instruction(node);
         if let Opcode::Select = instruction.opcode() {
@@ -85,7 +85,8 @@ impl Pull<'_, '_> {
         }
     }
 
-    /// Follows `complex`: memory holds the real part, then the imaginary part.
+    /// Traces an element of `complex`, which is stored as the real part followed by the imaginary
+    /// part.
     fn complex(
         &mut self,
         node: GraphNode,
@@ -110,7 +111,7 @@ impl Pull<'_, '_> {
         Ok(())
     }
 
-    /// Adds an element of another value to the pending ones.
+    /// Adds an element of another value to `pending`.
     pub(super) fn go_on(
         &mut self,
         node: GraphNode,
@@ -121,7 +122,7 @@ impl Pull<'_, '_> {
         self.pending.push(PendingValue { node, path: TuplePath::new(), region, index, part });
     }
 
-    /// Follows an element that comes from `value` inside the windows and is `outer` outside them.
+    /// Traces an element that comes from `value` inside the windows and from `outer` outside them.
     fn replaced(
         &mut self,
         value: GraphNode,
@@ -138,8 +139,8 @@ impl Pull<'_, '_> {
         Ok(())
     }
 
-    /// Follows `concatenate`: tests the operands in order, so that each guard excludes the operands
-    /// before it.
+    /// Traces an element of `concatenate`. The operands are tested in order, so the guard of each
+    /// one excludes the operands before it.
     fn concatenate(
         &mut self,
         node: GraphNode,

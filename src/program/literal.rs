@@ -1,11 +1,11 @@
-//! Elements of constants, as bits.
+//! The elements of constants as bits.
 
 use crate::{
     hlo::Literal,
     shape::{ElementType, Shape},
 };
 
-/// Returns the extents of an array; `None` if one is not fixed.
+/// Returns the extents of an array, or `None` if an extent is not fixed.
 pub(super) fn extents(shape: &Shape) -> Option<Vec<u64>> {
     use crate::shape::Dimension::Fixed;
     let fixed = |dimension: &_| match *dimension {
@@ -20,12 +20,12 @@ pub(super) fn elements(extents: &[u64]) -> u64 {
     if extents.contains(&0) { 0 } else { extents.iter().product() }
 }
 
-/// Returns the bits of an element of the type in memory.
+/// Returns the size in bits of an element of this type in memory.
 pub(super) fn storage_bits(element_type: ElementType) -> u32 {
     element_type.storage_bits().unwrap_or(8)
 }
 
-/// Returns the bits of the element at a row-major place of an array.
+/// Returns the bits of an element. `place` is its number in row-major order.
 pub(super) fn element(literal: &Literal, place: u64) -> u128 {
     let bytes = usize::try_from(storage_bits(literal.shape().element_type()) / 8).unwrap_or(1);
     let first = usize::try_from(place).unwrap_or(usize::MAX) * bytes;
@@ -33,7 +33,8 @@ pub(super) fn element(literal: &Literal, place: u64) -> u128 {
     bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u128::from(byte))
 }
 
-/// Returns the bits of every element if all are equal; `None` if they differ or there are none.
+/// Returns the bits of every element if all elements are equal. Returns `None` if they differ or if
+/// there are none.
 pub(super) fn uniform(literal: &Literal) -> Option<u128> {
     let bytes = usize::try_from(storage_bits(literal.shape().element_type()) / 8).unwrap_or(1);
     let mut chunks = literal.bytes().chunks_exact(bytes);
@@ -47,7 +48,7 @@ pub(super) fn is_integer(element_type: ElementType) -> bool {
     element_type.is_signed_integer() || matches!(element_type, U1 | U2 | U4 | U8 | U16 | U32 | U64)
 }
 
-/// Returns an extent as a coefficient of a form.
+/// Returns an extent as a coefficient of an affine form.
 pub(super) fn signed(extent: u64) -> i64 {
     i64::try_from(extent).unwrap_or(i64::MAX)
 }

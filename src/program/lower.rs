@@ -1,4 +1,4 @@
-//! [`lower`]: from a module to the nests of its results and of its scratch buffers.
+//! [`lower`]: lowers a module to the nests of its results and scratch buffers.
 
 use smallvec::SmallVec;
 
@@ -22,28 +22,30 @@ use crate::{
 /// The maximum number of scratch buffers of a program. A module that needs more is refused.
 const MAX_SCRATCH: usize = 64;
 
-/// The preferred number of uses of the value that is computed into a scratch buffer if a kernel
-/// exceeds a bound. Both kernels stay small if the value has about as many uses as cases of its
-/// own.
+/// The preferred number of uses of a value that is moved to a scratch buffer because a kernel
+/// exceeds a bound. If the value has about as many uses as cases, the kernel that computes it and
+/// the kernel that reads it both stay small.
 const SHARED_VISITS: usize = 8;
 
 /// The maximum number of cases of a kernel in which no value is used several times, such as a
-/// concatenation of thousands of operands.
+/// concatenation of thousands of operands. A higher limit allows longer kernels; a lower one
+/// refuses more modules.
 const MOST_CASES: usize = 1 << 12;
 
-/// The maximum depth of nested computations that are folded at compile time.
+/// The maximum depth of nested computations that are folded at compile time. The limit bounds the
+/// depth of recursion; values that are nested deeper are not folded.
 const MAX_FOLDS: usize = 64;
 
-/// A program; the parameter of each array, with the path to the array in it; and the trail of each
-/// step.
+/// A lowered program; for each array of the parameters, its parameter and the path to the array;
+/// and the trail of each step.
 pub(super) type Traced = (Program, Vec<(usize, TuplePath)>, Vec<Trail>);
 
-/// Lowers every result of a module.
+/// Lowers all results of a module.
 pub(super) fn lower(module: &Module) -> Result<Program, ProgramError> {
     Ok(lowered(module, false)?.0)
 }
 
-/// Lowers every result of a module and keeps its trails.
+/// Lowers all results of a module and keeps the trail of each step.
 pub(super) fn trace(module: &Module) -> Result<Traced, ProgramError> {
     lowered(module, true)
 }
@@ -91,7 +93,8 @@ fn lowered(module: &Module, keeps_trail: bool) -> Result<Traced, ProgramError> {
     Ok((program, places, trails))
 }
 
-/// Calls `each` for every array inside a shape, with the path to it. An empty tuple has none.
+/// Calls `each` for every array inside a shape, with the path to that array. An empty tuple
+/// contains no arrays.
 fn each_array(shape: &Shape, path: &mut TuplePath, each: &mut impl FnMut(&TuplePath, &Shape)) {
     if shape.element_type() != ElementType::Tuple {
         return each(path, shape);
@@ -108,12 +111,12 @@ struct ModuleLowering<'m> {
     buffers: ModuleBuffers,
     steps: Vec<ProgramStep>,
     keeps_trail: bool,
-    /// The trail of each step, if trails are kept.
+    /// The trail of each step; empty if trails are not kept.
     trails: Vec<Trail>,
 }
 
 impl ModuleLowering<'_> {
-    /// Adds the steps that write a value to a buffer of this shape.
+    /// Adds the steps that write a value to a buffer with this shape.
     fn value(
         &mut self,
         node: GraphNode,
@@ -131,8 +134,8 @@ impl ModuleLowering<'_> {
         loop {
             match pull(&mut self.graph, &mut self.buffers, &output) {
                 Ok(Pulled { nest, sources, trail }) => {
-                    // A kernel with many cases evaluates lookups before it tests guards, and a
-                    // lookup may be meaningless where its guards fail.
+                    // A kernel with many cases evaluates its lookups before it tests guards. A
+                    // lookup that depends on the position may be meaningless if its guards fail.
                     let is_constant = nest.lookups().iter().all(Lookup::is_constant);
                     if nest.cases().len() > MAX_CASES && !is_constant {
                         let instruction = self.graph.instruction(node).name().to_owned();
@@ -193,8 +196,8 @@ impl ModuleLowering<'_> {
         refused(&self.graph, node, reason)
     }
 
-    /// Folds a node that depends on constants only; `None` if it depends on a parameter or is too
-    /// large.
+    /// Folds a node that depends only on constants. Returns `None` if it depends on a parameter or
+    /// is too large.
     fn constant(&mut self, node: GraphNode, depth: usize) -> Result<Option<Literal>, ProgramError> {
         let origin = self.graph.origin(node, TuplePath::new())?;
         if let Some(literal) = self.buffers.folded.get(&origin) {
@@ -236,7 +239,7 @@ impl ModuleLowering<'_> {
         Ok(literal)
     }
 
-    /// Folds a node that moves elements of constants, by a run on the host.
+    /// Folds a node that moves elements of constants, by running its nest on the host.
     fn moved(&mut self, node: GraphNode, depth: usize) -> Result<Option<Literal>, ProgramError> {
         let shape = self.graph.instruction(node).shape();
         let Some(extents) = extents(shape).filter(|extents| elements(extents) <= MAX_ELEMENTS)
@@ -277,7 +280,7 @@ impl ModuleLowering<'_> {
         }
     }
 
-    /// Computes a value into a scratch buffer in the default layout, before the step that uses it.
+    /// Adds steps that compute a value into a scratch buffer with the default layout.
     fn scratch(&mut self, node: GraphNode) -> Result<(), ProgramError> {
         if self.buffers.scratch.len() == MAX_SCRATCH {
             return Err(ProgramError::TooManyScratchBuffers { limit: MAX_SCRATCH });
@@ -289,8 +292,8 @@ impl ModuleLowering<'_> {
         let Some(shape) = shape else {
             return Err(self.unsupported(node, "; its extents are not fixed"));
         };
-        // Reserve the number first: this value may itself need scratch buffers, which take later
-        // numbers.
+        // Reserve the number first, because this value may itself need scratch buffers, which get
+        // later numbers.
         let number = self.buffers.scratch.len();
         self.buffers.scratch.push(shape.clone());
         self.value(node, SmallVec::new(), &shape, BufferId::Scratch(number))?;
@@ -299,8 +302,8 @@ impl ModuleLowering<'_> {
     }
 }
 
-/// Chooses the value to compute into a scratch buffer when a kernel exceeds a bound: one that is
-/// used several times, preferably [`SHARED_VISITS`] times.
+/// Chooses the value to compute into a scratch buffer when a kernel exceeds a bound. It is used
+/// several times, and preferably [`SHARED_VISITS`] times.
 fn shared(visits: &[(GraphNode, usize)]) -> Option<GraphNode> {
     let several = visits.iter().filter(|(_, count)| *count > 1);
     several.min_by_key(|(_, count)| count.abs_diff(SHARED_VISITS)).map(|(node, _)| *node)

@@ -1,4 +1,4 @@
-//! Masks: predicates that depend on the index only, such as a triangle, as guards.
+//! Masks, such as a triangle, as guards. A mask is a predicate that depends only on the index.
 
 use super::{
     graph::{ArrayOrigin, GraphNode, TuplePath},
@@ -12,10 +12,12 @@ use crate::{
     shape::ElementType,
 };
 
-/// The maximum number of instructions followed from a predicate.
+/// The maximum length of a chain of instructions that is followed from a predicate or an integer.
+/// If the chain is longer, a lookup computes the value.
 const MAX_DEPTH: usize = 32;
 
-/// A predicate as a guard: true if `0 <= index < end`. If `negated`, it is true otherwise.
+/// A predicate in the form of a guard: it is true if `0 <= index < end`, or if `negated` is set and
+/// this does not hold.
 struct Mask {
     index: Index,
     end: u64,
@@ -23,9 +25,9 @@ struct Mask {
 }
 
 impl Pull<'_, '_> {
-    /// Follows `select`: tests the predicate with a guard and continues with one operand on each
-    /// side. A predicate that depends on the index only is the guard itself; any other becomes a
-    /// lookup.
+    /// Traces an element of `select`: tests the predicate with a guard and continues with one
+    /// operand on each side of it. A predicate that depends only on the index is itself the guard.
+    /// Any other predicate becomes a lookup.
     pub(super) fn select(&mut self, node: GraphNode, item: PendingValue) -> Result<(), Halt> {
         let [predicate, on_true, on_false] =
             [0, 1, 2].map(|number| self.graph.operand(node, number));
@@ -50,7 +52,7 @@ impl Pull<'_, '_> {
         Ok(())
     }
 
-    /// Returns a predicate as a guard; `None` if it depends on more than the index.
+    /// Returns a predicate as a guard, or `None` if it depends on more than the index.
     fn mask(
         &mut self,
         region: &mut WalkRegion,
@@ -66,7 +68,7 @@ impl Pull<'_, '_> {
             let Opcode::Compare { direction, total_order: false } =
                 self.graph.instruction(found).opcode()
             else {
-                // An instruction that moves the predicate: continue with its operand.
+                // Continue with the operand if the instruction only moves the predicate.
                 match self.substituted(region, found, &index)? {
                     Some((operand, moved)) => (node, index) = (operand, moved),
                     None => return Ok(None),
@@ -93,8 +95,8 @@ impl Pull<'_, '_> {
         Ok(None)
     }
 
-    /// Returns an integer that depends on the index only, as a form; `None` if it depends on more,
-    /// or may wrap around.
+    /// Returns an integer as an affine form of the index. Returns `None` if it depends on more than
+    /// the index, or may wrap around.
     pub(super) fn integer(
         &mut self,
         region: &mut WalkRegion,
@@ -135,8 +137,8 @@ impl Pull<'_, '_> {
         Ok(value.filter(|value| fits(value, element_type)))
     }
 
-    /// Returns the operand and the index in it of an instruction that moves elements without choice
-    /// or lookup.
+    /// Returns the operand of an instruction and the index in it, if the instruction moves elements
+    /// without choosing between operands and without lookups.
     fn substituted(
         &mut self,
         region: &mut WalkRegion,
@@ -173,7 +175,7 @@ fn number(element_type: ElementType, bits: u128) -> Option<Index> {
     Some(Index::constant_signed(i64::try_from(number).ok()?))
 }
 
-/// Returns true if every value of the index fits the integer type.
+/// Returns true if every value of the index is in the range of the integer type.
 fn fits(index: &Index, element_type: ElementType) -> bool {
     let bits = element_type.bits().unwrap_or(0);
     let (least, most) = if element_type.is_signed_integer() {

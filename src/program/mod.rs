@@ -1,10 +1,11 @@
 //! Programs: HLO modules that move data, compiled to one kernel for each result.
 //!
-//! [`compile_module`] walks the image of each result and hands the index of a position backwards
-//! through the instructions, to a parameter or to a constant (`pull`). A result that exceeds a
-//! bound of one kernel takes several kernels with scratch buffers between them (`lower`), and so
-//! does a kernel that reads more buffers than it can bind (`pack`). Instructions that do more than
-//! move data are refused by name.
+//! [`compile_module`] walks the image of each result. At each position it traces the index of the
+//! element backwards through the instructions, to a parameter or to a constant (`pull`). If a
+//! result exceeds a bound of one kernel, it is computed by several kernels with scratch buffers
+//! between them (`lower`). A kernel that reads more buffers than it can bind reads some of them
+//! from one scratch buffer (`pack`). Instructions that do more than move data are refused, and the
+//! error names them.
 //!
 //! ```
 //! use stridec::{Target, hlo::{Builder, Opcode}, program::compile_module};

@@ -12,12 +12,13 @@ use crate::{
     nest::{Index, NestError, WalkRegion},
 };
 
-/// An operand, the index of the element in it, and the unit of the element.
+/// An operand, the index of an element in it, and the unit in that element.
 pub(super) type Moved = (GraphNode, Vec<Index>, Index);
 
 impl Pull<'_, '_> {
-    /// Finds the operand, the index and the unit that an element comes from; `part` is its unit of
-    /// `unit` bits. Returns `None` if the instruction chooses between operands or computes.
+    /// Finds the operand, the index and the unit that an element comes from. `part` is the unit, of
+    /// `unit` bits, in the element. Returns `None` if the instruction chooses between operands or
+    /// computes.
     pub(super) fn moved(
         &mut self,
         node: GraphNode,
@@ -56,7 +57,7 @@ impl Pull<'_, '_> {
             Opcode::Slice { dimensions } => {
                 let moved = index.iter().zip(dimensions).map(|(index, of)| {
                     let stride = i64::try_from(of.stride).unwrap_or(1);
-                    // The stride of a dimension with one element is never taken and may be any
+                    // The stride of a dimension with one element has no effect and may be any
                     // number.
                     let stride = if index.as_constant() == Some(0) { 1 } else { stride };
                     index.scaled(stride, signed(of.start))
@@ -101,8 +102,9 @@ impl Pull<'_, '_> {
         Ok(Some((operand, source, part.clone())))
     }
 
-    /// Returns the index in the operand of a gather: the start that the indices give, clamped so
-    /// that the slice lies inside, plus the index in the slice.
+    /// Returns the index in the operand of a gather. It is the sum of the index in the slice and
+    /// the slice's start, which the indices give and which is clamped so that the slice lies
+    /// inside.
     fn gather(
         &mut self,
         node: GraphNode,
@@ -141,8 +143,9 @@ impl Pull<'_, '_> {
         Ok(source)
     }
 
-    /// Returns true if a conversion between integers keeps all bits that the kernel writes. The
-    /// kernel must write fewer than 8: wider elements are handled in units of bytes.
+    /// Returns true if a conversion between integers keeps all bits that the kernel writes. This
+    /// can only be so if the kernel writes fewer than 8 bits, since wider elements are moved in
+    /// units of bytes.
     fn keeps(&self, node: GraphNode, operand: GraphNode) -> bool {
         let enough = |node: GraphNode| {
             let element_type = self.graph.instruction(node).shape().element_type();
@@ -155,8 +158,8 @@ impl Pull<'_, '_> {
         self.graph.instruction(node).shape().rank()
     }
 
-    /// Follows a bitcast, which divides elements into smaller ones or joins them. `in_memory` says
-    /// that the dimensions follow the layout instead of the logical order.
+    /// Traces an element of a bitcast, which divides elements into smaller ones or joins them. If
+    /// `in_memory` is true, dimensions are in the order of the layout, otherwise in logical order.
     fn bitcast(
         &mut self,
         node: GraphNode,
@@ -215,7 +218,7 @@ impl Pull<'_, '_> {
     }
 }
 
-/// Returns the index of one entry of an index vector, in an array of indices with `rank`
+/// Returns the index of entry `number` of an index vector, in an array of indices with `rank`
 /// dimensions.
 pub(super) fn vector_at(
     batch: &[&Index],

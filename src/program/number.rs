@@ -1,5 +1,6 @@
-//! Integers that determine where data comes from: starts of dynamic slices, indices of gathers,
-//! predicates. One that depends on the index only is a form; any other is a lookup.
+//! Integers that determine where data comes from: starts of dynamic slices, indices of gathers, and
+//! predicates. An integer that depends only on the index becomes an affine form; any other becomes
+//! a lookup.
 
 use super::{
     BufferId, ProgramError,
@@ -16,10 +17,11 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The maximum depth of nested computations in a lookup.
+/// The maximum depth of nested computations in a lookup. The limit bounds the depth of recursion;
+/// modules with deeper computations are refused.
 const MAX_DEPTH: usize = 128;
 
-/// The range that a lookup is brought into.
+/// The range of a lookup, and the treatment of values outside it.
 #[derive(Clone, Copy)]
 pub(super) struct NumberRange {
     pub(super) last: u64,
@@ -27,7 +29,7 @@ pub(super) struct NumberRange {
 }
 
 impl NumberRange {
-    /// Returns the range `0..=last` with clamping, as XLA clamps starts.
+    /// Returns the range `0..=last` with clamping, which is how XLA treats starts.
     pub(super) fn clamped(last: u64) -> Self {
         Self { last, out_of_range: OutOfRange::Clamp }
     }
@@ -35,8 +37,8 @@ impl NumberRange {
 
 impl Pull<'_, '_> {
     /// Returns the starts of a dynamic slice of `sizes` from an array of `extents`, clamped so that
-    /// the slice lies inside. The operands from `first` on are one scalar for each dimension, or
-    /// one vector.
+    /// the slice lies inside. The starts are the operands from `first` on: either one scalar for
+    /// each dimension, or a single vector.
     pub(super) fn starts(
         &mut self,
         region: &mut WalkRegion,
@@ -61,7 +63,7 @@ impl Pull<'_, '_> {
         Ok(starts)
     }
 
-    /// Returns the integer at an index of a value, brought into a range.
+    /// Returns the integer at an index of a value, limited to a range.
     pub(super) fn number(
         &mut self,
         region: &mut WalkRegion,
@@ -88,8 +90,7 @@ impl Pull<'_, '_> {
         Ok(self.assembly.lookup(lookup)?)
     }
 
-    /// Returns the integer at `index` of a constant that a buffer holds, limited to the given
-    /// range.
+    /// Reads the integer at `index` from a constant held in a buffer, and limits it to a range.
     pub(super) fn entry(
         &mut self,
         region: &mut WalkRegion,
@@ -105,7 +106,7 @@ impl Pull<'_, '_> {
         Ok(self.assembly.lookup(Lookup { numbers: numbers.all, last, out_of_range })?)
     }
 
-    /// Adds the integer at an index of a value to a lookup.
+    /// Adds the integer at an index of a value to a lookup, and returns its number there.
     pub(super) fn computed(
         &mut self,
         region: &mut WalkRegion,
@@ -172,8 +173,8 @@ impl Pull<'_, '_> {
         Ok(number)
     }
 
-    /// Adds the result of an arithmetic instruction to a lookup; `None` if the instruction computes
-    /// nothing.
+    /// Adds the result of an arithmetic instruction to a lookup. Returns `None` if the instruction
+    /// computes nothing.
     fn operation(
         &mut self,
         region: &mut WalkRegion,
@@ -238,7 +239,7 @@ impl Pull<'_, '_> {
         Ok(Some(numbers.compute(own, of)?))
     }
 
-    /// Finds the operand and the index that an element comes from; `None` for a reduce that
+    /// Finds the operand and the index that an element comes from. Returns `None` for a reduce that
     /// computes.
     fn elsewhere(
         &mut self,
@@ -278,14 +279,15 @@ impl Pull<'_, '_> {
         match self.moved(node, region, index, &Index::constant(0), unit) {
             Ok(Some((operand, index, _))) => Ok(Some((operand, index))),
             Ok(None) if matches!(instruction.opcode(), Opcode::Reduce { .. }) => Ok(None),
-            // An instruction that chooses between operands, or divides elements, needs its value in
-            // a scratch buffer.
+            // The value has to be in a scratch buffer if the instruction chooses between operands
+            // or divides elements.
             Ok(None) | Err(Halt::Unit(_)) => Err(Halt::Stop(Stop::Before(node))),
             Err(halt) => Err(halt),
         }
     }
 
-    /// Adds an element of a constant to a lookup: as a number if it is known, otherwise as a load.
+    /// Adds an element of a constant to a lookup: as a constant if the element is known, otherwise
+    /// as a load.
     fn known(
         &mut self,
         region: &mut WalkRegion,
@@ -315,7 +317,7 @@ impl Pull<'_, '_> {
         self.loaded(region, numbers, node, (value, shape), index)
     }
 
-    /// Adds a load of an integer from a buffer to a lookup.
+    /// Adds the load of an integer from a buffer to a lookup.
     fn loaded(
         &mut self,
         region: &mut WalkRegion,
@@ -341,5 +343,5 @@ impl Pull<'_, '_> {
     }
 }
 
-/// The reason for refusing a value that a lookup cannot load.
+/// The reason given for a value that a lookup cannot load.
 const NO_INTEGER: &str = "; where data is moved by it, it has to be an integer of 8 bits or more";

@@ -1,5 +1,5 @@
-//! [`LookupBuilder`]: collects the numbers of a lookup, each once, and translates HLO's types and
-//! operators.
+//! [`LookupBuilder`]: collects the numbers of a lookup without duplicates, and translates HLO's
+//! types and operators.
 
 use std::collections::HashMap;
 
@@ -14,12 +14,12 @@ use crate::{
 #[derive(Default)]
 pub(super) struct LookupBuilder {
     pub(super) all: Vec<Number>,
-    /// The number of each value at an index, so that a value used twice is computed once.
+    /// The number for each value and index, so that a value that is used twice is computed once.
     pub(super) of: HashMap<(GraphNode, Vec<Affine>), usize>,
 }
 
 impl LookupBuilder {
-    /// Adds a number if it is new, and returns its place.
+    /// Adds a number if it is new, and returns its place in `all`.
     pub(super) fn add(&mut self, integer: Integer, of: LookupExpr) -> Result<usize, NestError> {
         let number = Number { integer, of };
         let known = self.all.iter().position(|known| *known == number);
@@ -32,8 +32,8 @@ impl LookupBuilder {
         }))
     }
 
-    /// Adds a computed number. Folds it if its operands are constants, and skips conversions to the
-    /// type that a number already has.
+    /// Adds a computed number. If its operands are constants, the number is folded. A conversion to
+    /// the type that its operand already has is left out.
     pub(super) fn compute(&mut self, integer: Integer, of: LookupExpr) -> Result<usize, NestError> {
         let of = match of {
             LookupExpr::Select(holds, a, b) => match self.constant(holds) {
@@ -55,7 +55,7 @@ impl LookupBuilder {
         self.add(integer, constant.unwrap_or(of))
     }
 
-    /// Returns a unary operation in terms of binary ones.
+    /// Expresses a unary operation in terms of binary ones.
     pub(super) fn unary(
         &mut self,
         own: Integer,
@@ -90,7 +90,7 @@ impl LookupBuilder {
         }
     }
 
-    /// Returns the numbers that the last number depends on, renumbered.
+    /// Returns the numbers that the number `last` depends on and this number itself, renumbered.
     pub(super) fn used(self, last: usize) -> Vec<Number> {
         let mut used = vec![false; self.all.len()];
         used[last] = true;
@@ -132,7 +132,7 @@ fn renamed(number: Number, places: &[usize]) -> Number {
     Number { of, ..number }
 }
 
-/// Returns an element type as a type of lookups; `None` if lookups cannot compute with it.
+/// Returns the lookup type for an element type, or `None` if lookups cannot compute with it.
 pub(super) fn integer(element_type: ElementType) -> Option<Integer> {
     if element_type == ElementType::Pred {
         return Some(Integer::PRED);
@@ -142,7 +142,7 @@ pub(super) fn integer(element_type: ElementType) -> Option<Integer> {
     (is_integer(element_type) && bits >= 8).then_some(Integer { bits, is_signed })
 }
 
-/// Returns the operator of an instruction.
+/// Returns the lookup operator for a binary instruction.
 pub(super) fn operator(binary: Binary) -> Operator {
     match binary {
         Binary::And => Operator::And,
@@ -157,7 +157,7 @@ pub(super) fn operator(binary: Binary) -> Operator {
     }
 }
 
-/// Returns the operator of a comparison.
+/// Returns the lookup operator for a comparison.
 pub(super) fn comparison(direction: ComparisonDirection) -> Operator {
     match direction {
         ComparisonDirection::Eq => Operator::Equal,

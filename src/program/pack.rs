@@ -1,5 +1,5 @@
-//! Packing: a step that reads more buffers than a kernel binds reads some of them from one scratch
-//! buffer.
+//! Packing, for steps that read more buffers than a kernel can bind: some of these buffers are
+//! first copied into one scratch buffer.
 
 use super::{ArrayBuffer, BufferId, Program, ProgramError, ProgramStep};
 use crate::{
@@ -9,8 +9,8 @@ use crate::{
 };
 
 impl Program {
-    /// Adds steps that pack sources until no step reads more of them than a kernel binds. The host
-    /// needs no such steps.
+    /// Adds steps that pack sources, until no step reads more sources than a kernel can bind. Runs
+    /// on the host do not need these steps.
     ///
     /// Each packing step copies the smallest sources into one image, so that few bytes are copied.
     ///
@@ -28,8 +28,8 @@ impl Program {
         Ok(self)
     }
 
-    /// Chooses the sources to pack next: the smallest, at most as many as a kernel binds, and
-    /// sources of numbers first.
+    /// Chooses the sources to pack next. These are the smallest sources, and at most as many as a
+    /// kernel can bind. Sources of lookups are packed first.
     fn packed(&self, step: &ProgramStep) -> Vec<usize> {
         let of = |numbers: bool| -> Vec<usize> {
             let all = 0..step.sources.len();
@@ -42,8 +42,8 @@ impl Program {
         packed
     }
 
-    /// Adds a step that packs some sources of `step`, and returns `step` reading from the packed
-    /// image.
+    /// Adds a step that packs some sources of `step`, and returns a copy of `step` that reads the
+    /// packed image.
     fn pack(&mut self, step: ProgramStep, packed: &[usize]) -> Result<ProgramStep, ProgramError> {
         let scratch = BufferId::Scratch(self.scratch.len());
         let values: Vec<BufferId> = packed.iter().map(|&source| step.sources[source]).collect();

@@ -1,4 +1,4 @@
-//! [`Program`]: a module as kernels and the buffers between them.
+//! [`Program`]: a module as a list of steps, with the buffers that they read and write.
 
 use std::fmt;
 
@@ -13,14 +13,14 @@ use crate::{
     wgsl::{self, Kernel},
 };
 
-/// The name of one of a program's buffers.
+/// The identity of one of a program's buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BufferId {
-    /// An array of the parameters; the arrays inside a tuple are numbered one by one.
+    /// An array of the parameters. Each array inside a tuple has a number.
     Parameter(usize),
     /// A constant of the module.
     Constant(usize),
-    /// A buffer that one kernel writes and later ones read.
+    /// A buffer that one kernel writes and later kernels read.
     Scratch(usize),
     /// An array of the result.
     Result(usize),
@@ -37,7 +37,7 @@ impl fmt::Display for BufferId {
     }
 }
 
-/// A buffer, with the shape of the array in it.
+/// A buffer and the shape of the array in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArrayBuffer {
     shape: Shape,
@@ -51,13 +51,13 @@ impl ArrayBuffer {
         Ok(Self { shape, descriptor })
     }
 
-    /// Returns the array's shape, with its layout.
+    /// Returns the shape of the array, including its layout.
     #[must_use]
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// Returns the strides and offset that locate its elements.
+    /// Returns the strides and the offset that locate the array's elements.
     #[must_use]
     pub fn descriptor(&self) -> &StrideDescriptor {
         &self.descriptor
@@ -70,7 +70,8 @@ impl ArrayBuffer {
     }
 }
 
-/// One kernel of a program: a copy, the buffers that it reads, and the buffer that it writes.
+/// One kernel of a program: the nest of its copy, the buffers that it reads, and the buffer that it
+/// writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramStep {
     pub(super) nest: CopyNest,
@@ -79,7 +80,7 @@ pub struct ProgramStep {
 }
 
 impl ProgramStep {
-    /// Returns the copy.
+    /// Returns the nest of the copy.
     #[must_use]
     pub fn nest(&self) -> &CopyNest {
         &self.nest
@@ -91,14 +92,14 @@ impl ProgramStep {
         &self.sources
     }
 
-    /// Returns the buffer that is written, which is the kernel's last binding.
+    /// Returns the buffer that the step writes. It is the last binding of the kernel.
     #[must_use]
     pub fn destination(&self) -> BufferId {
         self.destination
     }
 }
 
-/// A module that moves data, as steps that run one after another.
+/// A module that moves data, as a list of steps that run one after another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     pub(super) name: String,
@@ -110,12 +111,12 @@ pub struct Program {
     pub(super) kernels: Vec<Kernel>,
 }
 
-/// Compiles every result of a module for a target.
+/// Compiles all results of a module for a target.
 ///
 /// # Errors
 ///
-/// Returns an error if an instruction does more than move data, a layout has no strides, or the
-/// target's limits are too low.
+/// Returns an error if an instruction does more than move data, a layout cannot be described by
+/// strides, or the target's limits are too low.
 pub fn compile_module(module: &Module, target: &Target) -> Result<Program, ProgramError> {
     let mut program = Program::lower(module)?.within_bindings()?;
     program.kernels = program.compile(target)?;
@@ -123,14 +124,16 @@ pub fn compile_module(module: &Module, target: &Target) -> Result<Program, Progr
 }
 
 impl Program {
-    /// Lowers every result of a module to steps, which run on the host or become kernels.
+    /// Lowers all results of a module to steps, which can run on the host or be compiled to
+    /// kernels.
     ///
-    /// A step of the host reads any number of buffers. [`compile_module`] adds steps if there are
-    /// more than a kernel binds.
+    /// On the host, a step may read any number of buffers. If a step reads more buffers than a
+    /// kernel can bind, [`compile_module`] adds steps before it.
     ///
     /// # Errors
     ///
-    /// Returns an error if an instruction does more than move data, or a layout has no strides.
+    /// Returns an error if an instruction does more than move data, or a layout cannot be described
+    /// by strides.
     pub fn lower(module: &Module) -> Result<Self, ProgramError> {
         lower(module)
     }
@@ -141,8 +144,7 @@ impl Program {
         &self.name
     }
 
-    /// Returns the arrays that the program reads, in order; the arrays inside a tuple are numbered
-    /// one by one.
+    /// Returns the arrays that the program reads, in order. A tuple contributes each of its arrays.
     #[must_use]
     pub fn parameters(&self) -> &[ArrayBuffer] {
         &self.parameters
@@ -154,13 +156,13 @@ impl Program {
         &self.results
     }
 
-    /// Returns the buffers between kernels.
+    /// Returns the scratch buffers, which hold values between kernels.
     #[must_use]
     pub fn scratch(&self) -> &[ArrayBuffer] {
         &self.scratch
     }
 
-    /// Returns a buffer with its shape; `None` for a constant, which has bytes only.
+    /// Returns a buffer and its shape, or `None` for a constant, which is stored as bytes only.
     #[must_use]
     pub fn buffer(&self, value: BufferId) -> Option<&ArrayBuffer> {
         match value {
@@ -183,19 +185,19 @@ impl Program {
         &self.steps
     }
 
-    /// Returns a kernel for each step, for the target given to [`compile_module`]; none if the
-    /// program was only lowered.
+    /// Returns the kernel of each step for the target given to [`compile_module`]. Returns no
+    /// kernels if the program was only lowered.
     #[must_use]
     pub fn kernels(&self) -> &[Kernel] {
         &self.kernels
     }
 
-    /// Compiles a kernel for each step and validates its text with naga.
+    /// Compiles a kernel for each step and validates the kernel with naga.
     ///
     /// # Errors
     ///
-    /// Returns an error if the target's limits are too low, or if the program was only lowered and
-    /// a step reads more buffers than a kernel binds.
+    /// Returns an error if the target's limits are too low. Also returns an error if the program
+    /// was only lowered and a step reads more buffers than a kernel can bind.
     pub fn compile(&self, target: &Target) -> Result<Vec<Kernel>, ProgramError> {
         let kernels = self.compile_unvalidated(target)?;
         for kernel in kernels.iter().filter(|kernel| !kernel.dispatches.is_empty()) {
@@ -204,8 +206,8 @@ impl Program {
         Ok(kernels)
     }
 
-    /// Compiles a kernel for each step without validation, for callers that validate the texts
-    /// themselves, as wgpu does.
+    /// Compiles a kernel for each step without validation. Use it if the kernels are validated
+    /// later anyway, as wgpu does.
     ///
     /// # Errors
     ///
@@ -219,12 +221,12 @@ impl Program {
         self.steps.iter().map(compile).collect()
     }
 
-    /// Returns the steps that compute a result, in order: those of its scratch buffers, and its
-    /// own.
+    /// Returns the steps that compute a result, in order: the steps of the scratch buffers that it
+    /// needs, and its last step.
     ///
     /// # Panics
     ///
-    /// Panics if there is no such result.
+    /// Panics if the program has no such result.
     #[must_use]
     pub fn steps_of(&self, result: usize) -> Vec<usize> {
         assert!(result < self.results.len(), "a result of the program");
@@ -251,21 +253,23 @@ impl Program {
         }
     }
 
-    /// Checks that there is one whole image for each parameter.
+    /// Checks that there is one buffer for each parameter, with the length of the parameter's
+    /// image.
     ///
     /// # Errors
     ///
-    /// Returns [`ProgramError::Count`] or [`ProgramError::Length`] if not.
+    /// Returns [`ProgramError::Count`] or [`ProgramError::Length`] if this is not so.
     pub fn check_parameters(&self, parameters: &[&[u8]]) -> Result<(), ProgramError> {
         check("parameter", &self.parameters, parameters.iter().map(|given| given.len()))
     }
 
-    /// Runs the program on the CPU, from the image of each parameter to the image of each result.
+    /// Runs the program on the CPU. Takes the image of each parameter and returns the image of each
+    /// result.
     ///
     /// # Errors
     ///
-    /// Returns an error if the number of buffers is not that of the parameters, or a buffer does
-    /// not have the length of its image.
+    /// Returns an error if the number of buffers differs from the number of parameters, or a buffer
+    /// does not have the length of its image.
     pub fn run_on_host(&self, parameters: &[&[u8]]) -> Result<Vec<Vec<u8>>, ProgramError> {
         self.check_parameters(parameters)?;
         let mut results = room(&self.results);
@@ -274,12 +278,12 @@ impl Program {
         Ok(results)
     }
 
-    /// Like [`run_on_host`](Self::run_on_host), with buffers of the caller for the results.
+    /// Like [`run_on_host`](Self::run_on_host), but writes the results to buffers of the caller.
     ///
     /// # Errors
     ///
-    /// Returns an error if the number of buffers is not that of the parameters or results, or a
-    /// buffer does not have the length of its image.
+    /// Returns an error if the number of buffers differs from the number of parameters or results,
+    /// or a buffer does not have the length of its image.
     pub fn run_on_host_into(
         &self,
         parameters: &[&[u8]],
@@ -301,8 +305,8 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// Returns an error if the number of buffers is not that of the parameters, or a buffer does
-    /// not have the length of its image.
+    /// Returns an error if the number of buffers differs from the number of parameters, or a buffer
+    /// does not have the length of its image.
     pub(super) fn scratch_on_host(
         &self,
         parameters: &[&[u8]],
@@ -337,7 +341,8 @@ impl Program {
     }
 }
 
-/// Checks that there is one length for each buffer, and that they agree.
+/// Checks that there is one given length for each buffer, and that each is the length of the
+/// buffer's image.
 fn check(
     what: &'static str,
     buffers: &[ArrayBuffer],
@@ -357,7 +362,7 @@ fn check(
     Ok(())
 }
 
-/// Allocates an image for each buffer.
+/// Allocates a zeroed image for each buffer.
 fn room(buffers: &[ArrayBuffer]) -> Vec<Vec<u8>> {
     let length = |of: &ArrayBuffer| usize::try_from(of.bytes()).unwrap_or(usize::MAX);
     buffers.iter().map(|of| vec![0; length(of)]).collect()

@@ -1,5 +1,5 @@
-//! [`pull`]: hands the index of a result backwards through the instructions, to find where its
-//! elements come from.
+//! [`pull`]: traces the elements of a result backwards through the instructions, to the buffers and
+//! constants that they come from.
 
 use std::collections::HashMap;
 
@@ -16,19 +16,20 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The buffers that kernels read: parameters, constants and scratch buffers, and the constants
-/// folded so far.
+/// The buffers that kernels read, which are parameters, constants and scratch buffers, and the
+/// constants folded so far.
 #[derive(Debug, Default)]
 pub(super) struct ModuleBuffers {
-    /// The arrays of the parameters, in order, with the parameter and the path of each.
+    /// The arrays of the parameters, in order, each with the number of its parameter and the path
+    /// to the array.
     pub(super) parameters: Vec<(usize, TuplePath, Shape)>,
-    /// Constants that kernels read, as bytes, with their shapes.
+    /// The shape and bytes of each constant that a kernel reads.
     pub(super) constants: Vec<(Shape, Vec<u8>)>,
     pub(super) constant_of: HashMap<ArrayOrigin, usize>,
-    /// For a scatter with many windows: the constant that gives the window of each place, and the
-    /// dimensions that it covers.
+    /// The constant that maps places to windows, and the dimensions of the array that this constant
+    /// covers, for each scatter with many windows.
     pub(super) tables: HashMap<GraphNode, (usize, Vec<usize>)>,
-    /// Values folded from constants.
+    /// The values that were folded to constants.
     pub(super) folded: HashMap<ArrayOrigin, Literal>,
     /// The scratch buffer of each value that has one.
     pub(super) scratch_of: HashMap<ArrayOrigin, usize>,
@@ -36,39 +37,39 @@ pub(super) struct ModuleBuffers {
     pub(super) scratch: Vec<Shape>,
 }
 
-/// The array that a kernel writes, and the memory that it writes it to.
+/// The array that a kernel writes, and the layout in memory that it is written to.
 pub(super) struct KernelOutput<'a> {
     pub(super) node: GraphNode,
     pub(super) path: TuplePath,
     pub(super) element_type: ElementType,
     pub(super) destination: &'a StrideDescriptor,
-    /// True if the trail is kept.
+    /// True if the trail is recorded.
     pub(super) keeps_trail: bool,
     /// The maximum number of cases of the nest.
     pub(super) most_cases: usize,
 }
 
-/// The result of following a value back to its sources.
+/// The result of tracing a value back to its sources.
 pub(super) struct Pulled {
     pub(super) nest: CopyNest,
     /// The buffer of each source.
     pub(super) sources: Vec<BufferId>,
-    /// The instructions passed, if the trail is kept.
+    /// The instructions passed, if the trail is recorded.
     pub(super) trail: Option<Trail>,
 }
 
-/// A reason why a value cannot be lowered to one nest as it is.
+/// A reason why a value cannot be lowered to a single nest as it is.
 pub(super) enum Stop {
     /// The value is not supported.
     Refused(Box<ProgramError>),
     /// This value must be computed into a scratch buffer first.
     Before(GraphNode),
-    /// This value is computed from others; lowering can continue if it folds to a constant.
+    /// This value is computed from others. Lowering can continue if it folds to a constant.
     Compute(GraphNode),
     /// This value must fold to a constant; otherwise the error applies.
     Constant(GraphNode, Box<ProgramError>),
-    /// A bound of one kernel is exceeded. The list has the number of visits of each node, in the
-    /// order of the first visits.
+    /// A bound of one kernel is exceeded. The list contains the number of visits of each node, in
+    /// the order of the first visits.
     Bound(Box<NestError>, Vec<(GraphNode, usize)>),
 }
 
@@ -78,7 +79,7 @@ impl From<ProgramError> for Stop {
     }
 }
 
-/// Builds the nest that computes a value from the buffers that its elements come from.
+/// Builds the nest that copies the elements of a value from the buffers that they come from.
 pub(super) fn pull(
     graph: &mut Graph,
     buffers: &mut ModuleBuffers,
@@ -102,12 +103,12 @@ pub(super) fn pull(
     }
 }
 
-/// A reason to stop following a value.
+/// A reason to stop tracing a value.
 pub(super) enum Halt {
     Stop(Stop),
-    /// The elements must be divided into units of this width, in bits; start again.
+    /// The elements must be divided into units of this width in bits. The trace has to start again.
     Unit(u32),
-    /// The nest cannot hold the copy.
+    /// The nest cannot express the copy.
     Nest(NestError),
 }
 
@@ -130,7 +131,7 @@ pub(super) struct PendingValue {
     pub(super) path: TuplePath,
     pub(super) region: WalkRegion,
     pub(super) index: Vec<Index>,
-    /// The unit of the element.
+    /// The unit in the element.
     pub(super) part: Index,
 }
 
@@ -138,15 +139,15 @@ pub(super) struct Pull<'g, 'm> {
     pub(super) graph: &'g mut Graph<'m>,
     pub(super) buffers: &'g mut ModuleBuffers,
     pub(super) assembly: Assembly,
-    /// The width of a unit, in bits; an element has one or more.
+    /// The width of a unit in bits. An element consists of one or more units.
     pub(super) unit: u32,
-    /// The width of an element of the destination, in bits. Below 8, the low bits of the source are
-    /// taken.
+    /// The width of a destination element in bits. If it is less than 8, the kernel copies only the
+    /// low bits of the source.
     pub(super) bits: u32,
     /// True if the destination packs elements narrower than a byte.
     pub(super) packs: bool,
     pub(super) sources: Vec<(BufferId, bool)>,
-    /// The elements still to be followed; the next one is the last.
+    /// The elements whose source is not known yet, as a stack.
     pub(super) pending: Vec<PendingValue>,
     pub(super) visits: HashMap<GraphNode, usize>,
     pub(super) order: Vec<GraphNode>,
@@ -228,7 +229,8 @@ impl<'g, 'm> Pull<'g, 'm> {
         Ok(Pulled { nest, sources, trail })
     }
 
-    /// Follows an element one instruction back, or ends in a buffer or in constant bits.
+    /// Traces an element back through one instruction, or ends the trace at a buffer or at constant
+    /// bits.
     fn follow(&mut self, item: PendingValue) -> Result<(), Halt> {
         let origin = self.graph.origin(item.node, item.path.clone())?;
         if let Some(&scratch) = self.buffers.scratch_of.get(&origin) {
@@ -257,8 +259,8 @@ impl<'g, 'm> Pull<'g, 'm> {
         self.instruction(item, node)
     }
 
-    /// Returns the number of a source of the nest, and adds it if it is new; `of_numbers` says that
-    /// lookups load from it.
+    /// Returns the number of a source of the nest, which is added if it is new. `of_numbers` is
+    /// true if lookups load from the source.
     pub(super) fn source(
         &mut self,
         value: BufferId,
@@ -283,7 +285,7 @@ impl<'g, 'm> Pull<'g, 'm> {
 }
 
 impl ModuleBuffers {
-    /// Returns the number of an array of the parameters, and its shape.
+    /// Returns the number of an array among the arrays of all parameters, and its shape.
     pub(super) fn parameter(&self, number: usize, path: &TuplePath) -> (usize, Shape) {
         let found =
             self.parameters.iter().enumerate().find(|(_, of)| (of.0, &of.1) == (number, path));
@@ -296,7 +298,7 @@ pub(super) fn unsupported(graph: &Graph, node: GraphNode, reason: &str) -> Halt 
     refused(graph, node, reason).into()
 }
 
-/// Returns the error of an instruction that is not supported.
+/// Returns the error for an instruction that is not supported.
 pub(super) fn refused(graph: &Graph, node: GraphNode, reason: &str) -> ProgramError {
     let instruction = graph.instruction(node);
     ProgramError::Unsupported {

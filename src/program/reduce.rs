@@ -1,5 +1,5 @@
-//! Reduce of integers and predicates. It occurs where data is only moved: JAX's `take` tests with a
-//! reduce whether all entries of an index vector are in range.
+//! Reduce of integers and predicates. It also occurs in modules that only move data: JAX's `take`
+//! uses a reduce to test whether all entries of an index vector are in range.
 
 use super::{
     fold::Scalar,
@@ -14,9 +14,9 @@ use crate::{
     shape::ElementType,
 };
 
-/// Returns the operation that a reduce combines elements with. `None` if it is not supported, if
-/// the result depends on the order of the elements, or for floats, for which even `-0.0 + 0.0` is
-/// not the identity.
+/// Returns the operation that a reduce combines elements with. Returns `None` if the operation is
+/// not supported or its result depends on the order of the elements. Also returns `None` for
+/// floats, since even adding 0.0 is not the identity: it turns -0.0 into 0.0.
 pub(super) fn combiner(graph: &Graph, instruction: &Instruction) -> Option<Binary> {
     let Opcode::Reduce { computation, .. } = *instruction.opcode() else { return None };
     let callee = &graph.computations()[computation];
@@ -32,7 +32,7 @@ pub(super) fn combiner(graph: &Graph, instruction: &Instruction) -> Option<Binar
     is_known.then_some(binary)
 }
 
-/// Returns the neutral element of an operation, as bits of the type.
+/// Returns the neutral element of an operation, as the bits of an element.
 fn neutral(binary: Binary, kind: ElementType) -> Option<u128> {
     let bits = kind.bits()?;
     let ones = u128::MAX >> (128 - bits);
@@ -48,7 +48,7 @@ fn neutral(binary: Binary, kind: ElementType) -> Option<u128> {
     })
 }
 
-/// Folds a reduce of constants.
+/// Folds a reduce whose operands are constants.
 pub(super) fn fold(
     instruction: &Instruction,
     binary: Binary,
@@ -80,8 +80,9 @@ pub(super) fn fold(
 }
 
 impl Pull<'_, '_> {
-    /// Returns the index in the operand of a reduce that returns its elements unchanged: it reduces
-    /// only dimensions of extent 1 and starts with the neutral element.
+    /// Returns the index in the operand of a reduce that returns its elements unchanged, because it
+    /// reduces only dimensions of extent 1 and starts with the neutral element. Returns `None` for
+    /// any other reduce.
     pub(super) fn unreduced(
         &mut self,
         node: GraphNode,
@@ -95,8 +96,8 @@ impl Pull<'_, '_> {
         Ok(Some(spread(index, dimensions, &vec![0; dimensions.len()])))
     }
 
-    /// Adds the result of a reduce at an index to a lookup: its elements combined one after
-    /// another.
+    /// Adds one element of a reduce's result to a lookup. The reduced elements are combined one
+    /// after another.
     pub(super) fn reduced(
         &mut self,
         region: &mut WalkRegion,
@@ -170,8 +171,8 @@ impl Pull<'_, '_> {
     }
 }
 
-/// Returns an index of the operand: an index of the result with `digits` along the reduced
-/// dimensions.
+/// Returns an index of the operand: the index of the result with `digits` inserted along the
+/// reduced dimensions.
 fn spread(index: &[Index], dimensions: &[usize], digits: &[u64]) -> Vec<Index> {
     let mut kept = index.iter();
     let entry = |dimension: usize| match dimensions.iter().position(|&d| d == dimension) {

@@ -1,13 +1,14 @@
-//! Reshape, bitcast and bitcast-convert: an index under other dimensions.
+//! Conversion of an index between shapes with the same elements, for reshape, bitcast and
+//! bitcast-convert.
 
 use super::literal::signed;
 use crate::nest::{Assembly, Index, NestError, WalkRegion};
 
-/// Converts an index under the dimensions `from` to the index of the same element under `to`, both
-/// row-major.
+/// Converts an index into an array with the dimensions `from` to the index of the same element in
+/// an array with the dimensions `to`. Both arrays are in row-major order.
 ///
-/// Groups of dimensions with equal products are folded to one coordinate and split again. If a fold
-/// undoes an earlier split, the weights add up and no quotient remains.
+/// Groups of dimensions with equal products are joined to one coordinate, which is then split
+/// again. If joining reverses an earlier split, the quotients cancel out.
 pub(super) fn regroup(
     assembly: &mut Assembly,
     region: &mut WalkRegion,
@@ -20,8 +21,8 @@ pub(super) fn regroup(
     while next_from < from.len() || next_to < to.len() {
         let (first_from, first_to) = (next_from, next_to);
         let (mut elements, mut wanted) = (1_u64, 1_u64);
-        // Find the shortest groups, of at least one dimension, with equal numbers of elements on
-        // both sides.
+        // Find the shortest groups, of at least one dimension, that have the same number of
+        // elements on both sides.
         loop {
             let take_from = elements <= wanted && next_from < from.len();
             if take_from {
@@ -63,5 +64,5 @@ pub(super) fn regroup(
     Ok(out)
 }
 
-/// The error of an array with more elements than a nest counts.
+/// The error for an array with more elements than a nest can count.
 const TOO_LARGE: NestError = NestError::PAST_LIMIT;

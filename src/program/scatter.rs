@@ -1,4 +1,4 @@
-//! Scatter whose combiner returns its update: windows that replace parts of an array, in order.
+//! Scatter whose combiner returns its update: windows replace parts of an array, in order.
 
 use super::{
     fold::MAX_ELEMENTS,
@@ -16,29 +16,30 @@ use crate::{
     shape::{ElementType, Shape},
 };
 
-/// The maximum number of windows that are tested one by one, each with cases of its own. More
-/// windows are looked up in a table.
+/// The maximum number of windows that are tested one by one. With more windows, a table is cheaper
+/// than the cases that each window adds. A higher limit makes kernels longer; a lower one refuses
+/// scatters whose indices are known only at run time.
 const MAX_WINDOWS: u64 = 16;
 
-/// A scatter, with the geometry of its windows.
+/// A scatter and the geometry of its windows.
 struct ScatterWindows<'a> {
     scatter: &'a Scatter,
     /// The extents of the array.
     own: Vec<u64>,
-    /// The extents of a window, along the dimensions of the array.
+    /// The extents of a window along the dimensions of the array.
     extents: Vec<u64>,
     /// For each dimension of the array, the dimension of the updates that runs along it inside a
-    /// window.
+    /// window, if any.
     window_of: Vec<Option<usize>>,
     /// The dimensions of the updates that number the windows, and their extents.
     batches: Vec<usize>,
     sizes: Vec<u64>,
-    /// The ranks of the updates and of the indices.
+    /// The rank of the updates and the rank of the indices.
     ranks: [usize; 2],
 }
 
 impl ScatterWindows<'_> {
-    /// Returns the index of a window among the windows.
+    /// Returns the index of a window along the batch dimensions, given the window's number.
     fn batch(&self, number: u64) -> Vec<u64> {
         let mut rest = number;
         let mut batch = vec![0; self.sizes.len()];
@@ -48,8 +49,8 @@ impl ScatterWindows<'_> {
         batch
     }
 
-    /// Calls `start` for each dimension along which the indices give the start of a window, with
-    /// the index of that start among the indices.
+    /// Calls `start` for each dimension along which the indices specify the start of a window. The
+    /// second argument is the index of that start in the array of indices.
     fn starts<E>(
         &self,
         batch: &[u64],
@@ -64,7 +65,7 @@ impl ScatterWindows<'_> {
         Ok(())
     }
 
-    /// Returns the batching dimensions of the array, each with its dimension of the batch.
+    /// Returns the batching dimensions of the array, each paired with its dimension in the batch.
     fn batching(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let scatter = self.scatter;
         let pairs = scatter.input_batching_dims.iter();
@@ -73,8 +74,7 @@ impl ScatterWindows<'_> {
             .map(|(&dimension, &of)| (dimension, of - usize::from(of > scatter.index_vector_dim)))
     }
 
-    /// Returns the index in the updates of an element of the window `batch`, at `place` in the
-    /// window.
+    /// Returns the index in the updates of the element at `place` in the window `batch`.
     fn update(&self, batch: impl IntoIterator<Item = Index>, place: &[Index]) -> Vec<Index> {
         let mut index = vec![Index::constant(0); self.ranks[0]];
         for (&dimension, digit) in self.batches.iter().zip(batch) {
@@ -90,8 +90,8 @@ impl ScatterWindows<'_> {
 }
 
 impl Pull<'_, '_> {
-    /// Follows a scatter: an element comes from the last window that contains it, or from the array
-    /// if none does. A window that is partly outside the array is ignored.
+    /// Traces an element of a scatter. It comes from the last window that contains it, or from the
+    /// array if no window does. A window that is partly outside the array is ignored.
     pub(super) fn scatter(
         &mut self,
         node: GraphNode,
@@ -125,7 +125,7 @@ impl Pull<'_, '_> {
         }
     }
 
-    /// Tests each window with guards, the last one first.
+    /// Tests each window with guards, starting with the last window.
     fn one_by_one(
         &mut self,
         node: GraphNode,
@@ -205,7 +205,7 @@ impl Pull<'_, '_> {
         Ok(())
     }
 
-    /// Returns the indices of a scatter with many windows, which must be constants.
+    /// Returns the indices of a scatter with many windows, which have to be constants.
     fn indices(
         &mut self,
         node: GraphNode,
@@ -232,8 +232,9 @@ impl Pull<'_, '_> {
         }
     }
 
-    /// Computes the table: for each place along the dimensions that windows start at, the last
-    /// window there, or the number of windows if there is none.
+    /// Computes the table of windows. For each place along the dimensions that windows are
+    /// positioned in, the table contains the number of the last window at that place, or the number
+    /// of windows if no window is there.
     fn table(
         &self,
         node: GraphNode,

@@ -1,4 +1,4 @@
-//! A program as text: the headers of its kernels, and all stages for a reviewer.
+//! A program as text: the headers of its kernels, and all stages for a reader to check.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::{
 };
 
 impl Program {
-    /// Returns the comment above the kernel of a step: its buffers, and the nest.
+    /// Returns the comment at the top of a step's kernel, which lists its buffers and its nest.
     pub(super) fn header(&self, step: &ProgramStep) -> Vec<(&'static str, String)> {
         let mut header = vec![("", format!("{} of {}", step.destination, self.name))];
         let source = |(number, &source): (usize, &BufferId)| match step.sources.len() {
@@ -27,13 +27,13 @@ impl Program {
         header
     }
 
-    /// Returns the error of a step whose kernel exceeds the target's limits.
+    /// Returns the error for a step whose kernel exceeds the target's limits.
     pub(super) fn refused(&self, step: &ProgramStep, error: ScheduleError) -> ProgramError {
         let destination = self.described(step.destination);
         ProgramError::Kernel { destination, error: Box::new(error) }
     }
 
-    /// Returns a buffer as text, with the shape of its array.
+    /// Returns the name of a buffer and the shape of its array as text.
     fn described(&self, value: BufferId) -> String {
         match value {
             BufferId::Parameter(number) => format!("{value}, {}", self.parameters[number].shape()),
@@ -45,10 +45,10 @@ impl Program {
         }
     }
 
-    /// Returns every stage of the program as text, from its buffers to its kernels, as in
-    /// `snapshots/`.
+    /// Returns all stages of the program as text, from its buffers to its kernels. The texts in
+    /// `snapshots/` have the same form.
     ///
-    /// The text depends on the module and the target only.
+    /// The text depends only on the module and the target.
     ///
     /// # Errors
     ///
@@ -57,7 +57,8 @@ impl Program {
         self.stages_of_steps(0..self.steps.len(), target)
     }
 
-    /// Returns the stages of one result: the steps of its scratch buffers, and its own.
+    /// Returns the stages of one result: those of the scratch buffers that it needs, and its last
+    /// step.
     ///
     /// # Errors
     ///
@@ -65,7 +66,7 @@ impl Program {
     ///
     /// # Panics
     ///
-    /// Panics if there is no such result.
+    /// Panics if the program has no such result.
     pub fn stages_of(&self, result: usize, target: &Target) -> Result<String, ProgramError> {
         self.stages_of_steps(self.steps_of(result), target)
     }

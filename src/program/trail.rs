@@ -1,5 +1,5 @@
-//! [`Trail`]: the instructions that `pull` passes through, from which the way of each element is
-//! read.
+//! [`Trail`]: a record of the instructions that `pull` passes through, from which the
+//! [`Way`](super::Way) of each element is derived.
 
 use super::{
     BufferId, ProgramError,
@@ -15,24 +15,24 @@ use crate::{
 /// The instructions that the elements of one kernel pass through, with the forms of their indices.
 #[derive(Debug)]
 pub(super) struct Trail {
-    /// The width of a unit, in bits; an element has one or more.
+    /// The width of a unit in bits. An element consists of one or more units.
     unit: u32,
     visits: Vec<Visit>,
-    /// The visit that made each case.
+    /// The visit that added each case.
     ends: Vec<usize>,
-    /// The visit that led to each element still to be followed.
+    /// The visit that added each pending element.
     parents: Vec<Option<usize>>,
     cases: Vec<Case>,
-    /// The nest before any pass: the forms are in its axes and quotients.
+    /// The nest before any pass. The forms refer to its axes and quotients.
     nest: Option<CopyNest>,
     sources: Vec<BufferId>,
 }
 
-/// One step of `pull`.
+/// One element that `pull` followed.
 #[derive(Debug)]
 struct Visit {
     parent: Option<usize>,
-    /// The computation and the place of each instruction with this value.
+    /// The computation and the place of each instruction whose value contains the element.
     passed: Vec<[usize; 2]>,
     index: Vec<Affine>,
     part: Affine,
@@ -40,7 +40,7 @@ struct Visit {
 
 /// The end of an element's way through one kernel.
 pub(super) enum End {
-    /// An element of an array: its index, the bit within the element, and the bit within the image.
+    /// An element of an array: its index, the bit inside the element, and the bit inside the image.
     Array { value: BufferId, index: Vec<u64>, within: u32, bit: u64 },
     /// Constant bits.
     Bits(u128),
@@ -59,7 +59,7 @@ impl Trail {
         }
     }
 
-    /// Records that the last of the pending elements is followed.
+    /// Records that `pull` follows the last of the pending elements.
     pub(super) fn enter(
         &mut self,
         item: &PendingValue,
@@ -77,7 +77,8 @@ impl Trail {
         Ok(())
     }
 
-    /// Records the pending elements and the cases after a step; the new ones came from it.
+    /// Records the pending elements and the cases after a visit. All new ones are attributed to
+    /// that visit.
     pub(super) fn leave(&mut self, items: usize, cases: &[Case]) {
         let visit = self.visits.len() - 1;
         self.parents.resize(items, Some(visit));
@@ -85,7 +86,7 @@ impl Trail {
         self.cases.extend_from_slice(&cases[self.cases.len()..]);
     }
 
-    /// Returns the trail with the finished nest.
+    /// Returns the trail, completed with the finished nest and its sources.
     pub(super) fn finished(mut self, nest: &CopyNest, sources: &[BufferId]) -> Self {
         (self.nest, self.sources) = (Some(nest.clone()), sources.to_vec());
         self
@@ -97,9 +98,9 @@ impl Trail {
         loads.map(|(source, _)| self.sources[source])
     }
 
-    /// Returns the instructions that a bit of an element passes through, with the indices there,
-    /// and the end. The element is at an index of the destination, and `storage` is its width in
-    /// memory.
+    /// Returns the instructions that a bit of an element passes through, with its index in each of
+    /// them, and the end of its way. `index` is the index of the element in the destination, and
+    /// `storage` is the width of the element in memory.
     pub(super) fn way<'a>(
         &self,
         destination: &StrideDescriptor,
@@ -151,14 +152,15 @@ impl Trail {
     }
 }
 
-/// Returns the number of the unit at which an element lies.
+/// Returns the number of the unit that holds an element.
 fn unit(descriptor: &StrideDescriptor, index: &[u64]) -> Option<u64> {
     let prefix = descriptor.prefix_bytes() * 8 / u64::from(descriptor.element_bits());
     Some(prefix + descriptor.offset(index).ok()?)
 }
 
 impl End {
-    /// Returns the origin; `None` for a scratch buffer, from which the way continues.
+    /// Returns the origin of the element. Returns `None` for a scratch buffer, because the way
+    /// continues from there.
     pub(super) fn origin(&self, constants: &[Vec<u8>]) -> Option<Origin> {
         match self {
             Self::Bits(bits) => Some(Origin::Constant { bits: *bits }),

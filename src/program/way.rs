@@ -1,4 +1,5 @@
-//! [`Ways`]: the instructions that each element of a result comes through, back to its origin.
+//! [`Ways`]: the instructions that each element of a result passes through, from the result back to
+//! the element's origin.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,10 +12,11 @@ use super::{
 };
 use crate::hlo::Module;
 
-/// A program, with the way of each element: the instructions that it comes through, from the result
-/// back to its origin.
+/// A program that can report the [`Way`] of each element: the instructions that the element passes
+/// through, from the result back to its origin.
 ///
-/// The indices are the kernels' own forms, evaluated at one position.
+/// The indices are not computed separately. They are the affine forms that the kernels use,
+/// evaluated at one position.
 ///
 /// ```
 /// use stridec::{hlo::Module, program::{Origin, Ways}};
@@ -36,14 +38,14 @@ use crate::hlo::Module;
 pub struct Ways<'m> {
     module: &'m Module,
     program: Program,
-    /// For each array of the parameters, its parameter and the path to it.
+    /// For each array of the parameters, its parameter and the path to the array.
     parameters: Vec<(usize, TuplePath)>,
     /// The trail of each step.
     trails: Vec<Trail>,
-    /// The images of the parameters and of the scratch buffers, if they are given; lookups load
-    /// from them.
+    /// The images of the parameters and of the scratch buffers, if they were given. Lookups load
+    /// from these images.
     images: Option<[Vec<Vec<u8>>; 2]>,
-    /// Zeros for the buffers that lookups load from, if no images are given.
+    /// Images of zeros for the buffers that lookups load from, for use if no images were given.
     zeros: Option<[Vec<Vec<u8>>; 2]>,
     steps: HashMap<BufferId, usize>,
 }
@@ -51,13 +53,13 @@ pub struct Ways<'m> {
 /// The way of one element, from the result to its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Way {
-    /// The instructions that have the element, with its index in each.
+    /// The instructions whose value contains the element, with the index of the element in each.
     pub passed: Vec<Passed>,
-    /// The origin of the element, at the last instruction.
+    /// The origin of the element, which is found at the last instruction.
     pub origin: Origin,
 }
 
-/// An instruction that has the element.
+/// An instruction whose value contains the element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Passed {
     /// The computation, as an index into [`Module::computations`].
@@ -65,10 +67,10 @@ pub struct Passed {
     /// The instruction, as an index into
     /// [`Computation::instructions`](crate::hlo::Computation::instructions).
     pub instruction: usize,
-    /// The index of the element there.
+    /// The index of the element in the instruction's value.
     pub index: Vec<u64>,
-    /// The bit within the element. It differs from the bit that was given if elements were joined
-    /// or divided on the way.
+    /// The bit inside the element. It differs from the requested bit if elements were joined or
+    /// divided in between.
     pub bit: u32,
 }
 
@@ -79,13 +81,13 @@ pub enum Origin {
     Parameter {
         /// The array, as an index into [`Program::parameters`].
         number: usize,
-        /// The index of the element there.
+        /// The index of the element in the array.
         index: Vec<u64>,
-        /// The number of the bit in the array's image.
+        /// The position of the bit in the array's image.
         bit: u64,
     },
-    /// A constant, or a value computed from constants. The bits begin at the bit that was given;
-    /// those past the element mean nothing.
+    /// A constant, or a value that is computed from constants. The bits start at the requested bit.
+    /// Bits past the end of the element have no meaning.
     Constant {
         /// The bits.
         bits: u128,
@@ -115,8 +117,8 @@ impl<'m> Ways<'m> {
         Ok(Self { module, program, parameters, trails, images: None, zeros, steps })
     }
 
-    /// Sets the images of the parameters, from which lookups load. Without them every lookup loads
-    /// 0.
+    /// Sets the images of the parameters, from which lookups load. Without images, every lookup
+    /// loads 0.
     ///
     /// # Errors
     ///
@@ -127,7 +129,7 @@ impl<'m> Ways<'m> {
         Ok(self)
     }
 
-    /// Returns true if the images of the parameters are known.
+    /// Returns true if the images of the parameters were given.
     #[cfg(feature = "explain")]
     pub(crate) fn has_parameters(&self) -> bool {
         self.images.is_some()
@@ -145,24 +147,24 @@ impl<'m> Ways<'m> {
         &self.program
     }
 
-    /// Returns the parameter that an array belongs to, and the path to the array in it: part
-    /// numbers, outermost first.
+    /// Returns the parameter that an array belongs to, and the path to the array in that parameter:
+    /// part numbers, outermost first.
     ///
     /// # Panics
     ///
-    /// Panics if there is no such array.
+    /// Panics if the parameters have no such array.
     #[must_use]
     pub fn parameter(&self, number: usize) -> (usize, &[usize]) {
         let (parameter, path) = &self.parameters[number];
         (*parameter, path)
     }
 
-    /// Returns the buffers that lookups of a result's kernels load from: indices and starts that
-    /// only a run knows.
+    /// Returns the buffers that the lookups of a result load from. They contain indices and starts
+    /// that are known only at run time.
     ///
     /// # Panics
     ///
-    /// Panics if there is no such result.
+    /// Panics if the program has no such result.
     #[must_use]
     pub fn numbers(&self, result: usize) -> Vec<BufferId> {
         let steps = self.program.steps_of(result);
@@ -174,8 +176,8 @@ impl<'m> Ways<'m> {
         values
     }
 
-    /// Returns the way of one bit of the element at an index of a result; `None` if there is no
-    /// such element.
+    /// Returns the way of one bit of the element at an index of a result. Returns `None` if the
+    /// result has no such element.
     #[must_use]
     pub fn way(&self, result: usize, index: &[u64], bit: u32) -> Option<Way> {
         let (mut value, mut index, mut bit) = (BufferId::Result(result), index.to_vec(), bit);
@@ -200,7 +202,8 @@ impl<'m> Ways<'m> {
                     trail.way(buffer.descriptor(), storage, &index, bit, Some(&image))?
                 }
             };
-            // The instruction that a scratch buffer holds was already passed on the way to it.
+            // The instruction whose value a scratch buffer holds ends the way to that buffer and
+            // starts the way from it, so one of the two is skipped.
             let again = passed.last() == found.first();
             passed.extend(found.into_iter().skip(usize::from(again)));
             match end {

@@ -1,4 +1,4 @@
-//! Windows: a part of an array that another value replaces, as in pad, dynamic-update-slice and
+//! Windows: parts of an array that another value replaces, as in pad, dynamic-update-slice and
 //! scatter.
 
 use super::pull::{Halt, Pull};
@@ -7,17 +7,19 @@ use crate::{
     nest::{Index, NestError, WalkRegion},
 };
 
-/// One dimension of a window: every `every`-th of `extent` places from `start` on.
+/// One dimension of a window. `extent` places start at `start`, and every `every`-th of them is
+/// part of the window.
 pub(super) struct WindowRange {
     pub(super) start: Index,
-    /// The first start for which the window is outside the array, and ignored; `None` if it is
-    /// never outside.
+    /// The first start at which the window is partly outside the array, and therefore ignored.
+    /// `None` if it is never outside.
     pub(super) starts: Option<u64>,
     pub(super) extent: u64,
     pub(super) every: u64,
 }
 
-/// Returns the window of a pad's result that holds its operand, which has these extents.
+/// Returns the window that the operand of a pad occupies in the result. The operand has these
+/// extents.
 pub(super) fn padded(extents: &[u64], dimensions: &[PaddingDimension]) -> Vec<WindowRange> {
     let window = |(&extent, of): (&u64, &PaddingDimension)| {
         let gaps = extent.saturating_sub(1).saturating_mul(of.interior_padding);
@@ -28,12 +30,13 @@ pub(super) fn padded(extents: &[u64], dimensions: &[PaddingDimension]) -> Vec<Wi
     extents.iter().zip(dimensions).map(window).collect()
 }
 
-/// The region inside a window, with the index in it, and the region outside.
+/// The region inside a window with the index in the window, and the region outside.
 type WindowSplit = (Option<(WalkRegion, Vec<Index>)>, Option<WalkRegion>);
 
 impl Pull<'_, '_> {
-    /// Splits a region into the part whose index lies inside a window, with the index in the
-    /// window, and the rest. The rest may overlap the inside, whose cases come first.
+    /// Splits a region into the part whose index lies inside a window, with the index in that
+    /// window, and the rest. The rest may overlap the inside, so the cases of the inside have to
+    /// come first.
     pub(super) fn inside(
         &mut self,
         region: &WalkRegion,
@@ -45,7 +48,8 @@ impl Pull<'_, '_> {
         let mut outside = Vec::new();
         let mut is_there = true;
         for (own, WindowRange { start, starts, extent, every }) in index.iter().zip(windows) {
-            // Each guard holds only under those before it: start, place, step.
+            // Each guard is valid only if the guards before it hold. The order is start, place,
+            // step.
             if let Some(end) = starts {
                 let split = self.assembly.split_region(&inside, &start, 0, end)?;
                 outside.extend(split.outside.map(|(region, _)| region));
@@ -75,8 +79,9 @@ impl Pull<'_, '_> {
             }
             source.push(moved);
         }
-        // If one guard alone separates the two, the outside is exact; otherwise it is the whole
-        // region, after the inside. If no guard is needed, there is no outside.
+        // If a single guard separates the inside from the outside, the outside is exact. With
+        // several guards it is the whole region, which is correct because the inside comes first.
+        // Without guards there is no outside.
         let outside = match outside.len() {
             0 => None,
             1 if is_there => outside.pop(),
