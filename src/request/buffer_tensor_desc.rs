@@ -8,9 +8,9 @@ use crate::{
 impl TryFrom<&proto::BufferTensorDesc> for BufferTensorDesc {
     type Error = DmlError;
 
-    /// Reads a description; every rule of `DML_BUFFER_TENSOR_DESC` is checked.
+    /// Converts a description and checks it against all rules of `DML_BUFFER_TENSOR_DESC`.
     ///
-    /// Without strides the tensor is packed.
+    /// If the message has no strides, the tensor is packed.
     ///
     /// ```
     /// use stridec::{notation::dml::BufferTensorDesc, proto};

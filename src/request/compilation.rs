@@ -1,4 +1,4 @@
-//! An operation compiled for a target, with all of its stages.
+//! [`Compilation`]: an operation compiled for a target, together with all of its stages.
 
 use super::{
     Operation,
@@ -11,12 +11,12 @@ use crate::{
     wgsl::{self, Kernel},
 };
 
-/// An operation compiled for a target: the schedule, the kernel, and every stage as text.
+/// An operation compiled for a target: its schedule, its kernel, and all stages as text.
 #[derive(Clone, Debug)]
 pub struct Compilation<'a> {
     operation: &'a Operation,
     target: &'a Target,
-    /// The costs of the candidates, as one line.
+    /// The costs of the candidates, in one line of text.
     costs: String,
     schedule: Schedule,
     kernel: Kernel,
@@ -35,14 +35,14 @@ impl Compilation<'_> {
         &self.schedule
     }
 
-    /// Returns the kernel. Naga has validated its text, except in a compilation that
-    /// [`Operation::compilation_unvalidated`] returned.
+    /// Returns the kernel. Naga has validated it, unless the compilation comes from
+    /// [`Operation::compilation_unvalidated`].
     #[must_use]
     pub fn kernel(&self) -> &Kernel {
         &self.kernel
     }
 
-    /// Returns every stage as text; see [`Operation::stages`].
+    /// Returns all stages as text; see [`Operation::stages`].
     #[must_use]
     pub fn stages(&self) -> String {
         stages(self.operation, self.target, &self.schedule, &self.costs, &self.kernel)
@@ -50,7 +50,8 @@ impl Compilation<'_> {
 }
 
 impl Operation {
-    /// Compiles the operation once, for callers that need both the kernel and its stages.
+    /// Compiles the operation. Use it instead of [`compile`](Self::compile) if you need both the
+    /// kernel and its stages, since it compiles only once.
     ///
     /// ```
     /// use stridec::{Operation, Target};
@@ -70,8 +71,8 @@ impl Operation {
         Ok(compilation)
     }
 
-    /// Compiles the operation without validation, for callers that do not use the text of the
-    /// kernel or validate it themselves.
+    /// Compiles the operation without validation. Use it if you do not use the kernel's text or
+    /// validate it yourself.
     ///
     /// # Errors
     ///
@@ -89,7 +90,7 @@ impl Operation {
     }
 }
 
-/// Checks that naga accepts the text of a kernel.
+/// Checks that naga accepts a kernel.
 pub(super) fn validate(kernel: &Kernel) -> Result<(), Error> {
     if !kernel.dispatches.is_empty() {
         span!("validate");

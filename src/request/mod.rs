@@ -1,5 +1,5 @@
-//! Operations between two [`Tensor`]s: built from values or from protos, lowered, and ready to be
-//! compiled.
+//! Operations between two [`Tensor`]s. They are built from values or from protos and lowered to a
+//! nest, which can then be compiled.
 
 mod buffer_tensor_desc;
 mod compilation;

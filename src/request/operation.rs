@@ -1,4 +1,4 @@
-//! Operations: two tensors and a window, lowered to a nest.
+//! [`Operation`]: two tensors and a window, lowered to a nest.
 
 use super::{Tensor, compilation::validate};
 use crate::{
@@ -32,15 +32,16 @@ pub struct Operation {
     pub(super) nest: CopyNest,
 }
 
-/// The paths of the parts of an operation, for errors.
+/// The paths to the parts of an operation, for use in errors.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Paths {
-    /// The message of the operation; empty if the operation does not come from a message.
+    /// The path of the operation's message; empty if the operation does not come from a message.
     pub(super) operation: FieldPath,
 }
 
 impl Paths {
-    /// Returns the path of a tensor, including the field that holds it if there is a message.
+    /// Returns the path of a tensor. If the operation comes from a message, the path includes the
+    /// field that holds the tensor.
     pub(super) fn tensor(&self, operand: Operand, kind: &'static str) -> FieldPath {
         let path = self.operation.clone().field(match operand {
             Operand::Source(_) => "source",
@@ -51,16 +52,17 @@ impl Paths {
 }
 
 impl Operation {
-    /// Creates a copy of every element of `source` to the same logical index of `destination`.
+    /// Creates an operation that copies every element of `source` to the same logical index of
+    /// `destination`.
     ///
     /// # Errors
     ///
-    /// Returns an error if the element types or the extents of the two differ.
+    /// Returns an error if the two tensors differ in element type or extents.
     pub fn relayout(source: Tensor, destination: Tensor) -> Result<Self, Error> {
         Self::relayout_at(&Paths::default(), source, destination)
     }
 
-    /// Creates a relayout whose errors name the parts of a message.
+    /// Creates a relayout. Errors name the parts of the operation's message.
     pub(super) fn relayout_at(
         paths: &Paths,
         source: Tensor,
@@ -71,13 +73,14 @@ impl Operation {
         Self::lower(paths, title, source, destination, window)
     }
 
-    /// Creates DirectML's SLICE1 of `source`.
+    /// Creates an operation that copies a slice of `source`, as DirectML's SLICE1 does.
     ///
-    /// If `destination` is `None`, it has the output sizes, the default layout and elements as wide
-    /// as in the source. For a `BufferTensorDesc` it is packed.
+    /// If `destination` is `None`, the destination has the sizes of the output, the default layout,
+    /// and elements of the same width as in the source. If the source is a `BufferTensorDesc`, the
+    /// destination is a packed one.
     ///
-    /// SLICE1 needs at least one element. An XLA slice may be empty, and then there is nothing to
-    /// compile.
+    /// SLICE1 needs at least one element. A slice that comes from XLA may be empty; then there is
+    /// nothing to compile.
     ///
     /// # Errors
     ///
@@ -91,7 +94,7 @@ impl Operation {
         Self::slice_at(&Paths::default(), source, slice, destination)
     }
 
-    /// Creates a slice whose errors name the parts of a message.
+    /// Creates a slice. Errors name the parts of the operation's message.
     pub(super) fn slice_at(
         paths: &Paths,
         source: Tensor,
@@ -140,7 +143,7 @@ impl Operation {
         Ok(Self { title, source, destination, window, nest })
     }
 
-    /// Returns the operation as one line.
+    /// Returns a description of the operation in one line.
     #[must_use]
     pub fn title(&self) -> &str {
         &self.title
@@ -176,7 +179,8 @@ impl Operation {
         &self.window
     }
 
-    /// Returns the loop nest, which every kernel of this operation and the host run.
+    /// Returns the loop nest. Every kernel of the operation, and its run on the host, execute this
+    /// nest.
     #[must_use]
     pub fn nest(&self) -> &CopyNest {
         &self.nest
@@ -191,7 +195,7 @@ impl Operation {
         Ok(schedule(self.nest.clone(), target)?)
     }
 
-    /// Returns the kernel, after naga has validated its text.
+    /// Compiles the operation, validates the kernel with naga, and returns it.
     ///
     /// # Errors
     ///
@@ -202,8 +206,8 @@ impl Operation {
         Ok(kernel)
     }
 
-    /// Returns the kernel without validation, for callers that validate its text themselves, which
-    /// wgpu does.
+    /// Compiles the operation and returns the kernel without validating it. Use it if the kernel is
+    /// validated later anyway, as wgpu does.
     ///
     /// # Errors
     ///
@@ -213,12 +217,12 @@ impl Operation {
         Ok(self.emit(&self.schedule(target)?, target))
     }
 
-    /// Returns the kernel of the operation's schedule for `target`.
+    /// Returns the kernel that runs a schedule of this operation for `target`.
     pub(super) fn emit(&self, schedule: &Schedule, target: &Target) -> Kernel {
         wgsl::emit(schedule, target, &self.header())
     }
 
-    /// Runs the operation on the CPU, from one whole image to the other.
+    /// Runs the operation on the CPU. Both buffers hold whole images.
     ///
     /// # Errors
     ///
@@ -234,7 +238,7 @@ mod tests {
     use super::*;
     use crate::notation::dml::{BufferTensorDesc, TensorDataType};
 
-    /// Two elements still share a byte: 15 elements of 4 bits take 8 bytes.
+    /// The elements still share bytes: 15 elements of 4 bits need 8 bytes.
     #[test]
     fn the_default_destination_of_a_slice_is_as_wide_as_the_source() {
         let desc = BufferTensorDesc::new(TensorDataType::Uint4, &[3, 5], None).unwrap();
@@ -265,7 +269,7 @@ mod tests {
         assert_eq!(distinct.len(), 2);
     }
 
-    /// `notation::read` takes digits that no operation does, and `parse` refuses them.
+    /// `notation::read` accepts digits, but no operation does, so `parse` refuses them.
     #[test]
     fn digits_are_no_operand() {
         let text = "cute:((3,4),(4,3)):((1,3),(3,1))";
@@ -279,7 +283,7 @@ mod tests {
         assert_eq!(error.to_string(), format!("{reason} (at byte 0)"));
     }
 
-    /// Levels that are all dense say nothing that a layout without them does not.
+    /// If all levels are dense, the layout is equal to one without levels.
     #[test]
     fn dense_levels_are_a_dense_array() {
         let relayout =

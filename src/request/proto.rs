@@ -1,4 +1,4 @@
-//! Conversions of requests from their protos.
+//! Conversions between operations, targets and tensors and their protos.
 
 use super::{Operation, RequestError, Tensor, operation::Paths};
 use crate::{
@@ -49,8 +49,8 @@ impl TryFrom<&proto::CompileRequest> for Operation {
 impl TryFrom<&proto::Target> for Target {
     type Error = Error;
 
-    /// Returns the preset, which is `webgpu` if none is named, with the fields of the proto that
-    /// are set.
+    /// Starts from the preset, which is `webgpu` by default, and replaces the fields that are set
+    /// in the proto.
     fn try_from(proto: &proto::Target) -> Result<Self, Error> {
         let preset = if proto.preset.is_empty() { "webgpu" } else { &proto.preset };
         let mut target = Self::preset(preset)
@@ -94,7 +94,7 @@ impl TryFrom<&proto::Target> for Target {
     }
 }
 
-/// Replaces a field if a value is given.
+/// Replaces the value of a field if a new value is given.
 fn replace<T: Clone>(field: &mut T, given: Option<&T>) {
     if let Some(given) = given {
         field.clone_from(given);
@@ -102,7 +102,7 @@ fn replace<T: Clone>(field: &mut T, given: Option<&T>) {
 }
 
 impl From<&Target> for proto::Target {
-    /// Sets every field, so that the preset does not matter.
+    /// Sets all fields, so that the preset has no effect.
     fn from(target: &Target) -> Self {
         let [access, word, line, byte, spill] = target.model.costs().map(|(_, cost)| cost);
         let kind = match target.kind {
@@ -135,7 +135,7 @@ fn missing(field: &'static str, accepted: &'static str) -> Error {
     RequestError::Missing { field, accepted }.into()
 }
 
-/// Returns a required tensor. Errors name the field below `field`.
+/// Converts a required tensor. The fields in errors are relative to `field`.
 fn required(field: &'static str, tensor: Option<&proto::Tensor>) -> Result<Tensor, Error> {
     let tensor = tensor
         .filter(|tensor| tensor.kind.is_some())
@@ -185,7 +185,7 @@ impl TryFrom<&proto::Tensor> for Tensor {
 impl TryFrom<&Tensor> for proto::Tensor {
     type Error = NotationError;
 
-    /// Fails for [`TensorForm::Digits`], which no message describes.
+    /// Fails for [`TensorForm::Digits`], because no message can represent them.
     fn try_from(tensor: &Tensor) -> Result<Self, NotationError> {
         use proto::tensor::Kind;
         let kind = match tensor.form() {

@@ -1,4 +1,4 @@
-//! Operations as text: the header of the kernel, and every stage for a reviewer.
+//! An operation as text: the header of its kernel, and all stages for a reader to check.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,8 @@ use crate::{
 };
 
 impl Operation {
-    /// Returns the comment above the kernel: both tensors with their strides, and the nest.
+    /// Returns the comment at the top of the kernel, which lists both tensors with their strides,
+    /// and the nest.
     pub(super) fn header(&self) -> Vec<(&'static str, String)> {
         vec![
             ("", self.title.clone()),
@@ -23,7 +24,7 @@ impl Operation {
         ]
     }
 
-    /// Returns a line about the size of a unit, in elements.
+    /// Returns the line that states how large a unit is compared with an element.
     fn unit_line(&self) -> String {
         let (unit, element) = (self.nest.dst_bits(), self.destination().element_bits());
         match (unit / element, element / unit) {
@@ -33,8 +34,8 @@ impl Operation {
         }
     }
 
-    /// Returns every stage of the operation as text, from the shapes to the kernel. Snapshots
-    /// contain this text.
+    /// Returns all stages of the operation as text, from the shapes to the kernel. The snapshots
+    /// consist of this text.
     ///
     /// The text depends only on the operation and the target.
     ///
@@ -46,7 +47,7 @@ impl Operation {
     }
 }
 
-/// Returns every stage of a compiled operation as text.
+/// Returns all stages of a compiled operation as text.
 pub(super) fn stages(
     operation: &Operation,
     target: &Target,
@@ -98,7 +99,8 @@ pub(super) fn stages(
     text
 }
 
-/// Returns the cheapest candidates, as many as fit one line, and the number of the others.
+/// Returns the costs of the cheapest candidates, as many as fit on one line, and the number of
+/// other candidates.
 pub(super) fn costs(candidates: &[Candidate]) -> String {
     const SHOWN: usize = 3;
     const WIDTH: usize = 75;
@@ -112,7 +114,8 @@ pub(super) fn costs(candidates: &[Candidate]) -> String {
     }
 }
 
-/// Returns the strides in one line: one for each dimension, or the digits of a tiled layout.
+/// Returns the strides in one line, one for each dimension. For a tiled layout, the line has one
+/// stride for each digit of the index.
 fn strides(descriptor: &StrideDescriptor) -> String {
     let mut line = "strides [".to_owned();
     if descriptor.steps().is_empty() {
@@ -146,7 +149,7 @@ fn strides(descriptor: &StrideDescriptor) -> String {
     line
 }
 
-/// Returns a tensor and the axes of its memory, major to minor.
+/// Returns the text of a tensor and the axes of its memory, from major to minor.
 fn describe(tensor: &Tensor) -> String {
     let descriptor = tensor.descriptor();
     let mut text = format!("{tensor}\n");
@@ -184,7 +187,7 @@ fn describe(tensor: &Tensor) -> String {
     text
 }
 
-/// Returns a window, one line for each dimension.
+/// Returns the text of a window, with one line for each dimension.
 fn window(window: &Window) -> String {
     let mut text = String::new();
     for (number, dimension) in window.dimensions().iter().enumerate() {

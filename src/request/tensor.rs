@@ -1,4 +1,4 @@
-//! Tensors as operands of an operation.
+//! Tensors as the operands of operations.
 
 use std::str::FromStr;
 
@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl Tensor {
-    /// Creates the dense, row-major tensor of these sizes.
+    /// Creates the dense, row-major tensor with these sizes.
     ///
     /// # Errors
     ///
@@ -27,11 +27,11 @@ impl Tensor {
         Ok(Self::try_from(Shape::new(element_type, sizes, None)?)?)
     }
 
-    /// Creates the dense destination of these sizes, in the form of this tensor and with elements
-    /// of the same width.
+    /// Creates a dense destination with these sizes, in the same form as this tensor and with
+    /// elements of the same width.
     ///
     /// A shape or strides give a shape with the default layout; a DirectML description gives a
-    /// packed one.
+    /// packed description.
     pub(super) fn dense_like(
         &self,
         paths: &Paths,
@@ -67,8 +67,8 @@ impl Tensor {
         Self::try_from(shape).map_err(located("shape"))
     }
 
-    /// Returns the field of `proto::Tensor` that holds the tensor. No message holds
-    /// [`TensorForm::Digits`].
+    /// Returns the name of the field of `proto::Tensor` that holds the tensor.
+    /// [`TensorForm::Digits`] have no field and are treated as strides.
     pub(super) fn kind(&self) -> &'static str {
         match self.form() {
             TensorForm::Shape(_) => "shape",
@@ -77,8 +77,8 @@ impl Tensor {
         }
     }
 
-    /// Returns the path of a field in the message that describes the tensor. `field` has the
-    /// field's name in a shape.
+    /// Returns the path of a field in the message that describes the tensor. `field` is the name of
+    /// that field in a shape.
     pub(super) fn field(&self, field: FieldPath) -> FieldPath {
         match self.form() {
             TensorForm::Shape(_) => field,
@@ -95,9 +95,10 @@ impl Tensor {
 impl FromStr for Tensor {
     type Err = Error;
 
-    /// Reads XLA's notation, or `KIND:TEXT`, the notation of another system; see [`notation`].
+    /// Parses XLA's notation, or `KIND:TEXT` in the notation of another system; see [`notation`].
     ///
-    /// Refuses [`TensorForm::Digits`], which no operation takes; [`notation::read`] reads it.
+    /// Refuses [`TensorForm::Digits`], because no operation accepts them. [`notation::read`] reads
+    /// them too.
     fn from_str(text: &str) -> Result<Self, Error> {
         if !notation::is_other(text)? {
             return Ok(Self::try_from(text.parse::<crate::shape::Notation>()?)?);
