@@ -1,4 +1,4 @@
-//! Conversions from kernels and programs to the messages of responses.
+//! Conversions of kernels and programs to the messages in responses.
 
 use super::language;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     wgsl::Kernel,
 };
 
-/// Converts a compiled program, each kernel with its translation if `language` is not WGSL.
+/// Converts a compiled program. If `language` is not WGSL, each kernel includes its translation.
 pub(super) fn program(
     program: &Program,
     language: proto::Language,
@@ -42,7 +42,7 @@ impl From<BufferId> for proto::ProgramBuffer {
             BufferId::Scratch(number) => (Kind::Scratch, number),
             BufferId::Result(number) => (Kind::Result, number),
         };
-        // A program has far fewer buffers than a module may have instructions.
+        // A program has far fewer buffers than fit a `u32`.
         Self { kind: kind.into(), number: u32::try_from(number).unwrap_or(u32::MAX) }
     }
 }

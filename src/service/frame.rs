@@ -1,18 +1,18 @@
-//! Reads messages that follow their length.
+//! Reading of length-delimited messages from a stream.
 
 use std::io::{self, BufRead, Read};
 
-/// The reason why a stream has no further message.
+/// The reason why the next message of a stream cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FrameError {
-    /// The stream ends inside a length or a message.
+    /// The stream ends in the middle of a length or a message.
     #[error("the input ends {missing} bytes before the end of a message")]
     Truncated {
-        /// The number of missing bytes, at least.
+        /// The minimum number of missing bytes.
         missing: u64,
     },
-    /// A length of more than 64 bits.
+    /// The length of a message has more than 64 bits.
     #[error("the length of a message takes more than 64 bits")]
     Length,
     /// The stream cannot be read.
@@ -20,17 +20,17 @@ pub enum FrameError {
     Read(#[from] io::Error),
 }
 
-/// A message of a stream.
+/// One message of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum StreamItem {
     /// The bytes of a message.
     Message(Vec<u8>),
-    /// The length of a skipped message that exceeds the limit.
+    /// The length of a message that exceeds the limit and was skipped.
     TooLong(u64),
 }
 
-/// Reads the next message: its length as a varint, then its bytes. Returns `None` at the end of the
-/// stream.
+/// Reads the next message, which consists of its length as a varint and its bytes. Returns `None`
+/// at the end of the stream.
 pub(super) fn read_frame(
     input: &mut impl BufRead,
     limit: usize,
@@ -52,8 +52,8 @@ fn complete(length: u64, read: u64) -> Result<(), FrameError> {
     }
 }
 
-/// Reads a varint: seven bits in each byte, low ones first. The high bit is set if another byte
-/// follows.
+/// Reads a varint. Each byte contains seven bits, the low ones first. The high bit of a byte is set
+/// if another byte follows.
 fn read_varint(input: &mut impl BufRead) -> Result<Option<u64>, FrameError> {
     let mut value = 0_u64;
     for shift in (0..u64::BITS).step_by(7) {

@@ -1,8 +1,8 @@
-//! The language of a request, and the kernel in that language.
+//! The language of a request, and the translation of a kernel to that language.
 
 use crate::{proto::stridec as proto, request::RequestError, wgsl::Kernel};
 
-/// Returns the language with this number in the proto.
+/// Returns the language with this number in the proto, if this build supports it.
 pub(super) fn language(given: i32) -> Result<proto::Language, RequestError> {
     let language =
         proto::Language::try_from(given).map_err(|_| RequestError::Language { given })?;
@@ -12,7 +12,7 @@ pub(super) fn language(given: i32) -> Result<proto::Language, RequestError> {
     Ok(language)
 }
 
-/// Converts the kernel, with its translation if `language` is not WGSL.
+/// Converts a kernel, with its translation if `language` is not WGSL.
 #[cfg(not(feature = "backends"))]
 #[expect(clippy::unnecessary_wraps)] // with the feature, a translation may fail
 pub(super) fn answer(
@@ -33,7 +33,7 @@ mod translated {
         error::Error,
     };
 
-    /// Converts the kernel, with its translation if `language` is not WGSL.
+    /// Converts a kernel, with its translation if `language` is not WGSL.
     pub(in super::super) fn answer(
         kernel: &Kernel,
         language: proto::Language,
@@ -70,7 +70,7 @@ mod translated {
     }
 
     impl From<(&Kernel, &Translated)> for proto::Kernel {
-        /// Converts the kernel with its translation, and each binding with its slot there.
+        /// Converts a kernel and its translation. Each binding gets its slot in the translation.
         fn from((kernel, translated): (&Kernel, &Translated)) -> Self {
             let mut proto = Self::from(kernel);
             for (binding, &slot) in proto.bindings.iter_mut().zip(&translated.slots) {

@@ -1,7 +1,7 @@
-//! The compiler as a service: serialized requests in, serialized responses out.
+//! The compiler as a service, which answers serialized requests with serialized responses.
 //!
-//! [`respond`] answers one request, and [`serve`] a stream of them. The C interface and `stridec
-//! serve` call these two functions.
+//! [`respond`] answers a single request; [`serve`] answers a stream of requests. The C interface
+//! and `stridec serve` call these functions.
 
 mod answer;
 mod frame;

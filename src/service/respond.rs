@@ -1,4 +1,5 @@
-//! The whole compiler as one function from a serialized request to a serialized response.
+//! [`respond`]: the whole compiler as one function from a serialized request to a serialized
+//! response.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -22,8 +23,8 @@ use crate::{
 
 /// Answers a serialized `stridec.CompileRequest` with a serialized `stridec.CompileResponse`.
 ///
-/// Every input gets a response. Bytes that are not a request get an error, and so does a request on
-/// which stridec panics. Equal bytes get equal responses on every machine.
+/// Every input gets a response. The response is an error if the bytes are not a request, or if
+/// stridec panics on the request. Equal bytes get equal responses on every machine.
 ///
 /// ```
 /// use prost::Message;
@@ -36,7 +37,7 @@ use crate::{
 /// ```
 #[must_use]
 pub fn respond(request: &[u8]) -> Vec<u8> {
-    // No state outlives this call, so a panic cannot leave any in an inconsistent state.
+    // No state outlives this call, so a panic cannot leave inconsistent state behind.
     let answered = catch_unwind(AssertUnwindSafe(|| compile(request)));
     let response = match answered {
         Ok(Ok(response)) => response,
@@ -121,7 +122,8 @@ mod tests {
         request::Tensor,
     };
 
-    /// Returns the tensor of a notation. `dml` is a DirectML tensor of two by three integers.
+    /// Returns the tensor that a text denotes. The text `dml` denotes a DirectML tensor of two by
+    /// three integers.
     fn tensor(text: &str) -> proto::Tensor {
         if text == "dml" {
             let desc = BufferTensorDesc::new(TensorDataType::Int32, &[2, 3], None);
@@ -130,7 +132,7 @@ mod tests {
         if let Ok(tensor) = text.parse::<Tensor>() {
             return (&tensor).try_into().unwrap();
         }
-        // A shape without memory has a message too.
+        // Shapes that have no memory can be converted to messages too.
         let shape = text.parse::<shape::Shape>().unwrap();
         proto::Tensor { kind: Some(proto::tensor::Kind::Shape((&shape).into())) }
     }

@@ -1,4 +1,4 @@
-//! A stream of requests, answered in order.
+//! [`serve`]: answers a stream of requests in order.
 
 use std::{
     io::{self, BufReader, ErrorKind, Read, Write},
@@ -18,16 +18,18 @@ use crate::{
     shape::{FieldPath, MAX_INPUT_BYTES, ShapeError},
 };
 
-/// The maximum number of requests that one task answers. Waking a thread for each request would
-/// cost a tenth of its compile time.
+/// The maximum number of requests that one task answers. If each task answered a single request,
+/// waking its thread would cost a tenth of the compile time. A larger number delays responses,
+/// because a task passes on all of its responses at once.
 const TOGETHER: usize = 8;
 
-/// The number of tasks queued for each thread before the one whose answers are being written:
-/// enough to keep the threads busy.
+/// The maximum number of tasks that are queued for each thread ahead of the task whose responses
+/// are being written. Fewer tasks would let threads become idle; more would only keep more
+/// responses in memory.
 const AHEAD: usize = 4;
 
-/// The size of the input buffer, in bytes, and of the answers that are collected before they are
-/// written.
+/// The size of the input buffer in bytes, and the number of bytes of responses that are collected
+/// before they are written.
 const BUFFERED: usize = 64 << 10;
 
 /// The reason why a stream ended before its input did.
@@ -37,13 +39,13 @@ pub enum ServeError {
     /// The input cannot be read.
     #[error("the input cannot be read: {0}")]
     Input(#[source] io::Error),
-    /// The input is not a sequence of messages, so the next one cannot be found. The last response
-    /// says so too.
+    /// The input is not a sequence of messages, so the start of the next message cannot be found.
+    /// The last response reports the same error.
     #[error("message {number}: {error}")]
     Framing {
-        /// The number of the message, from 1.
+        /// The number of the message, counted from 1.
         number: u64,
-        /// The error.
+        /// The reason why the message cannot be read.
         error: FrameError,
     },
     /// The output cannot be written.
@@ -51,7 +53,7 @@ pub enum ServeError {
     Output(#[source] io::Error),
 }
 
-/// Responses in order, each after its length.
+/// Responses in order, each preceded by its length.
 #[derive(Default)]
 struct Answers {
     count: u64,
@@ -67,20 +69,20 @@ impl Answers {
     }
 }
 
-/// An item that the reading thread passes to the writing one: a channel for the answers of a task,
-/// or the error that ends the stream.
+/// An item that the reading thread passes to the writing thread: a channel for the responses of a
+/// task, or the error that ends the stream.
 type Pending = Result<Receiver<Answers>, ServeError>;
 
-/// Answers each `stridec.CompileRequest` of `input` with a `stridec.CompileResponse` on `output`
-/// until the input ends. Returns the number of answers.
+/// Answers each `stridec.CompileRequest` in `input` with a `stridec.CompileResponse` on `output`,
+/// until the input ends. Returns the number of responses.
 ///
-/// Every message follows its length as a varint, in both directions, as protobuf's
-/// `writeDelimitedTo` and `SerializeDelimitedToOstream` write it. Requests are compiled in
-/// parallel, on rayon's threads, and answered in order. The output is flushed before `serve` waits
-/// for more input, so a client may wait for each response before it sends the next request. Bytes
-/// that are not a request, and messages longer than [`MAX_INPUT_BYTES`], are answered with an
-/// error, and the stream goes on. The stream ends without an error if the reader of `output` closes
-/// it.
+/// In both directions, every message is preceded by its length as a varint, as written by
+/// protobuf's `writeDelimitedTo` and `SerializeDelimitedToOstream`. Requests are compiled in
+/// parallel on rayon's threads and answered in order. The output is flushed before `serve` waits
+/// for more input, so a client may wait for each response before it sends the next request. If the
+/// bytes of a message are not a request, or a message is longer than [`MAX_INPUT_BYTES`], the
+/// response is an error and the stream continues. If the reader of `output` closes it, the stream
+/// ends without an error.
 ///
 /// ```
 /// use prost::Message;
@@ -99,11 +101,12 @@ type Pending = Result<Receiver<Answers>, ServeError>;
 ///
 /// # Errors
 ///
-/// Returns an error if the input fails or ends inside a message, or if the output fails. All
-/// messages before that are answered first.
+/// Returns an error if the input fails or ends in the middle of a message, or if the output fails.
+/// If the input is at fault, all messages before that point are answered first.
 pub fn serve(input: impl Read + Send + 'static, mut output: impl Write) -> Result<u64, ServeError> {
     let (sender, pending) = sync_channel(AHEAD * rayon::current_num_threads());
-    // This thread is not joined: it may still be waiting for input after the output is closed.
+    // This thread is not joined, because it may still be waiting for input after the output is
+    // closed.
     thread::spawn(move || read(BufReader::with_capacity(BUFFERED, input), &sender));
     match write(&pending, &mut output) {
         Err(ServeError::Output(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(0),
@@ -111,12 +114,12 @@ pub fn serve(input: impl Read + Send + 'static, mut output: impl Write) -> Resul
     }
 }
 
-/// Reads messages until the input ends or the writer is gone.
+/// Reads messages until the input ends or the writing thread has stopped.
 fn read(mut input: BufReader<impl Read>, sender: &SyncSender<Pending>) {
     let mut frames = Vec::with_capacity(TOGETHER);
     for number in 1.. {
         let (answers, pending) = sync_channel(1);
-        // Sending fails only after the stream has ended; the answers are not needed then.
+        // Sending fails only after the stream has ended, when the responses are no longer needed.
         let end = match read_frame(&mut input, MAX_INPUT_BYTES) {
             Ok(None) => return,
             Ok(Some(frame)) => {
@@ -149,7 +152,8 @@ fn read(mut input: BufReader<impl Read>, sender: &SyncSender<Pending>) {
     }
 }
 
-/// Returns true if the next message can be read without waiting for more input.
+/// Returns true if the buffer contains the whole next message, so that it can be read without
+/// waiting.
 fn holds_message(mut buffer: &[u8]) -> bool {
     prost::decode_length_delimiter(&mut buffer).is_ok_and(|length| length <= buffer.len())
 }
@@ -168,7 +172,7 @@ fn answer(frames: &[StreamItem]) -> Answers {
     answers
 }
 
-/// Writes answers in order.
+/// Writes responses in order. Returns the number of responses.
 fn write(pending: &Receiver<Pending>, output: &mut impl Write) -> Result<u64, ServeError> {
     let mut buffer = Vec::new();
     let mut written = 0;
@@ -333,7 +337,7 @@ mod tests {
         let serving = thread::spawn(move || serve(client.0, server.1));
         let mut requests = client.1;
         requests.write_all(&request(1)).unwrap();
-        // The input stays open all the while.
+        // The input stays open the whole time.
         let started = std::time::Instant::now();
         assert!(serving.join().unwrap().is_ok());
         assert!(started.elapsed() < Duration::from_mins(1));
