@@ -1,4 +1,4 @@
-//! Runs an operation on a GPU or on the host, whole or in parts.
+//! Runs an operation or a program on a GPU or on the host.
 
 use std::fmt;
 
@@ -12,42 +12,43 @@ use crate::{
     request::Operation,
 };
 
-/// The number of bytes that the host writes between two reports of progress. Larger slabs report
-/// less often; every slab starts its own parallel run.
+/// The number of bytes that the host writes between two reports of progress. With a larger value,
+/// reports are less frequent. With a smaller value, more time is lost in starting a parallel run
+/// for every slab.
 const SLAB: u64 = 256 << 20;
 
-/// The devices that may run an operation.
+/// The devices on which an operation may run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Device {
-    /// A GPU if one can run the operation, otherwise the host. Software drivers are left out: they
-    /// use the host's cores and are slower than the host itself.
+    /// A GPU if one can run the operation, otherwise the host. Software drivers are not used,
+    /// because they run on the host's cores and are slower than the host itself.
     #[default]
     Auto,
     /// The best adapter of the machine, which may be a software driver.
     #[cfg(feature = "gpu")]
     Gpu,
-    /// The CPU, without a driver.
+    /// The CPU, without any driver.
     Host,
 }
 
-/// The device that ran an operation. It prints as `the host` or `the GPU: NAME, BACKEND`.
+/// The device on which an operation ran. It is displayed as `the host` or `the GPU: NAME, BACKEND`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ran {
-    /// An adapter.
+    /// A GPU or a software driver.
     #[cfg(feature = "gpu")]
     OnGpu {
         /// The adapter's name.
         name: String,
-        /// The interface that drives it: `vulkan`, `metal`, `dx12` or `gl`.
+        /// The API that drives it: `vulkan`, `metal`, `dx12` or `gl`.
         backend: &'static str,
-        /// The number of kernels, which is 1 if the copy ran whole.
+        /// The number of kernels. It is 1 if a single kernel ran the whole copy.
         parts: usize,
     },
     /// The CPU.
     OnHost {
-        /// The reason why no GPU ran the operation, if one was tried.
+        /// The reason why no GPU ran the operation, if a GPU was tried.
         why: Option<String>,
     },
 }
@@ -68,12 +69,13 @@ impl fmt::Display for Ran {
 }
 
 impl Operation {
-    /// Runs the operation from one whole image to the other, on the device that `device` allows.
+    /// Runs the operation on a device that `device` allows. Both buffers hold whole images.
     ///
-    /// A GPU runs it whole if one kernel can bind both images, and otherwise in parts; see
-    /// `Gpu::run_nest`. With [`Device::Auto`], the host takes over if no GPU opens or if the
-    /// operation exceeds the limits or the memory of the GPU. Both write equal bytes. `progress` is
-    /// called with the number of bytes of the destination that have been written so far.
+    /// If one kernel can bind both images, a GPU runs the operation in one piece, otherwise in
+    /// parts; see `Gpu::run_nest`. With [`Device::Auto`], the host takes over if no GPU can be
+    /// opened or if the operation exceeds the limits or the memory of the GPU. The host and a GPU
+    /// write equal bytes. `progress` is called with the number of destination bytes that have been
+    /// written so far.
     ///
     /// Each call opens a device. To run many operations, open a `Gpu` once and use its methods.
     ///
@@ -89,8 +91,8 @@ impl Operation {
     /// # Errors
     ///
     /// Returns an error if a buffer does not have the length of its image. With `Device::Gpu`, also
-    /// if no adapter opens or the operation exceeds its limits. If a GPU fails during the run, the
-    /// contents of the destination are unspecified.
+    /// returns an error if no adapter can be opened or the operation exceeds its limits. If a GPU
+    /// fails during the run, the contents of the destination are unspecified.
     pub fn run(
         &self,
         device: Device,
@@ -125,18 +127,19 @@ impl Operation {
 }
 
 impl Program {
-    /// Runs the program on the device that `device` allows, from the images of the parameters to
-    /// those of the results.
+    /// Runs the program on a device that `device` allows. Takes the images of the parameters and
+    /// returns the images of the results.
     ///
-    /// With [`Device::Auto`], the host takes over if no GPU opens or if the program exceeds the
-    /// limits or the memory of the GPU. Both write equal bytes. Each call opens a device. To run
-    /// many programs, open a `Gpu` once and use its methods.
+    /// With [`Device::Auto`], the host takes over if no GPU can be opened or if the program exceeds
+    /// the limits or the memory of the GPU. The host and a GPU write equal bytes. Each call opens a
+    /// device. To run many programs, open a `Gpu` once and use its methods.
     ///
     /// # Errors
     ///
-    /// Returns an error if the number of buffers is not the number of parameters, or if a buffer
-    /// does not have the length of its image. With `Device::Gpu`, also if no adapter opens or the
-    /// program exceeds its limits, and if a GPU fails during the run.
+    /// Returns an error if the number of buffers differs from the number of parameters, or if a
+    /// buffer does not have the length of its image. Also returns an error if a GPU fails during
+    /// the run, and with `Device::Gpu` if no adapter can be opened or the program exceeds its
+    /// limits.
     pub fn run(&self, device: Device, parameters: &[&[u8]]) -> Result<(Vec<Vec<u8>>, Ran), Error> {
         self.check_parameters(parameters)?;
         let why = match device {
@@ -183,8 +186,8 @@ fn on_gpu(
     Ok(Ran::OnGpu { name: gpu.name(), backend: gpu.backend(), parts })
 }
 
-/// Runs a copy on the host. A copy of more than `slab_bytes` is cut into slabs, so that there is
-/// progress to report.
+/// Runs a copy on the host. A copy of more than `slab_bytes` is divided into slabs, so that
+/// progress can be reported after each one.
 fn on_host(
     nest: &CopyNest,
     slab_bytes: u64,
@@ -194,7 +197,7 @@ fn on_host(
 ) -> Result<(), Error> {
     let slabs: Vec<_> = slabs(nest, slab_bytes).collect();
     let (mut written, mut rest) = (0, destination);
-    // With elements smaller than a byte, a slab may start inside a byte.
+    // If elements are smaller than a byte, a slab may start in the middle of a byte.
     let in_bytes = slabs.iter().all(|(_, bit)| bit % 8 == 0);
     if slabs.len() < 2 || !in_bytes || rest.len() as u64 != nest.dst_bytes() {
         host::run(nest, source, rest)?;
