@@ -1,8 +1,8 @@
-//! The C interface: serialized requests in, serialized responses out. `include/stridec.h` declares
-//! it.
+//! The C interface, which answers serialized requests with serialized responses. It is declared in
+//! `include/stridec.h`.
 //!
 //! All functions may be called from any thread at any time. No function keeps a pointer that it was
-//! given, and none lets a panic escape.
+//! given, and no panic leaves a function.
 #![allow(clippy::doc_markdown)] // the header takes these comments as they are
 #![allow(unsafe_code)] // pointers of another language
 
@@ -48,7 +48,7 @@ pub unsafe extern "C" fn stridec_compile(
     if response.is_null() || response_length.is_null() {
         return StridecStatus::NullPointer;
     }
-    // SAFETY: neither is null, and the caller lets both be written.
+    // SAFETY: Neither pointer is null, and the caller guarantees that both can be written.
     unsafe {
         response.write(ptr::null_mut());
         response_length.write(0);
@@ -59,13 +59,13 @@ pub unsafe extern "C" fn stridec_compile(
         (false, length) if isize::try_from(length).is_err() => {
             return StridecStatus::Length;
         }
-        // SAFETY: the caller gives this many bytes, which nobody writes, and the length fits an
-        // isize.
+        // SAFETY: The caller guarantees that the pointer is to this many bytes and that nobody
+        // writes to them during the call. The length fits an `isize`.
         (false, length) => unsafe { slice::from_raw_parts(request, length) },
     };
     let answer = respond(request).into_boxed_slice();
     let length = answer.len();
-    // SAFETY: as above.
+    // SAFETY: As above.
     unsafe {
         response_length.write(length);
         response.write(Box::into_raw(answer).cast());
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn stridec_compile(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn stridec_free(response: *mut u8, response_length: usize) {
     if !response.is_null() {
-        // SAFETY: `stridec_compile` made this slice from a box, and the caller gives it back once.
+        // SAFETY: `stridec_compile` made this slice from a box, and the caller frees it only once.
         drop(unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(response, response_length)) });
     }
 }
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn a_response_is_what_respond_gives() {
         let (mut response, mut length) = (ptr::null_mut(), 0);
-        // SAFETY: the buffers live, and the response is freed once.
+        // SAFETY: The buffers outlive the calls, and the response is freed once.
         unsafe {
             let status = stridec_compile(ptr::null(), 0, &raw mut response, &raw mut length);
             assert_eq!(status, StridecStatus::Ok);
@@ -111,8 +111,8 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_refused() {
         let (mut response, mut length) = (ptr::dangling_mut(), 7);
-        // SAFETY: the library reads nothing where it refuses, and frees nothing where it is given a
-        // null pointer.
+        // SAFETY: The library reads nothing if it refuses the request, and frees nothing if it is
+        // given a null pointer.
         unsafe {
             let status = stridec_compile(ptr::null(), 5, &raw mut response, &raw mut length);
             assert_eq!(status, StridecStatus::NullPointer);
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn the_version_is_a_c_string() {
-        // SAFETY: a static string that ends with a zero byte.
+        // SAFETY: The version is a static string that ends with a zero byte.
         let version = unsafe { std::ffi::CStr::from_ptr(stridec_version()) };
         assert_eq!(version.to_str(), Ok(env!("CARGO_PKG_VERSION")));
     }
