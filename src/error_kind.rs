@@ -1,16 +1,16 @@
-//! The kinds of failure.
+//! [`ErrorKind`]: the kinds of failure.
 
-/// The kind of failure of an [`Error`](crate::Error), or of an error of a module.
+/// The kind of failure that an [`Error`](crate::Error), or an error of one module, reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The input is wrong, or a function was called with invalid arguments.
+    /// The input or the arguments of a function are invalid.
     Invalid,
     /// The input is valid, but stridec or the target does not support it.
     Unsupported,
     /// There is no device.
     NoDevice,
-    /// The run failed: the device was lost, or memory ran out. If nothing runs, this is a defect of
-    /// stridec.
+    /// A run failed, because the device was lost or memory ran out. If nothing was run, the failure
+    /// is a defect of stridec.
     Failed,
 }

@@ -1,4 +1,5 @@
-//! The crate's error: an error of any module, with its kind and its field.
+//! [`Error`]: the error type of the crate. It wraps the errors of all modules and reports their
+//! kind and field.
 
 mod request;
 
@@ -22,60 +23,61 @@ use crate::{
     window::WindowError,
 };
 
-/// An error of one of the modules.
+/// An error of one of the crate's modules.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A notation that does not parse.
+    /// A text that cannot be parsed.
     #[error(transparent)]
     Parse(#[from] ParseError),
     /// An invalid shape or proto.
     #[error(transparent)]
     Shape(#[from] ShapeError),
-    /// An invalid sharding, or one that does not fit its array.
+    /// A sharding that is invalid or does not fit its array.
     #[error(transparent)]
     Sharding(#[from] ShardingError),
-    /// A tensor without strides.
+    /// A tensor whose memory cannot be described by strides.
     #[error(transparent)]
     Stride(#[from] StrideError),
     /// An array that a notation cannot describe.
     #[error(transparent)]
     Notation(#[from] NotationError),
-    /// Layouts of CuTe that do not fit each other.
+    /// CuTe layouts that do not fit each other.
     #[error(transparent)]
     Cute(#[from] CuteError),
-    /// A DirectML description or layout letters that are invalid, or a tensor that has none.
+    /// A DirectML description or layout letters that are invalid, or a tensor that cannot be
+    /// described by them.
     #[error(transparent)]
     Dml(#[from] DmlError),
     /// An invalid window.
     #[error(transparent)]
     Window(#[from] WindowError),
-    /// An operation whose sides do not fit.
+    /// An operation whose source and destination do not fit each other.
     #[error(transparent)]
     Nest(#[from] NestError),
     /// An operation that exceeds the limits of a target.
     #[error(transparent)]
     Schedule(#[from] ScheduleError),
-    /// A target's JSON that is refused.
+    /// A target in JSON that is invalid.
     #[cfg(feature = "text-protos")]
     #[error(transparent)]
     Target(#[from] crate::schedule::TargetError),
-    /// A kernel that naga refuses, which is a defect of stridec.
+    /// A kernel that naga rejects, which is a defect of stridec.
     #[error(transparent)]
     Wgsl(#[from] WgslError),
-    /// A kernel that has no translation.
+    /// A kernel that cannot be translated.
     #[cfg(feature = "backends")]
     #[error(transparent)]
     Backend(#[from] crate::backend::BackendError),
     /// An incomplete request.
     #[error(transparent)]
     Request(#[from] RequestError),
-    /// An error about a part of an operation or of a request, with the path of that part.
+    /// An error in a part of an operation or of a request, with the path of that part.
     #[error("{}", Located { outer, error })]
     Located {
-        /// The path of the part. [`Error::field`] is the whole path of the wrong field.
+        /// The path of the part. [`Error::field`] returns the whole path of the invalid field.
         outer: FieldPath,
-        /// The error about that part.
+        /// The error in that part.
         error: Box<Error>,
     },
     /// An invalid module, or one that stridec does not support.
@@ -84,17 +86,18 @@ pub enum Error {
     /// A program that cannot be compiled or run.
     #[error(transparent)]
     Program(ProgramError),
-    /// A run on the host with buffers of wrong lengths.
+    /// A failed run on the host, because buffers have wrong lengths.
     #[error(transparent)]
     Host(#[from] HostError),
-    /// A run on a device.
+    /// A failed run on a device.
     #[cfg(feature = "gpu")]
     #[error(transparent)]
     Gpu(#[from] crate::gpu::GpuError),
 }
 
 impl From<ProgramError> for Error {
-    /// Errors of naga and of the host are those of their modules, also if a program met them.
+    /// Unwraps errors of naga and of the host, so that they are reported as the errors of their
+    /// modules.
     fn from(error: ProgramError) -> Self {
         match error {
             ProgramError::Wgsl(error) => error.into(),
@@ -134,8 +137,8 @@ impl Error {
         }
     }
 
-    /// Returns the field that the error is about, as a path from the given operation, message or
-    /// description.
+    /// Returns the path of the field that the error is about. The path starts at the given
+    /// operation, message or description.
     ///
     /// ```
     /// use stridec::{Error, Operation};
@@ -164,7 +167,8 @@ impl Error {
         }
     }
 
-    /// Returns the field that the message begins with. Messages of [`NestError`] begin with none.
+    /// Returns the field with which the error's message begins. Messages of [`NestError`] do not
+    /// begin with a field.
     fn leading_field(&self) -> Option<FieldPath> {
         match self {
             Self::Parse(error) => error.invalid_shape()?.field().cloned(),
@@ -180,7 +184,8 @@ impl Error {
         }
     }
 
-    /// Returns the error with the path `outer` before its field, or unchanged if `outer` is empty.
+    /// Returns the error with the path `outer` added before its field. If `outer` is empty, returns
+    /// the error unchanged.
     pub(crate) fn below(self, outer: &FieldPath) -> Self {
         if outer.is_empty() {
             return self;
@@ -202,7 +207,7 @@ impl From<ReshardError> for Error {
     }
 }
 
-/// The message of an error, after the path of its part.
+/// The message of an error, preceded by the path of the part that it is about.
 struct Located<'a> {
     outer: &'a FieldPath,
     error: &'a Error,

@@ -1,4 +1,4 @@
-//! [`RequestError`]: missing or meaningless fields of a request.
+//! [`RequestError`]: fields of a request that are missing or invalid.
 
 use crate::{error_kind::ErrorKind, shape::FieldPath};
 
@@ -14,35 +14,36 @@ pub enum RequestError {
         /// The accepted values.
         accepted: &'static str,
     },
-    /// A number that names no element type.
+    /// A number does not denote an element type.
     #[error("{field}: expected a number of xla.PrimitiveType that has elements, got {given}")]
     ElementType {
         /// The path of the field.
         field: &'static str,
-        /// The number.
+        /// The number that was given.
         given: i32,
     },
-    /// An HLO module instead of a single operation.
+    /// The request contains an HLO module, but a single operation is expected.
     #[error("hlo_module: expected a relayout or a slice, one operation, got a module")]
     Program,
-    /// A number that names no language.
+    /// A number does not denote a language.
     #[error("language: expected a number of stridec.Language, 0 to 4, got {given}")]
     Language {
-        /// The number.
+        /// The number that was given.
         given: i32,
     },
-    /// A number that names no kind of adapter.
+    /// A number does not denote a kind of adapter.
     #[error("target.kind: expected a number of stridec.Target.Kind, 0 to 2, got {given}")]
     AdapterKind {
-        /// The number.
+        /// The number that was given.
         given: i32,
     },
-    /// A language different from WGSL in a build without the feature `backends`.
+    /// A language other than WGSL was requested, but the crate was built without the feature
+    /// `backends`.
     #[error(
         "language: {language} needs the feature `backends`, which this library was built without; ask for WGSL, or build with it"
     )]
     NoBackends {
-        /// The language's name in the proto.
+        /// The name of the language in the proto.
         language: &'static str,
     },
 }
