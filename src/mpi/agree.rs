@@ -1,24 +1,26 @@
-//! Agreement between ranks: if one rank fails, all return its failure.
+//! Agreement between ranks: if one rank fails, all ranks return its failure.
 
 use super::{MpiError, World};
 
-/// The longest failure message that is sent to other ranks, in bytes. Longer ones are cut.
+/// The maximum length in bytes of a failure message that is sent to other ranks. Longer messages
+/// are truncated.
 const LONGEST_MESSAGE: usize = 1 << 16;
 
-/// The failure of a rank, as all ranks know it.
+/// The failure of one rank, as it is reported to all ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankFailure {
-    /// The first rank that failed.
+    /// The lowest rank that failed.
     pub rank: u64,
-    /// The code that it gave.
+    /// The code that this rank passed.
     pub code: u8,
-    /// The message that it gave.
+    /// The message that this rank passed.
     pub message: String,
 }
 
 impl World {
-    /// Exchanges failures, each a code and a message, and returns the failure of the lowest rank
-    /// that has one. It waits for all ranks, which must all call it.
+    /// Exchanges failures between all ranks. Each failure consists of a code and a message. Returns
+    /// the failure of the lowest rank that has one. All ranks must call this function, which waits
+    /// for all of them.
     ///
     /// # Errors
     ///
@@ -39,8 +41,8 @@ impl World {
         Ok(Some(RankFailure { rank, code, message }))
     }
 
-    /// Returns the text of rank 0 if it differs from the text of this rank. It waits for all ranks,
-    /// which must all call it.
+    /// Returns the text of rank 0 if it differs from the text of this rank. All ranks must call
+    /// this function, which waits for all of them.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
-//! [`MpiError`]: the reason that a reshard over MPI failed.
+//! [`MpiError`]: the reason why a reshard over MPI failed.
 
 use crate::reshard::ReshardError;
 
-/// The reason that a reshard over MPI failed.
+/// The reason why a reshard over MPI failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MpiError {
@@ -14,13 +14,13 @@ pub enum MpiError {
         /// The error text from MPI.
         reason: String,
     },
-    /// MPI was finalized in this process. It starts only once.
+    /// MPI was already finalized in this process, and it cannot be started twice.
     #[error("expected an MPI that runs or was not started yet, got one that was finalized")]
     Finalized,
     /// The number of ranks differs from the number of devices.
     #[error("expected {expected} ranks, as many as there are devices, got {given}")]
     Ranks {
-        /// The number of devices of the larger side.
+        /// The number of devices of the source or the destination, whichever has more.
         expected: u64,
         /// The number of ranks that were started.
         given: u64,

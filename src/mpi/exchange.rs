@@ -10,32 +10,34 @@ use crate::{
     sharding::Placement,
 };
 
-/// The shortest runs, in bytes, that are sent with MPI's vector types. Messages with shorter runs
-/// are packed and unpacked here.
+/// The minimum length in bytes of runs that are sent with MPI's vector types. Messages with shorter
+/// runs are packed and unpacked by this crate.
 const LONG_RUN: usize = 1 << 10;
 
 /// The maximum number of messages in transit in one direction.
 const MOST_MESSAGES: usize = 256;
 
-/// The most memory for packed messages, in bytes. More would not stay in a cache between packing
-/// and sending (`benches/mpi`: rows to columns of `f32[8192,8192]`). Less leaves fewer messages in
-/// transit.
+/// The maximum number of bytes in packed messages, in both directions together. More bytes would
+/// not stay in a cache between packing and sending (`benches/mpi`: rows to columns of
+/// `f32[8192,8192]`). With fewer bytes, fewer messages can be in transit.
 const MOST_STAGING: u64 = 8 << 20;
 
-/// The longest message, in bytes. Longer ones would not stay in a cache between packing and sending
-/// (`benches/mpi`: rows to columns of `f32[8192,8192]`). Shorter ones are more numerous.
+/// The maximum length of a message in bytes. Longer messages would not stay in a cache between
+/// packing and sending (`benches/mpi`: rows to columns of `f32[8192,8192]`). With a lower limit,
+/// there are more messages.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// One rank's part of a reshard.
 ///
 /// Receives are posted first, and messages are packed while others are in transit. A message that
-/// is one run of a shard, or consists of long runs, is sent from the source's image or received
-/// into the destination's image directly. The others have buffers of their own.
+/// is one run of a shard, or that consists of long runs, is sent directly from the image of the
+/// source or received directly into the image of the destination. All other messages are packed
+/// into buffers.
 #[derive(Debug)]
 pub struct Exchange<'a> {
     world: &'a World,
     member: Member,
-    /// The maximum number of bytes of packed messages in one direction.
+    /// The maximum number of bytes of packed messages in transit in one direction.
     packed_bytes: usize,
     sends: Vec<Message>,
     receives: Vec<Message>,
@@ -56,13 +58,14 @@ impl Message {
         Ok(Self { round, partner, bytes, in_place })
     }
 
-    /// Returns the bytes that the message occupies in a buffer of its own.
+    /// Returns the number of bytes of the message's buffer, which is 0 if the message is not
+    /// packed.
     fn staged(&self) -> usize {
         if self.in_place.is_some() { 0 } else { self.bytes }
     }
 }
 
-/// The progress of the messages in one direction.
+/// The state of the messages in one direction.
 #[derive(Default)]
 struct Queue {
     next: usize,
@@ -71,7 +74,7 @@ struct Queue {
 }
 
 impl Queue {
-    /// Starts the next message, if there is room for it, and returns its number.
+    /// Starts the next message if the limits allow it, and returns the number of that message.
     fn begin(&mut self, messages: &[Message], most: usize) -> Option<usize> {
         let message = messages.get(self.next)?;
         let staged = self.staged + message.staged();
@@ -91,8 +94,8 @@ impl Queue {
 }
 
 impl<'a> Exchange<'a> {
-    /// Plans this rank's part in the reshard of an array from one placement and memory layout to
-    /// another. Packed messages have at most 8 MiB, or `staging_bytes` if that is less. All ranks
+    /// Plans this rank's part of a reshard of an array from one placement and memory layout to
+    /// another. Packed messages take at most 8 MiB, or `staging_bytes` if that is less. All ranks
     /// must pass equal arguments.
     ///
     /// # Errors
@@ -111,8 +114,8 @@ impl<'a> Exchange<'a> {
             return Err(MpiError::Ranks { expected, given });
         }
         let staging = staging_bytes.map_or(MOST_STAGING, |bytes| bytes.min(MOST_STAGING));
-        // Room for two messages in each direction. Below 64 bytes one message must do: two elements
-        // have at most 32 bytes.
+        // Leave room for two messages in each direction. Below 64 bytes there is room for one
+        // message only: two elements have up to 32 bytes.
         let at_a_time = if staging < 64 { staging } else { (staging / 2).min(2 * MOST_BYTES) };
         let member = Member::new(array, from, to, world.rank(), Some(at_a_time))?;
         let (mut sends, mut receives) = (Vec::new(), Vec::new());
@@ -130,30 +133,32 @@ impl<'a> Exchange<'a> {
         Ok(Self { world, member, packed_bytes, sends, receives })
     }
 
-    /// Returns the length of the image of the destination's shard, or `None` if this rank has none.
+    /// Returns the length of the image of the destination's shard, or `None` if this rank has no
+    /// such shard.
     #[must_use]
     pub fn destination_bytes(&self) -> Option<u64> {
         self.member.destination_bytes()
     }
 
-    /// Runs this rank's part, from the image of its source shard to the image of its destination
-    /// shard, which must be all zeros. An image is empty if the rank has no shard on that side. All
-    /// ranks must call it.
+    /// Runs this rank's part of the reshard. `source` is the image of its source shard.
+    /// `destination` becomes the image of its destination shard and must be all zeros. An image is
+    /// empty if the rank has no shard on that side. All ranks must call this function.
     ///
-    /// If MPI fails while messages are in transit, it prints the reason and ends the program on all
-    /// ranks.
+    /// If MPI fails while messages are in transit, this function prints the reason and ends the
+    /// program on all ranks.
     ///
     /// # Errors
     ///
-    /// Returns an error if an image has a wrong length. The other ranks finish with whatever this
-    /// one sends.
+    /// Returns an error if an image has the wrong length. The other ranks complete the exchange
+    /// with the data that this rank sends.
     pub fn run(&self, source: &[u8], destination: &mut [u8]) -> Result<(), MpiError> {
         self.member.check(source, destination)?;
         self.member.pad(destination)?;
         let mut pending = PendingMessages::new(self.world, source, destination);
         let (mut sending, mut receiving) = (Queue::default(), Queue::default());
         let mut buffers = BufferPool::default();
-        // Other ranks wait for messages of this one, so they are sent even after a failure here.
+        // Other ranks wait for the messages of this rank, so these are sent even after a failure on
+        // this rank.
         let mut finished = Ok(());
         let mut copied = false;
         loop {

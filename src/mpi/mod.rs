@@ -1,12 +1,13 @@
 //! Reshards over MPI, with one rank for each device.
 //!
-//! [`World`] represents the ranks that were started together, and [`Exchange`] is the part of this
-//! rank in a reshard. The crate mpi-sys finds the installed MPI, Open MPI or MPICH, and exposes its
-//! C functions. rsmpi, which is built on it, drops their return codes.
+//! [`World`] represents the ranks that were started together, and [`Exchange`] is one rank's part
+//! of a reshard. The crate mpi-sys finds the installed MPI, which is Open MPI or MPICH, and exposes
+//! its C functions. rsmpi, which is built on mpi-sys, is not used because it drops the return codes
+//! of these functions.
 //!
-//! A rank that fails must not leave the others waiting. Before and after the exchange,
-//! [`World::agreed`] tells all ranks of a failure on one of them. During the exchange, a rank whose
-//! transport fails ends the program on all ranks with [`World::abort`].
+//! A rank that fails must not leave other ranks waiting. Before and after the exchange,
+//! [`World::agreed`] informs all ranks if one of them has failed. If MPI fails on a rank during the
+//! exchange, that rank ends the program on all ranks with [`World::abort`].
 //!
 //! ```no_run
 //! use stridec::{mpi::{Exchange, World}, reshard::Shards, sharding::Sharding};

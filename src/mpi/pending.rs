@@ -25,15 +25,15 @@ pub(super) struct Vector {
 
 impl Vector {
     pub(super) fn new(runs: &Runs) -> Result<Self, MpiError> {
-        // SAFETY: a constant of the library.
+        // SAFETY: This is a constant of the library.
         let byte = unsafe { RSMPI_UINT8_T };
         let (offset, end) = (runs.offset, runs.end());
         let mut vector = Self { offset, end, count: int(runs.run), datatype: byte, own: false };
         for &(count, step) in runs.steps().iter().rev() {
             let step = MPI_Aint::try_from(step).unwrap_or(MPI_Aint::MAX);
             let mut outer = vector.datatype;
-            // SAFETY: the types were made here and not freed. An inner type may be freed once an
-            // outer one is made of it.
+            // SAFETY: These types were created here and are not freed yet. An inner type may be
+            // freed as soon as the outer type has been created from it.
             unsafe {
                 let (inner, length) = (vector.datatype, vector.count);
                 let code = MPI_Type_create_hvector(int(count), length, step, inner, &raw mut outer);
@@ -43,7 +43,7 @@ impl Vector {
             (vector.datatype, vector.count, vector.own) = (outer, 1, true);
         }
         if vector.own {
-            // SAFETY: a type that was made here.
+            // SAFETY: The type was created here.
             done("MPI_Type_commit", unsafe { MPI_Type_commit(&raw mut vector.datatype) })?;
         }
         Ok(vector)
@@ -51,7 +51,8 @@ impl Vector {
 
     fn free(&mut self) {
         if self.own {
-            // SAFETY: the type was made here and not freed before. Messages in transit keep it.
+            // SAFETY: The type was created here and is freed only once. Messages in transit keep it
+            // alive.
             unsafe { MPI_Type_free(&raw mut self.datatype) };
             self.own = false;
         }
@@ -64,20 +65,22 @@ impl Drop for Vector {
     }
 }
 
-/// A message that was received, or whose buffer may be reused after sending.
+/// A message that was received, or one that was sent and whose buffer can be reused.
 #[derive(Debug)]
 pub(super) struct CompletedMessage {
-    /// The number that the caller gave it.
+    /// The number that the caller gave to the message.
     pub(super) number: usize,
     pub(super) sent: bool,
-    /// Its buffer. `None` if the message was sent from, or received into, the image of a shard.
+    /// The buffer of the message. `None` if the message was sent from, or received into, the image
+    /// of a shard.
     pub(super) message: Option<Vec<u8>>,
 }
 
-/// Messages in transit from the image of one shard and into the image of another.
+/// Messages in transit, which are sent from the image of one shard or received into the image of
+/// another.
 ///
-/// Dropping it while a message is in transit, after an MPI error, ends the program on all ranks:
-/// MPI may still write into the memory of messages.
+/// MPI may still write into the memory of messages in transit. If this value is dropped while a
+/// message is in transit, which happens after an MPI error, the program ends on all ranks.
 #[derive(Debug)]
 pub(super) struct PendingMessages<'a> {
     world: &'a World,
@@ -85,7 +88,7 @@ pub(super) struct PendingMessages<'a> {
     destination: *mut u8,
     length: usize,
     requests: Vec<MPI_Request>,
-    /// The message of each request.
+    /// The message that belongs to each request.
     messages: Vec<CompletedMessage>,
     indices: Vec<c_int>,
     statuses: Vec<MPI_Status>,
@@ -114,13 +117,13 @@ impl<'a> PendingMessages<'a> {
         self.requests.is_empty()
     }
 
-    /// Returns the image of the destination. The caller must not touch bytes that a message
-    /// received in place will fill.
+    /// Returns the image of the destination. The caller must not access bytes that a message in
+    /// transit will fill in place.
     pub(super) fn destination(&mut self) -> &mut [u8] {
-        // SAFETY: the image is borrowed for the lifetime of `self`. MPI writes into it only from
-        // functions that take `self` as mutable, or from outside the process. The bytes that it
-        // writes are neither read nor written here, since boxes of different messages share no
-        // element, and elements of messages received in place are whole bytes.
+        // SAFETY: The image is borrowed for the lifetime of `self`. MPI writes to the image only
+        // inside functions that take `self` as mutable, or from outside the process. The bytes that
+        // it writes are not accessed here: boxes of different messages share no element, and
+        // elements of messages that are received in place are whole bytes.
         unsafe { std::slice::from_raw_parts_mut(self.destination, self.length) }
     }
 
@@ -131,12 +134,13 @@ impl<'a> PendingMessages<'a> {
     }
 
     pub(super) fn send(&mut self, number: usize, to: u64, message: Vec<u8>) {
-        // SAFETY: a constant of the library.
+        // SAFETY: This is a constant of the library.
         let byte = unsafe { RSMPI_UINT8_T };
         self.post_send(number, to, message.as_ptr(), int(message.len()), byte, Some(message));
     }
 
-    /// Sends `count` elements of `datatype` from `start`, which is in the source or in `message`.
+    /// Sends `count` elements of `datatype` from `start`, which points into the source or into
+    /// `message`.
     fn post_send(
         &mut self,
         number: usize,
@@ -146,8 +150,8 @@ impl<'a> PendingMessages<'a> {
         datatype: MPI_Datatype,
         message: Option<Vec<u8>>,
     ) {
-        // SAFETY: the bytes to send are borrowed by `self`, or kept in `messages`, where their
-        // buffer does not move, until the request is complete.
+        // SAFETY: Until the request is complete, the bytes to send are borrowed by `self`, or owned
+        // by `messages`, which does not move their buffer.
         self.post(
             "MPI_Isend",
             CompletedMessage { number, sent: true, message },
@@ -163,16 +167,16 @@ impl<'a> PendingMessages<'a> {
         self.post_receive(number, from, start, runs.count, runs.datatype, None);
     }
 
-    /// Receives a message of the length of `message`.
+    /// Receives a message that has the length of `message`.
     pub(super) fn receive(&mut self, number: usize, from: u64, mut message: Vec<u8>) {
-        // SAFETY: a constant of the library.
+        // SAFETY: This is a constant of the library.
         let byte = unsafe { RSMPI_UINT8_T };
         let (start, count) = (message.as_mut_ptr(), int(message.len()));
         self.post_receive(number, from, start, count, byte, Some(message));
     }
 
-    /// Receives `count` elements of `datatype` to `start`, which is in the destination or in
-    /// `message`.
+    /// Receives `count` elements of `datatype` to `start`, which points into the destination or
+    /// into `message`.
     fn post_receive(
         &mut self,
         number: usize,
@@ -182,8 +186,8 @@ impl<'a> PendingMessages<'a> {
         datatype: MPI_Datatype,
         message: Option<Vec<u8>>,
     ) {
-        // SAFETY: as in `post_send`. The bytes belong to this message alone, and are not accessed
-        // before it is complete.
+        // SAFETY: As in `post_send`. The bytes belong to this message alone and are not accessed
+        // before the request is complete.
         self.post(
             "MPI_Irecv",
             CompletedMessage { number, sent: false, message },
@@ -207,7 +211,7 @@ impl<'a> PendingMessages<'a> {
         message: CompletedMessage,
         start: impl FnOnce(&World, *mut MPI_Request) -> c_int,
     ) {
-        // SAFETY: a constant of the library.
+        // SAFETY: This is a constant of the library.
         let mut request = unsafe { mpi_sys::RSMPI_REQUEST_NULL };
         match done(function, start(self.world, &raw mut request)) {
             Ok(()) => {
@@ -218,15 +222,15 @@ impl<'a> PendingMessages<'a> {
         }
     }
 
-    /// Returns the messages that are complete. If `wait` is set and any is in transit, it waits for
-    /// at least one.
+    /// Returns the messages that are complete. If `wait` is true and messages are in transit, waits
+    /// for at least one of them.
     pub(super) fn completed(&mut self, wait: bool) -> Result<Vec<CompletedMessage>, MpiError> {
         if let Some(error) = &self.error {
             return Err(error.clone());
         }
         let count = self.requests.len();
         self.indices.resize(count, 0);
-        // SAFETY: a status is a few numbers, for which zeros are valid.
+        // SAFETY: A status consists of a few numbers, for which zero is a valid value.
         self.statuses.resize(count, unsafe { std::mem::zeroed() });
         let mut found = 0;
         let (function, call) = if wait {
@@ -234,12 +238,12 @@ impl<'a> PendingMessages<'a> {
         } else {
             ("MPI_Testsome", MPI_Testsome as unsafe extern "C" fn(_, _, _, _, _) -> _)
         };
-        // SAFETY: both lists have `count` entries.
+        // SAFETY: Both lists have `count` entries.
         let code = unsafe {
             let (indices, statuses) = (self.indices.as_mut_ptr(), self.statuses.as_mut_ptr());
             call(int(count), self.requests.as_mut_ptr(), &raw mut found, indices, statuses)
         };
-        // Without a request, the number found is `MPI_UNDEFINED`, which is negative.
+        // If there are no requests, the number found is `MPI_UNDEFINED`, which is negative.
         let found = usize::try_from(found).unwrap_or(0);
         if code == MPI_ERR_IN_STATUS.cast_signed() {
             for status in &self.statuses[..found] {
@@ -252,7 +256,7 @@ impl<'a> PendingMessages<'a> {
             return Err(self.error.get_or_insert(error).clone());
         }
         self.indices.truncate(found);
-        // Removed from the last to the first, so that earlier indices stay valid.
+        // Remove entries from the last to the first, so that earlier indices stay valid.
         self.indices.sort_unstable();
         let completed = self.indices.iter().rev().map(|&index| {
             let index = usize::try_from(index).unwrap_or(usize::MAX);
@@ -273,8 +277,8 @@ impl Drop for PendingMessages<'_> {
     }
 }
 
-/// Converts a number to an `int` for MPI. Messages are at most 1 MiB, and ranks are counted in
-/// `int`.
+/// Converts a number to an `int` for MPI. This cannot fail, because messages have at most 1 MiB and
+/// MPI counts ranks with an `int`.
 fn int(number: impl TryInto<c_int>) -> c_int {
     number.try_into().unwrap_or_else(|_| unreachable!("messages are at most 1 MiB"))
 }

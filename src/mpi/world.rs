@@ -13,17 +13,18 @@ use mpi_sys::{
 
 use super::MpiError;
 
-/// The ranks that were started together, with their own communicator.
+/// The ranks that were started together, with a communicator for this crate.
 ///
-/// The ranks on one machine share its processors: the host's loops on the thread that joined use
-/// this rank's share of threads. Dropping it finalizes MPI if [`join`](Self::join) started it. In a
-/// panic, dropping it ends the program on all ranks.
+/// Ranks on one machine share its processors. Loops on the host that start on the thread that
+/// called [`join`](Self::join) use this rank's share of the threads. If `join` started MPI,
+/// dropping the world finalizes MPI. If the world is dropped during a panic, the program ends on
+/// all ranks.
 #[derive(Debug)]
 pub struct World {
     communicator: MPI_Comm,
     rank: u64,
     size: u64,
-    /// True if MPI was started here.
+    /// True if [`join`](Self::join) started MPI.
     started: bool,
     /// The thread pool of this rank. The current thread is one of its threads.
     threads: Option<rayon::ThreadPool>,
@@ -32,15 +33,15 @@ pub struct World {
 }
 
 impl World {
-    /// Starts MPI, or joins the MPI that this process has started.
+    /// Starts MPI, or uses the MPI that this process has already started.
     ///
     /// # Errors
     ///
-    /// Returns an error if MPI does not start, or if it was finalized.
+    /// Returns an error if MPI cannot be started or was already finalized.
     pub fn join() -> Result<Self, MpiError> {
         let (mut initialized, mut finalized, mut level) = (0, 0, 0);
         let mut world = Self {
-            // SAFETY: a constant of the library.
+            // SAFETY: This is a constant of the library.
             communicator: unsafe { RSMPI_COMM_NULL },
             rank: 0,
             size: 0,
@@ -49,9 +50,10 @@ impl World {
             _one_thread: PhantomData,
         };
         let (mut rank, mut size) = (0, 0);
-        // SAFETY: the pointers are to numbers that outlive the calls, or null because MPI takes no
+        // SAFETY: The pointers are to numbers that outlive the calls, or null because MPI gets no
         // arguments. `MPI_Finalized` and `MPI_Initialized` may be called at any time,
-        // `MPI_Init_thread` is called before MPI starts, and the rest only while it runs.
+        // `MPI_Init_thread` is called before MPI starts, and the other functions are called while
+        // it runs.
         unsafe {
             done("MPI_Finalized", MPI_Finalized(&raw mut finalized))?;
             if finalized != 0 {
@@ -75,13 +77,13 @@ impl World {
         }
         (world.rank, world.size) = (u64::from(rank.unsigned_abs()), u64::from(size.unsigned_abs()));
         let own = threads(world.ranks_here()?);
-        // If the thread already belongs to a pool, it keeps that pool.
+        // If the thread already belongs to a pool, it stays in that pool.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(own).use_current_thread().build();
         world.threads = pool.ok();
         Ok(world)
     }
 
-    /// Returns the number of this rank, from 0, which is also the number of its device.
+    /// Returns the number of this rank, counted from 0. It is also the number of the rank's device.
     #[must_use]
     pub fn rank(&self) -> u64 {
         self.rank
@@ -100,8 +102,8 @@ impl World {
     /// Returns the number of ranks on this machine.
     fn ranks_here(&self) -> Result<usize, MpiError> {
         let mut size = 0;
-        // SAFETY: the communicator is used only between its creation and its release, and the
-        // pointers are to numbers here.
+        // SAFETY: The communicator is used only between its creation and its release, and the
+        // pointers are to local variables.
         unsafe {
             let mut here = RSMPI_COMM_NULL;
             let (own, kind) = (self.communicator, RSMPI_COMM_TYPE_SHARED);
@@ -113,10 +115,11 @@ impl World {
         Ok(usize::try_from(size).unwrap_or(1))
     }
 
-    /// Returns the number that each rank passed, by rank. All ranks must call it.
+    /// Returns the numbers that all ranks passed, in order of rank. All ranks must call this
+    /// function.
     pub(super) fn all(&self, own: u64) -> Result<Vec<u64>, MpiError> {
         let mut all = vec![0_u64; usize::try_from(self.size).unwrap_or(usize::MAX)];
-        // SAFETY: one number is sent, and there is room for one of each rank.
+        // SAFETY: One number is sent, and the list has room for one number from each rank.
         let code = unsafe {
             let (from, to) = ((&raw const own).cast(), all.as_mut_ptr().cast());
             MPI_Allgather(from, 1, RSMPI_UINT64_T, to, 1, RSMPI_UINT64_T, self.communicator)
@@ -125,7 +128,8 @@ impl World {
         Ok(all)
     }
 
-    /// Copies the bytes of the rank `root` to all ranks. All must call it with equally many bytes.
+    /// Copies the bytes of the rank `root` to all ranks. All ranks must call this function with the
+    /// same number of bytes.
     pub(super) fn broadcast(&self, root: u64, bytes: &mut [u8]) -> Result<(), MpiError> {
         let root = c_int::try_from(root).unwrap_or(c_int::MAX);
         for part in bytes.chunks_mut(1 << 30) {
@@ -154,8 +158,8 @@ impl Drop for World {
         if std::thread::panicking() {
             self.abort("a panic");
         }
-        // SAFETY: requests borrow the world, so that none is in transit. No one is left to receive
-        // an error from here.
+        // SAFETY: Requests borrow the world, so none is in transit. Errors of these calls are
+        // ignored, because nobody is left to handle them.
         unsafe {
             if self.communicator != RSMPI_COMM_NULL {
                 MPI_Comm_free(&raw mut self.communicator);
@@ -167,7 +171,7 @@ impl Drop for World {
     }
 }
 
-/// Returns the number of threads for each of `ranks` ranks on this machine.
+/// Returns the number of threads for each rank if `ranks` ranks run on this machine.
 fn threads(ranks: usize) -> usize {
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     (processors / ranks.max(1)).max(1)
@@ -180,7 +184,7 @@ pub(super) fn done(function: &'static str, code: c_int) -> Result<(), MpiError> 
     }
     let mut text = [0_u8; MPI_MAX_ERROR_STRING as usize];
     let mut length = 0;
-    // SAFETY: the text has room for the longest message.
+    // SAFETY: The buffer has room for the longest message.
     let told = unsafe { MPI_Error_string(code, text.as_mut_ptr().cast(), &raw mut length) };
     let length = usize::try_from(length).unwrap_or(0);
     let reason = match text.get(..length) {
