@@ -16,9 +16,9 @@ use crate::{
     shape::{ElementType, Shape},
 };
 
-/// The maximum number of windows that are tested one by one. With more windows, a table is cheaper
-/// than the cases that each window adds. A higher limit makes kernels longer; a lower one refuses
-/// scatters whose indices are known only at run time.
+/// The maximum number of windows that are tested one by one. More windows are looked up in a table,
+/// for which their places must be known at compile time. A higher limit makes kernels longer; a
+/// lower one refuses more scatters.
 const MAX_WINDOWS: u64 = 16;
 
 /// A scatter and the geometry of its windows.
