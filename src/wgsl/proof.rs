@@ -76,8 +76,7 @@ fn loop_trips(block: &Block) -> u32 {
     u32::try_from(all).unwrap_or(u32::MAX)
 }
 
-/// The maximum number of loop iterations of a kernel with a proof. Some drivers end a longer loop
-/// without an error; a lower limit would only leave more kernels without a proof.
+/// The maximum number of iterations of a loop. Some drivers end a longer loop without an error.
 const MAX_TRIPS: u32 = 65_535;
 
 impl Proof {
@@ -140,13 +139,7 @@ impl Proof {
         self.sources.len()
     }
 
-    /// Returns the last word that is read from the first source's binding, or `None` if none is.
-    #[must_use]
-    pub fn last_source_word(&self) -> Option<u64> {
-        self.last_word_of_source(0)
-    }
-
-    /// Returns the last word that is read from a source's binding, or `None` if none is.
+    /// The last word of a source's binding that is read; `None` if none is.
     #[must_use]
     pub fn last_word_of_source(&self, number: usize) -> Option<u64> {
         self.sources.get(number)?.0
@@ -164,13 +157,7 @@ impl Proof {
         self.last_destination_word
     }
 
-    /// Returns the number of words in the first source's binding.
-    #[must_use]
-    pub fn source_words(&self) -> u64 {
-        self.words_of_source(0)
-    }
-
-    /// Returns the number of words in the destination's binding.
+    /// The words of the destination's binding.
     #[must_use]
     pub fn destination_words(&self) -> u64 {
         self.destination_words
