@@ -1,9 +1,9 @@
-//! Dimension numbers, which may count from the end.
+//! Dimension numbers that may count from the end, as in numpy.
 
 use super::{FieldPath, MAX_RANK, ShapeError};
 
-/// Returns the dimension that a number names. Negative numbers count from the end, -1 being the
-/// last.
+/// Converts a possibly negative dimension number to a dimension. Negative numbers count from the
+/// end, so -1 is the last dimension.
 ///
 /// # Errors
 ///
@@ -12,20 +12,20 @@ pub(crate) fn dimension_number(dimension: i64, rank: usize) -> Result<usize, Sha
     numbered(|| FieldPath::new("dimension"), dimension, rank)
 }
 
-/// Returns the dimensions that numbers name, each at most once.
+/// Converts a list of possibly negative dimension numbers to distinct dimensions.
 ///
 /// # Errors
 ///
-/// Returns an error if a number is not in `-rank..rank` or two name one dimension.
+/// Returns an error if a number is not in `-rank..rank` or if two numbers name the same dimension.
 pub(crate) fn dimension_numbers(dimensions: &[i64], rank: usize) -> Result<Vec<usize>, ShapeError> {
     distinct("dimensions", dimensions, rank)
 }
 
-/// Returns the dimensions of a permutation of `rank` numbers. Negative numbers count from the end.
+/// Converts a permutation of `rank` possibly negative dimension numbers to dimensions.
 ///
 /// # Errors
 ///
-/// Returns an error if there are not `rank` numbers or they do not name each dimension once.
+/// Returns an error unless the numbers name each of the `rank` dimensions once.
 pub(crate) fn permutation(permutation: &[i64], rank: usize) -> Result<Vec<usize>, ShapeError> {
     if permutation.len() != rank {
         return Err(ShapeError::Count {
@@ -38,12 +38,12 @@ pub(crate) fn permutation(permutation: &[i64], rank: usize) -> Result<Vec<usize>
     distinct("permutation", permutation, rank)
 }
 
-/// Converts dimension numbers for functions that also accept negative ones.
+/// Converts dimensions to the signed numbers that the functions of this module accept.
 pub(crate) fn signed(dimensions: &[usize]) -> Vec<i64> {
     dimensions.iter().filter_map(|&dimension| i64::try_from(dimension).ok()).collect()
 }
 
-/// Does what [`dimension_numbers`] does; errors name the list `name`.
+/// Does the same as [`dimension_numbers`], but errors refer to the list by `name`.
 fn distinct(name: &'static str, dimensions: &[i64], rank: usize) -> Result<Vec<usize>, ShapeError> {
     let mut seen = [false; MAX_RANK];
     let mut named = Vec::with_capacity(dimensions.len());

@@ -1,8 +1,8 @@
-//! XLA's element types, their widths and names.
+//! XLA's element types with their widths and names.
 
 use std::fmt;
 
-/// The type of an array's elements, or the kind of a shape without elements.
+/// The type of an array's elements, or the kind of a shape that has no elements.
 ///
 /// The discriminants are the numbers of XLA's `PrimitiveType`.
 ///
@@ -55,7 +55,7 @@ pub enum ElementType {
 }
 
 impl ElementType {
-    /// Every type, in the order of XLA's numbers.
+    /// All types, in the order of XLA's numbers.
     pub const ALL: [Self; 36] = [
         Self::Pred,
         Self::S8,
@@ -95,7 +95,7 @@ impl ElementType {
         Self::F6e2m3fn,
     ];
 
-    /// Returns the name in XLA's notation.
+    /// Returns the name of the type in XLA's notation.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -138,8 +138,8 @@ impl ElementType {
         }
     }
 
-    /// Returns the type that XLA's notation calls `name`. Tuples and buffers have no name there:
-    /// they are brackets.
+    /// Returns the type with this name in XLA's notation. Tuples and buffers have no name, because
+    /// the notation writes them as brackets.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL
@@ -154,7 +154,7 @@ impl ElementType {
         Self::ALL.into_iter().find(|kind| *kind as i32 == number)
     }
 
-    /// Returns the bits of one value, or `None` if shapes of this kind have no elements.
+    /// Returns the width of one value in bits, or `None` if shapes of this kind have no elements.
     ///
     /// A `pred` has 1 bit, as in XLA's `BitWidth`.
     #[must_use]
@@ -182,13 +182,15 @@ impl ElementType {
         })
     }
 
-    /// Returns the bits of one element in memory if the layout has no `E(n)`: whole bytes.
+    /// Returns the size in bits of one element in memory when the layout has no `E(n)`: the width
+    /// of the type, rounded up to whole bytes.
     #[must_use]
     pub fn storage_bits(self) -> Option<u32> {
         self.bits().map(|bits| bits.next_multiple_of(8))
     }
 
-    /// Returns true if the type is an unsigned integer. Sparse indices have such types.
+    /// Returns true if the type is an unsigned integer, as the indices and pointers of sparse
+    /// arrays must be.
     #[must_use]
     pub(crate) fn is_unsigned_integer(self) -> bool {
         matches!(
@@ -197,7 +199,7 @@ impl ElementType {
         )
     }
 
-    /// Returns true for the `s` types: widening an element repeats its sign.
+    /// Returns true if the type is a signed integer, which is widened by sign extension.
     #[must_use]
     pub fn is_signed_integer(self) -> bool {
         matches!(

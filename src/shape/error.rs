@@ -1,19 +1,19 @@
-//! The errors of shapes.
+//! The error of an invalid shape.
 
 use super::{ElementType, FieldPath, PaddingValue};
 use crate::error_kind::ErrorKind;
 
-/// The error of a shape that is invalid or cannot be read.
+/// An error that says why a shape is invalid or cannot be decoded.
 ///
-/// Every message names the field, the value and the accepted values. [`ShapeError::field`] returns
-/// the field alone.
+/// Each message names the field, the given value and the accepted values. [`ShapeError::field`]
+/// returns only the field.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShapeError {
-    /// A token, opaque value, tuple or buffer in place of an array.
+    /// A token, opaque value, tuple or buffer where an array is required.
     #[error("{field}: expected a type with elements, got {element_type}")]
     NoElements {
-        /// The field that gives the type.
+        /// The field that specifies the type.
         field: FieldPath,
         /// The given kind.
         element_type: ElementType,
@@ -23,19 +23,19 @@ pub enum ShapeError {
     TooMany {
         /// The field.
         field: FieldPath,
-        /// The name of the things.
+        /// The plural noun for the counted items, such as `tiles`.
         what: &'static str,
-        /// Their number, or the first number above the limit.
+        /// The number of items, or the first number above the limit.
         given: usize,
-        /// The maximum accepted number.
+        /// The maximum number of items.
         limit: usize,
     },
-    /// A list that needs one entry per dimension and has another number of them.
+    /// A list with the wrong number of entries, which must be one per dimension.
     #[error("{field}: expected {rank} entries, {accepted}, got {given}")]
     Count {
         /// The list.
         field: FieldPath,
-        /// The number of its entries.
+        /// The number of entries in the list.
         given: usize,
         /// The number of dimensions.
         rank: usize,
@@ -51,18 +51,18 @@ pub enum ShapeError {
         given: i128,
         /// The minimum accepted number.
         least: i64,
-        /// The greatest accepted number; below `least` if none is.
+        /// The greatest accepted number. It is below `least` if no number is accepted.
         greatest: i64,
     },
-    /// A dimension number that its list names twice.
+    /// A dimension number that appears twice in a list.
     #[error("{field}: expected each dimension once, got {given} twice")]
     Duplicate {
-        /// The second entry that names it.
+        /// The second entry that has the number.
         field: FieldPath,
         /// The dimension number.
         given: u64,
     },
-    /// A physical extent below the logical one.
+    /// A physical extent that is smaller than the logical one.
     #[error(
         "{field}: expected at least {extent}, the extent of dimension {dimension}, got {given}"
     )]
@@ -73,10 +73,10 @@ pub enum ShapeError {
         given: u64,
         /// The logical dimension.
         dimension: usize,
-        /// Its extent.
+        /// The extent of the logical dimension.
         extent: u64,
     },
-    /// Padding for an unknown extent.
+    /// Padding of a dimension whose extent is unknown.
     #[error(
         "{field}: padding needs an extent; expected `n` or `<=n` in dimension {dimension}, got `?`"
     )]
@@ -86,14 +86,14 @@ pub enum ShapeError {
         /// The logical dimension.
         dimension: usize,
     },
-    /// A split index that does not exceed the one before it.
+    /// A split index that is not greater than the previous one.
     #[error("{field}: expected an index greater than {previous}, the one before it, got {given}")]
     NotAscending {
         /// The index's field.
         field: FieldPath,
         /// The index.
         given: u64,
-        /// The one before it.
+        /// The previous index.
         previous: u64,
     },
     /// An array of 2^63 bytes or more, which XLA's validator refuses.
@@ -102,7 +102,7 @@ pub enum ShapeError {
         /// The extents.
         field: FieldPath,
     },
-    /// A tile without extents.
+    /// A tile that has no extents.
     #[error("{field}: expected a tile of at least one extent, got none")]
     EmptyTile {
         /// The tile.
@@ -123,7 +123,7 @@ pub enum ShapeError {
         /// The flag.
         field: FieldPath,
     },
-    /// A type of sparse indices or positions, different from the unsigned integers.
+    /// A type of sparse indices or pointers that is not an unsigned integer.
     #[error("{field}: expected an unsigned integer, u1 to u64, got {element_type}")]
     IndexType {
         /// The field.
@@ -131,7 +131,7 @@ pub enum ShapeError {
         /// The type.
         element_type: ElementType,
     },
-    /// A field that shapes of this kind do not have.
+    /// A field that does not exist in shapes of this kind.
     #[error("{field}: a shape of type {element_type} has no such field; leave it out")]
     Misplaced {
         /// The field.
@@ -142,22 +142,22 @@ pub enum ShapeError {
     /// A buffer that does not hold exactly one array.
     #[error("{field}: expected one array in a buffer, got {given}")]
     BufferContent {
-        /// The field of the parts.
+        /// The field that holds the content.
         field: FieldPath,
         /// The content, in words.
         given: String,
     },
-    /// A number that its enum lacks.
+    /// A number that is not a value of its enum.
     #[error("{field}: expected a number of {accepted}, got {given}")]
     UnknownEnum {
         /// The field.
         field: FieldPath,
         /// The number.
         given: i32,
-        /// The enum and its numbers.
+        /// The name of the enum and the range of its numbers.
         accepted: &'static str,
     },
-    /// A static extent of -2^63, which means `?`.
+    /// An extent of -2^63, which stands for `?`, in a dimension that is not dynamic.
     #[error(
         "{field}: {given} stands for an unknown extent; expected is_dynamic_dimension[{dimension}] to be true then, got \
          false"
@@ -170,17 +170,17 @@ pub enum ShapeError {
         /// The dimension.
         dimension: usize,
     },
-    /// A path to a part that the tuple lacks.
+    /// A path to a part that does not exist in the tuple.
     #[error("#{}: {}", joined(path), parts(*element_type, *count))]
     NoSuchPart {
         /// The path up to the missing part.
         path: Vec<usize>,
-        /// The kind of the shape that lacks it.
+        /// The kind of the shape that should contain the part.
         element_type: ElementType,
         /// The number of parts of that shape.
         count: usize,
     },
-    /// A padding value that the element type lacks.
+    /// A padding value that the element type cannot represent.
     #[error("{field}: {element_type} has no {value} value; {accepted}")]
     NoSuchValue {
         /// The field.
@@ -192,41 +192,42 @@ pub enum ShapeError {
         /// The accepted values, in words.
         accepted: &'static str,
     },
-    /// Bytes that are no serialized message.
+    /// Bytes that are not a serialized message.
     #[error("{field}: {reason}; expected a serialized {message}")]
     Decode {
-        /// The path of the field that cannot be decoded; `bytes` for the outermost message.
+        /// The path of the field that cannot be decoded, or `bytes` if the outermost message
+        /// cannot.
         field: String,
-        /// The reason that the decoder gives.
+        /// The decoder's message.
         reason: String,
         /// The message's name.
         message: String,
     },
-    /// A message that `proto/` lacks, and so has no descriptor.
+    /// A message that is not defined in `proto/` and has no descriptor.
     #[error("{message}: expected xla.Shape or a message of package stridec")]
     UnknownMessage {
         /// The message's name.
         message: String,
     },
-    /// A text that is no message.
+    /// A text that is not a message in the given format.
     #[error(
         "line {line}, column {column}: {reason}; expected the {format} of the message {message}"
     )]
     Text {
         /// `textproto` or `JSON`.
         format: &'static str,
-        /// The line, from 1.
+        /// The line, counted from 1.
         line: usize,
-        /// The column, from 1, in bytes.
+        /// The column in bytes, counted from 1.
         column: usize,
-        /// The reason that the parser gives.
+        /// The parser's message.
         reason: String,
         /// The message's name.
         message: String,
     },
 }
 
-/// The variants about one field.
+/// A pattern that matches every variant about a single field and binds the field.
 macro_rules! about {
     ($field:ident) => {
         Self::NoElements { $field, .. }
@@ -257,7 +258,7 @@ impl ShapeError {
         ErrorKind::Invalid
     }
 
-    /// Returns the field that the error is about, or `None` if it is about no single field.
+    /// Returns the field that the error is about, or `None` if it is not about a single field.
     #[must_use]
     pub fn field(&self) -> Option<&FieldPath> {
         match self {
@@ -266,7 +267,7 @@ impl ShapeError {
         }
     }
 
-    /// Returns the error for the message that holds this one at `outer`: its path begins with
+    /// Prepends `outer` to the path of the field, for an error in a message that is nested at
     /// `outer`.
     pub(crate) fn below(mut self, outer: &FieldPath) -> Self {
         if let about!(field) = &mut self {

@@ -1,8 +1,8 @@
-//! The path of a field in a proto, for errors.
+//! The path of a field in a proto, for error messages.
 
 use std::fmt;
 
-/// The path of a value in a shape, in the names of its proto:
+/// The path of a value in a shape, written with the names of the proto:
 /// `tuple_shapes[1].layout.minor_to_major[2]`.
 ///
 /// ```
@@ -19,38 +19,38 @@ enum Segment {
     Index(usize),
 }
 
-/// The maximum number of segments that are printed. The middle of a longer path is left out.
+/// The maximum number of segments that are printed. The middle of a longer path is replaced by `…`.
 const MAX_PRINTED: usize = 24;
 
 impl FieldPath {
-    /// Returns the path of the field `name` of the outermost message.
+    /// Returns the path of the field `name` in the outermost message.
     pub(crate) fn new(name: &'static str) -> Self {
         Self::default().field(name)
     }
 
-    /// Returns the path of the field `name` of the message at this path.
+    /// Returns the path of the field `name` in the message at this path.
     pub(crate) fn field(mut self, name: &'static str) -> Self {
         self.0.push(Segment::Field(name));
         self
     }
 
-    /// Returns the path of entry `index` of the list at this path.
+    /// Returns the path of entry `index` in the list at this path.
     pub(crate) fn index(mut self, index: usize) -> Self {
         self.0.push(Segment::Index(index));
         self
     }
 
-    /// Returns the path of the field that a text such as `layout.tiles` names.
+    /// Returns the path for dotted field names such as `layout.tiles`.
     pub(crate) fn of(names: &'static str) -> Self {
         names.split('.').fold(Self::default(), Self::field)
     }
 
-    /// Returns true if this is the outermost message itself.
+    /// Returns true if this is the path of the outermost message itself.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Renames the first field, if `names` has a new name for it.
+    /// Replaces the first field if `names` maps it to a new name, which may be a dotted path.
     pub(crate) fn renamed(self, names: &[(&str, &'static str)]) -> Self {
         let Some(Segment::Field(first)) = self.0.first().copied() else { return self };
         match names.iter().find(|(from, _)| *from == first) {
@@ -59,13 +59,13 @@ impl FieldPath {
         }
     }
 
-    /// Returns the path in the message that holds this one at `outer`.
+    /// Prepends `outer`, the path at which the message of this path is nested.
     pub(crate) fn below(mut self, outer: &Self) -> Self {
         self.0.splice(0..0, outer.0.iter().copied());
         self
     }
 
-    /// Returns the path without its last segment, or `None` if nothing is left.
+    /// Returns the path without its last segment, or `None` if no segments would remain.
     pub(crate) fn parent(mut self) -> Option<Self> {
         self.0.pop()?;
         (!self.0.is_empty()).then_some(self)

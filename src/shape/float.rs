@@ -1,12 +1,12 @@
-//! Floats of every width: conversion between bits and numbers.
+//! Conversion between the bits of a float, of any width, and its value.
 
 use super::ElementType;
 
-/// The binary format of a float.
+/// The binary format of a floating-point type.
 ///
-/// From the most significant bit: a sign, `exponent_bits` bits and `mantissa_bits` bits. The
-/// exponent is stored with the bias added, so that 1 has the exponent field `bias` and the mantissa
-/// 0.
+/// From the most significant bit down, a float consists of a sign bit, `exponent_bits` bits of
+/// exponent and `mantissa_bits` bits of mantissa. The exponent is stored with `bias` added, so the
+/// number 1 has the exponent field `bias` and the mantissa 0.
 pub(super) struct FloatFormat {
     exponent_bits: u32,
     mantissa_bits: u32,
@@ -14,14 +14,15 @@ pub(super) struct FloatFormat {
     greatest: Greatest,
 }
 
-/// The meaning of the greatest pattern of exponent and mantissa, without the sign.
+/// The meaning of the bit patterns whose exponent and mantissa are all ones.
 enum Greatest {
-    /// IEEE 754: a NaN. Every pattern whose exponent is all ones is one, except the first,
-    /// infinity.
+    /// A NaN, as in IEEE 754. Every other pattern whose exponent is all ones is a NaN too, except
+    /// that a mantissa of 0 means infinity.
     IeeeNan,
-    /// `fn`: a NaN, the only one of its sign.
+    /// A NaN, the only one with its sign. The type, `f8e4m3fn`, has no infinity.
     Nan,
-    /// A finite value. The pattern of −0 is the NaN (`fnuz`), or there is no NaN.
+    /// A finite value. The `fnuz` types represent their only NaN by the pattern of −0, and the
+    /// other types have no NaN.
     Finite,
 }
 
@@ -53,7 +54,7 @@ impl FloatFormat {
         u128::from(self.bias) << self.mantissa_bits
     }
 
-    /// Returns the bits of infinity, or of the greatest finite value if there is no infinity.
+    /// Returns the bits of +∞, or of the greatest finite value if the type has no infinity.
     pub(super) fn highest(&self) -> u128 {
         let all = ones(self.exponent_bits + self.mantissa_bits);
         match self.greatest {
@@ -63,19 +64,19 @@ impl FloatFormat {
         }
     }
 
-    /// Returns the bits of −∞, or of the least finite value if there is no infinity.
+    /// Returns the bits of −∞, or of the least finite value if the type has no infinity.
     pub(super) fn lowest(&self) -> u128 {
         self.highest() | 1 << (self.exponent_bits + self.mantissa_bits)
     }
 }
 
-/// Returns a number whose `bits` low bits are ones.
+/// Returns a number whose lowest `bits` bits are ones.
 pub(super) fn ones(bits: u32) -> u128 {
     (1 << bits) - 1
 }
 
 impl FloatFormat {
-    /// Returns the greatest pattern of exponent and mantissa that is a finite number.
+    /// Returns the bits of the greatest finite value.
     fn greatest_number(&self) -> u128 {
         match self.greatest {
             Greatest::IeeeNan => self.highest() - 1,
@@ -87,13 +88,13 @@ impl FloatFormat {
         1 << (self.exponent_bits + self.mantissa_bits)
     }
 
-    /// Returns the pattern, without the sign, of the value nearest to a positive number; ties go to
-    /// the even pattern. If the number is too large, the pattern is greater than
+    /// Returns the bit pattern of the representable value nearest to a non-negative number. Ties
+    /// round to the even pattern. If the number is too large, the returned pattern is greater than
     /// [`greatest_number`](Self::greatest_number).
     fn nearest(&self, number: f64) -> u128 {
         let bits = number.to_bits();
         let (exponent, fraction) = (int(bits >> 52), bits & ((1 << 52) - 1));
-        // The number is `digits` times 2 to the power of `scale`.
+        // The number is `digits · 2^scale`.
         let (digits, scale) = match exponent {
             0 => (fraction, -1074),
             _ => (fraction | 1 << 52, exponent - 1075),
@@ -105,7 +106,7 @@ impl FloatFormat {
         let least = 1 - int(u64::from(self.bias));
         let mantissa_bits = int(u64::from(self.mantissa_bits));
         let binade = magnitude.max(least);
-        // A step of the mantissa in this binade is 2^shift digits.
+        // One unit of the mantissa in this binade is worth 2^shift units of `digits`.
         let shift = binade - mantissa_bits - scale;
         let steps = match u32::try_from(shift) {
             Err(_) => u128::from(digits) << shift.unsigned_abs(),
@@ -117,12 +118,13 @@ impl FloatFormat {
             }
             Ok(_) => 0,
         };
-        // The leading one of a normal number adds 1 to the exponent.
+        // The implicit leading one of a normal number is part of `steps` and carries into the
+        // exponent.
         let exponent = u128::try_from(binade - least).unwrap_or(0);
         (exponent << self.mantissa_bits) + steps
     }
 
-    /// Returns the bits of a number in a type whose NaN has the pattern of −0.
+    /// Returns the bits of a number in an `fnuz` type, whose only NaN has the bit pattern of −0.
     fn fnuz_bits(&self, number: f64, sign: u128) -> u128 {
         match self.nearest(number.abs()) {
             _ if !number.is_finite() => self.sign_bit(),
@@ -133,19 +135,19 @@ impl FloatFormat {
     }
 }
 
-/// Converts a number that is known to be small.
+/// Converts a number that is known to fit an `i64`.
 fn int(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Returns true if the type's only NaN has the pattern of −0.
+/// Returns true if the type's only NaN has the bit pattern of −0.
 fn is_fnuz(element_type: ElementType) -> bool {
     use ElementType as E;
     matches!(element_type, E::F8e4m3b11fnuz | E::F8e4m3fnuz | E::F8e5m2fnuz)
 }
 
 impl ElementType {
-    /// Returns the exact value of a float's bits, or `None` if the type is not a float.
+    /// Returns the exact value of a float with these bits, or `None` if the type is not a float.
     pub(crate) fn float_value(self, bits: u128) -> Option<f64> {
         if self == Self::F8e8m0fnu {
             let exponent = int(u64::try_from(bits).ok()?);
@@ -174,11 +176,11 @@ impl ElementType {
         Some(if negative { -magnitude } else { magnitude })
     }
 
-    /// Returns the bits of the float nearest to a number; ties go to even. Returns `None` if the
-    /// type is not a float, or if the number is NaN and the type has none.
+    /// Returns the bits of the float nearest to a number, with ties to even. Returns `None` if the
+    /// type is not a float, or if the number is NaN and the type has no NaN.
     ///
-    /// A number above the greatest value becomes infinity; NaN if the type has no infinity; the
-    /// greatest value if it has neither.
+    /// A number whose magnitude is too large becomes infinity, or NaN if the type has no infinity,
+    /// or the greatest finite value if the type has neither.
     pub(crate) fn float_bits(self, number: f64) -> Option<u128> {
         if self == Self::F8e8m0fnu {
             return Some(exponent_bits(number));
@@ -209,7 +211,8 @@ impl ElementType {
         Some(sign | pattern)
     }
 
-    /// Returns the bits of a NaN with a sign and a payload, or `None` if the type has no such NaN.
+    /// Returns the bits of the NaN with this sign and payload, or `None` if the type has no such
+    /// NaN.
     pub(crate) fn nan_bits(self, negative: bool, payload: u64) -> Option<u128> {
         let format = FloatFormat::of(self)?;
         let fits = payload != 0 && u128::from(payload) <= ones(format.mantissa_bits);
@@ -218,7 +221,8 @@ impl ElementType {
             .then(|| sign | format.highest() | u128::from(payload))
     }
 
-    /// Returns the payload of a NaN, or `None` if it is the NaN that is written `nan`.
+    /// Returns the payload of a NaN, or `None` if the NaN is written as plain `nan`, without a
+    /// payload.
     pub(crate) fn nan_payload(self, bits: u128) -> Option<u64> {
         let format = FloatFormat::of(self)?;
         let payload = bits & ones(format.mantissa_bits);
@@ -228,14 +232,13 @@ impl ElementType {
     }
 }
 
-/// Returns 2 to the power of `exponent`, which is from -1022 to 1023.
+/// Returns 2 to the power of `exponent`, which must be from -1022 to 1023.
 fn power(exponent: i64) -> f64 {
     f64::from_bits((exponent + 1023).unsigned_abs() << 52)
 }
 
-/// Returns the bits of the `f8e8m0fnu` nearest to a number, rounded as in XLA: the middle between
-/// two powers of two goes to the greater one, and any number between the least power and the next
-/// is rounded up.
+/// Returns the bits of the `f8e8m0fnu` nearest to a number, rounded as in XLA: a number halfway
+/// between two powers of two rounds up, and so does every number between the two smallest powers.
 fn exponent_bits(number: f64) -> u128 {
     if number.is_nan() || number <= 0.0 {
         return 0xff;
@@ -246,7 +249,7 @@ fn exponent_bits(number: f64) -> u128 {
         return (number > power(-127)).into();
     }
     let exponent = exponent + i64::from(fraction >= 1 << 51);
-    // Larger numbers become NaN, whose exponent is all ones.
+    // Numbers that are too large become NaN, whose exponent is all ones.
     exponent.min(0xff).unsigned_abs().into()
 }
 
@@ -287,7 +290,7 @@ mod tests {
                     break;
                 }
                 let middle = f64::midpoint(low, high);
-                // f8e8m0fnu has no mantissa, and its middles go to the greater power.
+                // f8e8m0fnu has no mantissa, and ties round up to the greater power.
                 let even = if bits % 2 == 0 && !is_scale { bits } else { bits + 1 };
                 assert_eq!(kind.float_bits(middle), Some(even), "{kind} {middle}");
                 assert_eq!(kind.float_bits(middle.next_up()), Some(bits + 1), "{kind} {middle}");
@@ -324,7 +327,7 @@ mod tests {
         for (number, bits) in [(f64::MAX, 0xff), (0.0, 0xff), (1e-300, 0), (-1.0, 0xff)] {
             assert_eq!(E::F8e8m0fnu.float_bits(number), Some(bits), "{number}");
         }
-        // A number just above the least power, 2^-127, is rounded up to 2^-126.
+        // A number just above the smallest power, 2^-127, is rounded up to 2^-126.
         assert_eq!(E::F8e8m0fnu.float_bits(power(-127)), Some(0));
         assert_eq!(E::F8e8m0fnu.float_bits(power(-127).next_up()), Some(1));
         assert_eq!(E::F8e5m2.float_bits(f64::NEG_INFINITY), Some(0xfc));

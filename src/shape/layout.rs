@@ -1,4 +1,4 @@
-//! Layouts: the order of the dimensions in memory, tiles, padding and packing.
+//! The layout of an array in memory: the order of its dimensions, tiles, padding and packing.
 
 use std::fmt;
 
@@ -6,9 +6,9 @@ use smallvec::SmallVec;
 
 use super::{ElementType, Shape};
 
-/// The layout of an array in memory: XLA's `Layout`, with TensorFlow 1.x's padding.
+/// The layout of an array in memory: XLA's `Layout`, extended by the padding of TensorFlow 1.x.
 ///
-/// [`Shape::new`] checks a layout against the array's rank and extents.
+/// [`Shape::new`] checks the layout against the rank and the extents of the array.
 ///
 /// ```
 /// use stridec::shape::{ElementType, Layout, Shape};
@@ -20,35 +20,37 @@ use super::{ElementType, Shape};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Layout {
-    /// Dimension numbers, the most minor first: one per dimension, or none if `format` is
-    /// [`Format::Sparse`].
+    /// The dimension numbers, the most minor first. The list may be empty if `format` is
+    /// [`Format::Sparse`]; otherwise it names every dimension once.
     pub minor_to_major: SmallVec<[usize; 8]>,
-    /// Physical extents in elements, one per logical dimension; empty without padding (TensorFlow
-    /// 1.x).
+    /// The physical extents in elements, one per logical dimension, as in TensorFlow 1.x. Empty if
+    /// the array has no padding.
     pub padded_dimensions: SmallVec<[u64; 8]>,
-    /// The value of the padding cells; `None` if the proto gives none.
+    /// The value that fills the padding, or `None` if the proto does not specify one.
     pub padding_value: Option<PaddingValue>,
-    /// Tiles, in the order in which they are applied.
+    /// The tiles, in the order in which they are applied.
     pub tiles: Vec<Tile>,
-    /// The bits of an element in memory, `E(n)`; 0 for the type's own bits, in whole bytes.
+    /// The size of an element in memory, in bits: `E(n)`. 0 means the width of the element type,
+    /// rounded up to whole bytes.
     pub element_size_in_bits: u64,
-    /// The multiple that the number of elements is rounded up to, `L(n)`; at least 1, and 1 for no
-    /// rounding.
+    /// The number of elements to whose multiple the array is padded at its end: `L(n)`. It is at
+    /// least 1, and 1 means no such padding.
     pub tail_padding_alignment_in_elements: u64,
-    /// Bytes of metadata before the data, `M(n)`.
+    /// The number of bytes of metadata before the data, `M(n)`.
     pub dynamic_shape_metadata_prefix_bytes: u64,
-    /// The memory space, `S(n)`. It changes no address.
+    /// The memory space, `S(n)`. It has no effect on addresses.
     pub memory_space: i64,
-    /// Splits between memories, `SC(…)`.
+    /// The dimensions that are split between memories, `SC(…)`.
     pub split_configs: Vec<SplitConfig>,
-    /// Dense or sparse, as written from TensorFlow 1.7 to the XLA of 2022.
+    /// The storage format. Only protos from TensorFlow 1.7 up to the XLA of 2022 specify it.
     pub format: Format,
-    /// The fields of sparse arrays, if any is set.
+    /// The fields that only sparse arrays use, or `None` if all of them are unset.
     pub sparse: Option<Box<Sparse>>,
 }
 
 impl Layout {
-    /// Makes a layout of dimension numbers alone, the most minor first.
+    /// Creates a layout from the dimension numbers, the most minor first. All other fields have
+    /// their defaults.
     #[must_use]
     pub fn new(minor_to_major: impl IntoIterator<Item = usize>) -> Self {
         Self {
@@ -66,13 +68,13 @@ impl Layout {
         }
     }
 
-    /// Returns the default layout, row-major: dimension numbers N-1 … 0.
+    /// Returns the default layout, which is row-major: its dimension numbers are N-1 … 0.
     #[must_use]
     pub fn default_for_rank(rank: usize) -> Self {
         Self::new((0..rank).rev())
     }
 
-    /// Sets the physical extents, one per logical dimension, and the value of the padding cells.
+    /// Sets the physical extents, one per logical dimension, and the value that fills the padding.
     #[must_use]
     pub fn padded(
         mut self,
@@ -84,21 +86,23 @@ impl Layout {
         self
     }
 
-    /// Adds a tile, its extents major to minor. It is applied after the tiles before it.
+    /// Appends a tile, given by its extents from major to minor. It is applied after all earlier
+    /// tiles.
     #[must_use]
     pub fn tiled(mut self, extents: impl IntoIterator<Item = impl Into<TileDimension>>) -> Self {
         self.tiles.push(Tile::new(extents));
         self
     }
 
-    /// Sets the bits of an element in memory; 0 for the type's own bits, in whole bytes.
+    /// Sets the size of an element in memory, in bits. 0 means the width of the element type,
+    /// rounded up to whole bytes.
     #[must_use]
     pub fn element_size(mut self, bits: u64) -> Self {
         self.element_size_in_bits = bits;
         self
     }
 
-    /// Returns true if no level is stored sparsely and no other field of sparse arrays is set.
+    /// Returns true if no dimension is stored sparsely and no other field of sparse arrays is set.
     ///
     /// ```
     /// use stridec::shape::Layout;
@@ -112,16 +116,17 @@ impl Layout {
         self.format != Format::Sparse && self.sparse.as_ref().is_none_or(|fields| fields.is_dense())
     }
 
-    /// Returns true if the layout has padded dimensions or a padding value, as in TensorFlow 1.x.
+    /// Returns true if the layout has the padded dimensions or the padding value of TensorFlow 1.x.
     #[must_use]
     pub(crate) fn has_padding(&self) -> bool {
         !self.padded_dimensions.is_empty() || self.padding_value.is_some()
     }
 }
 
-/// The value of the cells between an array's extents and its padded dimensions.
+/// The value that fills the space between the logical extents of an array and its padded
+/// dimensions.
 ///
-/// [`ElementType::padding_bits`] returns its bits.
+/// [`ElementType::padding_bits`] returns the value's bit pattern in each type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // the names are XLA's
 pub enum PaddingValue {
@@ -134,11 +139,11 @@ pub enum PaddingValue {
 }
 
 impl PaddingValue {
-    /// Every value, in the order of XLA's numbers.
+    /// All values, in the order of XLA's numbers.
     pub const ALL: [Self; 6] =
         [Self::Invalid, Self::Zero, Self::One, Self::Lowest, Self::Highest, Self::Unknown];
 
-    /// Returns the word in `PAD(…)`.
+    /// Returns the word for this value in `PAD(…)`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -151,7 +156,7 @@ impl PaddingValue {
         }
     }
 
-    /// Returns the value that `PAD(…)` calls `name`.
+    /// Returns the value whose word in `PAD(…)` is `name`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|value| value.name() == name)
@@ -164,28 +169,28 @@ impl fmt::Display for PaddingValue {
     }
 }
 
-/// A tile: extents, the most major first.
+/// One level of tiling.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tile {
-    /// Extents, the most major first.
+    /// The extents of the tile, the most major first.
     pub dimensions: SmallVec<[TileDimension; 4]>,
 }
 
 impl Tile {
-    /// Makes a tile of these extents, the most major first.
+    /// Creates a tile from its extents, the most major first.
     #[must_use]
     pub fn new(extents: impl IntoIterator<Item = impl Into<TileDimension>>) -> Self {
         Self { dimensions: extents.into_iter().map(Into::into).collect() }
     }
 }
 
-/// An extent of a tile.
+/// One extent of a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TileDimension {
-    /// The number of elements along this dimension of the tile; at least 1.
+    /// The number of elements along this dimension of the tile, which is at least 1.
     Size(u64),
-    /// `*`: folds the dimension into the next more minor one. It is never the last extent of a
-    /// tile.
+    /// `*`, which folds the dimension into the next more minor one. It is never the last extent of
+    /// a tile.
     Combine,
 }
 
@@ -195,16 +200,16 @@ impl From<u64> for TileDimension {
     }
 }
 
-/// The split of one physical dimension between memories.
+/// A physical dimension that is split between memories.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SplitConfig {
-    /// The physical dimension; 0 is the most major.
+    /// The number of the physical dimension. 0 is the most major one.
     pub dimension: u64,
-    /// The first index of each part after the first, ascending.
+    /// The index at which each part except the first begins, in ascending order.
     pub split_indices: Vec<u64>,
 }
 
-/// The storage of an array: dense or sparse.
+/// The storage format of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // the names are XLA's
 pub enum Format {
@@ -213,7 +218,7 @@ pub enum Format {
     Sparse = 2,
 }
 
-/// The storage of one dimension of a sparse array.
+/// The storage format of one dimension of a sparse array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // the names are XLA's
 pub enum DimLevelType {
@@ -224,12 +229,13 @@ pub enum DimLevelType {
 }
 
 impl DimLevelType {
-    /// Every type, in the order of XLA's numbers.
+    /// All types, in the order of XLA's numbers.
     pub const ALL: [Self; 4] =
         [Self::Dense, Self::Compressed, Self::Singleton, Self::LooseCompressed];
 
-    /// Returns the letter in `D(…)`.
-    pub(crate) fn letter(self) -> &'static str {
+    /// Returns the letter for this type in `D(…)`.
+    #[must_use]
+    pub fn letter(self) -> &'static str {
         match self {
             Self::Dense => "D",
             Self::Compressed => "C",
@@ -239,30 +245,32 @@ impl DimLevelType {
     }
 }
 
-/// The fields of sparse arrays. They are read, printed and written back; lowering refuses them.
+/// The fields of a layout that only sparse arrays use. They are parsed, printed and encoded, but
+/// lowering rejects sparse arrays.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Sparse {
-    /// The maximum number of elements that the array can hold (TensorFlow 1.x).
+    /// The maximum number of elements that the array can hold, as in TensorFlow 1.x.
     pub max_sparse_elements: u64,
-    /// The storage of each dimension; empty if not given.
+    /// The storage format of each dimension. Empty if not specified.
     pub dim_level_types: Vec<DimLevelType>,
-    /// True for each dimension whose coordinates are unique; empty if not given.
+    /// True for each dimension whose coordinates are unique. Empty if not specified.
     pub dim_unique: Vec<bool>,
-    /// True for each dimension whose coordinates are ordered; empty if not given.
+    /// True for each dimension whose coordinates are ordered. Empty if not specified.
     pub dim_ordered: Vec<bool>,
-    /// The type of indices, `#(u32)`.
+    /// The type of the indices, such as `#(u32)`.
     pub index_primitive_type: Option<ElementType>,
-    /// The type of positions, `*(u32)`.
+    /// The type of the pointers into the index lists, such as `*(u32)`.
     pub pointer_primitive_type: Option<ElementType>,
     /// The physical representation, `P(…)`.
     pub physical_shape: Option<Shape>,
 }
 
 impl Sparse {
-    /// Returns true if every level is dense and no other field is set.
+    /// Returns true if every dimension is dense and no other field is set.
     fn is_dense(&self) -> bool {
-        // `validate` requires that dense levels are unique and ordered, so the flags need no check.
+        // `validate` requires dense dimensions to be unique and ordered, so the flags need no
+        // check.
         self.dim_level_types.iter().all(|&level| level == DimLevelType::Dense)
             && self.max_sparse_elements == 0
             && self.index_primitive_type.is_none()

@@ -1,7 +1,8 @@
-//! Tensors as XLA describes them: [`ElementType`], [`Shape`] and [`Layout`], their notation and
-//! their protos.
+//! XLA's description of a tensor: [`ElementType`], [`Shape`] and [`Layout`], with their text
+//! notation and their protos.
 //!
-//! A [`Shape`] is valid by construction: values, text and bytes are checked by the same rules.
+//! A [`Shape`] is always valid. The same rules are checked whether it is built from values, parsed
+//! from text or decoded from bytes.
 //!
 //! ```
 //! use stridec::shape::Shape;
@@ -45,5 +46,19 @@ pub use text::{Notation, ParseError, parse_leaf_path};
 pub use text_protos::{from_json, from_textproto, to_json, to_json_with_zeros, to_textproto};
 pub use wire::{MAX_INPUT_BYTES, decode};
 
-/// The largest rank of an array.
+/// The maximum rank of an array.
 pub const MAX_RANK: usize = 64;
+
+/// The maximum nesting depth of a shape. A tuple or a buffer adds one level; a physical shape adds
+/// two.
+///
+/// A serialized shape of this depth stays below the recursion limit of protobuf decoders, which is
+/// 100 messages.
+pub const MAX_DEPTH: usize = 64;
+
+/// The maximum number of shapes in a tuple. The count includes the tuple itself and all nested
+/// shapes.
+pub const MAX_SHAPES: usize = 65_536;
+
+/// The maximum number of tiles in a layout.
+pub const MAX_TILES: usize = 64;

@@ -1,4 +1,4 @@
-//! The bits of XLA's padding values in each element type.
+//! The bit patterns of XLA's padding values in each element type.
 
 use super::{
     ElementType, FieldPath, PaddingValue, ShapeError,
@@ -6,12 +6,12 @@ use super::{
 };
 
 impl ElementType {
-    /// Returns the bits of one element that holds `value`. Bit 0 is the lowest bit of the first
-    /// byte.
+    /// Returns the bit pattern of one element whose value is `value`. Bit 0 is the lowest bit of
+    /// the first byte.
     ///
-    /// `Lowest` and `Highest` are −∞ and +∞ if the type has them, and its least and greatest values
-    /// otherwise. `Unknown` is 0, so that output is reproducible. Complex numbers have the real
-    /// part in the low half and the imaginary part in the high half.
+    /// `Lowest` and `Highest` are −∞ and +∞ if the type has infinities, and the smallest and
+    /// largest finite values otherwise. `Unknown` is 0, so that the output is reproducible. A
+    /// complex number has its real part in the low half and its imaginary part in the high half.
     ///
     /// ```
     /// use stridec::shape::{ElementType, PaddingValue};
@@ -22,8 +22,9 @@ impl ElementType {
     ///
     /// # Errors
     ///
-    /// Returns an error if the type has no elements, if `value` is `Invalid`, or if the type lacks
-    /// the value: a zero in `f8e8m0fnu`, a one in `s1`, a least or greatest complex number.
+    /// Returns an error if the type has no elements, if `value` is `Invalid`, or if the type cannot
+    /// represent the value: `f8e8m0fnu` has no zero, `s1` has no one, and complex numbers have no
+    /// lowest or highest value.
     pub fn padding_bits(self, value: PaddingValue) -> Result<u128, ShapeError> {
         use PaddingValue::{Highest, Invalid, Lowest, One, Unknown, Zero};
         let lacks = |accepted| {
@@ -68,8 +69,8 @@ mod tests {
     use super::*;
     use PaddingValue::{Highest, Invalid, Lowest, One, Unknown, Zero};
 
-    /// The bits of each type's zero, one, lowest and highest value, from the publication of the
-    /// type.
+    /// The bit patterns of zero, one, and the lowest and highest value of each type, taken from the
+    /// type's published specification.
     const TABLE: [(&str, [Option<u128>; 4]); 28] = {
         const fn all(zero: u128, one: u128, lowest: u128, highest: u128) -> [Option<u128>; 4] {
             [Some(zero), Some(one), Some(lowest), Some(highest)]
@@ -116,9 +117,9 @@ mod tests {
         }
     }
 
-    /// Returns the value of a small float's pattern, read from the grammar of the type's name:
-    /// `f8e4m3b11fnuz` has 4 exponent bits, 3 mantissa bits and a bias of 11; `fn` is finite with
-    /// NaN; `uz` uses −0 as NaN; `u` has no sign.
+    /// Decodes a bit pattern of a small float. The format is derived from the type's name:
+    /// `f8e4m3b11fnuz` has 4 exponent bits, 3 mantissa bits and a bias of 11; `fn` means finite
+    /// values and NaN only; `uz` means that the pattern of −0 is NaN; `u` means unsigned.
     fn decode(name: &str, pattern: u32) -> f64 {
         if name == "f8e8m0fnu" {
             return if pattern == 0xff { f64::NAN } else { (f64::from(pattern) - 127.0).exp2() };

@@ -1,13 +1,13 @@
-//! Counts and comparisons of shapes that look at types, extents and layouts, and at no offset.
+//! Queries on shapes that depend only on types, extents and layouts, not on element offsets.
 //!
-//! The public functions are users' as `xla::shape_util`.
+//! The public functions are re-exported in `xla::shape_util`.
 
 use super::{Dimension, ElementType, Layout, Shape};
 
-/// Returns the number of elements, a bounded dimension counted at its bound: `ElementsIn`. Shapes
-/// without elements have 0.
+/// Returns the number of elements, like XLA's `ElementsIn`. A bounded dimension counts with its
+/// bound, and a shape that is not an array has 0 elements.
 ///
-/// Returns `None` if an extent is not known or the product exceeds 2^64-1.
+/// Returns `None` if an extent is unknown or if the product exceeds 2^64-1.
 #[must_use]
 pub fn elements_in(shape: &Shape) -> Option<u64> {
     if shape.element_type().bits().is_none() || is_zero_element_array(shape) {
@@ -19,20 +19,22 @@ pub fn elements_in(shape: &Shape) -> Option<u64> {
         .try_fold(1_u64, |product, extent| product.checked_mul(extent.bound()?))
 }
 
-/// Returns the extents, a bounded dimension at its bound, or `None` if one is not known.
+/// Returns the extents, with the bound of each bounded dimension, or `None` if an extent is
+/// unknown.
 #[must_use]
 pub fn bounds(shape: &Shape) -> Option<Vec<u64>> {
     shape.dimensions().iter().map(|extent| extent.bound()).collect()
 }
 
-/// Returns true if an extent of the array is 0.
+/// Returns true if any extent of the array is 0.
 #[must_use]
 pub fn is_zero_element_array(shape: &Shape) -> bool {
     shape.dimensions().contains(&Dimension::Fixed(0))
         || shape.dimensions().contains(&Dimension::AtMost(0))
 }
 
-/// Returns the bits of an element in XLA's tightest packing: `StorageBitWidth`. A `pred` is a byte.
+/// Returns the size of an element in XLA's tightest packing, in bits, like XLA's `StorageBitWidth`.
+/// A `pred` occupies a byte.
 #[must_use]
 pub fn packed_bits(element_type: ElementType) -> Option<u32> {
     match element_type {
@@ -41,8 +43,8 @@ pub fn packed_bits(element_type: ElementType) -> Option<u32> {
     }
 }
 
-/// Returns true if two shapes have the same types and extents: `Compatible`. Layouts are ignored,
-/// and a bound equals an exact extent.
+/// Returns true if two shapes have the same types and extents, like XLA's `Compatible`. Layouts are
+/// ignored, and a bound is equal to a fixed extent of the same size.
 #[must_use]
 pub fn compatible(a: &Shape, b: &Shape) -> bool {
     a.element_type() == b.element_type()
@@ -51,14 +53,15 @@ pub fn compatible(a: &Shape, b: &Shape) -> bool {
         && a.tuple_shapes().iter().zip(b.tuple_shapes()).all(|(a, b)| compatible(a, b))
 }
 
-/// Returns true if two arrays have the same extents: `SameDimensions`. A bound equals an exact
-/// extent.
+/// Returns true if two arrays have the same extents, like XLA's `SameDimensions`. A bound is equal
+/// to a fixed extent of the same size.
 #[must_use]
 pub fn same_dimensions(a: &Shape, b: &Shape) -> bool {
     a.dimensions().iter().map(|n| n.bound()).eq(b.dimensions().iter().map(|n| n.bound()))
 }
 
-/// Returns true if two shapes are equal: `Equal`. A missing layout is the default one.
+/// Returns true if two shapes are equal, like XLA's `Equal`. A missing layout is equal to the
+/// default layout.
 ///
 /// ```
 /// use stridec::xla::shape_util::equal;
@@ -71,7 +74,7 @@ pub fn equal(a: &Shape, b: &Shape) -> bool {
     equal_by(a, b, &|a, b| a == b)
 }
 
-/// Returns true if two shapes are equal and `same_layout` accepts the layouts of their arrays.
+/// Returns true if two shapes are equal, with `same_layout` as the comparison of their layouts.
 pub(crate) fn equal_by(
     a: &Shape,
     b: &Shape,

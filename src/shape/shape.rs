@@ -1,4 +1,4 @@
-//! Shapes: the type, extents and layout of a tensor, as XLA describes them.
+//! The type, extents and layout of a tensor, as XLA describes them.
 
 use std::borrow::Cow;
 
@@ -6,11 +6,11 @@ use smallvec::SmallVec;
 
 use super::{ElementType, FieldPath, Layout, MAX_DEPTH, MAX_SHAPES, ShapeError, validate};
 
-/// XLA's `Shape`: an array's element type, extents and layout; or a tuple, token, opaque value or
-/// buffer.
+/// XLA's `Shape`: either an array with its element type, extents and layout, or a tuple, a token,
+/// an opaque value or a buffer.
 ///
-/// A `Shape` is valid by construction: its layout fits its rank and its extents, and it is nested
-/// at most 64 deep. It prints and parses in XLA's notation.
+/// A `Shape` is always valid: its layout fits its rank and extents, and it is nested at most
+/// [`MAX_DEPTH`] levels deep. Its `Display` and `FromStr` implementations use XLA's notation.
 ///
 /// ```
 /// use stridec::shape::{ElementType, Layout, Shape};
@@ -31,21 +31,21 @@ pub struct Shape {
     dimensions: SmallVec<[Dimension; 8]>,
     layout: Option<Layout>,
     tuple_shapes: Vec<Shape>,
-    /// The depth of nested shapes, this one included. A physical shape counts twice, because its
-    /// layout is a message too.
+    /// The nesting depth, including this shape. A physical shape adds two levels, because the
+    /// layout that holds it is a message too.
     depth: usize,
-    /// The total number of shapes, this one included.
+    /// The number of shapes, including this one and all nested ones.
     shapes: usize,
 }
 
-/// A logical extent, in elements.
+/// The logical extent of one dimension, in elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dimension {
-    /// A known number.
+    /// A known extent.
     Fixed(u64),
-    /// `<=n`: a bound. Memory is allocated for `n` elements.
+    /// An upper bound, `<=n`. Memory is allocated for `n` elements.
     AtMost(u64),
-    /// `?`: unknown.
+    /// An unknown extent, `?`.
     Unbounded,
 }
 
@@ -62,7 +62,7 @@ impl Dimension {
 }
 
 impl Shape {
-    /// Makes an array of fixed extents: XLA's `MakeShape`.
+    /// Creates an array with fixed extents, like XLA's `MakeShape`.
     ///
     /// # Errors
     ///
@@ -75,7 +75,7 @@ impl Shape {
         Self::array(element_type, dimensions.into_iter().map(Dimension::Fixed), layout)
     }
 
-    /// Makes an array whose extents may be bounds or unknown.
+    /// Creates an array whose extents may be bounded or unknown.
     ///
     /// # Errors
     ///
@@ -102,7 +102,7 @@ impl Shape {
         shape.checked(&FieldPath::new("layout").field("physical_shape"))
     }
 
-    /// Makes a tuple of these parts. A tuple may be empty.
+    /// Creates a tuple of the given shapes, which may be empty.
     ///
     /// # Errors
     ///
@@ -113,7 +113,7 @@ impl Shape {
             .checked(&FieldPath::new("tuple_shapes"))
     }
 
-    /// Makes a buffer that holds an array, `b(f32[2])`.
+    /// Creates a buffer that holds an array, such as `b(f32[2])`.
     ///
     /// # Errors
     ///
@@ -165,39 +165,39 @@ impl Shape {
         Ok(self)
     }
 
-    /// The type of the elements, or the kind of a shape without elements.
+    /// Returns the type of the elements, or the kind of a shape that has no elements.
     #[must_use]
     pub fn element_type(&self) -> ElementType {
         self.element_type
     }
 
-    /// The logical extents, in elements.
+    /// Returns the logical extents, in elements.
     #[must_use]
     pub fn dimensions(&self) -> &[Dimension] {
         &self.dimensions
     }
 
-    /// The number of logical dimensions.
+    /// Returns the number of logical dimensions.
     #[must_use]
     pub fn rank(&self) -> usize {
         self.dimensions.len()
     }
 
-    /// The layout; `None` means the default, N-1 … 0.
+    /// Returns the layout, or `None` for the default minor-to-major order, N-1 … 0.
     #[must_use]
     pub fn layout(&self) -> Option<&Layout> {
         self.layout.as_ref()
     }
 
-    /// Returns the layout, or the default for the rank if there is none.
+    /// Returns the layout, or the default layout for the rank if the shape has none.
     #[must_use]
     pub fn layout_or_default(&self) -> Cow<'_, Layout> {
         self.layout()
             .map_or_else(|| Cow::Owned(Layout::default_for_rank(self.rank())), Cow::Borrowed)
     }
 
-    /// Returns true if a physical extent of an array exceeds the logical one: TensorFlow 1.x's
-    /// `IsPadded`.
+    /// Returns true if any physical extent of the array exceeds the logical one, like TensorFlow
+    /// 1.x's `IsPadded`.
     #[must_use]
     pub fn is_padded(&self) -> bool {
         let padded = self.layout().map_or(&[][..], |layout| &layout.padded_dimensions);
@@ -207,13 +207,13 @@ impl Shape {
             .any(|(&n, extent)| extent.bound().is_some_and(|m| n > m))
     }
 
-    /// The parts of a tuple, or the array in a buffer.
+    /// Returns the parts of a tuple, or the array inside a buffer.
     #[must_use]
     pub fn tuple_shapes(&self) -> &[Shape] {
         &self.tuple_shapes
     }
 
-    /// Gives every array without a layout the default one. XLA writes its protos so.
+    /// Adds the default layout to every array that has none, as XLA does when it writes protos.
     ///
     /// ```
     /// use stridec::shape::Shape;
@@ -230,18 +230,20 @@ impl Shape {
         Self { tuple_shapes: parts.map(Self::with_default_layouts).collect(), ..self }
     }
 
-    /// The total number of shapes, this one included.
+    /// Returns the number of shapes, including this one and all nested ones.
     pub(crate) fn shapes(&self) -> usize {
         self.shapes
     }
 
-    /// Returns true if the shape has elements of its own: no tuple, token, opaque value or buffer.
+    /// Returns true if the shape is an array, and not a tuple, a token, an opaque value or a
+    /// buffer.
     #[must_use]
     pub fn is_array(&self) -> bool {
         self.element_type.bits().is_some()
     }
 
-    /// Returns the part at `path`, one number per level of tuples: XLA's `ShapeIndex`.
+    /// Returns the nested shape at `path`, which has one number per level of tuples, like XLA's
+    /// `ShapeIndex`.
     ///
     /// ```
     /// use stridec::shape::Shape;
@@ -251,7 +253,7 @@ impl Shape {
     ///
     /// # Errors
     ///
-    /// Returns an error if a number is not below the number of parts.
+    /// Returns an error if a number in `path` is not below the number of parts at its level.
     pub fn leaf(&self, path: &[usize]) -> Result<&Shape, ShapeError> {
         path.iter().enumerate().try_fold(self, |shape, (level, &part)| {
             shape.tuple_shapes.get(part).ok_or_else(|| ShapeError::NoSuchPart {
@@ -279,7 +281,7 @@ mod tests {
             matches!(error, ShapeError::TooMany { given, limit: MAX_DEPTH, .. } if given == MAX_DEPTH + 1)
         );
         if cfg!(miri) {
-            return; // Miri needs minutes for this many shapes
+            return; // Miri would need minutes for this many shapes
         }
         assert!(Shape::tuple(vec![Shape::token(); MAX_SHAPES - 1]).is_ok());
         let error = Shape::tuple(vec![Shape::token(); MAX_SHAPES]).unwrap_err();

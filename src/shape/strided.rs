@@ -2,11 +2,11 @@
 
 use super::{Dimension, ElementType, FieldPath, Layout, Shape, ShapeError, validate};
 
-/// An array with explicit strides, which XLA shapes cannot express: sizes, strides and an offset,
-/// all in elements.
+/// An array that is described by sizes, strides and an offset, all in elements. XLA shapes cannot
+/// express explicit strides.
 ///
-/// Element `(i, j, …)` has the offset `offset + i·strides[0] + j·strides[1] + …`. A stride may be
-/// 0, which broadcasts, or negative; lowering decides if a destination may have it.
+/// Element `(i, j, …)` is at `offset + i·strides[0] + j·strides[1] + …`. A stride may be 0, which
+/// broadcasts, or negative. Lowering checks whether the strides are valid for a destination.
 ///
 /// ```
 /// use stridec::shape::{ElementType, StridedShape};
@@ -25,15 +25,15 @@ pub struct StridedShape {
 }
 
 impl StridedShape {
-    /// Makes an array from its sizes, its strides and the offset of its first element.
+    /// Creates an array from its sizes, its strides and the offset of its first element.
     ///
-    /// `element_size_in_bits` is the size of an element in memory; 0 for the type's own bits, in
-    /// whole bytes.
+    /// `element_size_in_bits` is the size of an element in memory. 0 means the width of the element
+    /// type, rounded up to whole bytes.
     ///
     /// # Errors
     ///
-    /// Returns an error if the type has no elements, sizes and strides differ in number, or a
-    /// number does not fit an int64.
+    /// Returns an error if the type has no elements, if the numbers of sizes and strides differ, or
+    /// if a value does not fit an int64.
     pub fn new(
         element_type: ElementType,
         sizes: impl IntoIterator<Item = u64>,
@@ -65,48 +65,49 @@ impl StridedShape {
         Ok(Self { element_type, sizes, strides, offset, element_size_in_bits })
     }
 
-    /// The type of the elements.
+    /// Returns the type of the elements.
     #[must_use]
     pub fn element_type(&self) -> ElementType {
         self.element_type
     }
 
-    /// The logical extents, in elements.
+    /// Returns the logical extents, in elements.
     #[must_use]
     pub fn sizes(&self) -> &[u64] {
         &self.sizes
     }
 
-    /// The distance between neighbours along each dimension, in elements.
+    /// Returns the distance between neighbours along each dimension, in elements.
     #[must_use]
     pub fn strides(&self) -> &[i64] {
         &self.strides
     }
 
-    /// The offset of the element at index 0, in elements.
+    /// Returns the offset of the first element, in elements.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The number of bits that an element takes in memory. 0 stands for the width of the type,
+    /// Returns the size of an element in memory, in bits. 0 means the width of the element type,
     /// rounded up to whole bytes.
     #[must_use]
     pub fn element_size_in_bits(&self) -> u64 {
         self.element_size_in_bits
     }
 
-    /// The number of logical dimensions.
+    /// Returns the number of logical dimensions.
     #[must_use]
     pub fn rank(&self) -> usize {
         self.sizes.len()
     }
 
-    /// Returns the array as an XLA shape, or `None` if its memory is not exactly its elements in
-    /// some order of the dimensions.
+    /// Converts the array to an XLA shape. Returns `None` if the elements are not contiguous from
+    /// offset 0 in some order of the dimensions.
     ///
-    /// The stride of a dimension of fewer than two elements has no effect. If the other dimensions
-    /// are in row-major order, such a dimension keeps its place; otherwise it becomes a major one.
+    /// The stride of a dimension with fewer than two elements has no effect. If all other
+    /// dimensions are in row-major order, such a dimension keeps its position; otherwise it becomes
+    /// one of the most major dimensions.
     ///
     /// ```
     /// use stridec::shape::{ElementType::F32, StridedShape};

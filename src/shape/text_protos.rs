@@ -1,4 +1,4 @@
-//! Protos as text: textproto, and protobuf's JSON.
+//! Protos in their two text formats: textproto and protobuf's JSON.
 
 use std::{io, sync::LazyLock, thread};
 
@@ -14,22 +14,22 @@ use super::{
 };
 use crate::{proto::DESCRIPTORS, text::excerpt};
 
-/// The deepest nesting of brackets in a text. It bounds the recursion of the parsers.
+/// The maximum nesting depth of brackets in a text. It bounds the recursion of the parsers.
 ///
-/// prost-reflect's text parser has no limit of its own, and the limit of `serde_json` is too low
-/// for the deepest shape. The deepest message that prost decodes, of 100 levels, has at most two
-/// brackets per level: `[{`.
+/// The text parser of prost-reflect has no limit, and that of `serde_json` is too low for the
+/// deepest shape. The deepest message that prost decodes has 100 levels, with at most two brackets
+/// per level: `[{`.
 const MAX_NESTING: usize = 200;
 
-/// The maximum number of characters of a parser's reason in a message, because it may quote the
-/// input.
+/// The maximum length, in characters, of the parser's message in an error. The limit is needed
+/// because the message may quote the input.
 const MAX_REASON: usize = 300;
 
-/// The stack of a parser, in bytes. Without optimisation, [`MAX_NESTING`] levels need more than 2
-/// MiB.
+/// The stack size of a parser thread, in bytes. In unoptimised builds, [`MAX_NESTING`] levels need
+/// more than 2 MiB.
 const STACK_BYTES: usize = 16 << 20;
 
-/// Reads a message of `proto/` from a textproto.
+/// Parses a message that is defined in `proto/` from a textproto.
 ///
 /// ```
 /// use stridec::{proto::xla, shape::{Shape, from_textproto}};
@@ -41,7 +41,8 @@ const STACK_BYTES: usize = 16 << 20;
 ///
 /// # Errors
 ///
-/// Returns an error if the text is longer than 16 MiB, nested too deep or not such a message.
+/// Returns an error if the text is longer than 16 MiB, is nested too deeply, or does not describe a
+/// message of this type.
 pub fn from_textproto<M: Message + Name + Default>(text: &str) -> Result<M, ShapeError> {
     check_text::<M>("textproto", text, Some(b'#'))?;
     let failed =
@@ -57,7 +58,7 @@ pub fn from_textproto<M: Message + Name + Default>(text: &str) -> Result<M, Shap
     on_deep_stack(parse).unwrap_or_else(|error| Err(failed(0, error.to_string())))
 }
 
-/// Writes a message of `proto/` as a textproto, one field on each line.
+/// Formats a message that is defined in `proto/` as a textproto, with one field on each line.
 ///
 /// # Errors
 ///
@@ -67,12 +68,13 @@ pub fn to_textproto<M: Message + Name>(message: &M) -> Result<String, ShapeError
     Ok(text + "\n")
 }
 
-/// Reads a message of `proto/` from protobuf's JSON; fields may have their proto or their JSON
-/// name.
+/// Parses a message that is defined in `proto/` from protobuf's JSON. Both the proto name and the
+/// JSON name of a field are accepted.
 ///
 /// # Errors
 ///
-/// Returns an error if the text is longer than 16 MiB, nested too deep or not such a message.
+/// Returns an error if the text is longer than 16 MiB, is nested too deeply, or does not describe a
+/// message of this type.
 pub fn from_json<M: Message + Name + Default>(text: &str) -> Result<M, ShapeError> {
     check_text::<M>("JSON", text, None)?;
     let parse = || {
@@ -95,7 +97,7 @@ fn on_deep_stack<T: Send>(parse: impl FnOnce() -> T + Send) -> io::Result<T> {
     })
 }
 
-/// Writes a message of `proto/` as protobuf's JSON, one field on each line.
+/// Formats a message that is defined in `proto/` as protobuf's JSON, with one field on each line.
 ///
 /// # Errors
 ///
@@ -105,8 +107,7 @@ pub fn to_json<M: Message + Name>(message: &M) -> Result<String, ShapeError> {
     text.map(|text| text + "\n").map_err(|error| json_error::<M>(&error))
 }
 
-/// Writes the JSON of [`to_json`] with the fields that it leaves out because they are zero or
-/// empty.
+/// Formats a message like [`to_json`], but also includes the fields that are zero or empty.
 ///
 /// # Errors
 ///
@@ -139,7 +140,7 @@ fn dynamic<M: Message + Name>(message: &M) -> Result<DynamicMessage, ShapeError>
     Ok(dynamic)
 }
 
-/// Refuses a text that is too long, or nested too deep for a parser.
+/// Rejects a text that is too long or too deeply nested for the parsers.
 fn check_text<M: Name>(
     format: &'static str,
     text: &str,
@@ -170,15 +171,15 @@ fn json_error<M: Name>(error: &serde_json::Error) -> ShapeError {
     text_error::<M>("JSON", place, text.strip_suffix(&suffix).unwrap_or(&text))
 }
 
-/// Returns the line and column of a byte, both from 1.
+/// Returns the line and column of the byte at `offset`, both counted from 1.
 fn position(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
     (before.matches('\n').count() + 1, before.len() - line_start + 1)
 }
 
-/// Finds the first bracket that is nested too deep. Brackets in strings do not count, nor do
-/// comments, which begin with `comment`.
+/// Returns the offset of the first bracket that is nested too deeply. Brackets in strings and in
+/// comments, which begin with `comment`, are ignored.
 fn too_deep(text: &str, comment: Option<u8>) -> Option<usize> {
     enum ScanState {
         Between,
@@ -188,7 +189,7 @@ fn too_deep(text: &str, comment: Option<u8>) -> Option<usize> {
     let (mut state, mut depth) = (ScanState::Between, 0_usize);
     for (offset, byte) in text.bytes().enumerate() {
         state = match (state, byte) {
-            // A newline ends a comment; in a string the parsers refuse it.
+            // A newline ends a comment. The parsers reject a newline in a string.
             (ScanState::Comment | ScanState::String { .. }, b'\n') => ScanState::Between,
             (ScanState::String { quote, escaped: false }, _) if byte == quote => ScanState::Between,
             (ScanState::String { quote, escaped }, _) => {
@@ -314,7 +315,7 @@ mod tests {
         for open in ["{\"tuple_shapes\": [", "[", "{\"layout\": {\"physical_shape\":"] {
             assert!(from_json::<xla::Shape>(&open.repeat(20_000)).is_err());
         }
-        // Too deep for a message, and shallow enough for the parser.
+        // This nesting is too deep for a message, but not for the parser.
         let text = "tuple_shapes { ".repeat(MAX_NESTING) + &"}".repeat(MAX_NESTING);
         let error = from_textproto::<xla::Shape>(&text).unwrap_err().to_string();
         assert!(error.contains("recursion limit reached") && error.len() < 300, "{error}");

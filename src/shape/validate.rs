@@ -1,8 +1,8 @@
-//! The rules of every [`Shape`](super::Shape). Its constructors check them.
+//! The rules that every [`Shape`](super::Shape) obeys. The constructors of `Shape` check them.
 //!
-//! They are XLA's `ValidateShape` and `ValidateLayoutForShape`, TensorFlow 1.x's rules for padding,
-//! and refusals of values that abort XLA (`L(0)`, `T(2,-2)`). Index types, levels and physical
-//! shapes are accepted although today's XLA has no sparse arrays.
+//! The rules combine XLA's `ValidateShape` and `ValidateLayoutForShape` with the rules of
+//! TensorFlow 1.x for padding, and reject values that abort XLA (`L(0)`, `T(2,-2)`). Index types,
+//! level types and physical shapes are still accepted, although today's XLA has no sparse arrays.
 
 use super::{
     DimLevelType, Dimension, ElementType, FieldPath, Format, Layout, MAX_RANK, MAX_TILES,
@@ -11,7 +11,7 @@ use super::{
 
 type Result = std::result::Result<(), ShapeError>;
 
-/// Checks that the extents and the bytes of all elements fit an int64.
+/// Checks that each extent fits an int64, and that the size of all elements in bytes does too.
 pub(super) fn array(element_type: ElementType, dimensions: &[Dimension]) -> Result {
     let Some(bits) = element_type.storage_bits() else {
         return Err(ShapeError::NoElements { field: FieldPath::new("element_type"), element_type });
@@ -30,7 +30,7 @@ pub(super) fn array(element_type: ElementType, dimensions: &[Dimension]) -> Resu
     Ok(())
 }
 
-/// Checks that there are at most [`MAX_RANK`] extents and each fits an int64.
+/// Checks that the list has at most [`MAX_RANK`] extents and that each extent fits an int64.
 pub(super) fn extents(
     field: &FieldPath,
     extents: impl ExactSizeIterator<Item = Option<u64>>,
@@ -44,9 +44,9 @@ pub(super) fn extents(
     })
 }
 
-/// Checks that the layout fits the array's rank and extents.
+/// Checks that the layout fits the rank and the extents of the array.
 ///
-/// If the extents are not known, `dimensions` is empty and they are not checked.
+/// The extents are not checked if `dimensions` is empty, which means that they are unknown.
 pub(super) fn layout(layout: &Layout, rank: usize, dimensions: &[Dimension]) -> Result {
     minor_to_major(layout, rank)?;
     padded_dimensions(layout, rank, dimensions)?;
@@ -77,7 +77,7 @@ pub(super) fn int64(
     }
 }
 
-/// Checks that `index` is in range and not in `seen`, and adds it.
+/// Checks that `index` is in range and not yet marked in `seen`, and marks it.
 fn dimension(field: impl FnOnce() -> FieldPath, index: u64, seen: &mut [bool]) -> Result {
     let Some(seen) = usize::try_from(index).ok().and_then(|index| seen.get_mut(index)) else {
         let greatest = i64::try_from(seen.len()).unwrap_or(i64::MAX) - 1;
@@ -89,8 +89,8 @@ fn dimension(field: impl FnOnce() -> FieldPath, index: u64, seen: &mut [bool]) -
     Ok(())
 }
 
-/// Checks that the list is a permutation of the dimension numbers. Sparse arrays of TensorFlow 1.x
-/// have an empty list.
+/// Checks that `minor_to_major` is a permutation of the dimension numbers. The list may also be
+/// empty for the sparse arrays of TensorFlow 1.x.
 fn minor_to_major(layout: &Layout, rank: usize) -> Result {
     let order = &layout.minor_to_major;
     if order.is_empty() && layout.format == Format::Sparse {
@@ -107,7 +107,7 @@ fn minor_to_major(layout: &Layout, rank: usize) -> Result {
     })
 }
 
-/// Checks that each physical extent is at least the logical one.
+/// Checks that each physical extent is at least as large as the logical one.
 fn padded_dimensions(layout: &Layout, rank: usize, dimensions: &[Dimension]) -> Result {
     let list = || layout_field("padded_dimensions");
     let padded = &layout.padded_dimensions;
@@ -142,7 +142,8 @@ fn tiles(tiles: &[Tile]) -> Result {
     tiles.iter().enumerate().try_for_each(|(i, tile)| self::tile(&field.clone().index(i), tile))
 }
 
-/// Checks that a tile has an extent, that each is `*` or at least 1, and that the last is not `*`.
+/// Checks that a tile has at least one extent, that each extent is `*` or at least 1, and that the
+/// last one is not `*`.
 pub(super) fn tile(field: &FieldPath, tile: &Tile) -> Result {
     let (field, given) = (field.clone(), tile.dimensions.len());
     if given == 0 {
@@ -166,8 +167,8 @@ pub(super) fn tile(field: &FieldPath, tile: &Tile) -> Result {
     Ok(())
 }
 
-/// Checks that each physical dimension is named once, and that its indices ascend and are inside
-/// its extent.
+/// Checks that no physical dimension is split twice, and that the split indices of each dimension
+/// ascend and are inside its extent.
 fn split_configs(layout: &Layout, rank: usize, dimensions: &[Dimension]) -> Result {
     let mut seen = [false; MAX_RANK];
     for (i, SplitConfig { dimension: number, split_indices }) in
@@ -234,8 +235,8 @@ mod tests {
         shape.err().map(|error| error.to_string())
     }
 
-    /// Compares a refusal with a part of its message, `expected`; `None` if XLA's or TensorFlow's
-    /// validator accepts it.
+    /// Checks that the message of `refusal` contains `expected`. Both are `None` for a shape that
+    /// the validator of XLA or TensorFlow accepts.
     fn check(refusal: Option<String>, expected: Option<&str>) {
         match (refusal, expected) {
             (None, None) => {}
@@ -363,7 +364,8 @@ mod tests {
 
     #[test]
     fn splits_are_inside_their_physical_dimension() {
-        // Physical dimension 0 is the most major one: here logical dimension 2, of 10.
+        // Physical dimension 0 is the most major one. Here it is logical dimension 2, whose extent
+        // is 10.
         for (configs, says) in [
             (vec![(0, vec![9]), (2, vec![0, 3])], None),
             (vec![(3, vec![1])], Some("split_configs[0].dimension: expected 0 to 2, got 3")),

@@ -1,22 +1,23 @@
-//! Serialized messages: decoding of untrusted bytes, with short errors.
+//! Decoding of serialized messages from untrusted bytes, with short error messages.
 
 use prost::{DecodeError, Message, Name};
 
 use super::{FieldPath, Shape, ShapeError};
 use crate::proto::xla;
 
-/// The longest input, in bytes: 16 MiB.
+/// The maximum size of an input: 16 MiB.
 ///
-/// The memory for decoding a message can be 144 times its size, and for parsing a text 224 times,
-/// because the smallest fields expand most. A service can refuse shorter messages before it decodes
-/// them.
+/// Decoding a message can take up to 144 times its size in memory, and parsing a text up to 224
+/// times, because the smallest fields expand the most. A service can set a lower limit for messages
+/// with [`decode_with_limit`].
 pub const MAX_INPUT_BYTES: usize = 16 << 20;
 
-/// The maximum number of fields that are printed. The middle of a longer path is left out.
+/// The maximum number of fields of a path that are printed. The middle of a longer path is replaced
+/// by `…`.
 const MAX_PRINTED_FIELDS: usize = 8;
 
 impl Shape {
-    /// Reads a serialized `xla.Shape`, of TensorFlow 1.x or of today's XLA.
+    /// Decodes a serialized `xla.Shape` that was written by TensorFlow 1.x or by any XLA since.
     ///
     /// ```
     /// use stridec::shape::Shape;
@@ -27,27 +28,40 @@ impl Shape {
     ///
     /// # Errors
     ///
-    /// Returns an error if `bytes` are more than [`MAX_INPUT_BYTES`] or not such a message, or if
-    /// the shape is invalid.
+    /// Returns an error if `bytes` is longer than [`MAX_INPUT_BYTES`], if it is not a serialized
+    /// `xla.Shape`, or if the shape is invalid.
     pub fn decode(bytes: &[u8]) -> Result<Self, ShapeError> {
         Self::try_from(&decode::<xla::Shape>(bytes)?)
     }
 
-    /// Writes the serialized `xla.Shape`, byte for byte as today's XLA does, or as TensorFlow 1.x
-    /// did if the layout has padding.
+    /// Encodes the shape as a serialized `xla.Shape`. The bytes are identical to the output of
+    /// today's XLA, or of TensorFlow 1.x if the layout has padding.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         xla::Shape::from(self).encode_to_vec()
     }
 }
 
-/// Reads a serialized message of `proto/`.
+/// Decodes a serialized message that is defined in `proto/`.
 ///
 /// # Errors
 ///
-/// Returns an error if `bytes` are more than [`MAX_INPUT_BYTES`] or not such a message.
+/// Returns an error if `bytes` is longer than [`MAX_INPUT_BYTES`] or is not a serialized message of
+/// this type.
 pub fn decode<M: Message + Name + Default>(bytes: &[u8]) -> Result<M, ShapeError> {
-    check_size(bytes.len())?;
+    decode_with_limit(bytes, MAX_INPUT_BYTES)
+}
+
+/// Decodes a serialized message of at most `limit` bytes.
+///
+/// # Errors
+///
+/// Returns an error if `bytes` is longer than `limit` or is not a serialized message of this type.
+pub fn decode_with_limit<M: Message + Name + Default>(
+    bytes: &[u8],
+    limit: usize,
+) -> Result<M, ShapeError> {
+    check_size(bytes.len(), limit)?;
     M::decode(bytes).map_err(|error| decode_error::<M>(&error))
 }
 
@@ -59,7 +73,7 @@ pub(super) fn check_size(given: usize) -> Result<(), ShapeError> {
     Ok(())
 }
 
-/// Converts prost's error, whose text lists the fields from the innermost, up to a hundred of them.
+/// Converts prost's error, whose text can list up to a hundred nested fields, the innermost first.
 pub(super) fn decode_error<M: Name>(error: &DecodeError) -> ShapeError {
     let text = error.to_string();
     let mut reason = text.split_once("message: ").map_or(text.as_str(), |(_, rest)| rest);
@@ -68,7 +82,7 @@ pub(super) fn decode_error<M: Name>(error: &DecodeError) -> ShapeError {
         && let Some((_, field)) = place.split_once('.')
         && !place.contains(' ')
     {
-        fields.push(field.trim_start_matches("r#")); // `r#type`, because `type` is a keyword
+        fields.push(field.trim_start_matches("r#")); // the keyword `type` is escaped as `r#type`
         reason = rest;
     }
     fields.reverse();
@@ -87,12 +101,13 @@ mod tests {
     #[test]
     fn truncated_bytes_name_the_field() {
         let bytes = "f32[2,3]{0,1:T(2,2)}".parse::<Shape>().unwrap().encode();
-        // Bytes cut between two fields are a message: the type alone, with the extents, with the
-        // layout.
+        // Bytes that end between two fields are a valid message: they hold the type alone, then
+        // also the extents, then also the layout.
         let whole: Vec<usize> =
             (0..bytes.len()).filter(|&len| Shape::decode(&bytes[..len]).is_ok()).collect();
         assert_eq!(whole, [2, 6, 21]);
-        // Shape.layout of 3 bytes: Layout.tiles of 1 byte: a tag without a value.
+        // Shape.layout has 3 bytes. They hold Layout.tiles with 1 byte, which is a tag without a
+        // value.
         let error = Shape::decode(&[0x2a, 3, 0x32, 1, 0x08]).unwrap_err().to_string();
         assert!(error.starts_with("layout.tiles"), "{error}");
         assert!(error.contains("expected a serialized xla.Shape"), "{error}");
@@ -111,7 +126,8 @@ mod tests {
         assert!(error.contains("recursion limit reached") && error.len() < 300, "{error}");
     }
 
-    /// Eight names are shown, or the first and last four of a longer path.
+    /// A path of up to eight names is printed in full. A longer one shows its first and last four
+    /// names.
     #[test]
     fn the_middle_of_a_long_path_is_left_out() {
         let mut bytes = vec![0x08];
@@ -162,7 +178,7 @@ mod tests {
             state ^= state << 17;
             usize::try_from(state % below as u64).unwrap()
         };
-        // Miri takes milliseconds for each.
+        // Miri takes milliseconds for each input.
         for _ in 0..if cfg!(miri) { 50 } else { 50_000 } {
             let mut bytes = seed.clone();
             for _ in 0..=random(4) {

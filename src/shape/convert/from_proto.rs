@@ -1,4 +1,4 @@
-//! Shapes from protos, of any version of XLA and TensorFlow. Every field is checked.
+//! Conversion from protos written by any version of XLA or TensorFlow. Every field is checked.
 
 use super::UNBOUNDED;
 use crate::{
@@ -43,7 +43,8 @@ fn shape(proto: &xla::Shape, depth: usize) -> Result<Shape> {
         let dimensions = dimensions(proto)?;
         let field = FieldPath::new("layout");
         let layout = match proto.layout.as_deref() {
-            // An empty message means no layout, except for a scalar, whose layout is empty.
+            // An empty message means that the shape has no layout, except for a scalar, whose
+            // layout is always empty.
             Some(layout) if *layout != xla::Layout::default() || dimensions.is_empty() => {
                 Some(self::layout(layout, depth).map_err(|error| error.below(&field))?)
             }
@@ -125,7 +126,8 @@ fn naturals(name: &'static str, given: &[i64]) -> Result<Vec<u64>> {
     given.iter().enumerate().map(|(i, &n)| natural(|| field(i), n, 0)).collect()
 }
 
-/// Returns the value of an enum whose numbers count up from 0.
+/// Converts a number to its enum value. `all` lists the values, whose numbers are consecutive and
+/// start at 0.
 fn enumerator<T: Copy>(
     field: impl FnOnce() -> FieldPath,
     given: i32,
@@ -156,7 +158,7 @@ fn layout(proto: &xla::Layout, depth: usize) -> Result<Layout> {
         padding_value: proto.padding_value.map(padding_value).transpose()?,
         tiles: proto.tiles.iter().enumerate().map(tile).collect::<Result<_>>()?,
         element_size_in_bits: size("element_size_in_bits", proto.element_size_in_bits)?,
-        // Writers before 2024 left the field out, so that 0 means no rounding.
+        // Writers before 2024 did not set the field, so 0 means no padding at the end, like 1.
         tail_padding_alignment_in_elements: alignment.max(1),
         dynamic_shape_metadata_prefix_bytes: size(
             "dynamic_shape_metadata_prefix_bytes",

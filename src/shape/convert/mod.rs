@@ -1,10 +1,10 @@
-//! Conversions between [`Shape`](super::Shape) and its proto. Every error has the path of its
-//! field.
+//! Conversions between [`Shape`](super::Shape) and its proto. Every error contains the path of the
+//! offending field.
 
 mod from_proto;
 #[cfg(test)]
 mod tests;
 mod to_proto;
 
-/// The number for `?` in a dimension and for `*` in a tile.
+/// The number that stands for `?` in a dimension and for `*` in a tile.
 const UNBOUNDED: i64 = i64::MIN;

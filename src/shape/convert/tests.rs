@@ -1,4 +1,4 @@
-//! The wire bytes of both eras, and the errors of hostile protos.
+//! Tests of the wire bytes of both eras, and of the errors for hostile protos.
 
 use crate::{
     proto::xla,
@@ -10,7 +10,7 @@ fn bytes(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(digit).collect()
 }
 
-/// Bytes as Google's protobuf writes them, with the shape.
+/// Bytes written by Google's protobuf library, paired with the shape that they encode.
 const MODERN: [(&str, &str); 9] = [
     ("100b1a0202032a070a02010080010132020000", "f32[2,3]{1,0}"),
     (
@@ -64,8 +64,8 @@ fn the_format_survives_and_a_missing_layout_stays_missing() {
     assert_eq!(format("100b1a0202032a060a0201002001"), Some(Format::Dense));
     assert_eq!(format("100b1a0202032a040a020100"), Some(Format::Unspecified));
     assert_eq!(format("100b"), None);
-    assert_eq!(format("100b1a0202032a00"), None); // an empty message: missing
-    assert_eq!(format("100b2a00"), Some(Format::Unspecified)); // but a scalar's is empty
+    assert_eq!(format("100b1a0202032a00"), None); // an empty message means no layout
+    assert_eq!(format("100b2a00"), Some(Format::Unspecified)); // except for a scalar
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn every_field_survives_the_proto() {
     assert_eq!(Shape::decode(&shape.encode()), Ok(shape));
 }
 
-/// Changes a valid proto and returns the error of its conversion.
+/// Applies `change` to a valid proto and returns the error from its conversion.
 fn refusal(change: impl FnOnce(&mut xla::Shape, &mut xla::Layout)) -> String {
     let shape: Shape = "f32[2,3]{1,0:T(2,2)SC(0:1)P(s32[])}".parse().unwrap();
     let mut proto = xla::Shape::from(&shape);

@@ -1,4 +1,4 @@
-//! Conversion to protos: as today's XLA writes them, or as TensorFlow 1.x did if the layout has
+//! Conversion to the protos that today's XLA writes, or those of TensorFlow 1.x if the layout has
 //! padding.
 
 use super::UNBOUNDED;
@@ -8,8 +8,8 @@ use crate::{
 };
 
 /// Writes a shape as today's XLA does, with `is_dynamic_dimension` for each dimension and a tail
-/// alignment of 1. If the layout has padding, it leaves these two out, because TensorFlow 1.x had
-/// neither.
+/// alignment of 1. If the layout has padding, these two fields are omitted, because TensorFlow 1.x
+/// did not have them.
 impl From<&Shape> for xla::Shape {
     fn from(shape: &Shape) -> Self {
         let dynamic = |dimension: &Dimension| !matches!(dimension, Dimension::Fixed(_));
@@ -75,8 +75,8 @@ fn split_proto(config: &SplitConfig) -> xla::SplitConfig {
     xla::SplitConfig { dimension: int64(config.dimension), split_indices }
 }
 
-/// Converts a number, at most 2^63-1 in a valid shape. A layout outside a shape may hold more,
-/// which is cut off.
+/// Converts a number, which is at most 2^63-1 in a valid shape. Larger numbers, which are possible
+/// in a `Layout` that is not part of a shape, become 2^63-1.
 fn int64(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

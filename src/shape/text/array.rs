@@ -1,4 +1,4 @@
-//! Parses shapes: arrays, tuples, buffers, tokens and opaque values, and arrays with explicit
+//! The parser for shapes: arrays, tuples, buffers, tokens, opaque values, and arrays with explicit
 //! strides.
 
 use smallvec::SmallVec;
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::shape::{Dimension, ElementType, FieldPath, Layout, MAX_DEPTH, Shape, StridedShape};
 
-/// Reads a shape in XLA's own notation.
+/// Parses a shape in XLA's own notation, which has no explicit strides.
 pub(super) fn shape(parser: &mut ShapeParser<'_>) -> Result<Shape> {
     let start = parser.place();
     match notation(parser, false)? {
@@ -22,7 +22,7 @@ pub(super) fn shape(parser: &mut ShapeParser<'_>) -> Result<Shape> {
     }
 }
 
-/// Reads a shape, or an array with strides if `strided` permits it.
+/// Parses a shape, or an array with explicit strides if `strided` is true.
 pub(super) fn notation(parser: &mut ShapeParser<'_>, strided: bool) -> Result<Notation> {
     parser.begin_shape()?;
     if parser.depth >= MAX_DEPTH {
@@ -92,7 +92,7 @@ fn array(parser: &mut ShapeParser<'_>, may_be_strided: bool) -> Result<Notation>
     shape.map(Notation::Shape).map_err(|error| places.locate(error, parser.since(start)))
 }
 
-/// Reads the name of an element type, `token` or `opaque`.
+/// Parses the name of an element type, `token` or `opaque`.
 pub(super) fn element_type(parser: &mut ShapeParser<'_>) -> Result<ElementType> {
     let known = match parser.token() {
         Token::Word(name) => ElementType::from_name(name),
@@ -112,8 +112,8 @@ pub(super) fn element_type(parser: &mut ShapeParser<'_>) -> Result<ElementType> 
     Ok(known)
 }
 
-/// Returns the element type that numpy, `PyTorch`, MLIR or C calls `name`: `float32`, `i32` and
-/// `F32` are f32, s32 and f32.
+/// Returns the element type whose name in numpy, `PyTorch`, MLIR or C is `name`. For example,
+/// `float32` and `F32` mean f32, and `i32` means s32.
 fn meant(name: &str) -> Option<ElementType> {
     let name = name.to_ascii_lowercase().replace('_', "");
     let name = match name.as_str() {
@@ -129,7 +129,7 @@ fn meant(name: &str) -> Option<ElementType> {
         "cdouble" | "complex128" => "c128",
         name => name,
     };
-    // Longer prefixes come first, because `uint8` begins with `ui` too.
+    // Longer prefixes come first, because `uint8` also begins with `ui`.
     let prefixes =
         [("bfloat", "bf"), ("float", "f"), ("uint", "u"), ("ui", "u"), ("int", "s"), ("i", "s")];
     ElementType::from_name(name).or_else(|| {
@@ -166,7 +166,8 @@ fn dimensions(
     Ok(dimensions)
 }
 
-/// Reads a layout if one is next. `{no layout}` is no layout.
+/// Parses a layout if the next token begins one. Returns `None` if it does not, and for `{no
+/// layout}`.
 fn optional_layout(
     parser: &mut ShapeParser<'_>,
     rank: usize,
@@ -183,7 +184,7 @@ fn optional_layout(
     }
 }
 
-/// Reads `strided<[15,15,5,1], offset: 227>`.
+/// Parses `strided<[15,15,5,1], offset: 227>`.
 fn strided(
     parser: &mut ShapeParser<'_>,
     start: usize,

@@ -1,4 +1,4 @@
-//! Parses layouts: `{1,0:T(8,128)(2,1)E(4)}`.
+//! The parser for layouts, such as `{1,0:T(8,128)(2,1)E(4)}`.
 
 use smallvec::SmallVec;
 
@@ -13,10 +13,11 @@ use crate::shape::{
     TileDimension,
 };
 
-/// The attributes in the order that XLA requires, and stridec's own after them.
+/// The attributes in the order that XLA requires, followed by `PAD`, which is stridec's own.
 const ORDER: [&str; 11] = ["D", "T", "L", "#", "*", "E", "S", "SC", "P", "M", "PAD"];
 
-/// Reads the layout of an array of this rank; `None` for `{no layout}`.
+/// Parses the layout of an array with the given rank, if it is known. Returns `None` for `{no
+/// layout}`.
 pub(super) fn layout(
     parser: &mut ShapeParser<'_>,
     rank: Option<usize>,
@@ -49,7 +50,7 @@ fn layout_field(name: &'static str) -> FieldPath {
     FieldPath::new("layout").field(name)
 }
 
-/// Reads dimension numbers up to `:` or `}`, which stays unread.
+/// Parses dimension numbers up to `:` or `}`, which is not consumed.
 fn minor_to_major(
     parser: &mut ShapeParser<'_>,
     rank: Option<usize>,
@@ -138,7 +139,7 @@ fn sparse(layout: &mut Layout) -> &mut Sparse {
     layout.sparse.get_or_insert_default()
 }
 
-/// Reads `(n)`.
+/// Parses `(n)`.
 fn count(parser: &mut ShapeParser<'_>, name: &'static str, least: i64) -> Result<u64> {
     parser.expect("(")?;
     let (number, _) = parser.natural(|| layout_field(name), least, i64::MAX)?;
@@ -146,7 +147,7 @@ fn count(parser: &mut ShapeParser<'_>, name: &'static str, least: i64) -> Result
     Ok(number)
 }
 
-/// Reads `(u32)`.
+/// Parses the type of indices or pointers, such as `(u32)`.
 fn unsigned_type(
     parser: &mut ShapeParser<'_>,
     name: &'static str,
@@ -160,7 +161,7 @@ fn unsigned_type(
     Ok(kind)
 }
 
-/// Reads `(C+,D,S~)`.
+/// Parses the level types, `(C+,D,S~)`.
 fn levels(
     parser: &mut ShapeParser<'_>,
     sparse: &mut Sparse,
@@ -187,7 +188,7 @@ fn levels(
     Ok(())
 }
 
-/// Reads `(8,128)(2,1)`.
+/// Parses one or more tiles, `(8,128)(2,1)`.
 fn tiles(
     parser: &mut ShapeParser<'_>,
     layout: &mut Layout,
@@ -202,7 +203,7 @@ fn tiles(
     }
 }
 
-/// Reads `(8,*,128)`, the value of `field`.
+/// Parses one tile, such as `(8,*,128)`, whose path is `field`.
 pub(super) fn tile(
     parser: &mut ShapeParser<'_>,
     field: &FieldPath,
@@ -227,7 +228,7 @@ pub(super) fn tile(
     Ok(tile)
 }
 
-/// Reads `(0:10)(1:4,5)`.
+/// Parses one or more splits, `(0:10)(1:4,5)`.
 fn split_configs(
     parser: &mut ShapeParser<'_>,
     layout: &mut Layout,
@@ -255,7 +256,7 @@ fn split_configs(
     }
 }
 
-/// Reads `(s32[10,20]{1,0})`.
+/// Parses a physical shape, `(s32[10,20]{1,0})`.
 fn physical_shape(parser: &mut ShapeParser<'_>, sparse: &mut Sparse) -> Result<()> {
     parser.expect("(")?;
     parser.depth += 1;
@@ -264,7 +265,7 @@ fn physical_shape(parser: &mut ShapeParser<'_>, sparse: &mut Sparse) -> Result<(
     parser.expect(")").map(drop)
 }
 
-/// Reads `(3,5,zero)`.
+/// Parses the padding, `(3,5,zero)`.
 fn padding(
     parser: &mut ShapeParser<'_>,
     layout: &mut Layout,

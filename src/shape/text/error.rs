@@ -1,13 +1,13 @@
-//! The error of parsing: a reason and a place in the text.
+//! The parse error: a reason and a position in the text.
 
 use std::ops::Range;
 
 use crate::{error_kind::ErrorKind, shape::ShapeError, text::TextError};
 
-/// An error in a notation, with its place.
+/// An error in a text notation, with its position.
 ///
-/// It prints as one line. [`offset`](Self::offset) and [`len`](Self::len) are the place for a
-/// caret.
+/// The error prints as one line. [`offset`](Self::offset) and [`len`](Self::len) tell where to draw
+/// a caret.
 ///
 /// ```
 /// use stridec::shape::Shape;
@@ -50,7 +50,7 @@ impl ParseError {
         }
     }
 
-    /// Makes the error of a well-formed text that stridec does not support.
+    /// Creates the error for a text that is well formed but not supported.
     pub(crate) fn unsupported(place: Range<usize>, reason: impl Into<String>) -> Self {
         Self { kind: ErrorKind::Unsupported, ..Self::new(place, reason) }
     }
@@ -60,39 +60,43 @@ impl ParseError {
         Self { invalid: Some(Box::new(error)), ..Self::new(place, reason) }
     }
 
-    /// Returns the error for a text in which this one starts at byte `by`.
+    /// Moves the position of the error by `by` bytes, for a text that contains the parsed one from
+    /// that offset.
     #[must_use]
     pub(crate) fn shifted(self, by: usize) -> Self {
         Self { offset: self.offset + by, ..self }
     }
 
-    /// The first offending byte of the notation; the length of the notation if it ends too early.
+    /// Returns the offset of the first offending byte, or the length of the text if it ends too
+    /// early.
     #[must_use]
     pub fn offset(&self) -> usize {
         self.offset
     }
 
-    /// The number of offending bytes; 0 if something is missing.
+    /// Returns the number of offending bytes, or 0 if something is missing.
     #[must_use]
-    #[allow(clippy::len_without_is_empty)] // a length, of no collection
+    #[allow(clippy::len_without_is_empty)] // the length of a range, not of a collection
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// The message, without the place.
+    /// Returns the message without the position.
     #[must_use]
     pub fn reason(&self) -> &str {
         &self.reason
     }
 
-    /// The kind of failure: an invalid text, or a well-formed one that stridec does not support.
+    /// Returns the kind of failure: either the text is invalid, or it is well formed but not
+    /// supported.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// The rule that the shape breaks, if the notation itself is well formed.
-    pub(crate) fn invalid_shape(&self) -> Option<&ShapeError> {
+    /// Returns the rule that the shape violates, if the text itself is well formed.
+    #[must_use]
+    pub fn invalid_shape(&self) -> Option<&ShapeError> {
         self.invalid.as_deref()
     }
 }

@@ -1,21 +1,21 @@
-//! Splits XLA's notation into words, numbers and signs.
+//! The lexer, which splits XLA's notation into words, numbers and signs.
 
 use std::{fmt, ops::Range};
 
 use super::ParseError;
 use crate::text::{Cursor, excerpt};
 
-/// The maximum number of characters of a word in a message.
+/// The maximum number of characters of a word that an error message quotes.
 const MAX_PRINTED: usize = 40;
 
 /// A token of the notation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token<'a> {
-    /// A letter, then letters and digits.
+    /// A letter or `_`, followed by letters, digits and `_`.
     Word(&'a str),
-    /// A decimal number with an optional minus, which fits an int64.
+    /// A decimal number with an optional minus sign, which fits an int64.
     Number(i64),
-    /// One character, or `<=`.
+    /// A single character, or `<=`.
     Sign(&'a str),
     /// The end of the text.
     End,
@@ -33,11 +33,12 @@ impl fmt::Display for Token<'_> {
 
 const SIGNS: &str = "[](){}<>,:*?#+~";
 
-/// The cursor of a text in XLA's notation, or in a notation of [`notation`](crate::notation).
+/// A cursor over a text in XLA's notation, or in one of the notations of
+/// [`notation`](crate::notation).
 pub(crate) type ShapeCursor<'a> = Cursor<'a, ParseError>;
 
 impl ShapeCursor<'_> {
-    /// Reads a decimal number with an optional minus, which must fit an int64.
+    /// Reads a decimal number with an optional minus sign, which must fit an int64.
     pub(crate) fn number(&mut self) -> Result<(i64, Range<usize>), ParseError> {
         let place = self.digits().ok_or_else(|| self.unexpected("a number"))?;
         let number = self.text(place.clone()).parse().map_err(|_| {
@@ -49,7 +50,7 @@ impl ShapeCursor<'_> {
     }
 }
 
-/// Reads the next token; returns it with its place.
+/// Reads the next token and returns it with its byte range.
 pub(super) fn next<'a>(
     cursor: &mut ShapeCursor<'a>,
 ) -> Result<(Token<'a>, Range<usize>), ParseError> {

@@ -1,4 +1,4 @@
-//! XLA's notation, parsed and printed.
+//! The parser and the printer for XLA's shape notation.
 //!
 //! ```text
 //! notation  = (shape | array ["{:E(" n ")}"] strided) ["#" n ("," n)*]
@@ -20,8 +20,8 @@
 //! strided   = "strided<[" [n ("," n)*] "]" [", offset:" n] ">"
 //! ```
 //!
-//! Attributes come in this order. Blanks and comments, `/*…*/` and `//…`, may come between any two
-//! tokens.
+//! Attributes must appear in this order. Whitespace and comments, `/*…*/` and `//…`, are allowed
+//! between any two tokens.
 
 mod array;
 mod attributes;

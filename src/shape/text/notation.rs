@@ -1,4 +1,4 @@
-//! The entry points of the parser, and `FromStr` for each type of the notation.
+//! The entry points of the parser: `FromStr` for each type that has a notation, and leaf paths.
 
 use std::{
     fmt::{self, Display, Formatter},
@@ -13,9 +13,9 @@ use super::{
 };
 use crate::shape::{FieldPath, Layout, MAX_RANK, Shape, ShapeError, StridedShape, Tile, validate};
 
-/// A tensor in the notation: an XLA shape, or an array with explicit strides.
+/// A tensor that the notation can describe: an XLA shape, or an array with explicit strides.
 ///
-/// `#` and one number per level select a part of a tuple.
+/// When parsing, `#` followed by one number per level selects a part of a tuple.
 ///
 /// ```
 /// use stridec::shape::Notation;
@@ -26,7 +26,7 @@ use crate::shape::{FieldPath, Layout, MAX_RANK, Shape, ShapeError, StridedShape,
 /// # Ok::<(), stridec::shape::ParseError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[allow(clippy::large_enum_variant)] // few live at a time
+#[allow(clippy::large_enum_variant)] // few values are alive at a time
 pub enum Notation {
     /// An XLA shape.
     Shape(Shape),
@@ -70,11 +70,12 @@ impl FromStr for Notation {
     }
 }
 
-/// Reads the numbers after `#`, such as `1,0`, which select a part of a tuple; see [`Shape::leaf`].
+/// Parses the numbers after `#`, such as `1,0`, which select a part of a tuple. See
+/// [`Shape::leaf`].
 ///
 /// # Errors
 ///
-/// Returns an error if the text is not a list of numbers with commas between them.
+/// Returns an error if the text is not a comma-separated list of natural numbers.
 pub fn parse_leaf_path(text: &str) -> Result<Vec<usize>> {
     ShapeParser::whole(text, |parser| Ok(leaf_path(parser)?.0))
 }
@@ -103,7 +104,8 @@ impl FromStr for Shape {
     }
 }
 
-/// Reads a layout alone, `{1,0:T(8,128)}`, and checks all rules that need no extents.
+/// Parses a layout without a shape, such as `{1,0:T(8,128)}`, and checks all rules that do not
+/// involve extents.
 impl FromStr for Layout {
     type Err = ParseError;
 
@@ -132,7 +134,7 @@ impl FromStr for Layout {
     }
 }
 
-/// Reads a tile alone, `(8,128)`.
+/// Parses a tile without a layout, such as `(8,128)`.
 impl FromStr for Tile {
     type Err = ParseError;
 

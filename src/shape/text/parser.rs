@@ -1,4 +1,4 @@
-//! The state of the parser: a token of lookahead, and the places of the fields in the text.
+//! The state of the parser: one token of lookahead, and the positions of the fields in the text.
 
 use std::ops::Range;
 
@@ -10,16 +10,17 @@ use crate::shape::{FieldPath, MAX_INPUT_BYTES, MAX_SHAPES, ShapeError};
 
 pub(super) type Result<T> = std::result::Result<T, ParseError>;
 
-/// A text and its next token.
+/// A recursive-descent parser with one token of lookahead.
 pub(super) struct ShapeParser<'a> {
     cursor: ShapeCursor<'a>,
     token: Token<'a>,
     place: Range<usize>,
-    /// The end of the token before the next one.
+    /// The end of the last token read.
     end: usize,
-    /// The number of shapes around the next token; see [`MAX_DEPTH`](crate::shape::MAX_DEPTH).
+    /// The number of shapes that enclose the next token, which
+    /// [`MAX_DEPTH`](crate::shape::MAX_DEPTH) limits.
     pub(super) depth: usize,
-    /// The number of shapes begun so far.
+    /// The number of shapes whose parsing has begun.
     shapes: usize,
 }
 
@@ -30,7 +31,7 @@ impl<'a> ShapeParser<'a> {
         Ok(Self { cursor, token, place, end: 0, depth: 0, shapes: 0 })
     }
 
-    /// Reads the whole of `text` with `read`.
+    /// Parses `text` with `read`, which must consume all of it.
     pub(super) fn whole<T>(text: &'a str, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let mut parser = Self::new(text)?;
         let value = read(&mut parser)?;
@@ -48,7 +49,7 @@ impl<'a> ShapeParser<'a> {
         self.place.clone()
     }
 
-    /// Returns the range from `start` to the end of the last token read.
+    /// Returns the byte range from `start` to the end of the last token read.
     pub(super) fn since(&self, start: usize) -> Range<usize> {
         start..self.end.max(start)
     }
@@ -64,7 +65,7 @@ impl<'a> ShapeParser<'a> {
         Ok(place)
     }
 
-    /// Reads `sign` if it is next.
+    /// Consumes the next token if it is `sign`. Returns true if it was.
     pub(super) fn eat(&mut self, sign: &str) -> Result<bool> {
         let there = self.token == Token::Sign(sign);
         if there {
@@ -94,8 +95,8 @@ impl<'a> ShapeParser<'a> {
         }
     }
 
-    /// Reads a natural number, at least `least`. An error names `field` and the range up to
-    /// `greatest`.
+    /// Reads a natural number that is at least `least`. The error names `field` and the range from
+    /// `least` to `greatest`, but `greatest` is not checked here.
     pub(super) fn natural(
         &mut self,
         field: impl FnOnce() -> FieldPath,
@@ -113,7 +114,7 @@ impl<'a> ShapeParser<'a> {
         }
     }
 
-    /// Reads items with commas between them, and `close` after them. There may be no item.
+    /// Reads a comma-separated list of items, which may be empty, up to and including `close`.
     pub(super) fn list(
         &mut self,
         close: &str,
@@ -134,7 +135,7 @@ impl<'a> ShapeParser<'a> {
         Ok(())
     }
 
-    /// Counts a shape that begins at the next token.
+    /// Counts the shape that begins at the next token, and returns an error if there are too many.
     pub(super) fn begin_shape(&mut self) -> Result<()> {
         self.shapes += 1;
         if self.shapes > MAX_SHAPES {
@@ -145,7 +146,7 @@ impl<'a> ShapeParser<'a> {
     }
 }
 
-/// The places of the fields in the text, so that an error about a value can point at it.
+/// The position of each field in the text, so that an error about a value can point at it.
 #[derive(Default)]
 pub(super) struct FieldPlaces(Vec<(FieldPath, Range<usize>)>);
 
@@ -154,13 +155,13 @@ impl FieldPlaces {
         self.0.push((field, place));
     }
 
-    /// Returns the place of `field` itself.
+    /// Returns the position of `field` itself, if the text contains it.
     pub(super) fn place(&self, field: &FieldPath) -> Option<Range<usize>> {
         self.0.iter().find(|(known, _)| known == field).map(|(_, place)| place.clone())
     }
 
-    /// Returns the error at the place of its field or of the closest field around it; `whole` if
-    /// the text has neither.
+    /// Attaches a position to `error`: the position of its field, or of the innermost enclosing
+    /// field that the text contains, or else `whole`.
     pub(super) fn locate(&self, error: ShapeError, whole: Range<usize>) -> ParseError {
         let mut field = error.field().cloned();
         while let Some(path) = field {

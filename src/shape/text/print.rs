@@ -1,4 +1,4 @@
-//! Prints shapes like XLA's `HumanStringWithLayout`.
+//! `Display` for shapes and layouts, in the format of XLA's `HumanStringWithLayout`.
 
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -7,11 +7,12 @@ use crate::shape::{
     TileDimension,
 };
 
-/// The number of parts of a tuple between two comments such as `/*index=5*/`, as in XLA.
+/// The number of tuple parts between two comments such as `/*index=5*/`, as in XLA.
 const ANNOTATION_INTERVAL: usize = 5;
 
 impl Shape {
-    /// Prints the shape without its layouts: XLA's `HumanString`.
+    /// Returns a `Display` value that prints the shape without its layouts, like XLA's
+    /// `HumanString`.
     ///
     /// ```
     /// let shape: stridec::shape::Shape = "(f32[2,3]{0,1}, token[])".parse().unwrap();
@@ -31,8 +32,8 @@ impl Display for WithoutLayout<'_> {
     }
 }
 
-/// Prints like XLA's `HumanStringWithLayout`: `bf16[2,3,4]{1,2,0:T(16,256)(2,1)}`, or `bf16[2,3,4]`
-/// without a layout.
+/// Prints in the format of XLA's `HumanStringWithLayout`: `bf16[2,3,4]{1,2,0:T(16,256)(2,1)}`, or
+/// `bf16[2,3,4]` if the shape has no layout.
 impl Display for Shape {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         shape(f, self, true)
@@ -71,12 +72,12 @@ fn shape(f: &mut Formatter<'_>, shape: &Shape, with_layout: bool) -> fmt::Result
     }
 }
 
-/// Returns true if the braces of a scalar's layout would be empty. XLA leaves them out.
+/// Returns true if the layout of a scalar would print as empty braces, which XLA omits.
 fn prints_nothing(layout: &Layout) -> bool {
     layout.to_string() == "{}"
 }
 
-/// Items with commas between them.
+/// Prints items separated by commas.
 struct CommaList<'a, T>(&'a [T]);
 
 impl<T: Display> Display for CommaList<'_, T> {
@@ -88,7 +89,7 @@ impl<T: Display> Display for CommaList<'_, T> {
     }
 }
 
-/// `4`, `<=4` or `?`.
+/// Prints `4`, `<=4` or `?`.
 impl Display for Dimension {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
@@ -99,11 +100,11 @@ impl Display for Dimension {
     }
 }
 
-/// Prints like XLA's `Layout::ToString`: `{1,0:T(8,128)(2,1)E(4)}`, and `PAD(…)` after it, which
-/// XLA lacks.
+/// Prints in the format of XLA's `Layout::ToString`, such as `{1,0:T(8,128)(2,1)E(4)}`. Padding
+/// follows as `PAD(…)`, which XLA does not have.
 ///
-/// TensorFlow's word for a dense array is left out. Its `sparse{n}` is printed, and the parser
-/// refuses it.
+/// TensorFlow's prefix `dense` is omitted. Its `sparse{n}` is printed, although the parser rejects
+/// it.
 impl Display for Layout {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if self.format == Format::Sparse && self.minor_to_major.is_empty() {
@@ -164,7 +165,8 @@ fn write_attributes(f: &mut String, layout: &Layout) -> fmt::Result {
     Ok(())
 }
 
-/// Returns `D`, `C+` (not unique), `S~` (not ordered) or `H+~` for each dimension.
+/// Returns the notation of each dimension's level: a letter, then `+` if it is not unique and `~`
+/// if it is not ordered, such as `C+`.
 fn levels(sparse: &Sparse) -> Vec<String> {
     let mark = |flags: &[bool], level: usize, mark| match flags.get(level) {
         Some(false) => mark,
@@ -182,14 +184,14 @@ fn levels(sparse: &Sparse) -> Vec<String> {
         .collect()
 }
 
-/// `(8,128)`.
+/// Prints `(8,128)`.
 impl Display for Tile {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "({})", CommaList(&self.dimensions))
     }
 }
 
-/// `8` or `*`.
+/// Prints `8` or `*`.
 impl Display for TileDimension {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
@@ -199,7 +201,7 @@ impl Display for TileDimension {
     }
 }
 
-/// `f32[1,3,224,224] strided<[153228,51076,226,1], offset: 227>`, like MLIR's attribute.
+/// Prints `f32[1,3,224,224] strided<[153228,51076,226,1], offset: 227>`, with MLIR's attribute.
 impl Display for StridedShape {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}[{}]", self.element_type(), CommaList(self.sizes()))?;
