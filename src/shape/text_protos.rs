@@ -16,9 +16,9 @@ use crate::{proto::DESCRIPTORS, text::excerpt};
 
 /// The maximum nesting depth of brackets in a text. It bounds the recursion of the parsers.
 ///
-/// The text parser of prost-reflect has no limit, and that of `serde_json` is too low for the
-/// deepest shape. The deepest message that prost decodes has 100 levels, with at most two brackets
-/// per level: `[{`.
+/// prost-reflect's text parser has no limit, and `serde_json`'s limit is too low for the deepest
+/// shape. The deepest message that prost decodes has 100 levels, with at most two brackets per
+/// level: `[{`.
 const MAX_NESTING: usize = 200;
 
 /// The maximum length, in characters, of the parser's message in an error. The limit is needed

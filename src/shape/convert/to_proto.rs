@@ -1,4 +1,4 @@
-//! Conversion to the protos that today's XLA writes, or those of TensorFlow 1.x if the layout has
+//! Conversion to the protos that today's XLA writes, or that TensorFlow 1.x wrote if the layout has
 //! padding.
 
 use super::UNBOUNDED;
