@@ -1,4 +1,4 @@
-//! [`StrideDescriptor`]: the steps, axes and strides of a tensor's memory.
+//! [`StrideDescriptor`], which describes the memory of a tensor by steps, axes and strides.
 
 use std::convert::Infallible;
 
@@ -7,23 +7,25 @@ use smallvec::SmallVec;
 use super::{Coordinate, Coordinates, Forward, StrideError};
 use crate::shape::ElementType;
 
-/// The longest name of a coordinate, in bytes, that other names spell out. Without a limit the
-/// names of nested folds would grow exponentially.
+/// The maximum length, in bytes, of a coordinate name that is repeated inside other names. Without
+/// this limit, the names of nested folds would grow exponentially.
 const LONGEST_NAME: usize = 60;
 
-/// A reversible step from a logical index towards memory.
+/// A reversible step from a logical index to a memory offset.
 ///
-/// Coordinates are numbered: first the logical dimensions, then the results of the steps, in order.
+/// A step computes new coordinates from existing ones. Coordinates are numbered: the logical
+/// dimensions come first, followed by the results of the steps in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
-    /// Makes two coordinates, `of / by` and `of % by`. The inverse is `quotient · by + remainder`.
+    /// Computes two coordinates, `of / by` and `of % by`. The inverse is `quotient · by +
+    /// remainder`.
     Split {
         /// The coordinate to split.
         of: usize,
-        /// The number of values of the remainder, at least 1.
+        /// The divisor, which is at least 1.
         by: u64,
     },
-    /// Makes one coordinate, `major · extent(minor) + minor`. The inverse is a division by
+    /// Computes one coordinate, `major · extent(minor) + minor`. The inverse is a division by
     /// `extent(minor)`.
     Fold {
         /// The more significant coordinate.
@@ -31,30 +33,31 @@ pub enum Step {
         /// The less significant coordinate.
         minor: usize,
     },
-    /// Makes one coordinate that is always 0, for a tile of higher rank than its array.
+    /// Adds a coordinate that is always 0, for a tile whose rank is higher than the rank of its
+    /// array.
     Unit,
 }
 
 /// A dimension of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Axis {
-    /// The coordinate whose values are laid out along the axis.
+    /// The coordinate that is laid out along the axis.
     pub coordinate: usize,
-    /// The number of places along the axis, at least the number of the coordinate's values. Places
-    /// after the last value are padding.
+    /// The number of places along the axis. If the coordinate has fewer values, the remaining
+    /// places are padding.
     pub extent: u64,
-    /// The distance between neighbours, in elements. A stride of 0 broadcasts, a negative one
-    /// reverses.
+    /// The distance between neighbours, in elements. A stride of 0 broadcasts, and a negative
+    /// stride reverses.
     pub stride: i64,
 }
 
-/// A map from logical indices to linear offsets, in elements, and back: [`Step`]s, then a dot
-/// product with strides.
+/// A reversible map from logical indices to linear offsets, in elements. It consists of [`Step`]s,
+/// followed by a dot product with strides.
 ///
-/// Dense, padded and explicitly strided arrays have no steps: sizes and strides describe them, as
-/// in DirectML's `DML_BUFFER_TENSOR_DESC`. Each XLA tile splits the coordinates that it covers,
-/// including results of earlier tiles. `f32[3,5]{1,0:T(2,2)}`, figure 1 of XLA's *Tiled layout*,
-/// places element (2,3) as follows:
+/// Dense, padded and explicitly strided arrays have no steps, because sizes and strides suffice to
+/// describe them, as in DirectML's `DML_BUFFER_TENSOR_DESC`. Each XLA tile splits the coordinates
+/// that it covers, which may be results of earlier tiles. For example, `f32[3,5]{1,0:T(2,2)}`,
+/// figure 1 of XLA's *Tiled layout*, places element (2,3) as follows:
 ///
 /// ```text
 /// axis    d0/2   d1/2   d0%2   d1%2
@@ -62,9 +65,11 @@ pub struct Axis {
 /// (2,3)      1      1      0      1      12 + 4 + 0 + 1 = 17
 /// ```
 ///
-/// The *image* is the content of a buffer or file: [`prefix_bytes`](Self::prefix_bytes) bytes, then
+/// The *image* is the content of a buffer or file. It consists of
+/// [`prefix_bytes`](Self::prefix_bytes) bytes, followed by
 /// [`physical_elements`](Self::physical_elements) elements of [`element_bits`](Self::element_bits)
-/// bits each, packed from the low bits up. Offsets count elements from the end of the prefix.
+/// bits each, packed from the low bits up. Offsets are counted in elements from the end of the
+/// prefix.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StrideDescriptor {
     pub(super) element_type: ElementType,
@@ -104,34 +109,34 @@ impl StrideDescriptor {
         self.rank
     }
 
-    /// Returns the steps from an index towards memory, first to last.
+    /// Returns the steps from a logical index to memory, in the order of their evaluation.
     #[must_use]
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
 
-    /// Returns the number of values of each coordinate: first the logical extents, then the results
-    /// of the steps.
+    /// Returns the number of values of each coordinate: the logical extents, followed by the
+    /// extents of the results of the steps.
     ///
-    /// The remainder of a partial tile counts as complete.
+    /// The extent of a remainder is the full extent of the tile, even if the last tile is partial.
     #[must_use]
     pub fn extents(&self) -> &[u64] {
         &self.extents
     }
 
-    /// Returns the dimensions of memory, major to minor.
+    /// Returns the dimensions of memory, from major to minor.
     #[must_use]
     pub fn axes(&self) -> &[Axis] {
         &self.axes
     }
 
-    /// Returns the offset of index 0, in elements from the end of the prefix.
+    /// Returns the offset of the element at index 0, in elements from the end of the prefix.
     #[must_use]
     pub fn base_offset(&self) -> u64 {
         self.offset
     }
 
-    /// Returns the number of bytes before the data: `M(n)`.
+    /// Returns the number of bytes before the data, `M(n)`.
     #[must_use]
     pub fn prefix_bytes(&self) -> u64 {
         self.prefix_bytes
@@ -143,29 +148,31 @@ impl StrideDescriptor {
         self.physical_elements
     }
 
-    /// Returns the size of the image in bytes, including the prefix, without further rounding.
+    /// Returns the size of the image in bytes, including the prefix. Only a partial last byte is
+    /// rounded up.
     #[must_use]
     pub fn image_bytes(&self) -> u64 {
-        // Lowering has checked that the bits of the image fit in 63.
+        // This cannot overflow: lowering has checked that the image has at most 2^63-1 bits.
         self.prefix_bytes + (self.physical_elements * u64::from(self.element_bits)).div_ceil(8)
     }
 
-    /// Returns the number of elements: the product of the logical extents.
+    /// Returns the number of elements, which is the product of the logical extents.
     #[must_use]
     pub fn elements(&self) -> u64 {
         if self.sizes().contains(&0) { 0 } else { self.sizes().iter().product() }
     }
 
-    /// Returns the bits of a padding place, in the low [`element_bits`](Self::element_bits).
+    /// Returns the bit pattern of the padding, in the lowest [`element_bits`](Self::element_bits)
+    /// bits.
     ///
-    /// Only places in `padded_dimensions` take this value. The padding of tiles, gaps and the tail
+    /// Only the padding from `padded_dimensions` has this value. Tile padding, gaps and the tail
     /// are zero.
     #[must_use]
     pub fn padding(&self) -> u128 {
         self.padding
     }
 
-    /// Returns true if every place of the memory holds exactly one element, and there is no prefix.
+    /// Returns true if every place in memory holds exactly one element and the image has no prefix.
     #[must_use]
     pub fn is_packed(&self) -> bool {
         if self.image_bytes() == 0 {
@@ -178,10 +185,11 @@ impl StrideDescriptor {
             && self.elements() == self.physical_elements
     }
 
-    /// Returns the extents of the memory, major to minor, if the memory is one dense array of
-    /// places: without prefix, tail, or gaps between strides.
+    /// Returns the extents of the memory, from major to minor, if the memory is one dense array of
+    /// places. Returns `None` if the memory has a prefix, a tail, or gaps between strides.
     ///
-    /// `f32[2,3]{0,1:PAD(3,5)}` has `[5, 3]`, `f32[3,5]{1,0:T(2,2)}` has `[2, 3, 2, 2]`.
+    /// For example, the extents are `[5, 3]` for `f32[2,3]{0,1:PAD(3,5)}`, and `[2, 3, 2, 2]` for
+    /// `f32[3,5]{1,0:T(2,2)}`.
     #[must_use]
     pub fn physical_dimensions(&self) -> Option<Vec<u64>> {
         let extents: Vec<u64> = self.axes().iter().map(|axis| axis.extent).collect();
@@ -207,8 +215,8 @@ impl StrideDescriptor {
     ///
     /// # Errors
     ///
-    /// Returns an error if `index` does not have one value for each dimension, or a value is not
-    /// below its extent.
+    /// Returns an error if `index` does not have one value for each dimension, or if a value is not
+    /// below the extent of its dimension.
     pub fn offset(&self, index: &[u64]) -> Result<u64, StrideError> {
         if index.len() != self.rank {
             return Err(StrideError::Count { field: "index", given: index.len(), rank: self.rank });
@@ -227,7 +235,8 @@ impl StrideDescriptor {
     /// Returns a view of the same memory in which each element is divided into `parts` equal parts
     /// along a new, most minor logical dimension.
     ///
-    /// `parts` must divide the size of an element. Offsets and sizes of the result count parts.
+    /// `parts` must divide the element size in bits. The offsets and sizes of the result are
+    /// counted in parts.
     pub(crate) fn split_elements(&self, parts: u32) -> Self {
         let shift = |coordinate: usize| coordinate + usize::from(coordinate >= self.rank);
         let mut extents = self.extents.clone();
@@ -237,7 +246,8 @@ impl StrideDescriptor {
             .iter()
             .map(|axis| Axis {
                 coordinate: shift(axis.coordinate),
-                // Only strides over fewer than two elements can be larger than the memory.
+                // Saturation changes no offset: a stride can exceed the memory only along an axis
+                // with fewer than two elements.
                 stride: axis.stride.saturating_mul(parts.into()),
                 ..*axis
             })
@@ -255,11 +265,11 @@ impl StrideDescriptor {
         }
     }
 
-    /// Returns the name of a coordinate: `d1` for a dimension, `d0/2` and `d0%2` for the results of
-    /// a tile, `(d0*7+d1)` for a fold.
+    /// Returns the name of a coordinate, such as `d1` for a dimension, `d0/2` and `d0%2` for the
+    /// results of a tile, and `(d0*7+d1)` for a fold.
     ///
-    /// Other names spell out at most 60 bytes of a name, and refer to longer ones by number, such
-    /// as `c9`.
+    /// A name of up to 60 bytes is repeated inside the names that depend on it. A longer name is
+    /// replaced there by the number of its coordinate, such as `c9`.
     #[must_use]
     pub fn coordinate_name(&self, coordinate: usize) -> String {
         let names = self.coordinate_names();
@@ -274,11 +284,11 @@ impl StrideDescriptor {
     }
 }
 
-/// Evaluates steps on names.
+/// Evaluates the steps with names as values.
 struct CoordinateNames;
 
 impl Coordinate<'_, String> {
-    /// Returns the name by which other names refer to the coordinate.
+    /// Returns the text that stands for this coordinate inside other names.
     fn name(&self) -> String {
         if self.value.len() > LONGEST_NAME {
             format!("c{}", self.number)
@@ -295,7 +305,7 @@ impl Forward for CoordinateNames {
     fn split(&mut self, of: Coordinate<'_, String>, by: u64) -> Result<[String; 2], Infallible> {
         let name = of.name();
         Ok(match by {
-            // A division by 1 leaves the coordinate as it is.
+            // A division by 1 does not change the coordinate.
             1 => [name, "0".into()],
             _ => [format!("{name}/{by}"), format!("{name}%{by}")],
         })
@@ -314,8 +324,8 @@ impl Forward for CoordinateNames {
     }
 }
 
-/// Returns the number of elements if the strides over these sizes cover memory without gap or
-/// overlap, in any order of the dimensions.
+/// Returns the number of elements if dimensions with these strides and sizes, in some order, cover
+/// memory without gaps or overlaps.
 pub(crate) fn packed_elements(dimensions: impl Iterator<Item = (i64, u64)>) -> Option<u64> {
     let mut dimensions: SmallVec<[(i64, u64); 8]> =
         dimensions.filter(|&(_, size)| size != 1).collect();
@@ -325,8 +335,8 @@ pub(crate) fn packed_elements(dimensions: impl Iterator<Item = (i64, u64)>) -> O
     })
 }
 
-/// Converts an extent or offset of a lowered shape to `i64`. This cannot overflow, because the
-/// image of a lowered shape has fewer than 2^63 bits.
+/// Converts an extent or an offset. It fits, because the image of a lowered shape has fewer than
+/// 2^63 bits.
 pub(super) fn signed(n: u64) -> i64 {
     i64::try_from(n).expect("a lowered tensor holds fewer than 2^63 elements")
 }

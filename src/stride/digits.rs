@@ -1,11 +1,12 @@
-//! [`Digit`]: a dimension as a mixed-radix number whose digits have strides of their own.
+//! [`Digit`]: the index of a dimension as a mixed-radix number in which each digit has its own
+//! stride.
 
 use smallvec::{SmallVec, smallvec};
 
 use super::{Axis, Step, StrideDescriptor, StrideError};
 use crate::shape::ElementType;
 
-/// A digit of a dimension's index, with a stride of its own.
+/// A digit of the index of a dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Digit {
     /// The number of values of the digit.
@@ -15,29 +16,39 @@ pub(crate) struct Digit {
 }
 
 impl StrideDescriptor {
-    /// Returns the digits of each dimension, the least significant first, or `None` if the offset
-    /// is not a sum over digits.
+    /// Returns the digits of each dimension, the least significant first. Returns `None` if the
+    /// offset cannot be expressed as a sum over digits.
     ///
-    /// The element at an index lies at [`base_offset`](Self::base_offset) `+ Σ stride · digit`. The
-    /// list is the shortest one: no two neighbouring digits could be merged, a dimension of one
-    /// element has none, and the last digit of a dimension has only the values that occur.
+    /// The offset of an element is [`base_offset`](Self::base_offset) `+ Σ stride · digit`. The
+    /// list is as short as possible: no two neighbouring digits can be merged, a dimension of one
+    /// element has no digits, and the last digit of a dimension counts only the values that occur.
     ///
-    /// If a `*` of a tile folds dimensions, the result may be `None` although digits exist.
-    pub(crate) fn digits(&self) -> Option<Vec<Vec<Digit>>> {
+    /// ```
+    /// use stridec::{shape::Shape, stride::{Digit, StrideDescriptor}};
+    /// let tiled = StrideDescriptor::try_from(&"f32[5,300]{1,0:T(8,128)}".parse::<Shape>()?)?;
+    /// let digits = tiled.digits().unwrap();
+    /// assert_eq!(digits[0], [Digit { extent: 5, stride: 128 }]);
+    /// assert_eq!(digits[1], [Digit { extent: 128, stride: 1 }, Digit { extent: 3, stride: 1024 }]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// If a tile folds dimensions with `*`, the result may be `None` even though digits exist.
+    #[must_use]
+    pub fn digits(&self) -> Option<Vec<Vec<Digit>>> {
         self.terms().zip(self.sizes()).map(|(terms, &size)| digits_of(terms?, size)).collect()
     }
 
-    /// Lowers sizes and the digits of each dimension, the least significant first, to the smallest
-    /// memory that holds them.
+    /// Creates the descriptor of a tensor from its sizes and the digits of each dimension, the
+    /// least significant first. The memory is the smallest one that contains all elements.
     ///
-    /// An `element_size_in_bits` of 0 selects the type's own size, in whole bytes. `offset` counts
-    /// elements.
+    /// An `element_size_in_bits` of 0 means the width of the element type, rounded up to whole
+    /// bytes. `offset` is in elements.
     ///
     /// # Errors
     ///
-    /// Returns an error if the digits of a dimension have fewer values than the dimension, a sum
-    /// passes 2^63-1 bits, or a negative stride reaches below element 0.
-    pub(crate) fn of_digits(
+    /// Returns an error if the digits of a dimension have fewer values than the dimension, if the
+    /// memory exceeds 2^63-1 bits, or if a negative stride reaches below the start of the memory.
+    pub fn of_digits(
         element_type: ElementType,
         element_size_in_bits: u64,
         sizes: &[u64],
@@ -52,7 +63,7 @@ impl StrideDescriptor {
         let mut steps: SmallVec<[Step; 4]> = smallvec![];
         let mut axes: SmallVec<[Axis; 8]> = smallvec![];
         for (dimension, (&size, digits)) in sizes.iter().zip(digits).enumerate() {
-            // The quotient of the dimension by the digits so far.
+            // The coordinate that is the quotient of the dimension by all digits so far.
             let mut rest = dimension;
             let (last, lower) = match digits.split_last() {
                 Some((last, lower)) => (last.stride, lower),
@@ -74,7 +85,7 @@ impl StrideDescriptor {
             }
             axes.push(Axis { coordinate: rest, extent: extents[rest], stride: last });
         }
-        // The memory equals the memory of an array with a dimension for each digit.
+        // The memory is the same as for an array that has one dimension for each digit.
         let flat: Vec<u64> = axes.iter().map(|axis| axis.extent).collect();
         let strides: Vec<i64> = axes.iter().map(|axis| axis.stride).collect();
         let flat = Self::strided(element_type, element_size_in_bits, &flat, &strides, offset)?;
@@ -83,8 +94,9 @@ impl StrideDescriptor {
     }
 }
 
-/// Returns the digits of a dimension that adds `Σ weight · ⌊index / by⌋` over these `(by, weight)`
-/// to an offset, or `None` if the sum has no such form. A `by` may occur several times.
+/// Returns the digits of a dimension that contributes `Σ weight · ⌊index / by⌋` to the offset,
+/// summed over the pairs `(by, weight)`. Returns `None` if the sum cannot be expressed by digits.
+/// Several pairs may have the same `by`.
 pub(crate) fn digits_of_terms(terms: &[(u64, i64)], size: u64) -> Option<Vec<Digit>> {
     let mut merged: SmallVec<[(u64, i64); 2]> = smallvec![];
     for &(by, weight) in terms.iter().filter(|&&(by, _)| by < size.max(2)) {
@@ -97,7 +109,7 @@ pub(crate) fn digits_of_terms(terms: &[(u64, i64)], size: u64) -> Option<Vec<Dig
     digits_of(merged, size)
 }
 
-/// Does the same for terms with different `by`.
+/// Does the same as [`digits_of_terms`] for terms in which no `by` occurs twice.
 fn digits_of(mut terms: SmallVec<[(u64, i64); 2]>, size: u64) -> Option<Vec<Digit>> {
     if size < 2 {
         return Some(Vec::new());

@@ -12,7 +12,7 @@ pub enum StrideError {
     /// The shape itself is invalid.
     #[error(transparent)]
     Shape(#[from] ShapeError),
-    /// A token, tuple, opaque value or buffer, which has no elements to move.
+    /// A token, tuple, opaque value or buffer, which has no elements to copy.
     #[error(
         "element_type: expected an array, got {element_type}, which has no elements to move{}",
         match element_type {
@@ -24,7 +24,7 @@ pub enum StrideError {
         /// The type that was given.
         element_type: ElementType,
     },
-    /// An extent that is not known.
+    /// A dimension whose extent is unknown.
     #[error(
         "dimensions[{dimension}]: ? is not supported; expected an extent, or a bound such as <=128"
     )]
@@ -32,37 +32,37 @@ pub enum StrideError {
         /// The dimension.
         dimension: usize,
     },
-    /// A field that can be parsed and written, but has no equivalent in strides.
+    /// A field that can be parsed and printed, but cannot be expressed by strides.
     #[error("{field}: {value} is not supported; {accepted}")]
     Unsupported {
         /// The field of the proto.
         field: &'static str,
-        /// Its value, in XLA's notation.
+        /// The value of the field, in XLA's notation.
         value: String,
         /// The accepted alternative.
         accepted: &'static str,
     },
-    /// `E(n)` is too narrow for the type.
+    /// An element size, `E(n)`, that is too small for the type.
     #[error(
         "{field}: elements of {given} bits are not supported for {element_type}; expected at least {limit} bits"
     )]
     ElementSize {
-        /// The field that gives the size.
+        /// The field that specifies the size.
         field: &'static str,
-        /// The bits that were given.
+        /// The given size, in bits.
         given: u64,
         /// The type.
         element_type: ElementType,
-        /// The minimum number of bits that hold a value of the type.
+        /// The minimum size for a value of the type, in bits.
         limit: u32,
     },
-    /// The memory of the tensor is larger than 2^63-1 bits.
+    /// A tensor whose memory is larger than 2^63-1 bits.
     #[error("{what}: expected at most 2^63-1 bits of memory, got extents whose product is more")]
     TooLarge {
-        /// The field that takes the product past the limit.
+        /// The field that makes the memory exceed the limit.
         what: &'static str,
     },
-    /// A list does not have one entry for each dimension.
+    /// A list that does not have one entry for each dimension.
     #[error("{field}: expected {rank} values, one for each dimension, got {given}")]
     Count {
         /// The field.
@@ -77,10 +77,10 @@ pub enum StrideError {
     DigitExtents {
         /// The dimension.
         dimension: usize,
-        /// Its extent.
+        /// The extent of the dimension.
         size: u64,
     },
-    /// A negative stride reaches below the first element of the memory.
+    /// A negative stride that reaches below the start of the memory.
     #[error(
         "strides: from offset {offset}, negative strides walk down to element {given}, before the first of memory; expected an offset of at least {least} element{}",
         if *least == 1 { "" } else { "s" }
@@ -88,9 +88,10 @@ pub enum StrideError {
     BelowStart {
         /// The offset of the element at index 0, in elements.
         offset: u64,
-        /// The least element offset.
+        /// The smallest offset of any element.
         given: i64,
-        /// The least offset of the element at index 0 that keeps all elements in memory.
+        /// The smallest offset of the element at index 0 for which all elements are inside the
+        /// memory.
         least: u64,
     },
     /// A byte count that is not a multiple of the element size.
@@ -98,7 +99,7 @@ pub enum StrideError {
     PartialElement {
         /// The field.
         field: &'static str,
-        /// The bytes that were given.
+        /// The given number of bytes.
         given: i64,
         /// The element size, in bytes.
         bytes: i64,
@@ -116,21 +117,21 @@ pub enum StrideError {
     Index {
         /// The dimension.
         dimension: usize,
-        /// The index that was given.
+        /// The given index.
         given: u64,
-        /// The extent.
+        /// The extent of the dimension.
         limit: u64,
     },
     /// A linear offset outside the tensor's memory.
     #[error("linear: expected an element below {limit}, the elements of memory, got {given}")]
     Linear {
-        /// The offset that was given, in elements.
+        /// The given offset, in elements.
         given: u64,
         /// The size of the memory, in elements.
         limit: u64,
     },
-    /// The strides interleave, so that only an exhaustive search would find the index of an
-    /// element.
+    /// Strides that interleave in so many ways that only an exhaustive search would find the index
+    /// of an element.
     #[error(
         "strides: {strides:?} interleave in too many ways to find the index of an element, which is not supported; expected strides that nest"
     )]
@@ -154,8 +155,8 @@ impl StrideError {
         }
     }
 
-    /// Returns the field that the error is about, as a path from the tensor's own message; `None`
-    /// for an index or an offset.
+    /// Returns the path of the field that the error is about, starting at the message of the
+    /// tensor. Returns `None` for an error about an index or an offset.
     #[must_use]
     pub fn field(&self) -> Option<FieldPath> {
         Some(match self {

@@ -1,4 +1,4 @@
-//! [`StrideDescriptor::index`]: the element at an offset.
+//! [`StrideDescriptor::index`], which finds the element at an offset.
 
 use smallvec::smallvec;
 
@@ -6,38 +6,37 @@ use super::{
     Axis, Coordinates, StrideDescriptor, StrideError, descriptor::signed, steps::IndexValues,
 };
 
-/// The number of places that [`StrideDescriptor::index`] tries before it gives up on strides that
-/// interleave.
+/// The number of candidates that [`StrideDescriptor::index`] tries before it gives up on strides
+/// that interleave.
 const SEARCH_LIMIT: u32 = 1 << 20;
 
 impl StrideDescriptor {
     /// Returns the logical index of the element at `offset`, or `None` for padding and gaps.
     ///
-    /// Undoes the steps, last to first. If several elements share the place, the result is the
-    /// first of them in row-major order.
+    /// If several elements share the place, the result is the first of them in row-major order.
     ///
     /// ```
     /// use stridec::stride::StrideDescriptor;
     /// let tiled: stridec::shape::Shape = "f32[3,5]{1,0:T(2,2)}".parse()?;
     /// let tiled = StrideDescriptor::try_from(&tiled)?;
     /// assert_eq!(tiled.index(17)?.as_deref(), Some(&[2, 3][..]));
-    /// assert_eq!(tiled.index(18)?, None); // the second row of that tile would be row 3: padding
+    /// assert_eq!(tiled.index(18)?, None); // row 3 of that tile is padding
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// Returns an error if `offset` is outside the memory, or the strides interleave in too many
-    /// ways to be searched.
+    /// Returns an error if `offset` is outside the memory, or if the strides interleave in too many
+    /// ways for a search.
     pub fn index(&self, offset: u64) -> Result<Option<Vec<u64>>, StrideError> {
         if offset >= self.physical_elements {
             return Err(StrideError::Linear { given: offset, limit: self.physical_elements });
         }
         let mut digits: Coordinates<u64> = smallvec![0; self.extents.len()];
         let mut search = Search { order: self.axes.to_vec(), tries: 0 };
-        // If several elements may share a place, search in row-major order, so that the first of
-        // them is found. Otherwise search the greatest strides first, which finds each digit at
-        // once.
+        // If several elements may share a place, search in row-major order to find the first of
+        // them. Otherwise, search the greatest strides first, which determines each digit without
+        // backtracking.
         if !self.nests() {
             search.order.sort_by_key(|axis| axis.coordinate);
         }
@@ -47,15 +46,15 @@ impl StrideDescriptor {
                 strides: self.axes.iter().map(|axis| axis.stride).collect(),
             }),
             Some(false) => Ok(None),
-            // A remainder after the end of a partial tile is padding.
+            // A remainder past the end of a partial tile is padding.
             Some(true) => {
                 Ok(self.undo(&mut IndexValues, &mut digits).is_ok().then(|| digits.to_vec()))
             }
         }
     }
 
-    /// Returns true if each stride except 0 exceeds the span of all smaller ones together, so that
-    /// no two elements share an offset.
+    /// Returns true if each nonzero stride exceeds the combined span of all smaller ones. Elements
+    /// then share an offset only by broadcasting.
     fn nests(&self) -> bool {
         let mut span = 0_u64;
         self.axes.iter().rev().filter(|axis| axis.stride != 0).all(|axis| {
@@ -68,15 +67,16 @@ impl StrideDescriptor {
     }
 }
 
-/// A depth-first search for digits. A branch ends when the remaining distance is outside the span
-/// of the later axes.
+/// A depth-first search for the digits of an offset. A branch is pruned when the remaining distance
+/// is outside the span of the remaining axes.
 struct Search {
     order: Vec<Axis>,
     tries: u32,
 }
 
 impl Search {
-    /// Writes digits whose dot product with the strides is `distance`. Returns `None` after
+    /// Finds values for the digits from `depth` on whose dot product with the strides is
+    /// `distance`, and writes them to `digits`. Returns true if it finds them, and `None` after
     /// [`SEARCH_LIMIT`] tries.
     fn digits(
         &mut self,
@@ -94,7 +94,7 @@ impl Search {
             low += span.min(0);
             high += span.max(0);
         }
-        // The values d for which low <= distance - d·stride <= high.
+        // Only digits d with low <= distance - d·stride <= high are possible.
         let last = signed(extents[coordinate]) - 1;
         let (first, last) = match stride {
             0 => (0, last.min(0)),
@@ -119,7 +119,7 @@ impl Search {
     }
 }
 
-/// Returns `a / by`, rounded towards +∞, for a positive `by`.
+/// Returns `a / by`, rounded towards +∞. `by` must be positive.
 fn div_ceil(a: i64, by: i64) -> i64 {
     -(-a).div_euclid(by)
 }
@@ -129,8 +129,8 @@ mod tests {
     use super::*;
     use crate::{shape::ElementType, xla::index_util::for_each_index_of};
 
-    /// Every place of small arrays with all kinds of strides holds the first element in row-major
-    /// order, or none.
+    /// Checks every place of small arrays with various strides: `index` returns the first element
+    /// there in row-major order, or `None`.
     #[test]
     fn the_first_index_of_a_place_is_found() {
         let (mut found, mut shared) = (0, 0);
@@ -162,8 +162,8 @@ mod tests {
         assert!(found > 250 * few && shared > 100 * few, "{found} {shared}");
     }
 
-    /// All elements are at even places and the search is for an odd one, so that every combination
-    /// would have to be tried.
+    /// All elements are at even places and the search is for an odd one, so that it would have to
+    /// try every combination.
     #[test]
     #[cfg_attr(miri, ignore = "a million tries take minutes")]
     fn a_search_without_end_is_given_up() {

@@ -1,4 +1,5 @@
-//! [`StrideDescriptor::strides`]: one stride for each dimension in which the offset is linear.
+//! [`StrideDescriptor::strides`], which returns a stride for each dimension in which the offset is
+//! linear.
 
 use std::convert::Infallible;
 
@@ -7,11 +8,11 @@ use smallvec::{SmallVec, smallvec};
 use super::{Coordinate, Coordinates, StrideDescriptor, Undo};
 
 impl StrideDescriptor {
-    /// Returns one stride for each logical dimension, in elements, or `None` for a dimension in
+    /// Returns the stride of each logical dimension, in elements, or `None` for a dimension in
     /// which the offset is not linear.
     ///
-    /// A dimension keeps its stride if a tile covers all of it, or if its parts follow each other
-    /// in memory:
+    /// A tiled dimension has a stride if one tile covers all of it, or if the distance from one
+    /// tile to the next continues the stride inside the tile:
     ///
     /// ```
     /// use stridec::{shape::Shape, stride::StrideDescriptor};
@@ -23,9 +24,9 @@ impl StrideDescriptor {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// If a `*` of a tile folds dimensions, the result may be `None` although there is a stride.
+    /// If a tile folds dimensions with `*`, the result may be `None` even though a stride exists.
     ///
-    /// If every dimension has a stride, the element at an index lies at
+    /// If every dimension has a stride, the offset of an element is
     /// [`base_offset`](Self::base_offset) `+ Σ stride · index`.
     pub fn strides(&self) -> impl Iterator<Item = Option<i64>> + '_ {
         self.terms().map(|terms| match terms?[..] {
@@ -35,8 +36,8 @@ impl StrideDescriptor {
         })
     }
 
-    /// Returns the distance between neighbours along each dimension, in bytes, or `None` if a
-    /// dimension has no single stride or an element is not a whole number of bytes.
+    /// Returns the stride of each dimension in bytes. Returns `None` if a dimension has no single
+    /// stride or if an element is not a whole number of bytes.
     #[must_use]
     pub fn byte_strides(&self) -> Option<Vec<i64>> {
         let bytes = i64::from(self.element_bits() / 8);
@@ -44,9 +45,9 @@ impl StrideDescriptor {
         self.strides().map(|stride| stride.filter(|_| whole)?.checked_mul(bytes)).collect()
     }
 
-    /// Returns the share of each dimension in an offset: `Σ weight · ⌊index / by⌋` over these `(by,
-    /// weight)`, or `None` if no such sum is found. No two terms have the same `by`, and no term is
-    /// always 0.
+    /// Returns the contribution of each dimension to the offset as pairs `(by, weight)`, which mean
+    /// `Σ weight · ⌊index / by⌋`, or `None` if no such sum is found. No two terms have the same
+    /// `by`, and no term is always 0.
     pub(super) fn terms(&self) -> impl Iterator<Item = Option<SmallVec<[(u64, i64); 2]>>> + '_ {
         let last = |size: &u64| (0, size.saturating_sub(1));
         let mut shares: Coordinates<OffsetShare> = self
@@ -62,25 +63,26 @@ impl StrideDescriptor {
     }
 }
 
-/// The share of a coordinate in an offset.
+/// The contribution of a coordinate to the offset.
 struct OffsetShare {
-    /// The greatest value of the coordinate.
+    /// The greatest value that the coordinate can have.
     last: u64,
-    /// `Σ weight · ⌊coordinate / by⌋` over these `(by, weight)`, or `None` if the share is no such
-    /// sum.
+    /// The contribution `Σ weight · ⌊coordinate / by⌋` as pairs `(by, weight)`, or `None` if it is
+    /// not such a sum.
     ///
-    /// No two terms have the same `by`, and no term is always 0. So the sum is linear only if every
-    /// `by` is 1.
+    /// No two terms have the same `by`, and no term is always 0. The sum is therefore linear only
+    /// if every `by` is 1.
     terms: Option<SmallVec<[(u64, i64); 2]>>,
 }
 
 impl OffsetShare {
-    /// Returns an empty share of a coordinate with this greatest value.
+    /// Returns the contribution of a coordinate that does not affect the offset. `last` is the
+    /// coordinate's greatest value.
     fn none(last: u64) -> Self {
         Self { last, terms: Some(smallvec![]) }
     }
 
-    /// Adds `times · weight · ⌊coordinate / by⌋`.
+    /// Adds `times · weight · ⌊coordinate / by⌋` to the contribution.
     fn add(&mut self, by: u64, weight: i64, times: u64) {
         let Some(terms) = &mut self.terms else { return };
         if by > 1 && by > self.last {
@@ -97,7 +99,7 @@ impl OffsetShare {
     }
 }
 
-/// Distributes the shares of the coordinates of memory over the logical dimensions.
+/// Turns the contributions of the axes' coordinates into contributions of the logical dimensions.
 struct OffsetShares;
 
 impl Undo for OffsetShares {
@@ -112,8 +114,8 @@ impl Undo for OffsetShares {
         remainder: OffsetShare,
     ) -> Result<OffsetShare, Infallible> {
         let last = whole.value.last;
-        // Either the remainder or the quotient is always 0, and the other one is the coordinate
-        // itself.
+        // In these two cases, either the remainder or the quotient is always 0, and the other one
+        // equals the coordinate.
         if by == 1 {
             return Ok(quotient);
         }
@@ -174,7 +176,7 @@ mod tests {
         StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap()
     }
 
-    /// Returns the strides found by comparing the offsets of neighbours, for all indices.
+    /// Returns the strides that follow from comparing the offsets of all pairs of neighbours.
     fn tried(array: &StrideDescriptor) -> Vec<Option<i64>> {
         let offset = |index: &[u64]| i64::try_from(array.offset(index).unwrap()).unwrap();
         let mut strides: Vec<Option<Option<i64>>> = vec![None; array.rank()];
@@ -192,7 +194,8 @@ mod tests {
         strides.into_iter().map(|stride| stride.unwrap_or(Some(0))).collect()
     }
 
-    /// Returns the number of dimensions without and with a stride.
+    /// Checks the strides of an array against its offsets. Returns the number of dimensions without
+    /// and with a stride.
     fn strides_are_those_of_the_offsets(text: &str) -> [usize; 2] {
         let array = lower(text);
         let given: Vec<Option<i64>> = array.strides().collect();
@@ -200,9 +203,9 @@ mod tests {
         let mut counts = [0, 0];
         for (dimension, (&given, expected)) in given.iter().zip(expected).enumerate() {
             counts[usize::from(expected.is_some())] += 1;
-            // A stride may not be found if a partial tile's remainders are folded.
+            // A stride may be missed if the remainders of a partial tile are folded.
             let lost = given.is_none() && text.contains('*');
-            // A stride over one element has no effect.
+            // The stride of a dimension with one element has no effect.
             if !lost && array.sizes()[dimension] > 1 {
                 assert_eq!(given, expected, "{text}: dimension {dimension}");
             }
@@ -228,7 +231,7 @@ mod tests {
         }
     }
 
-    /// Small arrays of one to three dimensions, in chains of one to three tiles.
+    /// Checks small arrays of one to three dimensions with one to three nested tiles.
     #[test]
     fn any_tiling() {
         let mut state = 7_u64;

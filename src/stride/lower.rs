@@ -1,11 +1,11 @@
-//! Lowers a shape or explicit strides to a [`StrideDescriptor`].
+//! Lowering of shapes and explicit strides to a [`StrideDescriptor`].
 
 use smallvec::{SmallVec, smallvec};
 
 use super::{Axis, Step, StrideDescriptor, StrideError, descriptor::signed};
 use crate::shape::{ElementType, Layout, PaddingValue, Shape, StridedShape, Tile, TileDimension};
 
-/// The maximum number of bits of an image, so that its byte and bit offsets fit an `i64`.
+/// The maximum size of an image, in bits. It ensures that all byte and bit offsets fit an `i64`.
 const MAX_BITS: u64 = i64::MAX.unsigned_abs();
 
 /// The maximum number of characters of a layout that an error shows.
@@ -14,7 +14,7 @@ const MOST_SHOWN: usize = 200;
 impl TryFrom<&Shape> for StrideDescriptor {
     type Error = StrideError;
 
-    /// Lowers an XLA array: first the physical order, then padding or tiles.
+    /// Lowers an XLA array. The physical order is applied first, then padding or tiles.
     ///
     /// ```
     /// use stridec::{shape::Shape, stride::StrideDescriptor};
@@ -34,7 +34,7 @@ impl TryFrom<&Shape> for StrideDescriptor {
                 extent.bound().ok_or(StrideError::UnknownExtent { dimension })
             })
             .collect::<Result<_, _>>()?;
-        // Without a layout the order is the default one, which is not allocated as a list.
+        // An empty order stands for the default order here, so that it need not be allocated.
         let unordered = Layout::new([]);
         let layout = shape.layout().unwrap_or(&unordered);
         refuse_unsupported(layout)?;
@@ -112,10 +112,11 @@ impl TryFrom<&StridedShape> for StrideDescriptor {
 }
 
 impl StrideDescriptor {
-    /// Lowers sizes, strides and an offset, all in elements, to the smallest memory that holds
-    /// them.
+    /// Creates the descriptor of a tensor from its sizes, strides and offset, all in elements. The
+    /// memory is the smallest one that contains all elements.
     ///
-    /// An `element_size_in_bits` of 0 selects the type's own size, in whole bytes.
+    /// An `element_size_in_bits` of 0 means the width of the element type, rounded up to whole
+    /// bytes.
     ///
     /// ```
     /// use stridec::{shape::ElementType, stride::StrideDescriptor};
@@ -127,8 +128,8 @@ impl StrideDescriptor {
     ///
     /// # Errors
     ///
-    /// Returns an error if the counts differ, a product or sum passes 2^63-1 bits, or a negative
-    /// stride reaches below element 0.
+    /// Returns an error if the numbers of sizes and strides differ, if the memory exceeds 2^63-1
+    /// bits, or if a negative stride reaches below the start of the memory.
     pub fn strided(
         element_type: ElementType,
         element_size_in_bits: u64,
@@ -195,7 +196,7 @@ impl StrideDescriptor {
         .checked("strides")
     }
 
-    /// Returns the dense row-major descriptor of the same sizes and type.
+    /// Returns the dense row-major descriptor with the same sizes and element type.
     pub(crate) fn dense(&self) -> Self {
         let mut span = 1;
         let mut axes: SmallVec<[Axis; 8]> = smallvec![];
@@ -218,18 +219,18 @@ impl StrideDescriptor {
         }
     }
 
-    /// Returns the tensor without the bytes before its data.
+    /// Returns the tensor without its prefix.
     pub(crate) fn without_prefix(&self) -> Self {
         Self { prefix_bytes: 0, ..self.clone() }
     }
 
-    /// Returns the tensor in a larger memory, whose additional places after the last element hold
-    /// nothing.
+    /// Returns the tensor with its memory extended to `physical_elements`. The additional places at
+    /// the end hold no elements.
     ///
     /// # Errors
     ///
-    /// Returns an error if `physical_elements` is less than the tensor has, or the memory passes
-    /// 2^63-1 bits.
+    /// Returns an error if `physical_elements` is less than the current size, or if the memory
+    /// exceeds 2^63-1 bits.
     pub(crate) fn with_physical_elements(
         mut self,
         physical_elements: u64,
@@ -242,7 +243,7 @@ impl StrideDescriptor {
         self.checked("physical_elements")
     }
 
-    /// Refuses memory whose bits pass 2^63-1.
+    /// Returns an error that names `what` if the image exceeds 2^63-1 bits.
     fn checked(self, what: &'static str) -> Result<Self, StrideError> {
         self.physical_elements
             .checked_mul(u64::from(self.element_bits))
@@ -253,8 +254,8 @@ impl StrideDescriptor {
     }
 }
 
-/// Returns the size of an element in memory, in bits: `n` of `E(n)`, or the type's own in whole
-/// bytes.
+/// Returns the size of an element in memory, in bits: the `n` of `E(n)`, or the width of the type
+/// rounded up to whole bytes if `given` is 0.
 fn element_bits(
     element_type: ElementType,
     given: u64,
@@ -277,7 +278,7 @@ fn element_bits(
     }
 }
 
-/// Extends a value of the type to `element_bits`: signed types repeat their sign.
+/// Widens a value of the type to `element_bits`. Signed types are sign-extended.
 fn extended(element_type: ElementType, value: u128, element_bits: u32) -> u128 {
     match element_type.bits() {
         Some(bits) if element_type.is_signed_integer() && value >> (bits - 1) & 1 == 1 => {
@@ -287,11 +288,11 @@ fn extended(element_type: ElementType, value: u128, element_bits: u32) -> u128 {
     }
 }
 
-/// Refuses fields that round-trip but cannot be lowered.
+/// Rejects layouts with fields that can be parsed and printed but not lowered.
 fn refuse_unsupported(layout: &Layout) -> Result<(), StrideError> {
     let refuse = |field, accepted| {
-        // Thousands of split indices, or the tuple of a physical shape, tell no more than the first
-        // of them.
+        // The layout is truncated, because it may contain thousands of split indices or a large
+        // physical shape.
         let mut value = layout.to_string();
         if let Some((end, _)) = value.char_indices().nth(MOST_SHOWN) {
             value.truncate(end);
@@ -311,21 +312,22 @@ fn refuse_unsupported(layout: &Layout) -> Result<(), StrideError> {
     Ok(())
 }
 
-/// A dimension of memory while tiles are applied: a coordinate and the number of places along it.
+/// A dimension of memory during the application of tiles: a coordinate and the number of places
+/// along it.
 #[derive(Clone, Copy)]
 struct MemoryAxis {
     coordinate: usize,
     extent: u64,
 }
 
-/// The extents and steps so far.
+/// The extents and steps of the tiles that have been applied so far.
 struct TileLowering {
     extents: SmallVec<[u64; 12]>,
     steps: SmallVec<[Step; 4]>,
 }
 
 impl TileLowering {
-    /// Applies one tile to the most minor axes. A `*` folds an axis into the next one.
+    /// Applies one tile to the most minor axes of `outer`. A `*` folds an axis into the next one.
     fn tile(
         &mut self,
         mut outer: SmallVec<[MemoryAxis; 8]>,
@@ -360,13 +362,14 @@ impl TileLowering {
                 }
             }
         }
-        // A `*` at the end has no next axis, and leaves its axis as it is.
+        // A `*` at the end has no next axis, so its axis stays unchanged.
         outer.extend(folded.map(|of| self.place(of)));
         outer.append(&mut inner);
         Ok(outer)
     }
 
-    /// Appends a step and the extents of its results, and returns the first of the new coordinates.
+    /// Appends a step and the extents of its results, and returns the number of the first new
+    /// coordinate.
     fn step(&mut self, step: Step, extents: &[u64]) -> usize {
         self.steps.push(step);
         self.extents.extend_from_slice(extents);

@@ -1,4 +1,4 @@
-//! [`StrideDescriptor`]: the place of each element, as reversible steps and strides.
+//! [`StrideDescriptor`]: the location of each element in memory, as reversible steps and strides.
 
 mod descriptor;
 mod digits;

@@ -1,14 +1,14 @@
-//! [`PaddingReport`]: the padding in a tensor's memory.
+//! [`PaddingReport`], which measures the padding in the memory of a tensor.
 
 use std::convert::Infallible;
 
 use super::{Coordinate, Coordinates, StrideDescriptor, Undo};
 
-/// The amount of padding in an allocation, and the dimension that causes most of it.
+/// The amount of padding in an allocation, and the dimension that causes the most of it.
 ///
 /// ```
 /// use stridec::{shape::Shape, stride::{PaddingReport, StrideDescriptor}};
-/// // A TPU's tiles: 3 columns in rows of 128.
+/// // With the tiles of a TPU, 3 columns occupy rows of 128.
 /// let tall = StrideDescriptor::try_from(&"f32[1024,3]{1,0:T(8,128)}".parse::<Shape>()?)?;
 /// let report = PaddingReport::of(&tall);
 /// assert_eq!((report.allocation_bytes, report.padding_bytes), (524_288, 512_000));
@@ -20,13 +20,14 @@ use super::{Coordinate, Coordinates, StrideDescriptor, Undo};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct PaddingReport {
-    /// The size of the image in bytes, including a metadata prefix.
+    /// The size of the image in bytes, including the metadata prefix.
     pub allocation_bytes: u64,
-    /// The number of bytes that hold no element.
+    /// The number of bytes that do not hold elements.
     pub padding_bytes: u64,
     /// The padding of each logical dimension.
     pub dimensions: Vec<DimensionPadding>,
-    /// The dimension with the most padding, the first of equal ones; `None` without padding.
+    /// The dimension with the most padding, or the first such dimension in case of a tie. `None` if
+    /// the tensor has no padding.
     pub costliest: Option<usize>,
 }
 
@@ -36,16 +37,16 @@ pub struct PaddingReport {
 pub struct DimensionPadding {
     /// The logical extent.
     pub extent: u64,
-    /// The number of places along the dimension in memory, at least the extent. If a tile folds
-    /// dimensions, the places are attributed to the minor one.
+    /// The number of places along the dimension in memory, which is at least the extent. If a tile
+    /// folds dimensions, the additional places are attributed to the minor one.
     pub padded: u64,
-    /// The number of bytes at places after the extent of this dimension. Corners count for each of
-    /// their dimensions.
+    /// The number of bytes of the places past the extent of this dimension. A place that is past
+    /// the extent of several dimensions counts for each of them.
     pub bytes: u64,
 }
 
 impl PaddingReport {
-    /// Measures the memory of a tensor.
+    /// Measures the padding of a tensor.
     #[must_use]
     pub fn of(tensor: &StrideDescriptor) -> Self {
         let bits = u128::from(tensor.element_bits());
@@ -71,9 +72,9 @@ impl PaddingReport {
         }
     }
 
-    /// Returns the padding in percent of the allocation; 0 for an empty one.
+    /// Returns the padding as a percentage of the allocation, or 0 if the allocation is empty.
     #[must_use]
-    #[allow(clippy::cast_precision_loss)] // a percentage needs no 53 bits
+    #[allow(clippy::cast_precision_loss)] // a percentage does not need 53 bits
     pub fn percent(&self) -> f64 {
         match self.allocation_bytes {
             0 => 0.0,
@@ -82,7 +83,8 @@ impl PaddingReport {
     }
 }
 
-/// Returns the number of elements at different places: a stride of 0 repeats a place.
+/// Returns the number of distinct places that hold elements. Elements along a stride of 0 share a
+/// place.
 fn distinct_elements(tensor: &StrideDescriptor) -> u128 {
     if tensor.elements() == 0 {
         return 0;
@@ -97,8 +99,8 @@ fn distinct_elements(tensor: &StrideDescriptor) -> u128 {
         .product()
 }
 
-/// Returns the number of places along each logical dimension: an axis has as many places as fit
-/// below the next greater stride.
+/// Returns the number of places along each logical dimension. The number of places along an axis is
+/// the quotient of the next greater stride and the axis's own stride.
 fn padded_extents(tensor: &StrideDescriptor) -> Coordinates<u64> {
     let mut places: Coordinates<u64> = tensor.extents().into();
     let mut axes: Vec<_> = tensor
@@ -110,7 +112,7 @@ fn padded_extents(tensor: &StrideDescriptor) -> Coordinates<u64> {
     axes.sort_unstable();
     let memory = tensor.physical_elements().saturating_sub(tensor.base_offset());
     for (number, &(stride, coordinate)) in axes.iter().enumerate() {
-        // The last row may be cut short at the end of the memory; a partial row counts.
+        // The memory may end inside the last row, so a partial row counts.
         let room = match axes.get(number + 1) {
             Some(&(next, _)) => next / stride,
             None => memory.div_ceil(stride),
@@ -121,7 +123,7 @@ fn padded_extents(tensor: &StrideDescriptor) -> Coordinates<u64> {
     places
 }
 
-/// Combines the number of places along coordinates.
+/// Combines the numbers of places along the axes into numbers of places along logical dimensions.
 struct PlaceCounts;
 
 impl Undo for PlaceCounts {
@@ -144,7 +146,7 @@ impl Undo for PlaceCounts {
         _: Coordinate<'_, u64>,
         fold: u64,
     ) -> Result<[u64; 2], Infallible> {
-        // The padding of a fold belongs to its minor dimension.
+        // The padding of a fold is attributed to its minor dimension.
         Ok([*major.value, fold.div_ceil((*major.value).max(1))])
     }
 }

@@ -1,4 +1,4 @@
-//! The bytes of shapes. The functions are users' as `xla::shape_util`.
+//! The sizes of shapes in bytes. The functions are re-exported in `xla::shape_util`.
 
 use super::{StrideDescriptor, StrideError};
 use crate::shape::{
@@ -6,10 +6,11 @@ use crate::shape::{
     queries::{bounds, elements_in},
 };
 
-/// Returns the bytes of the elements alone, whatever the layout: `ByteSizeOf`. The parts of a tuple
-/// are added up.
+/// Returns the size of the elements in bytes, without any padding, like XLA's `ByteSizeOf`. The
+/// size of a tuple is the sum over its parts.
 ///
-/// XLA's function takes the size of a pointer too, and adds one for each part of a tuple.
+/// XLA's function also has a parameter for the size of a pointer, and adds that size for each part
+/// of a tuple.
 ///
 /// ```
 /// use stridec::xla::shape_util::byte_size_of;
@@ -19,7 +20,7 @@ use crate::shape::{
 ///
 /// # Errors
 ///
-/// Returns an error if an extent is not known or the bytes exceed 2^63-1.
+/// Returns an error if an extent is unknown or if the size exceeds the limit of 2^63-1.
 pub fn byte_size_of(shape: &Shape) -> Result<u64, StrideError> {
     if !shape.tuple_shapes().is_empty() {
         return shape.tuple_shapes().iter().try_fold(0_u64, |sum, part| {
@@ -47,11 +48,11 @@ fn sizes(shape: &Shape) -> Result<Vec<u64>, StrideError> {
     })
 }
 
-/// Returns the bytes of an array's allocation, with all padding and the metadata prefix:
-/// `ArraySize`.
+/// Returns the size of an array's allocation in bytes, including all padding and the metadata
+/// prefix, like XLA's `ArraySize`.
 ///
-/// XLA's own result is smaller in two cases: it ignores `L(n)` without tiles, and the padding of a
-/// tile inside a tile.
+/// XLA's own result is smaller in two cases: it ignores `L(n)` if the layout has no tiles, and it
+/// ignores the padding of a tile inside another tile.
 ///
 /// ```
 /// use stridec::xla::shape_util::array_size;

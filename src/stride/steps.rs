@@ -1,6 +1,6 @@
-//! The interpreter of [`Step`]s: [`StrideDescriptor::forward`] evaluates them from a logical index
-//! towards memory, and [`StrideDescriptor::undo`] inverts them from memory back. Callers choose the
-//! values of coordinates: numbers, affine forms of a loop nest, intervals or names.
+//! An interpreter for [`Step`]s. [`StrideDescriptor::forward`] evaluates them from a logical index
+//! to memory, and [`StrideDescriptor::undo`] inverts them from memory to a logical index. The
+//! caller chooses the type of the values: numbers, affine forms of a loop nest, intervals or names.
 
 use std::convert::Infallible;
 
@@ -8,27 +8,28 @@ use smallvec::SmallVec;
 
 use super::{Step, StrideDescriptor};
 
-/// The values of the first or of all coordinates of a descriptor.
+/// The values of the coordinates of a descriptor, or of the first few coordinates.
 pub(crate) type Coordinates<V> = SmallVec<[V; 8]>;
 
-/// A coordinate that a step reads or recovers.
+/// A coordinate that a step reads, or that undoing a step recovers.
 pub(crate) struct Coordinate<'a, V> {
     /// The number of the coordinate.
     pub(crate) number: usize,
-    /// The number of its values, see [`StrideDescriptor::extents`].
+    /// The number of values of the coordinate. See [`StrideDescriptor::extents`].
     pub(crate) extent: u64,
-    /// The value; while a step is undone, the value before.
+    /// The value of the coordinate. While a step is being undone, this is the value that will be
+    /// replaced.
     pub(crate) value: &'a V,
 }
 
-/// The evaluation of steps, from an index towards memory.
+/// An evaluator of steps, from a logical index to memory.
 pub(crate) trait Forward {
     /// The value of a coordinate.
     type Value;
     /// The reason why a value cannot be computed.
     type Error;
 
-    /// Returns the quotient and the remainder of a coordinate that is split by `by`.
+    /// Returns the quotient and the remainder of a coordinate that is divided by `by`.
     fn split(
         &mut self,
         whole: Coordinate<'_, Self::Value>,
@@ -42,18 +43,18 @@ pub(crate) trait Forward {
         minor: Coordinate<'_, Self::Value>,
     ) -> Result<Self::Value, Self::Error>;
 
-    /// Returns the coordinate that is always 0.
+    /// Returns the value of a coordinate that is always 0.
     fn unit(&mut self) -> Self::Value;
 }
 
-/// The inversion of steps, from memory to an index.
+/// An evaluator of inverted steps, from memory to a logical index.
 pub(crate) trait Undo {
     /// The value of a coordinate.
     type Value;
     /// The reason why a value cannot be computed.
     type Error;
 
-    /// Returns the coordinate that was split by `by`, from its quotient and its remainder.
+    /// Recovers a coordinate from its quotient and its remainder by `by`.
     fn join(
         &mut self,
         whole: Coordinate<'_, Self::Value>,
@@ -62,7 +63,7 @@ pub(crate) trait Undo {
         remainder: Self::Value,
     ) -> Result<Self::Value, Self::Error>;
 
-    /// Returns the two coordinates that were folded, major and minor.
+    /// Recovers the major and the minor coordinate from their fold.
     fn unfold(
         &mut self,
         major: Coordinate<'_, Self::Value>,
@@ -72,12 +73,12 @@ pub(crate) trait Undo {
 }
 
 impl StrideDescriptor {
-    /// Evaluates the steps. `values` has one value for each logical dimension before, and one for
-    /// each coordinate after.
+    /// Evaluates the steps. On entry, `values` has one value for each logical dimension; on return,
+    /// it has one for each coordinate.
     ///
     /// # Errors
     ///
-    /// Returns the first error of a step.
+    /// Returns the error of the first step that fails.
     pub(crate) fn forward<F: Forward>(
         &self,
         run: &mut F,
@@ -101,13 +102,13 @@ impl StrideDescriptor {
         Ok(())
     }
 
-    /// Inverts the steps, last to first. `values` has one value for each coordinate before, and one
-    /// for each logical dimension after. Values of coordinates that a step has replaced are
-    /// ignored.
+    /// Inverts the steps, from last to first. On entry, `values` has one value for each coordinate;
+    /// on return, it has one for each logical dimension. The initial values of coordinates that a
+    /// step reads are overwritten.
     ///
     /// # Errors
     ///
-    /// Returns the first error of a step.
+    /// Returns the error of the first step that fails.
     pub(crate) fn undo<U: Undo>(
         &self,
         run: &mut U,
@@ -140,17 +141,17 @@ impl StrideDescriptor {
         Coordinate { number, extent: self.extents[number], value: &values[number] }
     }
 
-    /// Returns the value of each coordinate at `index`, which may lie in padding.
+    /// Returns the value of each coordinate at `index`, which may be inside padding.
     pub(crate) fn coordinates(&self, index: &[u64]) -> Coordinates<u64> {
         let mut values = index.into();
         let Ok(()) = self.forward(&mut IndexValues, &mut values);
         values
     }
 
-    /// Returns the least and the greatest value of each coordinate, from those of the logical
-    /// dimensions.
+    /// Returns the least and the greatest value of each coordinate, given the least and the
+    /// greatest value of each logical dimension.
     ///
-    /// The interval of a fold may contain values that do not occur.
+    /// The interval of a fold is conservative: it may contain values that do not occur.
     pub(crate) fn intervals(&self, mut of: Coordinates<(u64, u64)>) -> Coordinates<(u64, u64)> {
         let Ok(()) = self.forward(&mut CoordinateIntervals, &mut of);
         of
@@ -158,7 +159,7 @@ impl StrideDescriptor {
 }
 
 impl Step {
-    /// Returns the step with its coordinates renumbered.
+    /// Returns the step with its coordinates renumbered by `number`.
     pub(super) fn renumbered(self, number: impl Fn(usize) -> usize) -> Self {
         match self {
             Self::Split { of, by } => Self::Split { of: number(of), by },
@@ -170,10 +171,10 @@ impl Step {
     }
 }
 
-/// Evaluates steps on the numbers of one index.
+/// Evaluates the steps with the numbers of a single index as values.
 pub(super) struct IndexValues;
 
-/// The error for a remainder after the end of a partial tile: no index has these coordinates.
+/// The error for a remainder past the end of a partial tile, which does not belong to any index.
 pub(super) struct InPadding;
 
 impl Forward for IndexValues {
@@ -222,7 +223,7 @@ impl Undo for IndexValues {
     }
 }
 
-/// Evaluates steps on the least and the greatest values over a box of indices.
+/// Evaluates the steps with intervals as values, over a box of indices.
 struct CoordinateIntervals;
 
 impl Forward for CoordinateIntervals {
@@ -236,7 +237,7 @@ impl Forward for CoordinateIntervals {
     ) -> Result<[(u64, u64); 2], Infallible> {
         let (low, high) = *whole.value;
         let quotients = (low / by, high / by);
-        // Inside one tile the remainders are an interval. Across tiles all remainders occur.
+        // Within one tile, the remainders form an interval. Across tiles, assume all remainders.
         let remainders =
             if quotients.0 == quotients.1 { (low % by, high % by) } else { (0, by - 1) };
         Ok([quotients, remainders])
@@ -291,7 +292,7 @@ mod tests {
     fn coordinates_stay_in_their_intervals() {
         for text in SHAPES {
             let descriptor = lower(text);
-            // The box leaves out the first and the last index of each dimension.
+            // The box excludes the first and the last index of each dimension.
             let part = descriptor.sizes().iter().map(|&size| (1, size.max(3) - 2)).collect();
             let intervals = descriptor.intervals(part);
             for_each_index_of(descriptor.sizes(), |index| {
