@@ -1,4 +1,4 @@
-//! [`Window`]: the logical mapping between the elements of source and destination.
+//! [`Window`], which maps each element of the destination to an element of the source.
 
 mod slice;
 #[allow(clippy::module_inception)]

@@ -1,12 +1,12 @@
-//! [`Slice`]: DirectML's SLICE1.
+//! [`Slice`], DirectML's SLICE1 operator.
 
 use super::{Window, WindowDimension, WindowError};
 
-/// DirectML's SLICE1 (`DML_SLICE1_OPERATOR_DESC`): a window in each dimension and a stride inside
-/// it.
+/// DirectML's SLICE1 operator (`DML_SLICE1_OPERATOR_DESC`), which copies a strided window of each
+/// dimension.
 ///
 /// Each list has one value for each dimension of the source, in elements. A negative stride starts
-/// at the window's last element. On the 4×4 tensor of 1 … 16:
+/// at the last element of the window. For example, on a 4×4 tensor with the elements 1 … 16:
 ///
 /// ```
 /// use stridec::window::{Slice, Window};
@@ -19,20 +19,22 @@ use super::{Window, WindowDimension, WindowError};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Slice {
-    /// The first index of the window.
+    /// The first source index of the window.
     pub window_offsets: Vec<u64>,
-    /// The extent of the window; at least 1.
+    /// The extent of the window, which is at least 1.
     pub window_sizes: Vec<u64>,
-    /// The stride inside the window; not 0.
+    /// The stride inside the window, which is not 0.
     pub window_strides: Vec<i64>,
-    /// The extents of the output, from 1 to the most that the window holds; `None` for the most.
+    /// The extents of the output. Each is at least 1 and at most
+    /// [`max_copied_elements`](Self::max_copied_elements), which is also the default if this is
+    /// `None`.
     pub output_sizes: Option<Vec<u64>>,
 }
 
 impl Slice {
-    /// Returns a slice whose output is as large as its windows allow.
+    /// Creates a slice whose output is as large as the window allows.
     ///
-    /// [`Window::slice`] checks it against a source.
+    /// [`Window::slice`] checks the slice against the sizes of a source.
     #[must_use]
     pub fn new(
         window_offsets: impl Into<Vec<u64>>,
@@ -50,8 +52,8 @@ impl Slice {
     /// Returns the number of elements that each window holds at its stride: `1 + (size - 1) /
     /// |stride|`.
     ///
-    /// DirectML's page divides by the signed stride, which contradicts its own second example; the
-    /// magnitude is meant. A dimension with size or stride 0 holds none.
+    /// DirectML's documentation divides by the signed stride, but its own second example shows that
+    /// the magnitude is meant. The result is 0 for a dimension whose size or stride is 0.
     #[must_use]
     pub fn max_copied_elements(&self) -> Vec<u64> {
         self.window_sizes
@@ -70,12 +72,13 @@ fn held(size: u64, stride: i64) -> u64 {
 }
 
 impl Window {
-    /// Returns the window of a SLICE1 over a source of these sizes.
+    /// Creates the window of a slice of a source with the given sizes.
     ///
     /// # Errors
     ///
-    /// Returns an error if a list does not have one value for each dimension, a window is empty or
-    /// exceeds the source, a stride is 0, or an output size is 0 or more than its window holds.
+    /// Returns an error if a list does not have one value for each dimension, if a window is empty
+    /// or exceeds the source, if a stride is 0, or if an output size is 0 or exceeds
+    /// [`Slice::max_copied_elements`].
     pub fn slice(sizes: &[u64], slice: &Slice) -> Result<Self, WindowError> {
         let rank = sizes.len();
         let counts = [

@@ -1,13 +1,15 @@
-//! [`Window`]: the source index that each destination index is copied from.
+//! [`Window`], which maps each index of the destination to an index of the source.
 
 use smallvec::SmallVec;
 
 use crate::{error_kind::ErrorKind, shape::FieldPath};
 
-/// The source index that each index of the destination is copied from: a relayout or a slice.
+/// A map from each index of the destination to the index of the source that is copied there. It
+/// describes a relayout or a slice.
 ///
-/// Both sides have the same rank. Along each dimension, the destination's index `i` is copied from
-/// the source's index `src_start + i · src_step`: see [`WindowDimension`].
+/// The source and the destination have the same rank. Along each dimension, index `i` of the
+/// destination is copied from index `src_start + i · src_step` of the source. See
+/// [`WindowDimension`].
 ///
 /// ```
 /// use stridec::window::{Slice, Window};
@@ -18,13 +20,13 @@ use crate::{error_kind::ErrorKind, shape::FieldPath};
 /// # Ok::<(), stridec::window::WindowError>(())
 /// ```
 ///
-/// A window describes one instruction. Chains of instructions need the affine expressions of a
-/// nest, [`Affine`](crate::nest::Affine).
+/// A window describes a single instruction. A chain of instructions needs the affine expressions of
+/// a nest, [`Affine`](crate::nest::Affine).
 ///
-/// A window is valid by construction: only [`identity`](Self::identity) and [`slice`](Self::slice)
-/// make one, and every index that it reads lies inside the extents that it was made for. Lowering
-/// refuses a window whose indices exceed the source that it is applied to. The proof of a kernel
-/// depends on both, and the fields are therefore private:
+/// A window is always valid: it can only be created by [`identity`](Self::identity) and
+/// [`slice`](Self::slice), which ensure that every index read is inside the given extents. Lowering
+/// also rejects a window whose indices exceed the source that it is applied to. The proof of a
+/// kernel relies on both checks, and the fields are therefore private:
 ///
 /// ```compile_fail,E0451
 /// use stridec::window::{Window, WindowDimension};
@@ -43,14 +45,14 @@ pub struct Window {
     pub(super) dimensions: SmallVec<[WindowDimension; 8]>,
 }
 
-/// One dimension of a [`Window`]; all numbers count elements.
+/// One dimension of a [`Window`]. All numbers are in elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WindowDimension {
     /// The extent of the destination.
     pub(super) extent: u64,
-    /// The source index that index 0 of the destination is copied from.
+    /// The source index from which index 0 of the destination is copied.
     pub(super) src_start: u64,
-    /// The step in the source; negative if the source is read backwards.
+    /// The distance in the source between neighbouring indices of the destination.
     pub(super) src_step: i64,
 }
 
@@ -61,27 +63,28 @@ impl WindowDimension {
         self.extent
     }
 
-    /// Returns the source index that index 0 of the destination is copied from.
+    /// Returns the source index from which index 0 of the destination is copied.
     #[must_use]
     pub fn src_start(&self) -> u64 {
         self.src_start
     }
 
-    /// Returns the distance in the source between two neighbouring indices of the destination;
-    /// never 0, and negative if the source is read backwards.
+    /// Returns the distance in the source between two neighbouring indices of the destination. The
+    /// distance is never 0, and is negative if the source is read backwards.
     #[must_use]
     pub fn src_step(&self) -> i64 {
         self.src_step
     }
 
-    /// Returns the source index that the destination's `index` is copied from; `index` is below the
-    /// extent.
+    /// Returns the source index from which `index` of the destination is copied. `index` must be
+    /// below the extent.
     fn source_index(&self, index: u64) -> u64 {
         let walked = self.src_step.unsigned_abs() * index;
         if self.src_step < 0 { self.src_start - walked } else { self.src_start + walked }
     }
 
-    /// Returns the least and the greatest source index that is read; `None` if the extent is 0.
+    /// Returns the smallest and the largest source index that is read, or `None` if the extent is
+    /// 0.
     pub(crate) fn source_indices(&self) -> Option<(u64, u64)> {
         let (first, last) = (self.src_start, self.source_index(self.extent.checked_sub(1)?));
         Some((first.min(last), first.max(last)))
@@ -89,7 +92,7 @@ impl WindowDimension {
 }
 
 impl Window {
-    /// Returns the window that copies every index from itself.
+    /// Creates the window that copies each element to the same index.
     #[must_use]
     pub fn identity(sizes: &[u64]) -> Self {
         let dimensions = sizes
@@ -99,7 +102,7 @@ impl Window {
         Self { dimensions }
     }
 
-    /// Returns the dimensions, in the order of the source and the destination.
+    /// Returns the dimensions, in the order that the source and the destination share.
     #[must_use]
     pub fn dimensions(&self) -> &[WindowDimension] {
         &self.dimensions
@@ -110,7 +113,8 @@ impl Window {
         self.dimensions.iter().map(WindowDimension::extent)
     }
 
-    /// Adds an innermost dimension of `extent` on both sides, which is copied as it is.
+    /// Appends an innermost dimension of `extent` to both the source and the destination, whose
+    /// indices are copied unchanged.
     #[must_use]
     pub(crate) fn with_inner_dimension(&self, extent: u64) -> Self {
         let mut dimensions = self.dimensions.clone();
@@ -118,7 +122,7 @@ impl Window {
         Self { dimensions }
     }
 
-    /// Returns the source index that the destination's `index` is copied from; `None` if the
+    /// Returns the source index from which `index` of the destination is copied, or `None` if the
     /// destination has no such index.
     #[must_use]
     pub fn source_index(&self, index: &[u64]) -> Option<Vec<u64>> {
@@ -134,7 +138,7 @@ impl Window {
     }
 }
 
-/// An error of making a window.
+/// The reason why a slice is not a valid window of its source.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WindowError {
@@ -143,22 +147,22 @@ pub enum WindowError {
     Count {
         /// The field.
         field: &'static str,
-        /// The number of its values.
+        /// The number of values in the list.
         given: usize,
         /// The rank of the source.
         rank: usize,
     },
-    /// A window without elements.
+    /// A window that has no elements.
     #[error(
         "window_sizes[{dimension}]: expected 1 to {limit}, as many as the source has from the offset on, got 0"
     )]
     EmptyWindow {
         /// The dimension.
         dimension: usize,
-        /// The number of elements from the offset on.
+        /// The number of source elements from the offset to the end of the dimension.
         limit: u64,
     },
-    /// A window that exceeds the tensor.
+    /// A window that exceeds the source.
     #[error(
         "window_offsets[{dimension}]: expected offset + size to be at most {extent}, the extent of the source, got {offset} + {size}"
     )]
@@ -178,7 +182,7 @@ pub enum WindowError {
         /// The dimension.
         dimension: usize,
     },
-    /// An output without elements, or with more than its window holds.
+    /// An output size that is 0 or larger than the window allows.
     #[error(
         "output_sizes[{dimension}]: expected 1 to {limit}, which the window holds at stride {stride}, got {given}"
     )]
@@ -187,7 +191,7 @@ pub enum WindowError {
         dimension: usize,
         /// The given size.
         given: u64,
-        /// The number of elements that the window holds.
+        /// The maximum number of elements that the window allows at this stride.
         limit: u64,
         /// The window stride.
         stride: i64,
@@ -195,7 +199,8 @@ pub enum WindowError {
 }
 
 impl WindowError {
-    /// Returns the field that the error is about, with the dimension if it is about one.
+    /// Returns the path of the field that the error is about. The path includes the dimension if
+    /// the error concerns a single one.
     #[must_use]
     pub fn field(&self) -> FieldPath {
         let (name, dimension) = match *self {
