@@ -1,22 +1,23 @@
-//! A position in a text, and the rules that all grammars share: blanks, comments, signs, words and
-//! lists.
+//! [`Cursor`], a position in a text, with the rules that all grammars share: blanks, comments,
+//! signs, words and lists.
 
 use std::{marker::PhantomData, ops::Range};
 
-/// An error about a place in a text, made by a [`Cursor`].
+/// An error with a position in a text, which a [`Cursor`] can create.
 pub(crate) trait TextError: Sized {
-    /// Returns the error about the bytes `place` of `text`.
+    /// Creates an error about the byte range `place` of `text`.
     fn in_text(text: &str, place: Range<usize>, reason: String) -> Self;
 
-    /// Returns the part of `rest` that a message quotes, with its quotes. `rest` is not empty.
+    /// Returns the part of `rest` that an error message quotes, including the quotation marks.
+    /// `rest` is not empty.
     fn quoted(rest: &str) -> String;
 }
 
-/// A text that is read from the front. Blanks and comments, `/*…*/` and `//…`, may come before each
+/// A text that is read from front to back. Blanks and comments, `/*…*/` and `//…`, may precede each
 /// sign and word.
 ///
-/// A comment without an end is an error: nothing skips it, no grammar accepts its `/*`, and
-/// [`unexpected`](Self::unexpected) names it.
+/// An unterminated comment is an error: it is not skipped as a blank, no grammar accepts its `/*`,
+/// and [`unexpected`](Self::unexpected) reports it.
 #[derive(Clone)]
 pub(crate) struct Cursor<'a, E> {
     text: &'a str,
@@ -29,7 +30,7 @@ impl<'a, E: TextError> Cursor<'a, E> {
         Self { text, position: 0, error: PhantomData }
     }
 
-    /// Returns a cursor over a text of at most `limit` bytes.
+    /// Returns a cursor over `text`, or an error if `text` is longer than `limit` bytes.
     pub(crate) fn limited(text: &'a str, limit: usize) -> Result<Self, E> {
         if text.len() > limit {
             let reason = format!("expected at most {limit} bytes, got {}", text.len());
@@ -38,33 +39,33 @@ impl<'a, E: TextError> Cursor<'a, E> {
         Ok(Self::new(text))
     }
 
-    /// Returns a cursor over a part of the text. Its positions count from the start of the whole
-    /// text.
+    /// Returns a cursor over a part of the text. Its positions are still counted from the start of
+    /// the whole text.
     pub(crate) fn part(&self, place: Range<usize>) -> Self {
         Self { text: &self.text[..place.end], position: place.start, error: PhantomData }
     }
 
-    /// The byte of the text that is read next.
+    /// Returns the offset of the next byte to read.
     pub(crate) fn position(&self) -> usize {
         self.position
     }
 
-    /// Continues at another byte of the text.
+    /// Sets the offset of the next byte to read.
     pub(crate) fn set_position(&mut self, position: usize) {
         self.position = position;
     }
 
-    /// The text at `place`.
+    /// Returns the text in the byte range `place`.
     pub(crate) fn text(&self, place: Range<usize>) -> &'a str {
         &self.text[place]
     }
 
-    /// The unread text, blanks included.
+    /// Returns the unread text, including leading blanks.
     pub(crate) fn rest(&self) -> &'a str {
         &self.text[self.position..]
     }
 
-    /// The position after the blanks and comments that come next.
+    /// Returns the position after any blanks and comments that come next.
     fn after_blanks(&self) -> usize {
         let mut position = self.position;
         loop {
@@ -88,23 +89,23 @@ impl<'a, E: TextError> Cursor<'a, E> {
         self.position = self.after_blanks();
     }
 
-    /// Skips blanks and comments, and refuses a comment that does not end.
+    /// Skips blanks and comments, and returns an error for an unterminated comment.
     pub(crate) fn skip_whole_blanks(&mut self) -> Result<(), E> {
         self.skip_blanks();
         if self.rest().starts_with("/*") { Err(self.unexpected("")) } else { Ok(()) }
     }
 
-    /// Returns true if only blanks and comments are left.
+    /// Returns true if nothing but blanks and comments is left.
     pub(crate) fn is_at_end(&self) -> bool {
         self.after_blanks() == self.text.len()
     }
 
-    /// Returns true if `sign` comes next.
+    /// Returns true if `sign` comes next, after any blanks.
     pub(crate) fn sees(&self, sign: &str) -> bool {
         self.text[self.after_blanks()..].starts_with(sign)
     }
 
-    /// Reads `sign` if it comes next; leaves the position as it is otherwise.
+    /// Consumes `sign` and returns true if it comes next. Otherwise, the position does not change.
     pub(crate) fn eat(&mut self, sign: &str) -> bool {
         let start = self.after_blanks();
         let found = self.text[start..].starts_with(sign);
@@ -118,14 +119,14 @@ impl<'a, E: TextError> Cursor<'a, E> {
         if self.eat(sign) { Ok(()) } else { Err(self.unexpected(&format!("`{sign}`"))) }
     }
 
-    /// Refuses more text, blanks and comments excepted.
+    /// Returns an error if anything but blanks and comments is left.
     pub(crate) fn end(&mut self) -> Result<(), E> {
         self.skip_blanks();
         if self.rest().is_empty() { Ok(()) } else { Err(self.unexpected("the end")) }
     }
 
-    /// Reads the characters that `is_part` accepts, after blanks. The word is empty if the next
-    /// character is none of them.
+    /// Skips blanks and reads all characters up to the first one that `is_part` rejects. The
+    /// returned word may be empty.
     pub(crate) fn word(&mut self, is_part: impl Fn(char) -> bool) -> (&'a str, Range<usize>) {
         self.skip_blanks();
         let rest = self.rest();
@@ -135,7 +136,7 @@ impl<'a, E: TextError> Cursor<'a, E> {
         (&rest[..length], place)
     }
 
-    /// Reads decimal digits with an optional minus. Returns `None` if none come next.
+    /// Reads decimal digits with an optional minus sign. Returns `None` if no number comes next.
     pub(crate) fn digits(&mut self) -> Option<Range<usize>> {
         let start = self.after_blanks();
         let rest = &self.text[start..];
@@ -148,7 +149,7 @@ impl<'a, E: TextError> Cursor<'a, E> {
         Some(start..self.position)
     }
 
-    /// Reads items with commas between them, and `close` after them. There may be no item.
+    /// Reads a comma-separated list of items, which may be empty, up to and including `close`.
     pub(crate) fn list(
         &mut self,
         close: &str,
@@ -168,7 +169,8 @@ impl<'a, E: TextError> Cursor<'a, E> {
         }
     }
 
-    /// Returns the error that something else comes next.
+    /// Returns an error which says that `expected` was expected, and quotes the text that comes
+    /// next instead.
     pub(crate) fn unexpected(&self, expected: &str) -> E {
         let start = self.after_blanks();
         let rest = &self.text[start..];

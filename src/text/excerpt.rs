@@ -1,8 +1,8 @@
-//! Excerpts of inputs, which keep messages short.
+//! Excerpts of long texts, which keep messages short.
 
 use std::borrow::Cow;
 
-/// Returns the first characters of `text`, at most `most`, and `…` if there are more.
+/// Truncates `text` to at most `most` characters and appends `…` if any were removed.
 pub(crate) fn excerpt(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
         None => Cow::Borrowed(text),

@@ -1,5 +1,5 @@
-//! Text in general: a [`Cursor`] that every parser of the crate reads with, and what messages and
-//! reports print.
+//! Text utilities: the [`Cursor`] that all parsers of the crate share, and formatting for messages
+//! and reports.
 
 mod cursor;
 mod excerpt;

@@ -1,4 +1,4 @@
-//! Numbers of bytes in the format of XLA's reports.
+//! Formatting of byte counts as in XLA's reports.
 
 /// Formats a number of bytes as in XLA's reports: `HumanReadableNumBytes`. Units are powers of
 /// 1024. Kilobytes have one decimal and larger units two, and ties are rounded to even, as by
