@@ -1,4 +1,5 @@
-//! The conversion of an `xla.HloInstructionProto`'s fields to an [`Opcode`]; both readers use it.
+//! Conversion of the fields of an `xla.HloInstructionProto` to an [`Opcode`], shared by the proto
+//! reader and the text reader.
 
 use super::{
     Binary, ComparisonDirection, Gather, IdentityCall, InstructionError, Literal, Opcode,
@@ -11,8 +12,8 @@ use crate::{
 
 type Result<T> = std::result::Result<T, InstructionError>;
 
-/// The opcodes that accept bounded and unknown extents. All other opcodes become [`Opcode::Other`]
-/// if an extent is not fixed, because their results are then not known.
+/// The opcodes that accept bounded and unknown extents. Any other opcode becomes [`Opcode::Other`]
+/// if an extent is not fixed, because its result shape cannot be inferred.
 const STRUCTURE: [&str; 8] = [
     "parameter",
     "copy",
@@ -24,11 +25,11 @@ const STRUCTURE: [&str; 8] = [
     "custom-call",
 ];
 
-/// The inputs of an opcode that are not fields of the message itself.
+/// The inputs of [`opcode`] that are not fields of the instruction's own message.
 pub(super) struct OpcodeContext<'a> {
-    /// The value, if the instruction is a constant.
+    /// The value of the instruction if it is a constant.
     pub(super) literal: Option<Literal>,
-    /// The called computations, by place.
+    /// The indices of the called computations in the module.
     pub(super) called: Vec<usize>,
     /// The shapes of the operands.
     pub(super) operands: &'a [&'a Shape],
@@ -74,11 +75,11 @@ pub(super) fn opcode(
         }
         "dynamic-update-slice" => Opcode::DynamicUpdateSlice,
         "gather" => Opcode::Gather(gather(proto)?.into()),
-        // A scatter of several arrays gives a tuple, which is kept as `Opcode::Other`.
+        // A scatter of several arrays returns a tuple, so it is kept as `Opcode::Other`.
         "scatter" if context.operands.len() == 3 => {
             Opcode::Scatter(scatter(proto, single_callee(&context)?)?.into())
         }
-        // A reduce of several arrays gives a tuple, which is kept as `Opcode::Other`.
+        // A reduce of several arrays returns a tuple, so it is kept as `Opcode::Other`.
         "reduce" if context.operands.len() == 2 => {
             Opcode::Reduce { dimensions: dimensions()?, computation: single_callee(&context)? }
         }

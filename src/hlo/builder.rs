@@ -1,4 +1,4 @@
-//! The construction of modules instruction by instruction, for the readers and for other compilers.
+//! Construction of modules, one instruction at a time, used by the readers and by other compilers.
 
 use super::{
     Computation, HloError, Instruction, InstructionError, MAX_CALLED_SHAPES, MAX_COMPUTATIONS,
@@ -10,14 +10,14 @@ use crate::{
     text::excerpt,
 };
 
-/// The maximum number of characters of a name in an error message.
+/// The maximum length of a name in an error message, in characters.
 const MAX_PRINTED: usize = 80;
 
-/// Makes a [`Module`] in code and checks every instruction as it is added.
+/// Builds a [`Module`] in code and checks every instruction as it is added.
 ///
-/// Instructions belong to the current computation and are numbered in it from 0.
-/// [`computation`](Self::computation) ends a computation that others call, [`finish`](Self::finish)
-/// ends the entry.
+/// Each new instruction belongs to the current computation, in which instructions are numbered from
+/// 0. [`computation`](Self::computation) finishes a computation that others may call, and
+/// [`finish`](Self::finish) finishes the entry computation.
 ///
 /// ```
 /// use stridec::hlo::{Builder, Opcode};
@@ -38,21 +38,21 @@ const MAX_PRINTED: usize = 80;
 pub struct Builder {
     name: String,
     computations: Vec<Computation>,
-    /// The name of the current computation, for errors; empty until it is known.
+    /// The name of the current computation for error messages, or empty if it is not known yet.
     current: String,
     instructions: Vec<Instruction>,
     parameters: usize,
-    /// The source line of the instructions that are added next.
+    /// The source line given to the instructions that are added next.
     source: Option<SourceLine>,
     /// The number of instructions in all computations.
     count: usize,
     literal_bytes: usize,
-    /// The number of shapes of all operands of calls.
+    /// The number of shapes among the operands of all calls and fusions so far.
     called_shapes: usize,
 }
 
 impl Builder {
-    /// Makes a builder of a module with this name.
+    /// Creates a builder for a module with the given name.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
@@ -68,12 +68,12 @@ impl Builder {
         }
     }
 
-    /// Sets the source line of the instructions that are added from now on. Errors name it.
+    /// Sets the source line of all instructions added from now on. Errors name this line.
     pub fn source(&mut self, source: Option<SourceLine>) {
         self.source = source;
     }
 
-    /// Adds the computation's next parameter.
+    /// Adds the next parameter of the current computation and returns the index of its instruction.
     ///
     /// # Errors
     ///
@@ -83,7 +83,8 @@ impl Builder {
         self.add_named(String::new(), Opcode::Parameter { number }, Vec::new(), Some(shape))
     }
 
-    /// Adds an instruction whose shape follows from its operands and attributes; returns its place.
+    /// Adds an instruction whose shape follows from its operands and attributes, and returns its
+    /// index.
     ///
     /// # Errors
     ///
@@ -93,11 +94,11 @@ impl Builder {
         self.add_named(String::new(), opcode, operands.to_vec(), None)
     }
 
-    /// Adds an instruction with a declared shape; returns its place.
+    /// Adds an instruction with a declared shape and returns its index.
     ///
-    /// Reshape, broadcast, iota, convert, bitcast, bitcast-convert and [`Opcode::Other`] need the
-    /// shape, because their operands and attributes do not determine it. Other opcodes must have
-    /// this shape.
+    /// Reshape, broadcast, iota, convert, bitcast, bitcast-convert and [`Opcode::Other`] require a
+    /// declared shape, because their operands and attributes do not determine one. For all other
+    /// opcodes, the declared shape must match the inferred one.
     ///
     /// # Errors
     ///
@@ -111,8 +112,8 @@ impl Builder {
         self.add_named(String::new(), opcode, operands.to_vec(), Some(shape))
     }
 
-    /// Adds an instruction with a name, or without one if `name` is empty; see
-    /// [`add_as`](Self::add_as).
+    /// Adds an instruction under the given name, or under a generated name if `name` is empty. See
+    /// [`add_as`](Self::add_as) for the declared shape.
     ///
     /// # Errors
     ///
@@ -182,7 +183,7 @@ impl Builder {
         Ok((opcode, operands, declared.unwrap_or(inferred)))
     }
 
-    /// Counts the shapes that a call compares with the parameters of its callee.
+    /// Adds the shapes that a call compares with its callee's parameters to the running total.
     fn count_called(&mut self, operands: &[usize]) -> Result<(), HloError> {
         for instruction in operands.iter().filter_map(|&operand| self.instructions.get(operand)) {
             self.called_shapes = self.called_shapes.saturating_add(instruction.shape().shapes());
@@ -203,12 +204,13 @@ impl Builder {
         Ok(())
     }
 
-    /// Ends a computation that others call; returns its place, by which callers refer to it.
+    /// Finishes a computation that others may call and returns its index, by which callers refer to
+    /// it.
     ///
     /// # Errors
     ///
     /// Returns an error if there is no instruction `root`, or if the module would have too many
-    /// computations or too deeply nested calls.
+    /// computations or calls that are nested too deeply.
     pub fn computation(&mut self, name: impl Into<String>, root: usize) -> Result<usize, HloError> {
         let (place, limit) = (self.computations.len(), MAX_COMPUTATIONS);
         if place >= limit {
@@ -229,8 +231,8 @@ impl Builder {
         Ok(place)
     }
 
-    /// Ends the entry and the module. The buffers have the layouts of the parameters and of the
-    /// root.
+    /// Finishes the entry computation and the module. The module's buffers get the layouts of the
+    /// parameters and of the root.
     ///
     /// # Errors
     ///
@@ -241,8 +243,8 @@ impl Builder {
         self.module(entry, parameters, result)
     }
 
-    /// Ends the module like [`finish`](Self::finish), with explicit buffer shapes. Their layouts
-    /// may differ from those of the parameters and the root.
+    /// Finishes the module like [`finish`](Self::finish), but with explicit buffer shapes, whose
+    /// layouts may differ from those of the parameters and the root.
     ///
     /// # Errors
     ///
@@ -259,7 +261,7 @@ impl Builder {
         self.module(entry, parameters, result)
     }
 
-    /// Makes the module from the finished computations.
+    /// Builds the module from the finished computations.
     pub(super) fn module(
         self,
         entry: usize,
@@ -269,7 +271,7 @@ impl Builder {
         Module::new(self.name, self.computations, entry, parameters, result)
     }
 
-    /// Sets the name of the current computation, for errors.
+    /// Sets the name of the current computation for error messages.
     pub(super) fn begin(&mut self, name: &str) {
         name.clone_into(&mut self.current);
     }
@@ -284,7 +286,7 @@ impl Builder {
         &self.instructions
     }
 
-    /// Adds the path of the next instruction to an error.
+    /// Attaches the names and the path of the instruction that is being added to an error.
     pub(super) fn instruction_error(&self, name: &str, error: InstructionError) -> HloError {
         let (computation, instruction) = (self.computations.len(), self.instructions.len());
         let path = FieldPath::new("computations").index(computation);

@@ -6,21 +6,21 @@ use crate::{
     text::excerpt,
 };
 
-/// A function of its parameters: a list of instructions, with the one that gives the result.
+/// A function: a list of instructions, some of which are parameters and one of which is the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Computation {
     name: String,
     instructions: Vec<Instruction>,
-    /// The instruction of each parameter, by number.
+    /// The index of each parameter's instruction, ordered by parameter number.
     parameters: Vec<usize>,
     root: usize,
-    /// The maximum nesting of calls, including this computation.
+    /// The maximum depth of nested calls, counting this computation.
     depth: usize,
 }
 
 impl Computation {
-    /// Makes a computation whose result is the instruction `root`. It may call those in `before`,
-    /// and its number in the module is `before.len()`.
+    /// Creates a computation whose result is the instruction `root`. It may call the computations
+    /// in `before`, and its own index in the module is `before.len()`.
     pub(super) fn new(
         name: String,
         instructions: Vec<Instruction>,
@@ -65,25 +65,25 @@ impl Computation {
         &self.name
     }
 
-    /// Returns the instructions, operands before users.
+    /// Returns the instructions. Operands precede their users.
     #[must_use]
     pub fn instructions(&self) -> &[Instruction] {
         &self.instructions
     }
 
-    /// Returns the place of each parameter's instruction, by number.
+    /// Returns the index of each parameter's instruction, ordered by parameter number.
     #[must_use]
     pub fn parameters(&self) -> &[usize] {
         &self.parameters
     }
 
-    /// Returns the place of the instruction that gives the result.
+    /// Returns the index of the instruction that computes the result.
     #[must_use]
     pub fn root(&self) -> usize {
         self.root
     }
 
-    /// Returns the shapes of the parameters, by number.
+    /// Returns the shapes of the parameters, ordered by parameter number.
     pub(super) fn parameter_shapes(&self) -> impl Iterator<Item = &Shape> {
         self.parameters.iter().map(|&place| self.instructions[place].shape())
     }

@@ -1,7 +1,7 @@
-//! Modules from serialized protos.
+//! Decoding of modules from serialized protos.
 //!
 //! Messages are read field by field, and every instruction is decoded and checked before the next
-//! one. So hostile bytes cannot take more memory than the module that they hold.
+//! one. A hostile message therefore cannot allocate more memory than the module it encodes.
 
 use std::collections::HashMap;
 
@@ -22,15 +22,15 @@ use crate::{
 };
 
 impl Module {
-    /// Reads a serialized `xla.HloModuleProto`, or an `xla.HloProto` that holds one.
+    /// Reads a serialized `xla.HloModuleProto`, or an `xla.HloProto` that contains one.
     ///
     /// Fields that do not affect data movement are skipped. Opcodes that the compiler does not
-    /// support lose their attributes: see [`Opcode::Other`].
+    /// support lose their attributes; see [`Opcode::Other`].
     ///
     /// # Errors
     ///
-    /// Returns an error if `bytes` are no such message, if the module is invalid, or if it has more
-    /// instructions, computations, nested calls or bytes than stridec reads.
+    /// Returns an error if `bytes` is not such a message, if the module is invalid, or if it
+    /// exceeds a limit on instructions, computations, nested calls or bytes.
     pub fn decode(bytes: &[u8]) -> Result<Self, HloError> {
         let parts = ModuleParts::read(module_message(bytes)?)?;
         let mut builder = Builder::new(parts.name);
@@ -75,10 +75,11 @@ impl Module {
     }
 }
 
-/// Returns the bytes of the module: field 1 of an `HloProto`, or all bytes of an `HloModuleProto`.
+/// Returns the serialized module: field 1 of an `HloProto`, or all of `bytes` for an
+/// `HloModuleProto`.
 ///
-/// An `HloProto` has only the fields 1 and 3; an `HloModuleProto` always has `host_program_shape`,
-/// which is field 4.
+/// The field numbers tell the messages apart. An `HloProto` has only fields 1 and 3, whereas an
+/// `HloModuleProto` always has `host_program_shape`, which is field 4.
 pub(super) fn module_message(bytes: &[u8]) -> Result<&[u8], HloError> {
     let mut module = None;
     for field in WireFields::of(bytes) {
@@ -140,13 +141,13 @@ impl<'a> ModuleParts<'a> {
     }
 }
 
-/// Merges a serialized message into the fields that are decoded already.
+/// Merges a serialized message into the fields decoded so far.
 fn merge(known: &mut impl Message, message: &[u8], name: &'static str) -> Result<(), HloError> {
     within_limit(message.len())?;
     Ok(known.merge(message).map_err(|error| malformed(name, &error.to_string()))?)
 }
 
-/// Checks the number of bytes that were decoded.
+/// Returns an error if the number of decoded bytes exceeds [`MAX_MODULE_BYTES`].
 fn within_limit(given: usize) -> Result<(), HloError> {
     if given > MAX_MODULE_BYTES {
         return Err(HloError::TooManyBytes { given, limit: MAX_MODULE_BYTES });
@@ -184,7 +185,7 @@ impl<'a> ComputationParts<'a> {
         Ok(parts)
     }
 
-    /// Reads the instructions and ends the computation.
+    /// Adds the instructions to `builder`, finishes the computation and returns its index.
     fn build(
         &self,
         builder: &mut Builder,
@@ -211,13 +212,13 @@ impl<'a> ComputationParts<'a> {
     }
 }
 
-/// Returns the low 32 bits of an instruction's number, which is all that XLA compares.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // the low bits are meant
+/// Returns the low 32 bits of an instruction's id. XLA compares only these bits.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // only the low bits are wanted
 fn low_bits(id: i64) -> u32 {
     id as u32
 }
 
-/// Adds an instruction.
+/// Decodes one instruction, adds it to `builder` and records its index under its id.
 fn instruction(
     proto: proto::HloInstructionProto,
     literal: Option<&[u8]>,
@@ -260,7 +261,7 @@ fn instruction(
     Ok(())
 }
 
-/// Splits an instruction's message into the literal's bytes and a message with the other fields.
+/// Splits an instruction's message into the serialized literal and a message of all other fields.
 fn split_literal(
     bytes: &[u8],
     decoded: &mut usize,
@@ -276,7 +277,7 @@ fn split_literal(
                 let (given, limit) = (length, MAX_LITERAL_BYTES);
                 return Err(HloError::TooManyLiteralBytes { given, limit });
             }
-            // Two occurrences of a message field are merged, as the wire format demands.
+            // The wire format requires repeated occurrences of a message field to be merged.
             literal.get_or_insert_default().extend_from_slice(given);
         } else {
             *decoded += field.raw.len();
@@ -288,7 +289,7 @@ fn split_literal(
     Ok((rest, literal))
 }
 
-/// Returns the places of instructions or computations by their numbers.
+/// Looks up the index of each instruction or computation in `ids`.
 fn places(
     name: &'static str,
     ids: &[i64],

@@ -1,4 +1,4 @@
-//! Modules to protos.
+//! Encoding of modules as protos.
 
 use prost::Message;
 
@@ -6,8 +6,8 @@ use super::{Computation, Instruction, Module, Opcode, literal_proto};
 use crate::{proto::hlo as proto, shape::Shape};
 
 impl Module {
-    /// Writes a serialized `xla.HloModuleProto`, with every layout explicit. [`Module::decode`]
-    /// reads it as the same module.
+    /// Serializes the module as an `xla.HloModuleProto` in which every layout is explicit.
+    /// [`Module::decode`] reads the result back as the same module.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let program_shape = proto::ProgramShape {
@@ -22,7 +22,8 @@ impl Module {
             entry_computation_id: int64(self.entry_index() as u64),
             ..Default::default()
         };
-        // One message at a time: the messages of all instructions need more memory than the module.
+        // Encode one message at a time: the messages of all instructions together would need more
+        // memory than the module.
         let mut bytes = module.encode_to_vec();
         let mut first = 1;
         for (id, computation) in self.computations().iter().enumerate() {
@@ -79,7 +80,7 @@ fn encoded(computation: &Computation, id: i64, first: i64) -> Vec<u8> {
     bytes
 }
 
-/// Converts a shape, with default layouts made explicit as XLA writes them.
+/// Converts a shape and makes default layouts explicit, as XLA does.
 fn shape(shape: &Shape) -> proto::Shape {
     (&shape.clone().with_default_layouts()).into()
 }
@@ -102,7 +103,7 @@ fn sizes(list: &[u64]) -> Vec<i64> {
     list.iter().copied().map(int64).collect()
 }
 
-/// Converts an instruction; its number and its operands' numbers are left unset.
+/// Converts an instruction, leaving its id and those of its operands unset.
 fn instruction(instruction: &Instruction) -> proto::HloInstructionProto {
     let opcode = instruction.opcode();
     let mut proto = proto::HloInstructionProto {

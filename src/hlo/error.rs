@@ -1,18 +1,19 @@
-//! Errors of modules that are invalid, or larger than stridec reads.
+//! Errors for modules that are invalid or that exceed a limit of stridec.
 
 use crate::{
     error_kind::ErrorKind,
     shape::{FieldPath, Shape, ShapeError},
 };
 
-/// The reason why a module cannot be read or built.
+/// The reason why a module could not be read or built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HloError {
-    /// The bytes are no module, or a field of the module itself is invalid.
+    /// The bytes do not encode a module, or a field of the module itself is invalid.
     #[error(transparent)]
     Message(#[from] ShapeError),
-    /// A field of the module or of a computation is missing or refers to nothing.
+    /// A field of the module or of a computation is missing, or refers to something that does not
+    /// exist.
     #[error("{field}: {given}; expected {accepted}")]
     Field {
         /// The field.
@@ -22,19 +23,19 @@ pub enum HloError {
         /// The accepted values.
         accepted: &'static str,
     },
-    /// An instruction breaks a rule.
+    /// An instruction breaks a rule of its opcode.
     #[error("instruction {instruction} of computation {computation}: {error}")]
     Instruction {
         /// The name of the computation.
         computation: String,
-        /// The name of the instruction, or its place in the computation if it has no name.
+        /// The name of the instruction, or its index in the computation if it has no name.
         instruction: String,
         /// The path of the instruction in the module.
         path: FieldPath,
         /// The broken rule.
         error: Box<InstructionError>,
     },
-    /// A text is no module.
+    /// The text cannot be parsed as a module.
     #[error("line {line}, column {column}: {reason}")]
     Text {
         /// The line, from 1.
@@ -44,7 +45,7 @@ pub enum HloError {
         /// The problem, in words.
         reason: String,
     },
-    /// An error about the instruction or computation that begins on a line of a text.
+    /// An error in the instruction or computation that begins on the given line of a text.
     #[error("line {line}: {error}")]
     Line {
         /// The line, from 1.
@@ -52,7 +53,7 @@ pub enum HloError {
         /// The error.
         error: Box<HloError>,
     },
-    /// A buffer's shape does not fit the entry computation's parameter or result.
+    /// The shape of a buffer does not match the entry computation's parameter or result.
     #[error("{field}: expected {expected}, which the entry computation has, got {given}")]
     EntryLayout {
         /// The field.
@@ -62,23 +63,23 @@ pub enum HloError {
         /// The shape that the field gives.
         given: Box<Shape>,
     },
-    /// The module has more instructions than stridec reads.
+    /// The module has more instructions than stridec accepts.
     #[error("computations: expected at most {limit} instructions in all, got {given} or more")]
     TooManyInstructions {
-        /// A lower bound of the number of instructions.
+        /// A lower bound on the number of instructions.
         given: usize,
-        /// The maximum that stridec reads.
+        /// The maximum that stridec accepts.
         limit: usize,
     },
-    /// The module has more computations than stridec reads.
+    /// The module has more computations than stridec accepts.
     #[error("computations: expected at most {limit} computations, got {given} or more")]
     TooManyComputations {
-        /// A lower bound of the number of computations.
+        /// A lower bound on the number of computations.
         given: usize,
-        /// The maximum that stridec reads.
+        /// The maximum that stridec accepts.
         limit: usize,
     },
-    /// Calls are nested deeper than stridec follows them.
+    /// Calls are nested more deeply than stridec accepts.
     #[error("computation {computation}: expected calls at most {limit} deep, got more")]
     TooDeep {
         /// The name of the computation.
@@ -86,32 +87,32 @@ pub enum HloError {
         /// The maximum depth.
         limit: usize,
     },
-    /// The operands of calls have more shapes than stridec compares.
+    /// The operands of calls have more shapes in total than stridec compares.
     #[error(
         "computations: expected calls whose operands have at most {limit} shapes in all, got {given} or more"
     )]
     TooManyCalledShapes {
-        /// A lower bound of the number of shapes.
+        /// A lower bound on the number of shapes.
         given: usize,
         /// The maximum that stridec compares.
         limit: usize,
     },
-    /// Constants have more bytes than stridec reads.
+    /// The constants have more bytes in total than stridec accepts.
     #[error(
         "computations: expected constants of at most {limit} bytes in all, got {given} or more"
     )]
     TooManyLiteralBytes {
-        /// A lower bound of the number of bytes.
+        /// A lower bound on the number of bytes.
         given: usize,
-        /// The maximum that stridec reads.
+        /// The maximum that stridec accepts.
         limit: usize,
     },
-    /// The module has more bytes outside its constants than stridec reads.
+    /// The module has more bytes outside its constants than stridec accepts.
     #[error("computations: expected at most {limit} bytes beside the constants, got {given}")]
     TooManyBytes {
         /// The number of bytes.
         given: usize,
-        /// The maximum that stridec reads.
+        /// The maximum that stridec accepts.
         limit: usize,
     },
 }
@@ -132,8 +133,8 @@ impl HloError {
         }
     }
 
-    /// Returns the path of the invalid field from the module; `None` if the error concerns no
-    /// single field.
+    /// Returns the path of the invalid field, relative to the module, or `None` if the error does
+    /// not concern a single field.
     #[must_use]
     pub fn field(&self) -> Option<FieldPath> {
         match self {
@@ -146,7 +147,7 @@ impl HloError {
     }
 }
 
-/// The rule that an instruction breaks. Fields are paths from the instruction's own message.
+/// The rule that an instruction breaks. Paths of fields are relative to the instruction's message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstructionError {
@@ -161,7 +162,7 @@ pub enum InstructionError {
         /// The accepted values.
         accepted: &'static str,
     },
-    /// A name or a number refers to nothing.
+    /// A name or a number refers to something that does not exist.
     #[error("{field}: {given} is not known; expected {accepted}")]
     Unknown {
         /// The field.
@@ -171,7 +172,7 @@ pub enum InstructionError {
         /// The accepted values.
         accepted: &'static str,
     },
-    /// Another instruction of the computation has this number.
+    /// An earlier instruction of the computation has the same number.
     #[error(
         "{field}: {given} is taken by an instruction before this one; expected each number once"
     )]
@@ -181,25 +182,25 @@ pub enum InstructionError {
         /// The number.
         given: u64,
     },
-    /// The opcode takes a different number of operands.
+    /// The instruction has a number of operands that its opcode does not accept.
     #[error("operand_ids: expected {expected}, got {given}")]
     OperandCount {
-        /// The accepted numbers, in words.
+        /// The accepted operand counts, in words.
         expected: String,
         /// The number of operands.
         given: usize,
     },
-    /// An operand has a shape that the opcode does not take.
+    /// An operand has a shape that the opcode does not accept.
     #[error("operand_ids[{operand}]: expected {expected}, got {given}")]
     Operand {
-        /// The number of the operand, from 0.
+        /// The index of the operand, from 0.
         operand: usize,
         /// The accepted shapes, in words.
         expected: String,
-        /// The operand's shape.
+        /// The shape of the operand.
         given: Box<Shape>,
     },
-    /// A called computation does not fit.
+    /// The called computation does not match the call.
     #[error("called_computation_ids: expected {expected}, got {given}")]
     Callee {
         /// The accepted computations, in words.
@@ -207,7 +208,7 @@ pub enum InstructionError {
         /// The given computation, in words.
         given: String,
     },
-    /// The declared shape differs from the inferred shape.
+    /// The declared shape differs from the inferred one.
     #[error("shape: expected {expected}, which the operands and attributes give, got {given}")]
     Result {
         /// The inferred shape, in words.
@@ -220,11 +221,11 @@ pub enum InstructionError {
     LiteralSize {
         /// The field.
         field: FieldPath,
-        /// The counted unit: values or bytes.
+        /// The unit of the count: values or bytes.
         what: &'static str,
-        /// The number that the shape needs.
+        /// The count that the shape requires.
         expected: u64,
-        /// The number that is given.
+        /// The count that was given.
         given: u64,
         /// The shape.
         shape: Box<Shape>,
@@ -232,7 +233,7 @@ pub enum InstructionError {
 }
 
 impl InstructionError {
-    /// Returns the path of the invalid field from the instruction's own message.
+    /// Returns the path of the invalid field, relative to the instruction's message.
     #[must_use]
     pub fn field(&self) -> FieldPath {
         match self {
@@ -248,7 +249,7 @@ impl InstructionError {
         }
     }
 
-    /// Prefixes the error's field with `outer`, the path of the message that holds this one.
+    /// Prepends `outer`, the path of the message that contains this one, to the error's field.
     pub(super) fn below(mut self, outer: &FieldPath) -> Self {
         match &mut self {
             Self::Value(error) => return Self::Value(error.clone().below(outer)),

@@ -1,9 +1,9 @@
-//! Instructions of a computation.
+//! The instructions of a computation.
 
 use super::{Opcode, SourceLine};
 use crate::shape::Shape;
 
-/// One operation on values, with the shape of its result.
+/// An operation on values, with the shape of its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instruction {
     pub(super) name: String,
@@ -20,8 +20,8 @@ impl Instruction {
         &self.name
     }
 
-    /// Returns the shape of the result. Its layout is the one that was read; only `bitcast` depends
-    /// on it.
+    /// Returns the shape of the result. It keeps the layout that was read, although only `bitcast`
+    /// depends on it.
     #[must_use]
     pub fn shape(&self) -> &Shape {
         &self.shape
@@ -33,15 +33,15 @@ impl Instruction {
         &self.opcode
     }
 
-    /// Returns the operands, as places in
-    /// [`Computation::instructions`](super::Computation::instructions). All are before this
-    /// instruction.
+    /// Returns the operands, as indices into
+    /// [`Computation::instructions`](super::Computation::instructions). Operands always precede
+    /// this instruction.
     #[must_use]
     pub fn operands(&self) -> &[usize] {
         &self.operands
     }
 
-    /// Returns the source line of the instruction, if the module names it.
+    /// Returns the source line of the instruction, if the module records it.
     #[must_use]
     pub fn source(&self) -> Option<&SourceLine> {
         self.source.as_ref()

@@ -1,21 +1,21 @@
-//! The limits of the modules that stridec reads. They bound the time and memory that hostile
-//! modules can take.
+//! Limits on the modules that stridec accepts. They bound the time and memory that a hostile module
+//! can consume.
 
-/// The maximum number of instructions in a module, over all its computations.
+/// The maximum number of instructions in a module, summed over its computations.
 pub const MAX_INSTRUCTIONS: usize = 1 << 18;
 
 /// The maximum number of computations in a module.
 pub const MAX_COMPUTATIONS: usize = 1 << 16;
 
-/// The maximum nesting depth of calls and fusions.
+/// The maximum depth of nested calls and fusions.
 pub(super) const MAX_CALL_DEPTH: usize = 256;
 
-/// The maximum number of bytes read of a module, without constants and skipped fields.
+/// The maximum size of a serialized module in bytes, not counting constants and skipped fields.
 pub const MAX_MODULE_BYTES: usize = 64 << 20;
 
-/// The maximum number of shapes among the operands of all calls and fusions. A tuple counts with
-/// all its elements.
+/// The maximum number of shapes among the operands of all calls and fusions. A tuple counts as one
+/// shape plus the shapes of all its elements.
 pub(super) const MAX_CALLED_SHAPES: usize = 1 << 26;
 
-/// The maximum number of bytes of all constants in a module.
+/// The maximum total size of all constants in a module, in bytes.
 pub const MAX_LITERAL_BYTES: usize = 64 << 20;

@@ -1,4 +1,4 @@
-//! Values of constants.
+//! The values of constants.
 
 use smallvec::SmallVec;
 
@@ -7,11 +7,11 @@ use crate::shape::{Dimension, ElementType, FieldPath, Layout, Shape, ShapeError,
 
 /// The value of a constant: an array, or a tuple of values.
 ///
-/// [`bytes`](Self::bytes) holds an array's elements in row-major order, whatever the layout of the
-/// literal that was read. Each element takes whole bytes, the least significant first: a `pred` is
-/// 0 or 1; a type of less than 8 bits takes a byte, with its value in the low bits and 0 above
-/// them; a complex number is its real part, then its imaginary part. The bytes of a tuple are the
-/// bytes of its elements, one after the other.
+/// [`bytes`](Self::bytes) holds the elements of an array in row-major order, regardless of the
+/// layout in which the literal was written. Each element occupies whole bytes, in little-endian
+/// order. A `pred` is 0 or 1. A type narrower than 8 bits occupies one byte, with its value in the
+/// low bits and zeros above it. A complex number is its real part followed by its imaginary part.
+/// The bytes of a tuple are those of its elements, one after the other.
 ///
 /// ```
 /// use stridec::hlo::Literal;
@@ -26,12 +26,12 @@ pub struct Literal {
 }
 
 impl Literal {
-    /// Makes a value from its bytes, in the order that the type documents. Layouts in `shape` are
-    /// ignored.
+    /// Creates a value from its bytes, in the order described for [`Literal`]. Layouts in `shape`
+    /// are ignored.
     ///
     /// # Errors
     ///
-    /// Returns an error if an extent is not fixed, or if the number of bytes does not fit the
+    /// Returns an error if an extent is not fixed, or if the number of bytes does not match the
     /// shape.
     pub fn new(shape: &Shape, mut bytes: Vec<u8>) -> Result<Self, InstructionError> {
         let shape = without_layouts(shape)?;
@@ -49,8 +49,8 @@ impl Literal {
         Ok(Self { shape, bytes })
     }
 
-    /// Makes a value from elements that are in memory order for the layout of `shape`. The elements
-    /// themselves are encoded as in [`new`](Self::new).
+    /// Creates a value from elements in the memory order given by the layout of `shape`. Each
+    /// element is encoded as for [`new`](Self::new).
     pub(super) fn from_memory_order(
         shape: &Shape,
         bytes: Vec<u8>,
@@ -65,25 +65,25 @@ impl Literal {
         }
     }
 
-    /// Makes a tuple of values.
+    /// Creates a tuple of values.
     pub(super) fn tuple(parts: Vec<Self>) -> Result<Self, InstructionError> {
         let shape = Shape::tuple(parts.iter().map(|part| part.shape.clone()))?;
         Ok(Self { shape, bytes: parts.into_iter().flat_map(|part| part.bytes).collect() })
     }
 
-    /// Returns the type and the extents, without a layout.
+    /// Returns the element type and the extents, without a layout.
     #[must_use]
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// Returns the elements' bytes, in the order that the type documents.
+    /// Returns the bytes of the elements, in the order described for [`Literal`].
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Returns the elements of a tuple; an empty list for an array.
+    /// Returns the elements of a tuple, or an empty list for an array.
     #[must_use]
     pub fn parts(&self) -> Vec<Self> {
         let mut rest = self.bytes.as_slice();
@@ -97,11 +97,12 @@ impl Literal {
     }
 }
 
-/// Removes the layouts of a shape.
+/// Returns the shape without its layouts.
 ///
 /// # Errors
 ///
-/// Returns an error if an extent is not fixed.
+/// Returns an error if an extent is not fixed, or if the shape contains a token, a buffer or an opaque
+/// value.
 fn without_layouts(shape: &Shape) -> Result<Shape, ShapeError> {
     if shape.element_type() == ElementType::Tuple {
         return Shape::tuple(
@@ -124,7 +125,7 @@ fn without_layouts(shape: &Shape) -> Result<Shape, ShapeError> {
     Shape::new(shape.element_type(), extents, None)
 }
 
-/// Returns the number of bytes of the elements; `None` past 2^64-1.
+/// Returns the number of bytes of a literal of this shape, or `None` if it does not fit a `u64`.
 fn byte_count(shape: &Shape) -> Option<u64> {
     let mut parts = shape.tuple_shapes().iter();
     let own = match shape.element_type().storage_bits() {

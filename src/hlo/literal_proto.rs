@@ -1,4 +1,4 @@
-//! Literals from and to `xla.LiteralProto`.
+//! Conversion of literals from and to `xla.LiteralProto`.
 
 use prost::Message;
 
@@ -10,8 +10,8 @@ use crate::{
 
 type Result<T> = std::result::Result<T, InstructionError>;
 
-/// Reads a serialized literal. The elements of a tuple are read one by one, and at most as many as
-/// its shape has.
+/// Reads a serialized literal. The elements of a tuple are decoded one at a time, after checking
+/// that their number matches the tuple's shape.
 pub(super) fn decode(bytes: &[u8]) -> Result<Literal> {
     literal(bytes, 1).map_err(|error| error.below(&FieldPath::new("literal")))
 }
@@ -61,8 +61,8 @@ fn malformed(error: &prost::DecodeError) -> ShapeError {
     super::wire::malformed("literal", &error.to_string())
 }
 
-/// Returns the field that holds a type's values, the count of its numbers in one element (0 if the
-/// field is bytes), and the values as bytes.
+/// Returns the name of the field that holds the values of an element type, how many of the field's
+/// numbers make up one element (0 for a field of type `bytes`), and the values as bytes.
 fn values(element_type: ElementType, proto: &proto::LiteralProto) -> (&'static str, u64, Vec<u8>) {
     use ElementType as E;
     macro_rules! numbers {
@@ -120,7 +120,7 @@ fn array(shape: &Shape, proto: &proto::LiteralProto) -> Result<Literal> {
     if bytes.len() as u64 == size {
         return Literal::from_memory_order(shape, bytes);
     }
-    // Values are counted as the field stores them: a complex number is two.
+    // Count values as the field stores them: a complex number counts as two.
     let one = width.checked_div(each).unwrap_or(1);
     Err(InstructionError::LiteralSize {
         field: FieldPath::new(field),

@@ -1,8 +1,8 @@
 //! Programs: XLA's HLO modules, read from protos or text, or built in code.
 //!
-//! A [`Module`] is valid by construction: operands come before their users and callees before their
-//! callers, every shape follows from the operands and attributes, and parameters are numbered from
-//! 0. The rules are those in XLA's `hlo_instruction.cc`, `hlo_verifier.cc` and
+//! A [`Module`] is valid by construction: operands precede their users, callees precede their
+//! callers, every shape agrees with the operands and attributes, and parameters are numbered from
+//! 0. The rules are those of XLA's `hlo_instruction.cc`, `hlo_verifier.cc` and
 //! `shape_inference.cc`.
 //!
 //! ```
@@ -19,7 +19,7 @@
 //! ```
 //!
 //! Opcodes that the compiler does not support, such as `dot`, are kept as [`Opcode::Other`], so
-//! that a module that computes can be read and printed too.
+//! that modules containing them can still be read and printed.
 
 mod attributes;
 mod builder;

@@ -1,13 +1,14 @@
-//! Modules: computations, the entry among them, and the layouts of the program's buffers.
+//! Modules: a list of computations, one of which is the entry, and the layouts of the program's
+//! buffers.
 
 use super::{Computation, HloError, Instruction};
 use crate::shape::{ElementType, FieldPath, Shape, queries};
 
-/// A program, valid by construction: see [the module's page](super) for the rules.
+/// A program, valid by construction. See the [module documentation](super) for the rules.
 ///
-/// Parameters and results are buffers with the layouts of [`parameters`](Self::parameters) and
-/// [`result`](Self::result), which come from `host_program_shape`. The layouts of instructions do
-/// not matter, except for `bitcast`.
+/// The program's parameters and results are buffers with the layouts of
+/// [`parameters`](Self::parameters) and [`result`](Self::result), which come from
+/// `host_program_shape`. The layouts of instructions do not matter, except for `bitcast`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Module {
     name: String,
@@ -18,7 +19,8 @@ pub struct Module {
 }
 
 impl Module {
-    /// Makes a module from its computations, the entry's place and the shapes of the buffers.
+    /// Creates a module from its computations, the index of the entry and the shapes of the
+    /// buffers.
     pub(super) fn new(
         name: String,
         computations: Vec<Computation>,
@@ -59,7 +61,7 @@ impl Module {
         &self.name
     }
 
-    /// Returns the computations, callees before callers.
+    /// Returns the computations. Callees precede their callers.
     #[must_use]
     pub fn computations(&self) -> &[Computation] {
         &self.computations
@@ -71,19 +73,21 @@ impl Module {
         &self.computations[self.entry]
     }
 
-    /// Returns the place of the entry among the computations.
-    pub(crate) fn entry_index(&self) -> usize {
+    /// Returns the index of the entry among the computations.
+    #[must_use]
+    pub fn entry_index(&self) -> usize {
         self.entry
     }
 
-    /// Returns the buffers that the program reads, by parameter number. A tuple has one buffer for
-    /// each element.
+    /// Returns the shapes of the buffers that the program reads, ordered by parameter number. A
+    /// tuple is stored as one buffer for each element.
     #[must_use]
     pub fn parameters(&self) -> &[Shape] {
         &self.parameters
     }
 
-    /// Returns the buffer that the program writes. A tuple has one buffer for each element.
+    /// Returns the shape of the buffer that the program writes. A tuple is stored as one buffer for
+    /// each element.
     #[must_use]
     pub fn result(&self) -> &Shape {
         &self.result
@@ -94,7 +98,7 @@ impl Module {
         self.computations.iter().flat_map(Computation::instructions)
     }
 
-    /// Replaces the layouts of all buffers by the default layout, which is row-major.
+    /// Replaces the layouts of all buffers with the default layout, which is row-major.
     #[must_use]
     pub fn with_default_layouts(self) -> Self {
         let parameters = self.parameters.iter().map(row_major).collect();
@@ -103,7 +107,7 @@ impl Module {
     }
 }
 
-/// Removes the layouts of a shape, so that it has the default ones.
+/// Removes the layouts of a shape, so that the default layouts apply.
 fn row_major(shape: &Shape) -> Shape {
     if shape.is_array() {
         let dimensions = shape.dimensions().iter().copied();

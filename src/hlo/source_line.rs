@@ -1,4 +1,4 @@
-//! The source lines of instructions, from the metadata of modules.
+//! The source lines of instructions, read from the metadata of modules.
 
 use std::{fmt, sync::Arc};
 
@@ -12,13 +12,13 @@ pub struct SourceLine {
 }
 
 impl SourceLine {
-    /// Makes a line from a file's path and a line number, from 1.
+    /// Creates a source line from the path of a file and a line number, which counts from 1.
     #[must_use]
     pub fn new(file: impl Into<Arc<str>>, line: u32) -> Self {
         Self { file: file.into(), line }
     }
 
-    /// Returns the file's path, as the compiler that wrote the module recorded it.
+    /// Returns the path of the file, as recorded by the compiler that wrote the module.
     #[must_use]
     pub fn file(&self) -> &str {
         &self.file
@@ -31,20 +31,20 @@ impl SourceLine {
     }
 }
 
-/// Prints the path and the number: `layers.py:12`.
+/// Prints the path and the line number, such as `layers.py:12`.
 impl fmt::Display for SourceLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file, self.line)
     }
 }
 
-/// The tables of a module's stack frames. Their entries refer to each other by numbers from 1.
+/// The tables of a module's stack frames. Entries refer to each other by numbers that count from 1.
 #[derive(Default)]
 pub(super) struct StackFrames {
     files: Vec<Arc<str>>,
-    /// The file's number and the line number of each location.
+    /// The file number and the line number of each location.
     locations: Vec<(i32, i32)>,
-    /// The location's number of each frame.
+    /// The location number of each frame.
     frames: Vec<i32>,
 }
 
@@ -61,7 +61,8 @@ impl StackFrames {
         self.frames.push(location);
     }
 
-    /// Finds the source line of an instruction: in its metadata, or through its stack frame.
+    /// Returns the source line of an instruction, either directly from its metadata or by way of
+    /// its stack frame.
     pub(super) fn line(&self, metadata: &proto::OpMetadata) -> Option<SourceLine> {
         if !metadata.source_file.is_empty() {
             return line_number(metadata.source_line)
@@ -84,12 +85,12 @@ impl From<proto::StackFrameIndexProto> for StackFrames {
     }
 }
 
-/// Returns the entry of a table by its number, from 1; `None` for 0.
+/// Returns the entry of a table with the given number, which counts from 1, or `None` for 0.
 fn entry<T>(table: &[T], number: i32) -> Option<&T> {
     table.get(usize::try_from(number).ok()?.checked_sub(1)?)
 }
 
-/// Converts a line number; 0 means that there is none.
+/// Converts a line number. Zero stands for an unknown line.
 fn line_number(number: i32) -> Option<u32> {
     u32::try_from(number).ok().filter(|&line| line > 0)
 }

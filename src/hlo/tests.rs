@@ -1,4 +1,4 @@
-//! The rules of every opcode: the builder refuses every violation.
+//! Tests that the builder rejects every violation of the rules of each opcode.
 
 use super::*;
 use crate::shape::Shape;
@@ -7,7 +7,8 @@ fn shape(text: &str) -> Shape {
     text.parse().unwrap()
 }
 
-/// Returns the result shape of an instruction on parameters of these shapes, or its error.
+/// Returns the result shape of an instruction whose operands are parameters of these shapes, or its
+/// error.
 fn given(opcode: Opcode, operands: &[&str], declared: Option<&str>) -> Result<String, String> {
     let mut builder = scalar_adder();
     let operands: Vec<usize> =
@@ -26,7 +27,7 @@ fn given(opcode: Opcode, operands: &[&str], declared: Option<&str>) -> Result<St
     Ok(instruction.shape().to_string())
 }
 
-/// Makes a builder whose computation 0 takes two floats and returns the second.
+/// Creates a builder whose computation 0 takes two floats and returns the second.
 fn scalar_adder() -> Builder {
     let mut builder = Builder::new("test");
     let _ = builder.parameter(shape("f32[]")).unwrap();

@@ -1,4 +1,4 @@
-//! The fields of a serialized message, one after the other, without decoding their contents.
+//! Iteration over the fields of a serialized message, without decoding their contents.
 
 use crate::shape::ShapeError;
 
@@ -10,10 +10,10 @@ pub(super) struct WireField<'a> {
     pub(super) raw: &'a [u8],
 }
 
-/// The content of a field, as far as its wire type tells.
+/// The value of a field, as far as its wire type determines it.
 pub(super) enum WireValue<'a> {
     Varint(u64),
-    /// A fixed width of 4 or 8 bytes.
+    /// A value of 4 or 8 bytes.
     Fixed,
     Bytes(&'a [u8]),
 }
@@ -33,8 +33,8 @@ impl<'a> WireField<'a> {
             .map_err(|_| malformed(name, "text that is no UTF-8"))
     }
 
-    /// Returns the number of a field that holds an int64.
-    #[allow(clippy::cast_possible_wrap)] // negative numbers are written as their two's complement
+    /// Returns the number in a field of type int64.
+    #[allow(clippy::cast_possible_wrap)] // negative numbers are encoded in two's complement
     pub(super) fn number(&self, name: &'static str) -> Result<i64, ShapeError> {
         match self.value {
             WireValue::Varint(number) => Ok(number as i64),
@@ -43,7 +43,7 @@ impl<'a> WireField<'a> {
     }
 }
 
-/// Makes the error for bytes that are no module.
+/// Returns the error for bytes that do not encode a module.
 pub(super) fn malformed(field: &str, reason: &str) -> ShapeError {
     ShapeError::Decode {
         field: field.to_owned(),
@@ -62,7 +62,7 @@ impl<'a> WireFields<'a> {
         Self { rest: message }
     }
 
-    /// Reads the next field; `None` at the end. After malformed bytes the iterator ends.
+    /// Reads the next field, or returns `None` at the end. The iterator ends after malformed bytes.
     fn read(&mut self) -> Option<Result<WireField<'a>, ShapeError>> {
         if self.rest.is_empty() {
             return None;
@@ -109,7 +109,7 @@ fn field(bytes: &[u8]) -> Option<(u64, WireValue<'_>, &[u8])> {
 fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut number = 0;
     for (i, &byte) in bytes.iter().enumerate().take(10) {
-        // The tenth byte can hold only one more bit.
+        // The tenth byte contributes only one bit.
         if i == 9 && byte > 1 {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Checks that several opcodes need.
+//! Checks shared by several opcodes.
 
 use super::{Inputs, Result, structure::unknown_computation};
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     shape::{ElementType, FieldPath, Shape, ShapeError, queries},
 };
 
-/// An array: its type and its fixed extents.
+/// The shape of an array whose extents are all fixed.
 pub(super) struct ArrayShape<'a> {
     pub(super) shape: &'a Shape,
     pub(super) element_type: ElementType,
@@ -18,19 +18,19 @@ impl ArrayShape<'_> {
         self.extents.len()
     }
 
-    /// Makes an array shape of this type with other extents.
+    /// Returns the shape of an array with the same element type but other extents.
     pub(super) fn with_extents(&self, extents: impl IntoIterator<Item = u64>) -> Result<Shape> {
         Ok(Shape::new(self.element_type, extents, None)?)
     }
 
-    /// Makes an array shape of these extents with another type.
+    /// Returns the shape of an array with the same extents but another element type.
     pub(super) fn with_type(&self, element_type: ElementType) -> Result<Shape> {
         Ok(Shape::new(element_type, self.extents.iter().copied(), None)?)
     }
 }
 
 impl<'a> Inputs<'a> {
-    /// Checks the number of operands.
+    /// Returns an error unless there are `count` operands.
     pub(super) fn expect(&self, count: usize) -> Result<()> {
         if self.operands.len() == count {
             return Ok(());
@@ -39,8 +39,9 @@ impl<'a> Inputs<'a> {
         Err(InstructionError::OperandCount { expected, given: self.operands.len() })
     }
 
-    /// Returns an operand that must be an array. Its extents are fixed: instructions with other
-    /// extents have become [`Opcode::Other`](crate::hlo::Opcode::Other) already.
+    /// Returns the shape of an operand, or an error if the operand is not an array. All extents are
+    /// fixed here, because an instruction with any other extent has already been turned into
+    /// [`Opcode::Other`](crate::hlo::Opcode::Other).
     pub(super) fn array(&self, operand: usize) -> Result<ArrayShape<'a>> {
         let shape = self.operands[operand];
         match array(shape) {
@@ -49,7 +50,8 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// Returns an operand that must be an array of another operand's type.
+    /// Returns the shape of an operand, or an error if the operand is not an array with the element
+    /// type of `other`.
     pub(super) fn array_like(
         &self,
         operand: usize,
@@ -62,7 +64,7 @@ impl<'a> Inputs<'a> {
         Err(self.operand_error(operand, format!("an array of {}", other.element_type)))
     }
 
-    /// Checks that an operand has another operand's type and extents.
+    /// Returns an error unless an operand has the element type and extents of `other`.
     pub(super) fn expect_same(&self, operand: usize, other: &ArrayShape<'_>) -> Result<()> {
         if queries::compatible(self.operands[operand], other.shape) {
             return Ok(());
@@ -70,7 +72,7 @@ impl<'a> Inputs<'a> {
         Err(self.operand_error(operand, other.shape.without_layout().to_string()))
     }
 
-    /// Makes the error for an operand with an unexpected shape.
+    /// Returns the error for an operand with an unexpected shape.
     pub(super) fn operand_error(
         &self,
         operand: usize,
@@ -80,12 +82,12 @@ impl<'a> Inputs<'a> {
         InstructionError::Operand { operand, expected: expected.into(), given }
     }
 
-    /// Returns the computation that an instruction calls.
+    /// Returns the called computation, or an error if it does not exist.
     pub(super) fn callee(&self, computation: usize) -> Result<&'a Computation> {
         self.computations.get(computation).ok_or_else(|| unknown_computation(0, computation))
     }
 
-    /// Returns the declared shape, which must be an array.
+    /// Returns the declared shape, or an error if it is missing or not an array.
     pub(super) fn declared_array(&self) -> Result<ArrayShape<'a>> {
         let shape = self.declared()?;
         array(shape).ok_or_else(|| mismatch("an array", shape))
@@ -97,17 +99,17 @@ fn array(shape: &Shape) -> Option<ArrayShape<'_>> {
     Some(ArrayShape { shape, element_type: shape.element_type(), extents })
 }
 
-/// Makes the error for an unexpected declared shape.
+/// Returns the error for an unexpected declared shape.
 pub(super) fn mismatch(expected: impl Into<String>, given: &Shape) -> InstructionError {
     InstructionError::Result { expected: expected.into(), given: given.clone().into() }
 }
 
-/// Checks that a number is at most `greatest`.
+/// Returns an error if a number is greater than `greatest`.
 pub(super) fn at_most(field: impl FnOnce() -> FieldPath, given: u64, greatest: u64) -> Result<()> {
     in_range(field, given, 0, greatest)
 }
 
-/// Checks that a number is in a range.
+/// Returns an error if a number is less than `least` or greater than `greatest`.
 pub(super) fn in_range(
     field: impl FnOnce() -> FieldPath,
     given: u64,
@@ -122,7 +124,7 @@ pub(super) fn in_range(
     Err(ShapeError::Range { field: field(), given: given.into(), least, greatest }.into())
 }
 
-/// Checks that a dimension number is below the rank.
+/// Returns an error unless a dimension number is below the rank.
 pub(super) fn dimension(
     field: impl FnOnce() -> FieldPath,
     given: usize,
@@ -136,7 +138,7 @@ pub(super) fn dimension(
     Err(ShapeError::Range { field: field(), given, least: 0, greatest }.into())
 }
 
-/// Checks that a list has one entry for each dimension.
+/// Returns an error unless a list has exactly one entry for each dimension.
 pub(super) fn one_each(field: impl FnOnce() -> FieldPath, given: usize, rank: usize) -> Result<()> {
     if given == rank {
         return Ok(());
@@ -145,7 +147,7 @@ pub(super) fn one_each(field: impl FnOnce() -> FieldPath, given: usize, rank: us
     Err(ShapeError::Count { field: field(), given, rank, accepted }.into())
 }
 
-/// Checks that dimension numbers are below the rank and distinct.
+/// Returns an error unless the dimension numbers are distinct and below the rank.
 pub(super) fn distinct(
     field: impl Fn() -> FieldPath,
     dimensions: &[usize],
@@ -162,7 +164,7 @@ pub(super) fn distinct(
     Ok(())
 }
 
-/// Checks that dimension numbers are below the rank and ascending.
+/// Returns an error unless the dimension numbers are strictly ascending and below the rank.
 pub(super) fn ascending(
     field: impl Fn() -> FieldPath,
     dimensions: &[usize],

@@ -1,4 +1,4 @@
-//! Opcodes that handle each element by itself.
+//! Opcodes that process each element independently.
 
 use super::{
     Inputs, Result,
@@ -87,7 +87,8 @@ pub(super) fn complex(inputs: &Inputs<'_>) -> Result<Shape> {
     real.with_type(element_type)
 }
 
-/// Infers the shape of a real or an imaginary part. A float is accepted as its own real part.
+/// Infers the shape of the real or imaginary part of an array. Floats are accepted as well: a float
+/// is its own real part.
 pub(super) fn part(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let number = inputs.array(0)?;

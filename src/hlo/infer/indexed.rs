@@ -33,7 +33,7 @@ pub(super) fn dynamic_update_slice(inputs: &Inputs<'_>) -> Result<Shape> {
     array.with_type(array.element_type)
 }
 
-/// Returns the first operand, if there are at least `least`.
+/// Returns the shape of the first operand, or an error if there are fewer than `least` operands.
 fn first_operand<'a>(inputs: &Inputs<'a>, least: usize) -> Result<ArrayShape<'a>> {
     if inputs.operands.len() < least {
         let expected = format!("at least {least}");
@@ -42,8 +42,8 @@ fn first_operand<'a>(inputs: &Inputs<'a>, least: usize) -> Result<ArrayShape<'a>
     inputs.array(0)
 }
 
-/// Checks that the operands from `first` on are starts: one integer for each dimension, or one
-/// vector with all of them.
+/// Checks that the operands from `first` on are valid starts: either one integer scalar for each
+/// dimension, or a single vector of integers with one entry for each dimension.
 fn check_starts(inputs: &Inputs<'_>, first: usize, rank: usize) -> Result<()> {
     let given = inputs.operands.len() - first;
     let vector = given == 1 && inputs.operands[first].rank() == 1;
@@ -66,8 +66,8 @@ fn check_starts(inputs: &Inputs<'_>, first: usize, rank: usize) -> Result<()> {
     Ok(())
 }
 
-/// The dimension numbers that gather and scatter share: the arrangement of the index vectors and
-/// the operand's dimension for each of their entries.
+/// The dimension numbers that gather and scatter have in common. They say where the index vectors
+/// lie in the indices, and which dimension of the operand each entry of an index vector refers to.
 struct Indices<'a> {
     names: [&'static str; 4],
     index_vector_dim: usize,
@@ -81,8 +81,8 @@ impl Indices<'_> {
         FieldPath::new(self.names[0]).field(name)
     }
 
-    /// Checks the dimension numbers; returns the extents of the indices without the dimension of
-    /// the index vectors.
+    /// Checks the dimension numbers and returns the extents of the indices, without the dimension
+    /// that holds the index vectors.
     fn check(&self, operand: &ArrayShape<'_>, indices: &ArrayShape<'_>) -> Result<Vec<u64>> {
         let [_, map, operand_batching, indices_batching] = self.names;
         let rank = indices.rank();
@@ -243,7 +243,7 @@ pub(super) fn scatter(scatter: &Scatter, inputs: &Inputs<'_>) -> Result<Shape> {
     operand.with_type(operand.element_type)
 }
 
-/// Checks that a computation combines two elements to one.
+/// Checks that a computation combines two scalars of the operand's type into one.
 fn check_combiner(computation: usize, inputs: &Inputs<'_>, operand: &ArrayShape<'_>) -> Result<()> {
     let callee = inputs.callee(computation)?;
     let scalar = operand.with_extents([])?;

@@ -1,5 +1,5 @@
-//! The result shape of an instruction, from its operands and attributes. The rules are those in
-//! XLA's `shape_inference.cc`.
+//! Inference of an instruction's result shape from its operands and attributes. The rules are those
+//! of XLA's `shape_inference.cc`.
 
 mod checks;
 mod elementwise;
@@ -13,38 +13,39 @@ use crate::shape::{Dimension, FieldPath, Shape, queries};
 
 type Result<T> = std::result::Result<T, InstructionError>;
 
-/// The inputs of shape inference, beside the opcode.
+/// The inputs of shape inference, other than the opcode.
 pub(super) struct Inputs<'a> {
     /// The shapes of the operands.
     pub(super) operands: &'a [&'a Shape],
-    /// The declared shape, which may be missing in a builder.
+    /// The declared shape. Instructions from a builder may lack one.
     pub(super) declared: Option<&'a Shape>,
     /// The computations that the instruction may call.
     pub(super) computations: &'a [Computation],
 }
 
 impl<'a> Inputs<'a> {
-    /// Returns the declared shape, for an opcode whose operands and attributes do not determine it.
+    /// Returns the declared shape, for opcodes whose operands and attributes do not determine the
+    /// result shape. Returns an error if it is missing.
     fn declared(&self) -> Result<&'a Shape> {
         let accepted = "a shape, which the operands and attributes of this opcode do not give";
         let missing = || InstructionError::Missing { field: FieldPath::new("shape"), accepted };
         self.declared.ok_or_else(missing)
     }
 
-    /// Returns true if an extent of an operand or of the result is bounded or unknown.
+    /// Returns true if any extent of an operand or of the declared shape is bounded or unknown.
     pub(super) fn are_dynamic(&self) -> bool {
         self.operands.iter().copied().chain(self.declared).any(is_dynamic)
     }
 }
 
-/// Returns true if an extent is bounded or unknown.
+/// Returns true if any extent of the shape is bounded or unknown.
 pub(super) fn is_dynamic(shape: &Shape) -> bool {
     shape.dimensions().iter().any(|extent| !matches!(extent, Dimension::Fixed(_)))
         || shape.tuple_shapes().iter().any(is_dynamic)
 }
 
-/// Infers the shape of an instruction. Its layouts are missing, or copied from an operand or from
-/// the declared shape.
+/// Infers the shape of an instruction and compares it with the declared shape, if there is one. The
+/// layouts of the result are either missing or copied from an operand or the declared shape.
 ///
 /// # Errors
 ///

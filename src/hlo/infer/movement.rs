@@ -1,4 +1,4 @@
-//! Opcodes that move elements between constant positions.
+//! Opcodes that move elements between positions that are known at compile time.
 
 use super::{
     Inputs, Result,
@@ -24,12 +24,13 @@ pub(super) fn iota(dimension: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     array.with_type(array.element_type)
 }
 
-/// Infers the shape of a bitcast. Operand and result must have equally many bytes, padding
-/// included.
+/// Infers the shape of a bitcast. The operand and the result must occupy the same number of bytes,
+/// including padding.
 pub(super) fn bitcast(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let (from, to) = (inputs.array(0)?, inputs.declared_array()?);
-    // A layout without strides is refused later, if the instruction is needed at all.
+    // A layout that cannot be expressed with strides is reported later, and only if the program
+    // needs this instruction.
     if let (Ok(expected), Ok(given)) = (size::array_size(from.shape), size::array_size(to.shape))
         && expected != given
     {

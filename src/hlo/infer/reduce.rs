@@ -1,4 +1,4 @@
-//! Reduce: combines the elements along some dimensions.
+//! The reduce opcode, which combines all elements along some of the dimensions.
 
 use super::{Inputs, Result, checks::distinct};
 use crate::{
@@ -6,7 +6,8 @@ use crate::{
     shape::{FieldPath, Shape},
 };
 
-/// Infers the shape of a reduce: the remaining dimensions, with the type that the combiner returns.
+/// Infers the shape of a reduce: the dimensions that are not reduced, with the element type that
+/// the combining computation returns.
 pub(super) fn reduce(
     dimensions: &[usize],
     computation: usize,

@@ -19,15 +19,15 @@ pub(super) fn constant(literal: &Literal, inputs: &Inputs<'_>) -> Result<Shape> 
     Ok(literal.shape().clone())
 }
 
-/// Infers the shape of an opcode that returns its one operand.
+/// Infers the shape of an opcode that returns its only operand.
 pub(super) fn identity(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     Ok(inputs.operands[0].clone())
 }
 
 pub(super) fn tuple(inputs: &Inputs<'_>) -> Result<Shape> {
-    // A declared shape is used as it is: one large tuple may be an operand many times, and building
-    // its shape each time would take too long.
+    // Reuse the declared shape. A large tuple may be an operand of many instructions, and
+    // rebuilding its shape for each of them would take too long.
     let Some(declared) = inputs.declared else {
         return Ok(Shape::tuple(inputs.operands.iter().copied().cloned())?);
     };
@@ -75,7 +75,7 @@ pub(super) fn other(computations: &[usize], inputs: &Inputs<'_>) -> Result<Shape
     }
 }
 
-/// Makes the error for a computation that does not exist.
+/// Returns the error for a called computation that does not exist.
 pub(super) fn unknown_computation(callee: usize, computation: usize) -> InstructionError {
     let field = FieldPath::new("called_computation_ids").index(callee);
     let accepted = "a computation before this one";

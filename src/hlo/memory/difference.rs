@@ -1,4 +1,5 @@
-//! The difference of two reports: changed layouts with their cost, and added or removed copies.
+//! The difference between two reports: changed layouts with their cost, and added or removed
+//! copies.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -15,8 +16,8 @@ use crate::{
 const COPIES: [&str; 3] = ["copy", "transpose", "copy-start"];
 
 impl MemoryReport {
-    /// Describes the changes from `self` to `new`, with a summary in the first line; `None` if
-    /// there are none. `stridec diff` prints this text.
+    /// Describes the changes from `self` to `new`, starting with a one-line summary. Returns `None`
+    /// if nothing changed. `stridec diff` prints this text.
     ///
     /// ```
     /// use stridec::hlo::MemoryReport;
@@ -33,7 +34,7 @@ impl MemoryReport {
     }
 }
 
-/// Describes the changes, with a summary in the first line; `None` if there are none.
+/// Describes the changes, starting with a one-line summary, or returns `None` if nothing changed.
 fn compare(old: &MemoryReport, new: &MemoryReport) -> Option<String> {
     let layouts = layouts(old, new);
     let copies = copies(old, new);
@@ -57,7 +58,7 @@ fn compare(old: &MemoryReport, new: &MemoryReport) -> Option<String> {
     Some(text)
 }
 
-/// Formats a change of a byte count, such as `+512.0K` or `-512.0K`.
+/// Formats the change of a byte count, such as `+512.0K` or `-512.0K`.
 fn signed_bytes(old: u64, new: u64) -> String {
     let sign = if new < old { '-' } else { '+' };
     format!("{sign}{}", num_bytes(old.abs_diff(new)))
@@ -67,8 +68,8 @@ fn bytes(instruction: &InstructionMemory) -> u64 {
     instruction.memory.map_or(0, |memory| memory.bytes)
 }
 
-/// Lists instructions that have the same name in both reports and different layouts, largest change
-/// first.
+/// Lists the instructions that have the same name in both reports but different layouts, in order
+/// of decreasing change in bytes.
 fn layouts(old: &MemoryReport, new: &MemoryReport) -> String {
     type Key<'a> = (&'a str, &'a str);
     let by_name: HashMap<Key<'_>, &InstructionMemory> = old
@@ -96,7 +97,8 @@ fn layouts(old: &MemoryReport, new: &MemoryReport) -> String {
     text
 }
 
-/// Counts the instructions of each kind, and remembers the bytes of one.
+/// Counts the instructions with each key, and pairs each count with the size in bytes of the first
+/// such instruction.
 fn count_by<'a>(
     report: &'a MemoryReport,
     counts: impl Fn(&InstructionMemory) -> bool,
@@ -110,11 +112,11 @@ fn count_by<'a>(
     counted
 }
 
-/// Lists the copies that only one of the reports has. Names are ignored, because XLA numbers copies
-/// anew in every module.
+/// Lists the copies that occur in only one of the reports. Names are ignored, because XLA renumbers
+/// the copies of every module.
 fn copies(old: &MemoryReport, new: &MemoryReport) -> String {
     let is_copy = |it: &InstructionMemory| COPIES.contains(&it.opcode.as_ref());
-    // Default layouts are made explicit: protos contain them, and texts may omit them.
+    // Make default layouts explicit, because protos contain them whereas texts may omit them.
     let key = |it: &InstructionMemory| {
         format!("{} {}", it.opcode, Shape::clone(&it.shape).with_default_layouts())
     };
@@ -137,9 +139,9 @@ fn copies(old: &MemoryReport, new: &MemoryReport) -> String {
     text
 }
 
-/// Lists the other opcodes whose number of instructions changed.
+/// Lists all other opcodes whose number of instructions changed.
 fn other_opcodes(old: &MemoryReport, new: &MemoryReport) -> String {
-    // Parameters of callees are not counted: their number changes with every fusion.
+    // Ignore the parameters of callees, because their number changes with every fusion.
     let is_other = |it: &InstructionMemory| {
         !COPIES.contains(&it.opcode.as_ref()) && (it.has_buffer || &*it.opcode != "parameter")
     };

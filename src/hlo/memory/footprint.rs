@@ -1,23 +1,24 @@
-//! The memory that a shape takes.
+//! The memory that a shape occupies.
 
 use crate::{
     shape::{Shape, queries},
     stride::size,
 };
 
-/// The memory that a shape takes; for a tuple, the sum over its elements.
+/// The memory that a shape occupies. For a tuple, this is the sum over its elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Footprint {
-    /// The number of elements, with bounded dimensions at their bounds.
+    /// The number of elements, counting each bounded dimension at its bound.
     pub elements: u64,
-    /// The number of bytes of the elements alone.
+    /// The size of the elements alone, in bytes.
     pub unpadded_bytes: u64,
-    /// The number of bytes of the allocation, with all padding.
+    /// The size of the allocation including all padding, in bytes.
     pub bytes: u64,
 }
 
 impl Footprint {
-    /// Measures a shape; `None` if an extent is unknown or the layout has no strides.
+    /// Measures a shape. Returns `None` if an extent is unknown or the layout cannot be expressed
+    /// with strides.
     ///
     /// ```
     /// use stridec::hlo::Footprint;
@@ -51,9 +52,10 @@ impl Footprint {
         self.bytes.saturating_sub(self.unpadded_bytes)
     }
 
-    /// Returns the size of the allocation divided by the bytes of the elements; 1 without elements.
+    /// Returns the size of the allocation divided by the size of its elements, or 1 if there are no
+    /// elements.
     #[must_use]
-    #[allow(clippy::cast_precision_loss)] // a factor needs no 53 bits
+    #[allow(clippy::cast_precision_loss)] // a factor needs fewer than 53 bits
     pub fn expansion(&self) -> f64 {
         match self.unpadded_bytes {
             0 => 1.0,

@@ -1,4 +1,4 @@
-//! The memory of a module's buffers, and the cost of padding.
+//! The memory of a module's buffers, and the cost of their padding.
 
 mod difference;
 mod footprint;

@@ -1,15 +1,17 @@
-//! The order of dimensions with the least padding.
+//! Search for the order of dimensions that needs the least padding.
 
 use super::Footprint;
 use crate::shape::Shape;
 
-/// The maximum number of orders to try. With more, the search gives up and returns `None`.
+/// The maximum number of orders to try. If there are more, the search is skipped and returns
+/// `None`.
 const MAX_TRIED: usize = 10_000;
 
-/// Finds the order of dimensions that takes the fewest bytes under the same tiling, and measures
-/// it; `None` if no order takes fewer bytes than the array's own.
+/// Returns the order of dimensions that occupies the fewest bytes under the same tiling, with its
+/// footprint. Returns `None` if no order occupies fewer bytes than the current one.
 ///
-/// Tiles cover only the minor-most dimensions, so all other dimensions keep their relative order.
+/// Tiles cover only the minor-most dimensions. The search varies which dimensions these are, and
+/// keeps all others in their relative order.
 ///
 /// ```
 /// use stridec::hlo::cheapest_order;
@@ -44,7 +46,7 @@ pub fn cheapest_order(shape: &Shape) -> Option<(Shape, Footprint)> {
     found
 }
 
-/// An enumeration of the choices of minor-most dimensions, beginning with the array's own order.
+/// Enumerates the choices of minor-most dimensions, beginning with the array's current order.
 struct MinorOrders<'a> {
     order: &'a [usize],
     chosen: usize,

@@ -1,4 +1,4 @@
-//! The instructions of a serialized module. Only names, opcodes and shapes are read.
+//! A scanner for serialized modules that reads only names, opcodes and shapes.
 
 use prost::Message;
 
@@ -15,7 +15,7 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// Scans the instructions of a module.
+/// Scans the instructions of a serialized module.
 pub(super) fn scan(bytes: &[u8]) -> Result<ScannedModule<'_>> {
     let mut scan = ScannedModule::default();
     let mut entry = 0;
@@ -73,8 +73,8 @@ fn computation<'a>(bytes: &'a [u8], scan: &mut ScannedModule<'a>) -> Result<()> 
     Ok(())
 }
 
-/// Adds an instruction. It is the root if the low 32 bits of the numbers agree.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // the low bits are meant
+/// Adds an instruction. It is the root if the low 32 bits of its id equal those of `root`.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // only the low bits are wanted
 fn instruction<'a>(bytes: &'a [u8], root: i64, scan: &mut ScannedModule<'a>) -> Result<()> {
     let (mut name, mut opcode, mut shape, mut id) = ("", "", None, 0);
     let mut called = Vec::new();

@@ -1,12 +1,12 @@
-//! The memory that the instructions of a module take, one by one and in total.
+//! A report on the memory that each instruction of a module and the module as a whole occupy.
 
 use std::sync::Arc;
 
 use super::{Footprint, proto, scan::ScannedModule, text};
 use crate::{hlo::HloError, shape::Shape};
 
-/// The memory that the buffers of a module take. Only shapes are read, so that every module can be
-/// measured, including modules with unsupported opcodes.
+/// The memory that the buffers of a module occupy. Only shapes are read, so any module can be
+/// measured, even one with unsupported opcodes.
 ///
 /// ```
 /// use stridec::hlo::MemoryReport;
@@ -24,23 +24,24 @@ use crate::{hlo::HloError, shape::Shape};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemoryReport {
-    /// All instructions, sorted by padding, then by size, largest first.
+    /// All instructions, in order of decreasing padding and then of decreasing size.
     pub instructions: Vec<InstructionMemory>,
-    /// The number of bytes of all instructions that have a buffer of their own.
+    /// The total size in bytes of all instructions that have their own buffer.
     pub total_bytes: u64,
-    /// The part of `total_bytes` that holds no element.
+    /// The number of bytes in `total_bytes` that hold no element.
     pub total_padding_bytes: u64,
-    /// The number of bytes of the entry's parameters.
+    /// The size of the entry computation's parameters, in bytes.
     pub parameters_bytes: u64,
-    /// The number of bytes of the entry's result.
+    /// The size of the entry computation's result, in bytes.
     pub results_bytes: u64,
 }
 
-/// The memory that one instruction takes.
+/// The memory that one instruction occupies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InstructionMemory {
-    /// The name of the computation; empty for a single shape and for XLA's out-of-memory reports.
+    /// The name of the computation. It is empty for a single shape and for XLA's out-of-memory
+    /// reports.
     pub computation: Arc<str>,
     /// The name of the instruction.
     pub name: Box<str>,
@@ -48,11 +49,12 @@ pub struct InstructionMemory {
     pub opcode: Arc<str>,
     /// The shape of the result.
     pub shape: Arc<Shape>,
-    /// The memory of the result; `None` if an extent is unknown or the layout has no strides.
+    /// The memory of the result, or `None` if an extent is unknown or the layout cannot be
+    /// expressed with strides.
     pub memory: Option<Footprint>,
-    /// True if the instruction has a buffer of its own. Tuples, their elements, bitcasts,
-    /// parameters and roots of callees have none, and neither has any instruction in a fusion or in
-    /// a computation that is applied to elements.
+    /// True if the instruction has its own buffer. Tuples, tuple elements, bitcasts, and the
+    /// parameters and roots of callees have none. Neither does any instruction in a fusion or in a
+    /// computation that is applied to elements.
     pub has_buffer: bool,
 }
 
@@ -61,29 +63,29 @@ impl MemoryReport {
     ///
     /// # Errors
     ///
-    /// Returns an error if `bytes` are no such message, if a shape is invalid, or if there are too
-    /// many instructions.
+    /// Returns an error if `bytes` is not such a message, if a shape is invalid, or if there are
+    /// too many instructions.
     pub fn of_proto(bytes: &[u8]) -> Result<Self, HloError> {
         Ok(proto::scan(bytes)?.report())
     }
 
-    /// Reads HLO text, or the allocations in XLA's report that memory ran out.
+    /// Reads HLO text, or the allocations listed in XLA's out-of-memory report.
     ///
     /// # Errors
     ///
-    /// Returns an error if the text is neither, or if a shape is invalid.
+    /// Returns an error if the text is neither of these, or if a shape is invalid.
     pub fn of_text(text: &str) -> Result<Self, HloError> {
         Ok(text::scan(text)?.report())
     }
 
-    /// Measures a single shape, as one instruction without a name.
+    /// Measures a single shape as if it were an unnamed instruction.
     #[must_use]
     pub fn of_shape(shape: &Shape) -> Self {
         ScannedModule::of_shape(shape).report()
     }
 
-    /// Returns the number of bytes of the buffers that are neither a parameter nor the result of
-    /// the entry.
+    /// Returns the total size in bytes of the buffers that are neither a parameter nor the result
+    /// of the entry computation.
     #[must_use]
     pub fn temporaries_bytes(&self) -> u64 {
         self.total_bytes.saturating_sub(self.parameters_bytes).saturating_sub(self.results_bytes)

@@ -1,4 +1,5 @@
-//! The result of both readers: instructions with their shapes. Equal shapes are measured once.
+//! The result of scanning a module: its instructions with their shapes. Equal shapes are measured
+//! only once.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -8,36 +9,36 @@ use std::{
 use super::{Footprint, InstructionMemory, MemoryReport};
 use crate::{hlo::HloError, shape::Shape};
 
-/// The maximum number of instructions to read.
+/// The maximum number of instructions to scan.
 const MAX_SCANNED: usize = 1 << 22;
 
 /// The opcodes whose result shares the memory of their operands.
 const ALIASES: [&str; 4] = ["tuple", "get-tuple-element", "bitcast", "opt-barrier"];
 
-/// The opcodes that run their callees one instruction after the other. Other opcodes apply their
-/// callees to elements, or fuse them into one loop.
+/// The opcodes that run the instructions of their callees one after the other. All other opcodes
+/// apply their callees to elements or fuse them into one loop.
 const CONTROL: [&str; 6] =
     ["call", "while", "conditional", "async-start", "async-update", "async-done"];
 
-/// Returns true if the instructions in the opcode's callees have buffers of their own.
+/// Returns true if the instructions in the callees of this opcode have their own buffers.
 pub(super) fn runs_callees(opcode: &str) -> bool {
     CONTROL.contains(&opcode)
 }
 
-/// The instructions of a module, as far as their memory is concerned.
+/// The instructions of a module, with everything needed to measure their memory.
 #[derive(Default)]
 pub(super) struct ScannedModule<'a> {
     computations: Vec<(i64, &'a str)>,
     instructions: Vec<ScannedInstruction<'a>>,
     shapes: Vec<(Arc<Shape>, Option<Footprint>)>,
-    /// The index into `shapes` for each serialized or printed shape.
+    /// The index into `shapes` of each shape, keyed by its serialized or printed form.
     shape_numbers: HashMap<&'a [u8], usize>,
-    /// The number of the entry; `None` if the instructions of all computations are counted like
-    /// those of an entry.
+    /// The id of the entry computation. If it is `None`, the instructions of all computations are
+    /// counted as if they belonged to the entry.
     pub(super) entry: Option<i64>,
-    /// The numbers of the computations that are applied to elements or fused.
+    /// The ids of the computations that are applied to elements or fused.
     pub(super) applied: HashSet<i64>,
-    /// The parameters and the result of the entry, if the module declares them.
+    /// The shapes of the entry's parameters and result, if the module declares them.
     pub(super) buffers: Option<(Vec<Shape>, Shape)>,
 }
 
@@ -75,8 +76,8 @@ impl<'a> ScannedModule<'a> {
         self.computations.len()
     }
 
-    /// Adds an instruction to the last computation. Calls `read` to parse its shape, unless the
-    /// same bytes `from` were parsed before.
+    /// Adds an instruction to the last computation. Calls `read` to parse its shape, unless a shape
+    /// with the same bytes `from` has already been parsed.
     pub(super) fn instruction(
         &mut self,
         name: &'a str,
@@ -107,14 +108,14 @@ impl<'a> ScannedModule<'a> {
         self.shapes.len() - 1
     }
 
-    /// Marks the last instruction as the root.
+    /// Marks the last instruction as the root of its computation.
     pub(super) fn mark_last_as_root(&mut self) {
         if let Some(instruction) = self.instructions.last_mut() {
             instruction.is_root = true;
         }
     }
 
-    /// Sums up the memory, and sorts the instructions by padding.
+    /// Sums the memory of all instructions and sorts them by padding.
     pub(super) fn report(self) -> MemoryReport {
         let mut report = MemoryReport::default();
         let names: Vec<Arc<str>> =

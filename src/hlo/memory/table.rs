@@ -1,4 +1,4 @@
-//! A report as a table.
+//! Formatting of a report as a table.
 
 use std::fmt::Write as _;
 
@@ -6,9 +6,9 @@ use super::{InstructionMemory, MemoryReport, cheapest_order};
 use crate::text::human_readable_num_bytes as num_bytes;
 
 impl MemoryReport {
-    /// Formats the `top` buffers with the most padding, and the sums. If another order of
-    /// dimensions takes fewer bytes, it is shown below its buffer. `stridec memory` prints this
-    /// table.
+    /// Formats the `top` buffers with the most padding, followed by the totals. If another order of
+    /// dimensions would occupy fewer bytes, that order is shown below its buffer. `stridec memory`
+    /// prints this table.
     ///
     /// ```
     /// use stridec::hlo::MemoryReport;
@@ -47,7 +47,7 @@ impl MemoryReport {
         }
         let _ = writeln!(text);
         let mut sums = vec![];
-        // A single shape is no parameter, result or temporary.
+        // A single shape is not a parameter, result or temporary.
         if self.instructions.iter().any(|it| !it.name.is_empty()) {
             sums.extend([
                 ("parameters", self.parameters_bytes),
@@ -63,7 +63,7 @@ impl MemoryReport {
     }
 }
 
-/// Formats the name of an instruction and its computation: `x.1 (main)`.
+/// Formats the name of an instruction with that of its computation, such as `x.1 (main)`.
 fn name(instruction: &InstructionMemory) -> String {
     match (instruction.name.as_ref(), instruction.computation.as_ref()) {
         ("", _) => String::new(),

@@ -1,4 +1,4 @@
-//! The instructions of HLO text, and the allocations in XLA's report that memory ran out.
+//! A scanner for HLO text and for the allocations in XLA's out-of-memory report.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,8 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The first words of XLA's other memory dumps, which stridec does not read, and their names.
+/// The first words of XLA's other memory dumps, which stridec does not read, each paired with the
+/// name of the dump.
 const OTHER_DUMPS: [(&str, &str); 5] = [
     ("HLO temp ", "the total of such a report"),
     ("Memory Space: ", "a memory-usage report"),
@@ -29,10 +30,10 @@ const OTHER_DUMPS: [(&str, &str); 5] = [
     ("HloLiveRange ", "live ranges"),
 ];
 
-/// The attributes that name the computations an opcode applies.
+/// The attributes that name computations that an opcode applies to elements or fuses.
 const CALLEES: [&str; 5] = ["calls", "to_apply", "select", "scatter", "called_computations"];
 
-/// Scans the instructions of HLO text, or the allocations of a report.
+/// Scans the instructions of HLO text, or the allocations of an out-of-memory report.
 pub(super) fn scan(text: &str) -> Result<ScannedModule<'_>> {
     if text.lines().any(|line| line.trim_start().starts_with("Shape: ")) {
         return scan_report(text);
@@ -85,7 +86,8 @@ pub(super) fn scan(text: &str) -> Result<ScannedModule<'_>> {
     Ok(scan)
 }
 
-/// Adds an instruction, and the computations that it applies; returns true if it is the root.
+/// Adds an instruction, records the computations that it applies, and returns whether it is the
+/// root.
 fn instruction<'a>(
     cursor: &mut Cursor<'a>,
     scan: &mut ScannedModule<'a>,
@@ -111,21 +113,22 @@ fn instruction<'a>(
     Ok(is_root)
 }
 
-/// The tilings on TPUs, for types of 32, 16 and 8 bits.
+/// The usual TPU tilings for types of 32, 16 and 8 bits.
 const TILINGS: [&[[u64; 2]]; 3] = [&[[8, 128]], &[[8, 128], [2, 1]], &[[8, 128], [4, 1]]];
 
-/// An allocation of a report, from its lines.
+/// The lines of a report that describe one allocation.
 #[derive(Clone, Copy, Default)]
 struct Allocation<'a> {
     shape: Option<(usize, &'a str)>,
-    /// The numbers of all bytes and of padding bytes, as printed.
+    /// The printed size of the allocation.
     size: &'a str,
+    /// The printed size of the padding in it.
     padding: &'a str,
     label: &'a str,
     kind: &'a str,
 }
 
-/// Scans the allocations of a report. Each allocation has a line `Shape:`, and a line `Size:`
+/// Scans the allocations of a report. Each allocation has a `Shape:` line, and each `Size:` line
 /// begins the next allocation.
 fn scan_report(text: &str) -> Result<ScannedModule<'_>> {
     let cursor = Cursor::new(text);
@@ -177,8 +180,8 @@ impl<'a> Allocation<'a> {
         })
     }
 
-    /// Adds tiles to a shape that is printed without them, if its printed size shows that it has
-    /// some. Old versions of XLA and reports of vector memory omit tiles.
+    /// Adds tiles to a shape that was printed without them, if its printed size shows that it is
+    /// tiled. Old versions of XLA and reports of vector memory omit tiles.
     fn with_tiles(self, shape: Shape) -> Shape {
         let fits_printed_size = |shape: &Shape| {
             Footprint::of(shape).is_some_and(|memory| {

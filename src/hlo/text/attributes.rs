@@ -1,4 +1,4 @@
-//! The attributes of instructions that affect data movement.
+//! Parsing of the attributes that affect data movement.
 
 use super::{cursor::Cursor, source};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The attributes that name computations.
+/// The attributes that name called computations.
 const CALLS: [&str; 11] = [
     "to_apply",
     "calls",
@@ -63,7 +63,7 @@ pub(super) fn read<'a>(
     Ok(())
 }
 
-/// Reads a list of numbers: `{0,1}`.
+/// Reads a list of numbers, such as `{0,1}`.
 fn numbers(cursor: &mut Cursor<'_>) -> Result<Vec<i64>> {
     let mut numbers = Vec::new();
     list(cursor, |cursor| {
@@ -73,7 +73,7 @@ fn numbers(cursor: &mut Cursor<'_>) -> Result<Vec<i64>> {
     Ok(numbers)
 }
 
-/// Reads items in braces, separated by commas.
+/// Reads a list of items in braces, separated by commas.
 fn list<'a>(
     cursor: &mut Cursor<'a>,
     mut item: impl FnMut(&mut Cursor<'a>) -> Result<()>,
@@ -89,7 +89,7 @@ fn list<'a>(
     Ok(())
 }
 
-/// Reads the ranges of a slice: `{[0:4:2], [1:3]}`.
+/// Reads the ranges of a slice, such as `{[0:4:2], [1:3]}`.
 fn slice(cursor: &mut Cursor<'_>) -> Result<Vec<SliceDimensions>> {
     let mut dimensions = Vec::new();
     list(cursor, |cursor| {
@@ -105,7 +105,7 @@ fn slice(cursor: &mut Cursor<'_>) -> Result<Vec<SliceDimensions>> {
     Ok(dimensions)
 }
 
-/// Reads the padding of each dimension as low, high and interior: `0_1x-2_3_1`.
+/// Reads the low, high and interior padding of each dimension, such as `0_1x-2_3_1`.
 fn padding(value: &str, cursor: &Cursor<'_>) -> Result<PaddingConfig> {
     let mut dimensions = Vec::new();
     for dimension in value.split('x').filter(|_| !value.is_empty()) {

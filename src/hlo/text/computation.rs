@@ -1,4 +1,4 @@
-//! Computations and their instructions.
+//! Parsing of computations and their instructions.
 
 use std::collections::HashMap;
 
@@ -18,20 +18,20 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// An instruction as it is written, before it is checked.
+/// An instruction as it was written, before it is checked.
 struct Draft<'a> {
     name: &'a str,
     shape: Shape,
     proto: proto::HloInstructionProto,
     literal: Option<Literal>,
-    /// The operands' names, with their shapes if these are written.
+    /// The name of each operand, paired with its shape if the text gives one.
     operands: Vec<(Option<Shape>, &'a str)>,
     /// The names of the called computations.
     called: Vec<&'a str>,
 }
 
 impl<'a> Reader<'a> {
-    /// Reads a computation after `ENTRY`; returns its place.
+    /// Reads a computation, after any `ENTRY`, and returns its index.
     pub(super) fn computation(&mut self) -> Result<usize> {
         let start = self.cursor.start()?;
         let name = computation_name(&mut self.cursor)?;
@@ -62,7 +62,7 @@ impl<'a> Reader<'a> {
         Ok(place)
     }
 
-    /// Reads an instruction after `ROOT` and adds it; returns its place.
+    /// Reads an instruction, after any `ROOT`, adds it to the builder and returns its index.
     fn instruction(&mut self, start: usize, names: &mut HashMap<&'a str, usize>) -> Result<usize> {
         let draft = self.draft()?;
         self.within_limit()?;
@@ -121,7 +121,7 @@ impl<'a> Reader<'a> {
         Ok(draft)
     }
 
-    /// Resolves the names in an instruction, and converts it to an opcode with operands.
+    /// Resolves the names in an instruction and returns its opcode and the indices of its operands.
     fn resolved(
         &self,
         draft: Draft<'_>,
@@ -158,7 +158,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Reads an operand: `[shape] name`.
+/// Reads an operand of the form `[shape] name`.
 fn operand<'a>(cursor: &mut super::cursor::Cursor<'a>) -> Result<(Option<Shape>, &'a str)> {
     let shape = if cursor.sees("%") {
         None

@@ -1,4 +1,4 @@
-//! The [`Cursor`] of HLO text.
+//! The [`Cursor`] over HLO text.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The maximum number of characters of a token in a message.
+/// The maximum length of a token in an error message, in characters.
 const MAX_PRINTED: usize = 40;
 
 pub(in crate::hlo) type Cursor<'a> = text::Cursor<'a, HloError>;
@@ -33,40 +33,41 @@ impl TextError for HloError {
 }
 
 impl<'a> text::Cursor<'a, HloError> {
-    /// Returns a cursor over a part of the text. Its errors have places in the whole text.
+    /// Returns a cursor over a part of the text. Its errors report positions in the whole text.
     pub(in crate::hlo) fn over(&self, start: usize, part: &str) -> Self {
         self.part(start..start + part.len())
     }
 
-    /// Skips blanks; returns the position of the next token.
+    /// Skips blanks and returns the position of the next token.
     pub(in crate::hlo) fn start(&mut self) -> Result<usize> {
         self.skip_whole_blanks()?;
         Ok(self.position())
     }
 
-    /// Returns true if an MLIR module is next. JAX prints MLIR by default.
+    /// Returns true if the text continues with an MLIR module, which JAX prints by default.
     pub(in crate::hlo) fn is_mlir(&self) -> bool {
         let starts =
             ["module @", "module {", "module attributes ", "#loc", "#map", "builtin.module"];
         starts.iter().any(|start| self.rest().starts_with(start))
     }
 
-    /// Returns the line of a position, from 1.
+    /// Returns the line number of a position, counting from 1.
     pub(in crate::hlo) fn line(&self, position: usize) -> usize {
         1 + self.text(0..position).matches('\n').count()
     }
 
-    /// Returns an error at a position.
+    /// Returns an error at the given position.
     pub(in crate::hlo) fn error(&self, position: usize, reason: impl Into<String>) -> HloError {
         HloError::in_text(self.text(0..position), position..position, reason.into())
     }
 
-    /// Skips `bytes` bytes.
+    /// Skips the given number of bytes.
     fn advance(&mut self, bytes: usize) {
         self.set_position(self.position() + bytes);
     }
 
-    /// Reads `word` if it is next and no more letters follow it.
+    /// Consumes `word` if it comes next and is not the start of a longer word. Returns whether it
+    /// did.
     pub(in crate::hlo) fn eat_word(&mut self, word: &str) -> bool {
         self.skip_blanks();
         let found = self.rest().strip_prefix(word).is_some_and(|rest| !rest.starts_with(is_word));
@@ -76,7 +77,7 @@ impl<'a> text::Cursor<'a, HloError> {
         found
     }
 
-    /// Reads letters, digits, `_`, `.` and `-`, except the `-` of an arrow.
+    /// Reads a word of letters, digits, `_`, `.` and `-`. The `-` of an arrow `->` ends the word.
     pub(in crate::hlo) fn expect_word(&mut self, expected: &str) -> Result<&'a str> {
         self.skip_blanks();
         let rest = self.rest();
@@ -91,8 +92,8 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(&rest[..length])
     }
 
-    /// Reads the text of a number, such as `-1`, `1e+10` or `nan(0x1)`. It is empty if there is no
-    /// number.
+    /// Reads the text of a number, such as `-1`, `1e+10` or `nan(0x1)`. The result is empty if no
+    /// number comes next.
     pub(in crate::hlo) fn number_text(&mut self) -> &'a str {
         let rest = self.rest();
         let is_digit = |letter: char| is_word(letter) || letter == '+';
@@ -104,7 +105,7 @@ impl<'a> text::Cursor<'a, HloError> {
         &rest[..length]
     }
 
-    /// Reads the name of an instruction or a computation, with or without `%`.
+    /// Reads the name of an instruction or a computation, with or without a leading `%`.
     pub(in crate::hlo) fn name(&mut self) -> Result<&'a str> {
         self.skip_blanks();
         if self.rest().starts_with('%') {
@@ -135,7 +136,7 @@ impl<'a> text::Cursor<'a, HloError> {
         })
     }
 
-    /// Reads the text of a shape; returns it with its position.
+    /// Reads the text of a shape and returns it with its position.
     pub(in crate::hlo) fn shape_text(&mut self) -> Result<(usize, &'a str)> {
         let start = self.start()?;
         if self.rest().starts_with('(') {
@@ -157,15 +158,15 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok((start, self.text(start..self.position())))
     }
 
-    /// Returns true if a layout is next, and not a block in braces.
+    /// Returns true if the next brace opens a layout, and not the body of a computation.
     fn layout_follows(&self) -> bool {
         let Some(inside) = self.rest().strip_prefix('{') else { return false };
         let inside = inside.trim_ascii_start();
         inside.starts_with(|letter: char| letter.is_ascii_digit() || ":}".contains(letter))
     }
 
-    /// Reads a bracket and everything up to the bracket that closes it, both included. Brackets in
-    /// strings do not count.
+    /// Reads a bracket and everything up to and including the matching closing bracket. Brackets
+    /// inside strings are ignored.
     pub(in crate::hlo) fn balanced(&mut self) -> Result<&'a str> {
         let (start, bytes) = (self.start()?, self.rest().as_bytes());
         let (mut depth, mut at) = (0_usize, 0);
@@ -197,7 +198,7 @@ impl<'a> text::Cursor<'a, HloError> {
         Err(self.error(start, "the bracket is not closed"))
     }
 
-    /// Skips a string. Its opening quote is next.
+    /// Skips a string, starting at its opening quote.
     fn skip_string(&mut self) -> Result<()> {
         let (start, bytes) = (self.position(), self.rest().as_bytes());
         let mut at = 1;
@@ -215,8 +216,8 @@ impl<'a> text::Cursor<'a, HloError> {
         Err(self.error(start, "the string does not end"))
     }
 
-    /// Reads an attribute's value, up to a comma, a blank or an unmatched closing bracket; returns
-    /// it with its position.
+    /// Reads the value of an attribute, up to a comma, a blank or an unmatched closing bracket, and
+    /// returns it with its position.
     pub(in crate::hlo) fn value(&mut self) -> Result<(usize, &'a str)> {
         let start = self.start()?;
         loop {
@@ -232,7 +233,7 @@ impl<'a> text::Cursor<'a, HloError> {
         }
     }
 
-    /// Reads everything before the next empty line.
+    /// Reads everything up to the next empty line.
     pub(in crate::hlo) fn paragraph(&mut self) -> &'a str {
         let rest = self.rest();
         let end = rest.find("\n\n").or_else(|| rest.find("\n\r\n")).unwrap_or(rest.len());
@@ -241,7 +242,7 @@ impl<'a> text::Cursor<'a, HloError> {
     }
 }
 
-/// Returns true for the characters of names and words.
+/// Returns true for characters that can occur in names and words.
 pub(in crate::hlo) fn is_word(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || "_.-".contains(letter)
 }

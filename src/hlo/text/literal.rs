@@ -1,4 +1,4 @@
-//! Values of constants.
+//! Parsing of the values of constants.
 
 use super::{cursor::Cursor, values};
 use crate::{
@@ -9,13 +9,13 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// Reads the value of a constant up to the closing `)`, which stays unread: a number, nested braces
-/// with one level for each dimension, or values in parentheses. Returns `None` if the value is
-/// elided as `{...}`.
+/// Reads the value of a constant, up to but not including the closing `)`. The value is a number,
+/// nested braces with one level for each dimension, or values in parentheses. Returns `None` if the
+/// value is elided as `{...}` or if the shape is dynamic.
 pub(super) fn literal(cursor: &mut Cursor<'_>, shape: &Shape) -> Result<Option<Literal>> {
     let start = cursor.position();
     if is_dynamic(shape) {
-        // The value is not needed, but its end is: skip from the bracket before it.
+        // The value is not needed, only its end. Skip from the opening bracket before it.
         cursor.set_position(start - 1);
         cursor.balanced()?;
         cursor.set_position(cursor.position() - 1);
@@ -92,7 +92,7 @@ impl ConstantReader<'_, '_> {
             ElementType::C128 => ElementType::F64,
             _ => return self.number(element_type),
         };
-        // A real number may omit its imaginary part.
+        // A number without an imaginary part may be written without parentheses.
         if !self.cursor.eat("(") {
             self.number(part)?;
             return self.push(part, 0);

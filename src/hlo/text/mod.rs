@@ -1,4 +1,4 @@
-//! HLO text as XLA prints it: reader and printer.
+//! A reader and a printer for HLO text, as XLA prints it.
 //!
 //! ```text
 //! module      = ["HloModule" name ("," attribute)*] (table | computation)*
@@ -8,8 +8,8 @@
 //! attribute   = word "=" value
 //! ```
 //!
-//! Names may begin with `%`. Comments are allowed between any two tokens. `FileNames` and the
-//! tables after it give the source lines of instructions. Attributes that stridec does not need are
+//! Names may begin with `%`. Comments are allowed between any two tokens. The table `FileNames` and
+//! those after it give the source lines of instructions. Attributes that stridec does not need are
 //! skipped.
 
 mod attributes;

@@ -1,4 +1,4 @@
-//! Modules from text.
+//! Parsing of modules from text.
 
 use std::collections::HashMap;
 
@@ -8,15 +8,15 @@ use crate::{
     shape::{FieldPath, Shape},
 };
 
-/// The tables of source locations, which recent dumps have before the computations.
+/// The tables of source locations, which recent dumps place before the computations.
 const TABLES: [&str; 4] = ["FileNames", "FunctionNames", "FileLocations", "StackFrames"];
 
 impl Module {
-    /// Reads HLO text, as XLA prints it and `--xla_dump_to` writes it.
+    /// Reads HLO text, in the form that XLA prints and `--xla_dump_to` writes.
     ///
-    /// Names may lack `%`, operands may lack shapes, and shapes may lack layouts, which then are
-    /// the default ones. Without `entry_computation_layout`, the buffers have the layouts of the
-    /// parameters and the root.
+    /// Names may lack `%`, operands may lack shapes, and shapes may lack layouts, in which case the
+    /// default layouts apply. Without `entry_computation_layout`, the buffers have the layouts of
+    /// the parameters and the root.
     ///
     /// ```
     /// use stridec::hlo::Module;
@@ -35,8 +35,8 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// Returns an error if the text is no module, if the module is invalid, or if it is larger than
-    /// stridec reads.
+    /// Returns an error if the text is not an HLO module, if the module is invalid, or if it
+    /// exceeds a limit of stridec.
     pub fn parse(text: &str) -> Result<Self, HloError> {
         let mut cursor = Cursor::new(text);
         let (name, buffers) = header(&mut cursor)?;
@@ -54,11 +54,11 @@ impl Module {
     }
 }
 
-/// The shapes of the entry's parameters and of its result.
+/// The shapes of the entry computation's parameters and of its result.
 type EntryBuffers = (Vec<Shape>, Shape);
 
-/// Reads the line before the computations, if there is one: the module's name and the shapes of its
-/// buffers.
+/// Reads the optional line before the computations, which gives the name of the module and the
+/// shapes of its buffers.
 pub(in crate::hlo) fn header<'a>(
     cursor: &mut Cursor<'a>,
 ) -> Result<(&'a str, Option<EntryBuffers>), HloError> {
@@ -80,7 +80,7 @@ pub(in crate::hlo) fn header<'a>(
     Ok((name, buffers))
 }
 
-/// Reads an attribute: its name, and its value with its place in the text.
+/// Reads an attribute and returns its name, the position of its value, and the value.
 pub(in crate::hlo) fn attribute<'a>(
     cursor: &mut Cursor<'a>,
 ) -> Result<(&'a str, usize, &'a str), HloError> {
@@ -90,13 +90,13 @@ pub(in crate::hlo) fn attribute<'a>(
     Ok((name, start, value))
 }
 
-/// Reads a table of source locations, if one is next: its name and its contents.
+/// Reads a table of source locations, if one comes next, and returns its name and contents.
 pub(in crate::hlo) fn table<'a>(cursor: &mut Cursor<'a>) -> Option<(&'static str, &'a str)> {
     let name = TABLES.into_iter().find(|name| cursor.eat_word(name))?;
     Some((name, cursor.paragraph()))
 }
 
-/// Reads a computation's name and everything up to its first instruction.
+/// Reads the head of a computation, up to and including the opening brace, and returns the name.
 pub(in crate::hlo) fn computation_name<'a>(cursor: &mut Cursor<'a>) -> Result<&'a str, HloError> {
     let name = cursor.name()?;
     if cursor.sees("(") {
@@ -109,7 +109,7 @@ pub(in crate::hlo) fn computation_name<'a>(cursor: &mut Cursor<'a>) -> Result<&'
     Ok(name)
 }
 
-/// Reads the shapes of the entry's buffers: `{(shape, …)->shape}`.
+/// Reads the shapes of the entry computation's buffers, in the form `{(shape, …)->shape}`.
 fn entry_layout(cursor: &mut Cursor<'_>) -> Result<EntryBuffers, HloError> {
     cursor.expect("{")?;
     cursor.expect("(")?;
@@ -126,20 +126,21 @@ fn entry_layout(cursor: &mut Cursor<'_>) -> Result<EntryBuffers, HloError> {
     Ok((parameters, result))
 }
 
-/// The state of reading a module.
+/// The state of the module parser.
 pub(super) struct Reader<'a> {
     pub(super) cursor: Cursor<'a>,
-    /// Bytes of the text so far that are constants.
+    /// The number of bytes read so far that belong to constants.
     pub(super) literal_bytes: usize,
     pub(super) builder: Builder,
-    /// The computations by name.
+    /// The index of each computation, by name.
     pub(super) names: HashMap<&'a str, usize>,
-    /// The source lines of instructions.
+    /// The source locations that instructions refer to.
     pub(super) frames: StackFrames,
 }
 
 impl Reader<'_> {
-    /// Checks how much was read beside constants.
+    /// Returns an error if the text read so far, not counting constants, exceeds
+    /// [`MAX_MODULE_BYTES`].
     pub(super) fn within_limit(&self) -> Result<(), HloError> {
         let (given, limit) = (self.cursor.position() - self.literal_bytes, MAX_MODULE_BYTES);
         if given > limit {
@@ -148,8 +149,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads the computations; returns the entry. Without `ENTRY`, a single computation is the
-    /// entry.
+    /// Reads all computations and returns the index of the entry. If no computation is marked
+    /// `ENTRY`, a single computation is the entry.
     fn computations(&mut self) -> Result<Option<usize>, HloError> {
         let mut entry = None;
         while !self.cursor.is_at_end() {

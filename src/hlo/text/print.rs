@@ -1,4 +1,4 @@
-//! Modules to text.
+//! Printing of modules as text.
 
 use std::{
     collections::HashSet,
@@ -11,8 +11,8 @@ use crate::{
     shape::{ElementType, Shape, queries},
 };
 
-/// Prints the module as XLA does, so that [`Module::parse`] reads the same module. Names that the
-/// notation does not allow, or that occur twice, are replaced.
+/// Prints the module as XLA does. [`Module::parse`] reads the text back as the same module, except
+/// that names that are invalid or occur twice are replaced.
 impl Display for Module {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let computations = self.computations();
@@ -35,8 +35,12 @@ impl Display for Module {
 }
 
 impl Module {
-    /// Formats an instruction as XLA prints it: `pad(x, zero), padding=0_1x0_0`. Constants of more
-    /// than 8 elements are elided as `{...}`.
+    /// Formats an instruction as XLA prints it, such as `pad(x, zero), padding=0_1x0_0`. Constants
+    /// with more than 8 elements are elided as `{...}`.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the module has no such computation, or the computation no such instruction.
     ///
     /// # Panics
     ///
@@ -66,8 +70,8 @@ impl Module {
     }
 }
 
-/// Makes distinct names. Characters that names cannot have are replaced by `_`, as XLA does; names
-/// that are still invalid are replaced by `other`; duplicates get a number at the end.
+/// Returns distinct valid names. Invalid characters are replaced with `_`, as in XLA. Names that
+/// are still invalid are replaced with `other`, and duplicates get a numeric suffix.
 fn names<'a>(own: impl Iterator<Item = &'a str>, other: impl Fn(usize) -> String) -> Vec<String> {
     let mut seen = HashSet::new();
     let distinct = own.enumerate().map(|(i, name)| {
@@ -81,7 +85,7 @@ fn names<'a>(own: impl Iterator<Item = &'a str>, other: impl Fn(usize) -> String
     distinct.collect()
 }
 
-/// Returns true if the notation allows the name.
+/// Returns true if the name is valid in HLO text.
 fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(is_word) && !name.starts_with('-')
 }
@@ -113,7 +117,7 @@ fn print(f: &mut impl Write, computation: &Computation, callees: &[String]) -> f
     f.write_str("}\n")
 }
 
-/// Prints an instruction with its operands, without its attributes.
+/// Prints an instruction with its operands but without its attributes.
 fn expression<W: Write>(
     f: &mut W,
     instruction: &Instruction,
@@ -278,7 +282,7 @@ impl Elements<'_> {
         let part = match self.shape.element_type() {
             ElementType::C64 => ElementType::F32,
             ElementType::C128 => ElementType::F64,
-            // XLA prints a scalar as a word and an element of an array as a digit.
+            // XLA prints a scalar as a word, but an array element as a digit.
             ElementType::Pred if self.shape.rank() == 0 => return write!(f, "{}", bytes != [0]),
             element_type => return write!(f, "{}", value(element_type, bytes)),
         };

@@ -1,6 +1,6 @@
-//! Source lines: the tables before the computations, and the metadata of instructions.
+//! Source lines, from the tables before the computations and the metadata of instructions.
 //!
-//! They do not affect data movement, so anything malformed in them is skipped.
+//! Source lines do not affect data movement, so malformed ones are skipped.
 
 use std::fmt::{self, Write};
 
@@ -9,7 +9,8 @@ use crate::{
     proto::hlo as proto,
 };
 
-/// Reads the table called `name`. Each line of `body` has the number of an entry, and the entry.
+/// Reads the table called `name`. Each line of `body` consists of the number of an entry and the
+/// entry itself.
 pub(super) fn read_table(name: &str, body: &str, frames: &mut StackFrames) {
     let entries = body.lines().filter_map(|line| line.trim().split_once(' '));
     for (_, entry) in entries {
@@ -23,7 +24,7 @@ pub(super) fn read_table(name: &str, body: &str, frames: &mut StackFrames) {
     }
 }
 
-/// Reads the source fields of an instruction's `metadata`.
+/// Reads the source location in an instruction's `metadata`.
 pub(super) fn metadata(value: &str) -> proto::OpMetadata {
     proto::OpMetadata {
         source_file: field(value, "source_file").map(unescaped).unwrap_or_default(),
@@ -32,7 +33,7 @@ pub(super) fn metadata(value: &str) -> proto::OpMetadata {
     }
 }
 
-/// Prints metadata so that [`metadata`] reads them.
+/// Prints a source line as metadata that [`metadata`] reads back.
 pub(super) fn print(f: &mut impl Write, source: &SourceLine) -> fmt::Result {
     f.write_str(", metadata={source_file=\"")?;
     for letter in source.file().chars() {
@@ -49,7 +50,7 @@ fn number(fields: &str, key: &str) -> i32 {
     field(fields, key).and_then(|value| value.parse().ok()).unwrap_or(0)
 }
 
-/// Finds the value of a field in `{key=value key="value"}`. Strings may contain any characters.
+/// Returns the value of a field in `{key=value key="value"}`. Strings may contain any characters.
 fn field<'a>(fields: &'a str, key: &str) -> Option<&'a str> {
     let mut rest = fields.trim_start_matches('{');
     loop {
@@ -67,7 +68,7 @@ fn field<'a>(fields: &'a str, key: &str) -> Option<&'a str> {
     }
 }
 
-/// Returns the number of bytes of a string up to its closing quote.
+/// Returns the length in bytes of a string, up to its closing quote.
 fn string_length(text: &str) -> Option<usize> {
     let mut is_escaped = false;
     text.bytes().position(|byte| {
@@ -77,8 +78,8 @@ fn string_length(text: &str) -> Option<usize> {
     })
 }
 
-/// Decodes a string in quotes. A backslash precedes a quote, a backslash, a letter for a control
-/// character, or the three octal digits of a byte.
+/// Decodes a quoted string. A backslash escapes a quote or another backslash, or introduces a
+/// letter for a control character or the three octal digits of a byte.
 fn unescaped(quoted: &str) -> String {
     let mut rest = quoted.trim_matches('"').as_bytes();
     let mut bytes = Vec::with_capacity(rest.len());

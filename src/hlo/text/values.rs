@@ -1,13 +1,14 @@
-//! Single values of constants, as text.
+//! Reading and printing of single values of constants.
 
 use std::fmt::{self, Display, Formatter};
 
 use crate::shape::ElementType;
 
-/// Returns the bits of a value; `None` if the type has no such value.
+/// Returns the bits of a value, or `None` if the text is not a value of the type.
 ///
-/// Integers are decimal and must be in the type's range. Floats are decimal, `inf` or `nan`, which
-/// may have a payload as in `nan(0x1)`. Values of `pred` are true, false, 0 or 1.
+/// Integers are decimal and must be in the range of the type. Floats are decimal numbers, `inf` or
+/// `nan`, which may have a payload, as in `nan(0x1)`. Values of `pred` are `true`, `false`, `0` and
+/// `1`.
 pub(super) fn bits(element_type: ElementType, text: &str) -> Option<u128> {
     if element_type == ElementType::Pred {
         return match text {
@@ -46,7 +47,7 @@ fn float(element_type: ElementType, text: &str) -> Option<u128> {
             element_type.nan_bits(negative, u64::from_str_radix(payload, 16).ok()?)
         }
         _ => {
-            // Rust also reads `infinity` and `NaN`, and XLA does not.
+            // Rust also parses `infinity` and `NaN`, but XLA does not.
             let is_decimal = magnitude.starts_with(|c: char| c.is_ascii_digit() || c == '.');
             let number = is_decimal.then(|| magnitude.parse::<f64>().ok()).flatten()?;
             let bits = element_type.float_bits(sign(number))?;
@@ -56,7 +57,7 @@ fn float(element_type: ElementType, text: &str) -> Option<u128> {
     }
 }
 
-/// A scalar that is not complex, printed so that [`bits`] reads it back.
+/// A scalar, other than a complex number, that is printed so that [`bits`] reads it back.
 pub(super) struct PrintedScalar {
     pub(super) element_type: ElementType,
     pub(super) bits: u128,
