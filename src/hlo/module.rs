@@ -73,9 +73,8 @@ impl Module {
         &self.computations[self.entry]
     }
 
-    /// Returns the index of the entry among the computations.
-    #[must_use]
-    pub fn entry_index(&self) -> usize {
+    /// Returns the place of the entry among the computations.
+    pub(crate) fn entry_index(&self) -> usize {
         self.entry
     }
 

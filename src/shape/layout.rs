@@ -233,9 +233,8 @@ impl DimLevelType {
     pub const ALL: [Self; 4] =
         [Self::Dense, Self::Compressed, Self::Singleton, Self::LooseCompressed];
 
-    /// Returns the letter for this type in `D(…)`.
-    #[must_use]
-    pub fn letter(self) -> &'static str {
+    /// Returns the letter in `D(…)`.
+    pub(crate) fn letter(self) -> &'static str {
         match self {
             Self::Dense => "D",
             Self::Compressed => "C",
@@ -250,7 +249,7 @@ impl DimLevelType {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Sparse {
-    /// The maximum number of elements that the array can hold, as in TensorFlow 1.x.
+    /// The maximum number of elements that the array can hold (TensorFlow 1.x).
     pub max_sparse_elements: u64,
     /// The storage format of each dimension. Empty if not specified.
     pub dim_level_types: Vec<DimLevelType>,

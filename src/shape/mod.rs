@@ -48,17 +48,3 @@ pub use wire::{MAX_INPUT_BYTES, decode};
 
 /// The maximum rank of an array.
 pub const MAX_RANK: usize = 64;
-
-/// The maximum nesting depth of a shape. A tuple or a buffer adds one level; a physical shape adds
-/// two.
-///
-/// A serialized shape of this depth stays below the recursion limit of protobuf decoders, which is
-/// 100 messages.
-pub const MAX_DEPTH: usize = 64;
-
-/// The maximum number of shapes in a tuple. The count includes the tuple itself and all nested
-/// shapes.
-pub const MAX_SHAPES: usize = 65_536;
-
-/// The maximum number of tiles in a layout.
-pub const MAX_TILES: usize = 64;

@@ -7,13 +7,12 @@ use crate::proto::xla;
 
 /// The maximum size of an input: 16 MiB.
 ///
-/// Decoding a message can take up to 144 times its size in memory, and parsing a text up to 224
-/// times, because the smallest fields expand the most. A service can set a lower limit for messages
-/// with [`decode_with_limit`].
+/// The memory for decoding a message can be 144 times its size, and for parsing a text 224 times,
+/// because the smallest fields expand most. A service can refuse shorter messages before it decodes
+/// them.
 pub const MAX_INPUT_BYTES: usize = 16 << 20;
 
-/// The maximum number of fields of a path that are printed. The middle of a longer path is replaced
-/// by `…`.
+/// The maximum number of fields that are printed. The middle of a longer path is left out.
 const MAX_PRINTED_FIELDS: usize = 8;
 
 impl Shape {
@@ -49,19 +48,7 @@ impl Shape {
 /// Returns an error if `bytes` is longer than [`MAX_INPUT_BYTES`] or is not a serialized message of
 /// this type.
 pub fn decode<M: Message + Name + Default>(bytes: &[u8]) -> Result<M, ShapeError> {
-    decode_with_limit(bytes, MAX_INPUT_BYTES)
-}
-
-/// Decodes a serialized message of at most `limit` bytes.
-///
-/// # Errors
-///
-/// Returns an error if `bytes` is longer than `limit` or is not a serialized message of this type.
-pub fn decode_with_limit<M: Message + Name + Default>(
-    bytes: &[u8],
-    limit: usize,
-) -> Result<M, ShapeError> {
-    check_size(bytes.len(), limit)?;
+    check_size(bytes.len())?;
     M::decode(bytes).map_err(|error| decode_error::<M>(&error))
 }
 

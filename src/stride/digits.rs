@@ -23,18 +23,8 @@ impl StrideDescriptor {
     /// list is as short as possible: no two neighbouring digits can be merged, a dimension of one
     /// element has no digits, and the last digit of a dimension counts only the values that occur.
     ///
-    /// ```
-    /// use stridec::{shape::Shape, stride::{Digit, StrideDescriptor}};
-    /// let tiled = StrideDescriptor::try_from(&"f32[5,300]{1,0:T(8,128)}".parse::<Shape>()?)?;
-    /// let digits = tiled.digits().unwrap();
-    /// assert_eq!(digits[0], [Digit { extent: 5, stride: 128 }]);
-    /// assert_eq!(digits[1], [Digit { extent: 128, stride: 1 }, Digit { extent: 3, stride: 1024 }]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// If a tile folds dimensions with `*`, the result may be `None` even though digits exist.
-    #[must_use]
-    pub fn digits(&self) -> Option<Vec<Vec<Digit>>> {
+    /// If a `*` of a tile folds dimensions, the result may be `None` although digits exist.
+    pub(crate) fn digits(&self) -> Option<Vec<Vec<Digit>>> {
         self.terms().zip(self.sizes()).map(|(terms, &size)| digits_of(terms?, size)).collect()
     }
 
@@ -46,9 +36,9 @@ impl StrideDescriptor {
     ///
     /// # Errors
     ///
-    /// Returns an error if the digits of a dimension have fewer values than the dimension, if the
-    /// memory exceeds 2^63-1 bits, or if a negative stride reaches below the start of the memory.
-    pub fn of_digits(
+    /// Returns an error if the digits of a dimension have fewer values than the dimension, a sum
+    /// passes 2^63-1 bits, or a negative stride reaches below element 0.
+    pub(crate) fn of_digits(
         element_type: ElementType,
         element_size_in_bits: u64,
         sizes: &[u64],

@@ -94,9 +94,8 @@ impl ParseError {
         self.kind
     }
 
-    /// Returns the rule that the shape violates, if the text itself is well formed.
-    #[must_use]
-    pub fn invalid_shape(&self) -> Option<&ShapeError> {
+    /// The rule that the shape breaks, if the notation itself is well formed.
+    pub(crate) fn invalid_shape(&self) -> Option<&ShapeError> {
         self.invalid.as_deref()
     }
 }
