@@ -40,8 +40,8 @@ pub(super) struct Table {
     units: Vec<i64>,
 }
 
-/// Returns the number of outer axes on which neither quotients, lookups nor guards depend; `None` if
-/// a table of the other axes would be too large, or used too seldom.
+/// Returns the number of outer axes on which neither quotients, lookups nor guards depend. Returns
+/// `None` if a table of the other axes would be too large, or used too seldom.
 pub(super) fn outer_axes(nest: &CopyNest) -> Option<usize> {
     let guards = nest.cases().iter().flat_map(|case| &case.when).map(|guard| &guard.of);
     let quotients = nest.quotients().iter().map(|quotient| &quotient.of);

@@ -29,7 +29,7 @@ use crate::{
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Proof {
-    /// For each source, the last word that is read, if any, and the number of words in its binding.
+    /// The last word that is read of each source, if any, and the number of words in its binding.
     sources: SmallVec<[(Option<u64>, u64); 1]>,
     last_destination_word: u64,
     destination_words: u64,
