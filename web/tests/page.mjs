@@ -251,13 +251,14 @@ const steps = {
       await page.waitForFunction((at) => document.querySelector("#guide h2").textContent.startsWith(`${at} of 11`), {}, step);
     }
     const known = await page.evaluate(() => [...GUIDE.map(({ layout }) => layout), ...EXAMPLES.flatMap(([, links]) => links.map(([, { from }]) => from ?? ""))].join(" "));
-    const met = new Set();
+    const [met, layouts] = [[], []];
     for (let round = 0; round < 7; round++) {
       // The page names an element, and the cursor is in the field for its offset.
-      await page.waitForFunction((last) => document.activeElement?.id === "predicted" && location.hash !== last, {}, [...met].pop() ?? "");
-      met.add(await hash(page));
+      await page.waitForFunction((last) => document.activeElement?.id === "predicted" && location.hash !== last, {}, met.at(-1) ?? "");
+      met.push(await hash(page));
       const [from, element] = await page.$$eval("#guide .question :is(code, strong)", (all) => all.map(({ textContent }) => textContent));
       assert(!known.includes(/:(T.*)}/.exec(from)[1]), `${from} occurred before`);
+      layouts.push(from);
       const offset = offsetByTiles(from, element.match(/\d+/g).map(Number));
       for (const hidden of ["#answer", "#question"]) assert(await page.$eval(hidden, (part) => part.hidden), "the picture shows the answer");
       await page.keyboard.type(`${offset + 1}`);
@@ -285,7 +286,9 @@ const steps = {
       await page.evaluate(() => [...document.querySelectorAll("#guide .question a")].pop().focus());
       await page.keyboard.press("Enter");
     }
-    assert.equal(met.size, 7);
+    // There are six layouts. After the last one the first comes again, with a random element.
+    assert.equal(new Set(layouts).size, 6);
+    assert.equal(layouts[6], layouts[0]);
     await go(page, "#layout?from=f32[2,3]{1,0:T(2,2)}&step=11&at=9,9");
     assert.equal(await page.$("#predicted"), null);
   },
