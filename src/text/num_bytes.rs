@@ -1,8 +1,9 @@
 //! Formatting of byte counts as in XLA's reports.
 
-/// Formats a number of bytes as in XLA's reports: `HumanReadableNumBytes`. Units are powers of
-/// 1024. Kilobytes have one decimal and larger units two, and ties are rounded to even, as by
-/// `printf`.
+/// Formats a number of bytes as in XLA's reports, like `HumanReadableNumBytes`.
+///
+/// Units are powers of 1024. Kilobytes are printed with one decimal and larger units with two, and
+/// ties round to even, as in `printf`.
 ///
 /// ```
 /// use stridec::xla::human_readable_num_bytes;

@@ -49,8 +49,8 @@ impl Slice {
         }
     }
 
-    /// Returns the number of elements that each window holds at its stride: `1 + (size - 1) /
-    /// |stride|`.
+    /// Returns the maximum number of elements that are copied along each dimension, which is
+    /// `1 + (size - 1) / |stride|`.
     ///
     /// DirectML's documentation divides by the signed stride, but its own second example shows that
     /// the magnitude is meant. The result is 0 for a dimension whose size or stride is 0.
