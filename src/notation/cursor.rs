@@ -1,4 +1,4 @@
-//! The [`Cursor`] of the notations of other systems.
+//! The [`Cursor`] with which the notations of other systems are parsed.
 
 use std::ops::Range;
 
@@ -9,16 +9,17 @@ use crate::{
 
 pub(super) type Result<T> = std::result::Result<T, ParseError>;
 
-/// The longest text, in bytes.
+/// The maximum length of a text, in bytes.
 pub(super) const MAX_TEXT_BYTES: usize = 1 << 20;
 
-/// The maximum number of characters of a text in a message.
+/// The maximum number of characters of the text that an error message quotes.
 const MAX_PRINTED: usize = 40;
 
 pub(super) type Cursor<'a> = ShapeCursor<'a>;
 
 impl<'a> ShapeCursor<'a> {
-    /// Returns a cursor at byte `start` of `text`. Places count from the start of the text.
+    /// Returns a cursor at byte `start` of `text`. Positions are counted from the start of the
+    /// text.
     pub(super) fn starting_at(text: &'a str, start: usize) -> Result<Self> {
         let mut cursor = Self::limited(text, MAX_TEXT_BYTES)?;
         cursor.set_position(start);
@@ -30,7 +31,7 @@ impl<'a> ShapeCursor<'a> {
         self.rest().chars().next()
     }
 
-    /// Returns the place of the next character; empty at the end.
+    /// Returns the byte range of the next character, which is empty at the end of the text.
     pub(super) fn place(&self) -> Range<usize> {
         let start = self.position();
         start..start + self.peek().map_or(0, char::len_utf8)
@@ -41,7 +42,7 @@ impl<'a> ShapeCursor<'a> {
         self.set_position(self.place().end);
     }
 
-    /// Reads a number, at least `least`.
+    /// Reads a number that must be at least `least`.
     pub(super) fn natural(&mut self, least: u64) -> Result<(u64, Range<usize>)> {
         let (given, place) = self.number()?;
         match u64::try_from(given) {
@@ -53,8 +54,8 @@ impl<'a> ShapeCursor<'a> {
         }
     }
 
-    /// Reads at most `most` items with commas between them, and `close` after them. An error calls
-    /// the items `name`.
+    /// Reads a comma-separated list of at most `most` items, up to and including `close`. Errors
+    /// refer to the items as `name`.
     pub(super) fn limited_list<T>(
         &mut self,
         close: &str,
@@ -74,7 +75,7 @@ impl<'a> ShapeCursor<'a> {
         Ok(items)
     }
 
-    /// Returns the error that the text at `place` is not the expected one.
+    /// Returns an error which says that `expected` was expected instead of the text at `place`.
     pub(super) fn wrong(&self, place: Range<usize>, expected: &str) -> ParseError {
         let got = excerpt(self.text(place.clone()), MAX_PRINTED).into_owned();
         ParseError::new(place, format!("expected {expected}, got {got:?}"))

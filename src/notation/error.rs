@@ -1,21 +1,21 @@
-//! [`NotationError`]: the reasons why an array cannot be written.
+//! [`NotationError`]: the reasons why a tensor cannot be written in a notation.
 
 use super::Kind;
 use crate::error_kind::ErrorKind;
 
-/// The reason why an array has no text in a notation.
+/// The reason why a tensor cannot be written in a notation, or cannot be an operand.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotationError {
-    /// The notation cannot describe the array's memory.
+    /// A tensor whose memory the notation cannot describe.
     #[error("{kind}: {reason}")]
     Unsupported {
         /// The notation.
         kind: Kind,
-        /// The property that it cannot describe.
+        /// The property that the notation cannot describe.
         reason: String,
     },
-    /// The array cannot be an operand of an operation.
+    /// A tensor that cannot be an operand of an operation.
     #[error("a dimension has more than one stride, and no XLA layout says them")]
     Digits,
 }
@@ -27,7 +27,7 @@ impl NotationError {
         ErrorKind::Unsupported
     }
 
-    /// Returns the reason, without the name of the notation.
+    /// Returns the reason without the name of the notation.
     #[must_use]
     pub fn reason(&self) -> &str {
         match self {

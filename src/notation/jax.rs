@@ -1,10 +1,10 @@
-//! JAX's `Layout`, as current and earlier versions print its `repr`, after the type and the extents
-//! of the array.
+//! The `repr` of JAX's `Layout`, as printed by current and earlier versions. It follows the type
+//! and the extents of the array.
 //!
-//! `major_to_minor` is XLA's `minor_to_major` reversed; tiles are equal. For the rest see JAX's
-//! `jax/_src/layout.py`: without tiles (`tiling=None`) an element has the type's own size, and
-//! `sub_byte_element_size_in_bits` is ignored. With `tiling=()`, which XLA prints in the same way,
-//! integers smaller than a byte are packed.
+//! `major_to_minor` is XLA's `minor_to_major` reversed, and the tiles are the same as XLA's. The
+//! element size follows JAX's `jax/_src/layout.py`: without tiles (`tiling=None`), an element has
+//! the type's own size and `sub_byte_element_size_in_bits` is ignored. With `tiling=()`, which XLA
+//! prints in the same way, integers smaller than a byte are packed.
 
 use super::{
     Tensor,
@@ -16,14 +16,14 @@ use super::{
 };
 use crate::shape::{ElementType, Layout, ParseError, Shape, Tile, TileDimension};
 
-/// The number that represents a `*` in a tile.
+/// The number that stands for `*` in a tile.
 const COMBINE: i64 = i64::MIN;
 
-/// The current and earlier names of `Layout`'s fields.
+/// The current and earlier names of two fields of `Layout`.
 const TILING: [&str; 2] = ["tiling", "_tiling"];
 const BITS: [&str; 2] = ["sub_byte_element_size_in_bits", "_sub_byte_element_size_in_bits"];
 
-/// Reads `f32[2,3] Layout(major_to_minor=(1, 0), …)`, or a `Format(layout=…, sharding=…)` that
+/// Parses `f32[2,3] Layout(major_to_minor=(1, 0), …)`, or a `Format(layout=…, sharding=…)` that
 /// contains a layout.
 pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     let prefix = Prefix::plain(cursor)?;
@@ -60,7 +60,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     Tensor::of_shape(shape, fields.place.clone())
 }
 
-/// Returns the layout of a value that may contain a sharding too.
+/// Returns the layout inside a value that may also contain a sharding.
 fn inner<'v, 'a>(cursor: &Cursor<'_>, outer: &'v Value<'a>) -> Result<&'v Value<'a>> {
     let ValueKind::Call(_, fields) = &outer.kind else {
         return Err(not_a_layout(cursor, outer));
@@ -71,7 +71,7 @@ fn inner<'v, 'a>(cursor: &Cursor<'_>, outer: &'v Value<'a>) -> Result<&'v Value<
             Ok(layout)
         }
         None => match &outer.kind {
-            // `Format(Layout(…), …)`.
+            // Matches `Format(Layout(…), …)`.
             ValueKind::Call("Format", fields) => fields.require(&["layout"], 0),
             _ => Ok(outer),
         },
@@ -98,8 +98,8 @@ fn tile(cursor: &Cursor<'_>, given: &Value<'_>) -> Result<Tile> {
     Ok(Tile { dimensions: extents.iter().map(extent).collect::<Result<_>>()? })
 }
 
-/// Returns the element size that JAX passes to XLA, in bits: the given one, or else the type's own
-/// for integers smaller than a byte; 0 for other types.
+/// Returns the element size that JAX passes to XLA, in bits: the given size, if any; otherwise the
+/// type's own size for integers smaller than a byte, and 0 for other types.
 fn element_bits(
     cursor: &Cursor<'_>,
     fields: &NamedValues<'_>,
@@ -119,9 +119,9 @@ fn own_bits(element_type: ElementType) -> u64 {
     }
 }
 
-/// Writes `f32[2,3] Layout(…)` as JAX 0.7.1 and later versions print it.
+/// Writes `f32[2,3] Layout(…)` in the form that JAX 0.7.1 and later versions print.
 ///
-/// The alignment of the tail and the memory space are left out; neither changes an offset.
+/// The alignment of the tail and the memory space are omitted, because they do not affect offsets.
 pub(super) fn write(array: &Tensor) -> std::result::Result<String, String> {
     let shape = xla::shape(array)?;
     let layout = shape.layout_or_default();
@@ -134,8 +134,8 @@ pub(super) fn write(array: &Tensor) -> std::result::Result<String, String> {
             TileDimension::Combine => COMBINE.to_string(),
         }))
     });
-    // `tiling=()` packs integers smaller than a byte. If there are tiles, one byte for each integer
-    // must be requested.
+    // `tiling=()` packs integers smaller than a byte. If the layout has tiles, whole bytes must be
+    // requested explicitly.
     let is_own = bits == 0 || bits == storage;
     let (tiling, bits) = match (layout.tiles.is_empty(), is_own) {
         (true, true) => ("None".to_owned(), 0),
@@ -154,7 +154,7 @@ pub(super) fn write(array: &Tensor) -> std::result::Result<String, String> {
     ))
 }
 
-/// Returns a tuple as Python prints it: `()`, `(1,)`, `(1, 2)`.
+/// Formats a tuple as Python does: `()`, `(1,)`, `(1, 2)`.
 pub(super) fn tuple(values: impl Iterator<Item = String>) -> String {
     let values: Vec<String> = values.collect();
     match &values[..] {

@@ -1,24 +1,26 @@
-//! The shortest chain of tiles that puts digits into an order, planned as a radix sort.
+//! Plans the shortest chain of tiles that puts digits into a given order, as a radix sort.
 //!
-//! A tile takes the least significant part from each place that it covers, and moves these parts
-//! after the others. Both groups keep their order. So a tile sorts the digits stably by one bit,
-//! which is 1 for those that it takes. A chain of tiles sorts by a number, the *key* of a digit:
-//! its lowest bit belongs to the first tile, its highest bit to the last one. Digits with equal
-//! keys keep their order. The fewest tiles correspond to the fewest bits.
+//! A tile splits each axis that it covers into a quotient and a remainder, and moves all remainders
+//! after all quotients. Both groups keep their order. A tile is therefore one pass of a stable sort
+//! by a single bit, which is 1 for the digits that are part of a remainder. A chain of tiles sorts
+//! the digits by a number, the *key*: the lowest bit of a key belongs to the first tile, and the
+//! highest bit to the last one. Digits with equal keys keep their order. The shortest chain
+//! corresponds to the keys with the fewest bits.
 //!
-//! Keys obey two rules. Neighbouring digits of a dimension are one number until a tile separates
-//! them, and that tile takes the less significant one: at their lowest different bit, the more
-//! significant digit has 0. And a digit is padded by a tile that takes it whole, after it was
-//! separated from the more significant one.
+//! Keys obey two rules. First, neighbouring digits of a dimension form a single number until a tile
+//! separates them, and the less significant digit is then in the remainder. At the lowest bit in
+//! which their keys differ, the more significant digit therefore has 0. Second, a tile can pad only
+//! a whole axis. The key of a digit that needs padding must therefore contain a 1 above the bit
+//! that separates it from the next more significant digit.
 
-/// A digit in memory.
+/// A digit to be sorted. Digits refer to each other by their position in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Item {
-    /// The digit's place in the order before the first tile.
+    /// The position of the digit before the first tile.
     pub(super) start: usize,
-    /// The next more significant digit of the dimension, by its place in memory.
+    /// The next more significant digit of the same dimension.
     pub(super) upper: Option<usize>,
-    /// The next less significant digit of the dimension, by its place in memory.
+    /// The next less significant digit of the same dimension.
     pub(super) lower: Option<usize>,
     /// True if a tile must pad the digit.
     pub(super) is_padded: bool,
@@ -26,14 +28,14 @@ pub(super) struct Item {
     pub(super) is_apart: bool,
 }
 
-/// The maximum number of bits of a key.
+/// The maximum number of bits of a key in the search.
 const MOST_BITS: u32 = 7;
 
-/// The maximum number of assignments of keys to compare.
+/// The maximum number of assignments of keys that the search returns for comparison.
 const MOST_WAYS: usize = 64;
 
-/// Returns assignments of keys with this many bits to the digits, listed major to minor. There are
-/// none if the bits are too few or `budget` is used up.
+/// Returns all valid assignments of keys with `bits` bits to the digits, which are listed from
+/// major to minor. Returns fewer, or none, when `budget` is used up or [`MOST_WAYS`] is reached.
 pub(super) fn keys(items: &[Item], bits: u32, budget: &mut u32) -> Vec<Vec<u64>> {
     let mut ways = Vec::new();
     let mut keys = Vec::with_capacity(items.len());
@@ -54,7 +56,7 @@ fn search(
     };
     let least = match keys.last() {
         None => 0,
-        // Digits that keep their order may have equal keys.
+        // Neighbours that are already in the right order may have equal keys.
         Some(&key) => key + u64::from(items[keys.len() - 1].start > item.start),
     };
     for key in least..limit {
@@ -83,13 +85,15 @@ fn search(
     }
 }
 
-/// Returns true if the lowest different bit is 0 in `upper` and 1 in `lower`.
+/// Returns true if the keys are equal, or if the lowest bit in which they differ is 0 in `upper`
+/// and 1 in `lower`.
 fn follows(upper: u64, lower: u64) -> bool {
     let different = upper ^ lower;
     different == 0 || lower & lowest(different) != 0
 }
 
-/// Returns true if a tile takes the digit after it was separated from the more significant one.
+/// Returns true if a tile moves the digit after it has been separated from the more significant
+/// one.
 fn is_taken_whole(upper: Option<u64>, key: u64) -> bool {
     match upper {
         None => key != 0,
@@ -102,9 +106,10 @@ fn lowest(bits: u64) -> u64 {
     bits & bits.wrapping_neg()
 }
 
-/// Returns keys that always exist: first, tiles separate all dimensions at once, digit by digit
-/// from the most significant down. Then one tile for each digit in memory, the most major first,
-/// moves it after all others. Returns `None` for more than 64 tiles.
+/// Returns keys by a rule that always applies, and their number of bits. The first tiles separate
+/// the digits of all dimensions, starting with the least significant ones. Then each digit in
+/// memory, from the most major to the most minor, has a tile that moves it after all others.
+/// Returns `None` if this requires more than 63 tiles.
 pub(super) fn any_keys(items: &[Item]) -> Option<(Vec<u64>, u32)> {
     let level = |item: &Item| {
         std::iter::successors(item.upper, |&upper| items[upper].upper).take(items.len()).count()

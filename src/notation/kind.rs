@@ -1,4 +1,4 @@
-//! [`Kind`]: the notations, and the notation of a text.
+//! [`Kind`]: the list of all notations, and the detection of a text's notation.
 
 use std::{fmt, str::FromStr};
 
@@ -11,15 +11,15 @@ use super::{
 };
 use crate::shape::ParseError;
 
-/// A notation.
+/// The notation of another system, or of XLA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
-    /// XLA's own notation, for which the `xla:` is optional.
+    /// XLA's own notation. The prefix `xla:` is optional.
     Xla,
-    /// JAX's `Layout`, as its `repr`.
+    /// The `repr` of JAX's `Layout`.
     Jax,
-    /// numpy's shape, strides in bytes and dtype.
+    /// numpy's shape, dtype and strides in bytes.
     Numpy,
     /// torch's size, stride and storage offset.
     Torch,
@@ -33,18 +33,18 @@ pub enum Kind {
     Cudnn,
     /// CuTe's nested shapes and strides.
     Cute,
-    /// MLIR's memref, for which the `memref:` is optional.
+    /// MLIR's memref. The prefix `memref:` is optional.
     Memref,
-    /// DirectML's buffer descriptions, as JSON.
+    /// DirectML's buffer descriptions in JSON.
     Dml,
-    /// `DLPack`'s tensors, as JSON.
+    /// `DLPack`'s tensors in JSON.
     DlPack,
     /// Triton's linear layouts.
     Triton,
 }
 
 impl Kind {
-    /// Every notation.
+    /// All notations.
     pub const ALL: [Self; 13] = [
         Self::Xla,
         Self::Jax,
@@ -61,7 +61,7 @@ impl Kind {
         Self::Triton,
     ];
 
-    /// Returns the name before the `:`.
+    /// Returns the name that precedes the `:` in a text.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -81,7 +81,7 @@ impl Kind {
         }
     }
 
-    /// Reads a text of this notation, from `cursor` to the end of the text.
+    /// Parses a text in this notation, from `cursor` to the end of the text.
     fn read(self, cursor: &mut Cursor<'_>) -> Result<Tensor> {
         match self {
             Self::Xla => xla::read(cursor),
@@ -100,7 +100,7 @@ impl Kind {
         }
     }
 
-    /// Returns the text, or the reason why the notation cannot describe the array.
+    /// Returns the text for a tensor, or the reason why the notation cannot describe the tensor.
     pub(super) fn write(self, array: &Tensor) -> std::result::Result<String, String> {
         let bytes = array.descriptor().prefix_bytes();
         if bytes != 0 && self != Self::Xla {
@@ -125,12 +125,12 @@ impl Kind {
         }
     }
 
-    /// Returns the notation of a text and the start of the text itself, after the `KIND:`. Returns
-    /// `None` for XLA's shapes.
+    /// Returns the notation of a text and the offset of the text after `KIND:`. Returns `None` for
+    /// a shape of XLA without the prefix.
     ///
     /// # Errors
     ///
-    /// Returns an error if the text begins with a word and `:`, and no notation has this name.
+    /// Returns an error if the text begins with a word and `:` but no notation has this name.
     fn of(text: &str) -> Result<Option<(Self, usize)>> {
         let start = text.len() - text.trim_ascii_start().len();
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
@@ -166,16 +166,16 @@ impl FromStr for Kind {
     }
 }
 
-/// Returns true if a text is in a foreign notation: `KIND:TEXT`.
+/// Returns true if a text has the form `KIND:TEXT` or is a memref.
 ///
 /// # Errors
 ///
-/// Returns an error if the text begins with a word and `:`, and no notation has this name.
+/// Returns an error if the text begins with a word and `:` but no notation has this name.
 pub(crate) fn is_other(text: &str) -> Result<bool> {
     Ok(Kind::of(text)?.is_some())
 }
 
-/// Reads `KIND:TEXT`, or a shape in XLA's notation.
+/// Parses `KIND:TEXT`, or a shape in XLA's notation.
 ///
 /// ```
 /// use stridec::notation::read;
@@ -185,8 +185,8 @@ pub(crate) fn is_other(text: &str) -> Result<bool> {
 ///
 /// # Errors
 ///
-/// Returns an error, with the place in the text, if the text is wrong or does not give each element
-/// a place.
+/// Returns an error with the position in the text if the text is malformed or does not determine
+/// the location of every element.
 pub fn read(text: &str) -> Result<Tensor> {
     let (kind, start) = Kind::of(text)?.unwrap_or((Kind::Xla, 0));
     kind.read(&mut Cursor::starting_at(text, start)?)

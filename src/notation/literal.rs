@@ -1,5 +1,5 @@
-//! The values of Python and JSON: numbers, names, texts, lists, maps and calls, each with its place
-//! in the text.
+//! A parser for values in the syntax of Python and JSON: numbers, names, strings, lists, maps and
+//! calls, each with its position in the text.
 //!
 //! ```text
 //! value  = number | name | "'" text "'" | '"' text '"' | list | map | call
@@ -14,10 +14,10 @@ use std::ops::Range;
 use super::cursor::{Cursor, Result};
 use crate::shape::ParseError;
 
-/// The deepest nesting of values.
+/// The maximum nesting depth of values.
 const MAX_NESTED: usize = 32;
 
-/// A value and its place in the text.
+/// A value and its position in the text.
 #[derive(Clone, Debug)]
 pub(super) struct Value<'a> {
     pub(super) place: Range<usize>,
@@ -27,14 +27,14 @@ pub(super) struct Value<'a> {
 #[derive(Clone, Debug)]
 pub(super) enum ValueKind<'a> {
     Number(i64),
-    /// The text between quotes. Escapes are not replaced.
+    /// The text between quotes, with escapes left as they are.
     Text(&'a str),
-    /// A word without arguments: `None`, `null`, `torch.float32`.
+    /// A word without arguments, such as `None`, `null` or `torch.float32`.
     Name(&'a str),
     List(Vec<Value<'a>>),
     Map(NamedValues<'a>),
     Call(&'a str, NamedValues<'a>),
-    /// The value of an argument that does not concern memory.
+    /// The value of an argument that does not affect the memory.
     Skipped,
 }
 
@@ -47,22 +47,22 @@ pub(super) struct NamedValues<'a> {
 
 #[derive(Clone, Debug)]
 struct Field<'a> {
-    /// `None` for an argument without a name.
+    /// The name and its position, or `None` for a positional argument.
     name: Option<(&'a str, Range<usize>)>,
     value: Value<'a>,
 }
 
-/// Returns true for a character of a name, such as `torch.float32`.
+/// Returns true if `letter` may be part of a name such as `torch.float32`.
 fn in_name(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_' || letter == '.'
 }
 
-/// Reads a value.
+/// Parses a value.
 pub(super) fn value<'a>(cursor: &mut Cursor<'a>) -> Result<Value<'a>> {
     nested(cursor, MAX_NESTED)
 }
 
-/// Reads `name=value` pairs up to the end of the text, separated by blanks or commas.
+/// Parses `name=value` pairs, separated by blanks or commas, up to the end of the text.
 pub(super) fn assignments<'a>(cursor: &mut Cursor<'a>) -> Result<NamedValues<'a>> {
     cursor.skip_blanks();
     let start = cursor.position();
@@ -108,7 +108,8 @@ fn nested<'a>(cursor: &mut Cursor<'a>, depth: usize) -> Result<Value<'a>> {
     Ok(Value { place: start..cursor.position(), kind })
 }
 
-/// Reads items separated by commas, up to `close`. A comma may precede `close` too.
+/// Skips the opening bracket and reads comma-separated items up to and including `close`. A
+/// trailing comma is allowed.
 fn separated<'a>(
     cursor: &mut Cursor<'a>,
     close: &str,
@@ -179,7 +180,7 @@ fn quoted<'a>(cursor: &mut Cursor<'a>, quote: char) -> Result<&'a str> {
     Ok(text)
 }
 
-/// Skips a value of any form with balanced brackets, up to the `,` or `)` after it.
+/// Skips a value in any syntax with balanced brackets, up to the `,` or `)` that follows it.
 fn skipped<'a>(cursor: &mut Cursor<'a>) -> Result<Value<'a>> {
     let (start, mut depth) = (cursor.position(), 0_usize);
     loop {
@@ -200,12 +201,12 @@ fn skipped<'a>(cursor: &mut Cursor<'a>) -> Result<Value<'a>> {
 }
 
 impl<'a> Value<'a> {
-    /// Returns true for Python's `None` and JSON's `null`.
+    /// Returns true if the value is Python's `None` or JSON's `null`.
     pub(super) fn is_none(&self) -> bool {
         matches!(self.kind, ValueKind::Name("None" | "null"))
     }
 
-    /// Returns the error that something else was expected.
+    /// Returns an error which says that `expected` was expected instead of this value.
     pub(super) fn wrong(&self, cursor: &Cursor<'_>, expected: &str) -> ParseError {
         cursor.wrong(self.place.clone(), expected)
     }
@@ -224,7 +225,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Returns the value as a number from 0 on.
+    /// Returns the value as a natural number.
     pub(super) fn natural(&self, cursor: &Cursor<'_>) -> Result<u64> {
         u64::try_from(self.number(cursor)?).map_err(|_| self.wrong(cursor, "a number from 0 on"))
     }
@@ -241,8 +242,7 @@ impl<'a> Value<'a> {
 }
 
 impl<'a> NamedValues<'a> {
-    /// Returns the value with one of these names, or else the argument without a name at
-    /// `position`.
+    /// Returns the value with one of these names, or else the positional argument at `position`.
     pub(super) fn get(&self, names: &[&str], position: usize) -> Option<&Value<'a>> {
         let named =
             |field: &&Field<'_>| field.name.as_ref().is_some_and(|(name, _)| names.contains(name));
@@ -250,7 +250,7 @@ impl<'a> NamedValues<'a> {
         self.fields.iter().find(named).or_else(positional).map(|field| &field.value)
     }
 
-    /// Returns the value as [`Self::get`] does, or an error if there is none.
+    /// Returns the value like [`Self::get`], or an error if it does not exist.
     pub(super) fn require(&self, names: &[&str], position: usize) -> Result<&Value<'a>> {
         self.get(names, position).ok_or_else(|| {
             let end = self.place.end;
@@ -258,7 +258,8 @@ impl<'a> NamedValues<'a> {
         })
     }
 
-    /// Refuses unknown and repeated names, and more than `most` values without a name.
+    /// Returns an error if a name is unknown or repeated, or if there are more than `most`
+    /// positional arguments.
     pub(super) fn only(&self, names: &[&str], most: usize) -> Result<()> {
         for (number, field) in self.fields.iter().enumerate() {
             let Some((name, place)) = &field.name else {

@@ -1,10 +1,10 @@
-//! The layouts of other systems, as data and as text: `KIND:TEXT`, the text as that system writes
-//! it.
+//! The layouts of other systems, as data and as text. The text form is `KIND:TEXT`, in which `TEXT`
+//! has the syntax of the other system.
 //!
-//! Each system is a file of this module. Texts are read to and written from one model: a
-//! [`Tensor`], whose [`StrideDescriptor`](crate::stride::StrideDescriptor) gives the place of each
-//! element. So a layout can be converted from any notation to any other that can describe it, with
-//! equal offsets for every index.
+//! Each system has its own file in this module. All notations are parsed to, and printed from, a
+//! common model: a [`Tensor`], whose [`StrideDescriptor`](crate::stride::StrideDescriptor) gives
+//! the location of each element. A layout can therefore be converted from any notation to any other
+//! one that can describe it, with the same offset for every index.
 //!
 //! ```
 //! use stridec::notation::{Kind, read};
@@ -13,7 +13,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`crate::Tensor`] parses these texts too. `docs/notations.md` has an example of each.
+//! [`crate::Tensor`] also parses these texts. `docs/notations.md` has an example of each notation.
 
 mod chain;
 mod cursor;

@@ -1,9 +1,10 @@
-//! The names of layouts in `TensorRT`, cuDNN and ONNX Runtime, after the type and the extents of
-//! the array: `f16[2,17,3,5] kCHW2`, `s8[2,64,3,5] NC/4HW4`, `f32[2,17,8,8] NCHWc 8`.
+//! Layouts with names in `TensorRT`, cuDNN and ONNX Runtime. The name follows the type and the
+//! extents of the array: `f16[2,17,3,5] kCHW2`, `s8[2,64,3,5] NC/4HW4`, `f32[2,17,8,8] NCHWc 8`.
 //!
-//! `TensorRT`'s formats apply to any dimensions that end with C, H, W or C, D, H, W; those in cuDNN
-//! and ONNX Runtime to four dimensions. ONNX Runtime's names do not contain the number of channels
-//! in a block (`MlasNchwcGetBlockSize`): it follows the name, 8 or 16.
+//! `TensorRT`'s formats apply to arrays whose last dimensions are C, H, W or C, D, H, W. The
+//! formats of cuDNN and ONNX Runtime require four dimensions. ONNX Runtime's names do not include
+//! the number of channels in a block (`MlasNchwcGetBlockSize`), so 8 or 16 is written after the
+//! name.
 
 use super::{
     Tensor,
@@ -15,35 +16,36 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// A name and its layout for an array; `None` if the array has no layout of this name.
+/// A named layout. `layout` returns `None` if the layout does not apply to an array of the given
+/// type and extents.
 pub(super) struct NamedFormat {
     name: &'static str,
     layout: fn(ElementType, &[u64]) -> Option<Layout>,
 }
 
-/// The formats of a system.
+/// All formats of one system.
 pub(super) type NamedFormats = &'static [NamedFormat];
 
-/// Returns the row-major order with the dimension at `from_last` from the end moved to the end:
-/// channels last.
+/// Returns the channels-last order: row-major, except that the dimension at `from_last` from the
+/// end, which holds the channels, becomes the most minor one.
 fn channels_last(rank: usize, from_last: usize) -> Option<Layout> {
     let channels = rank.checked_sub(from_last)?;
     let others = (0..rank).rev().filter(move |&dimension| dimension != channels);
     Some(Layout::new(std::iter::once(channels).chain(others)))
 }
 
-/// Returns the layout with vectors of `size` channels innermost.
+/// Returns the layout in which vectors of `size` channels are innermost.
 fn vectors(rank: usize, from_last: usize, size: u64) -> Option<Layout> {
     let tile = std::iter::once(size).chain(std::iter::repeat_n(1, from_last - 1));
     (rank >= from_last).then(|| Layout::default_for_rank(rank).tiled(tile))
 }
 
-/// Returns the number of elements in 64 bytes.
+/// Returns the number of elements in a line of 64 bytes.
 fn line(element_type: ElementType) -> Option<u64> {
     Some(512 / u64::from(element_type.storage_bits()?))
 }
 
-/// The formats of `TensorFormat` in `NvInferRuntimeBase.h`.
+/// `TensorRT`'s formats: `TensorFormat` in `NvInferRuntimeBase.h`.
 pub(super) const TENSORRT: NamedFormats = &[
     NamedFormat { name: "kLINEAR", layout: |_, sizes| Some(Layout::default_for_rank(sizes.len())) },
     NamedFormat { name: "kCHW2", layout: |_, sizes| vectors(sizes.len(), 3, 2) },
@@ -84,8 +86,8 @@ pub(super) const TENSORRT: NamedFormats = &[
     },
 ];
 
-/// The formats of `cudnnTensorFormat_t`, the vectorized one with its vector size, as in cuDNN's
-/// documentation.
+/// cuDNN's formats: `cudnnTensorFormat_t`. The name of the vectorized format includes the vector
+/// size, as in cuDNN's documentation.
 pub(super) const CUDNN: NamedFormats = &[
     NamedFormat {
         name: "NCHW",
@@ -103,7 +105,7 @@ fn whole_vectors(sizes: &[u64], size: u64) -> Option<Layout> {
     (sizes.len() == 4 && sizes[1].is_multiple_of(size)).then(|| vectors(4, 3, size))?
 }
 
-/// The formats of `core/mlas/lib/reorder.cpp`.
+/// ONNX Runtime's formats, from `core/mlas/lib/reorder.cpp`.
 pub(super) const ONNXRUNTIME: NamedFormats = &[
     NamedFormat {
         name: "NCHWc 8",
@@ -149,7 +151,8 @@ pub(super) fn read(cursor: &mut Cursor<'_>, formats: NamedFormats) -> Result<Ten
     Tensor::of_shape(shape, place)
 }
 
-/// Returns the first name of a layout with equal offsets and an equal size of memory.
+/// Writes the array with the name of the first format that has the same offsets and the same memory
+/// size.
 pub(super) fn write(array: &Tensor, formats: NamedFormats) -> std::result::Result<String, String> {
     let tensor = array.descriptor();
     let (element_type, sizes) = (tensor.element_type(), tensor.sizes());

@@ -1,8 +1,8 @@
-//! numpy's arrays, as data and as text: `shape=(2, 3) strides=(12, 4) dtype=float32`, and the
-//! dictionary of `__array_interface__`.
+//! numpy's arrays, as data and as text. The text is either `shape=(2, 3) strides=(12, 4)
+//! dtype=float32` or the dictionary of `__array_interface__`.
 //!
-//! Strides count bytes. Without an offset the first element in memory is at the start of the
-//! buffer. `offset=` is the offset of index 0 in bytes, as for `numpy.ndarray`.
+//! Strides are in bytes. As for `numpy.ndarray`, `offset=` is the offset of the element at index 0,
+//! in bytes. Without it, the element at the lowest address is at the start of the buffer.
 
 use super::{
     Tensor,
@@ -18,7 +18,7 @@ use crate::{
     stride::{StrideDescriptor, StrideError},
 };
 
-/// A numpy array's `dtype`, `shape` and `strides`, and its offset in the buffer.
+/// The `dtype`, `shape` and `strides` of a numpy array, and its offset in the buffer.
 ///
 /// ```
 /// use stridec::{notation::NumpyArray, shape::Shape, stride::StrideDescriptor};
@@ -30,8 +30,8 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct NumpyArray {
-    /// The name of the dtype, as `numpy.dtype` accepts it. The package `ml_dtypes` registers types
-    /// that numpy lacks.
+    /// The name of the dtype, as `numpy.dtype` accepts it. The package `ml_dtypes` registers the
+    /// types that numpy does not have.
     pub dtype: &'static str,
     /// The extents.
     pub shape: Vec<u64>,
@@ -66,7 +66,7 @@ impl TryFrom<&StrideDescriptor> for NumpyArray {
 }
 
 impl NumpyArray {
-    /// Returns the element type of a dtype with this name, or `None` if XLA has no such type.
+    /// Returns the element type for the name of a dtype, or `None` if XLA has no such type.
     ///
     /// ```
     /// use stridec::{notation::NumpyArray, shape::ElementType};
@@ -78,15 +78,15 @@ impl NumpyArray {
         from_numpy_dtype(dtype_name)
     }
 
-    /// Returns the name of the dtype for elements of this type, in which small ones occupy a byte
-    /// each; `None` for a type without elements.
+    /// Returns the name of the dtype for an element type, or `None` for a type without elements.
+    /// Elements smaller than a byte occupy a byte each in numpy.
     #[must_use]
     pub fn dtype(element_type: ElementType) -> Option<&'static str> {
         numpy_dtype(element_type)
     }
 }
 
-/// The fields that describe the memory, and those of `__array_interface__` that are ignored.
+/// The accepted fields. The last three belong to `__array_interface__` and are ignored.
 const NAMES: [&str; 8] =
     ["shape", "strides", "dtype", "typestr", "offset", "data", "version", "descr"];
 
@@ -130,7 +130,7 @@ fn given_field<'v, 'a>(fields: &'v NamedValues<'a>, name: &str) -> Option<&'v Va
     fields.get(&[name], usize::MAX).filter(|value| !value.is_none())
 }
 
-/// Reads `float32`, `np.float32`, `dtype('float32')`, or a typestr such as `'<f4'`.
+/// Parses `float32`, `np.float32`, `dtype('float32')`, or a typestr such as `'<f4'`.
 fn dtype(cursor: &Cursor<'_>, given: &Value<'_>) -> Result<ElementType> {
     let name = match &given.kind {
         ValueKind::Name(name) => name.rsplit('.').next().unwrap_or(name),
@@ -152,7 +152,7 @@ pub(super) fn write(array: &Tensor) -> std::result::Result<String, String> {
     let descriptor = array.descriptor();
     let NumpyArray { dtype, shape, strides, offset, .. } =
         NumpyArray::try_from(descriptor).map_err(|error| error.to_string())?;
-    // The offset is needed unless the first element in memory is at the start of the buffer.
+    // The offset can be omitted if the element at the lowest address is at the start of the buffer.
     let first = from_byte_strides(descriptor.element_type(), &shape, &strides, None);
     let is_first = first.is_ok_and(|first| first.base_offset() == descriptor.base_offset());
     let offset = if is_first { String::new() } else { format!(" offset={offset}") };

@@ -1,14 +1,15 @@
-//! oneDNN's format tags, after the type and the extents of the array: `f32[2,17,8,8] nChw16c`; or
-//! its strides, `dims 2x3x1 strides 5x1x7`.
+//! oneDNN's format tags, which follow the type and the extents of the array, as in `f32[2,17,8,8]
+//! nChw16c`; and its strides, as in `dims 2x3x1 strides 5x1x7`.
 //!
 //! ```text
 //! tag = letters { size letter }       nChw16c   OIhw4i16o4i   acdb   aBcd16b
 //! ```
 //!
-//! The letters give the order of the dimensions, major to minor. `a` to `l` are dimensions 0 to 11;
-//! other letters name the dimensions of images, weights and recurrent networks. A capital letter
-//! has blocks at the end of the tag. If a letter has two blocks, the last one holds the least
-//! significant part. Extents with blocks are rounded up to whole blocks.
+//! The letters give the order of the dimensions, from major to minor. The letters `a` to `l` are
+//! dimensions 0 to 11, and other letters name the dimensions of images, weights and recurrent
+//! networks. A capital letter means that the dimension has blocks, which are listed at the end of
+//! the tag. If a dimension has two blocks, the last one holds the least significant part. The
+//! extent of a dimension with blocks is rounded up to whole blocks.
 
 use std::ops::Range;
 
@@ -24,16 +25,17 @@ use crate::{
     stride::{Digit, StrideDescriptor},
 };
 
-/// The letters of dimensions 0 to 11.
+/// The letters for dimensions 0 to 11.
 const LETTERS: &str = "abcdefghijkl";
 
-/// The letters of images, weights and recurrent networks, in the order of the logical dimensions.
+/// The letters for images, weights and recurrent networks, in the order of the logical dimensions.
 const DOMAINS: [&str; 20] = [
     "x", "nc", "ncw", "nchw", "ncdhw", "oi", "oiw", "oihw", "oidhw", "goi", "goiw", "goihw",
     "goidhw", "tn", "tnc", "ldnc", "ldigo", "ldgo", "ldio", "ldoi",
 ];
 
-/// The aliases in `dnnl_types.h` whose letters differ from those of their domain.
+/// The tags in `dnnl_types.h` that do not mean what their letters say, each paired with its correct
+/// spelling in the letters `a` to `l`.
 const ALIASES: [(&str, &str); 6] = [
     ("OwI24o", "Acb24a"),
     ("OhwI24o", "Acdb24a"),
@@ -54,7 +56,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     tag.array(&prefix)
 }
 
-/// A tag: the outer dimensions, and the blocks, both major to minor.
+/// A parsed tag: the outer dimensions and the blocks, both from major to minor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tag {
     outer: Vec<usize>,
@@ -75,7 +77,7 @@ impl Tag {
         let alias = ALIASES.iter().find(|alias| alias.0 == text && alias.1.len() > rank);
         let spelled = alias.map_or(text, |alias| alias.1);
         let letters: String = spelled.chars().take_while(char::is_ascii_alphabetic).collect();
-        // The outer letters end before the size of the first block, whose letter is one of them.
+        // The outer letters end at the size of the first block.
         let names = letters.to_ascii_lowercase();
         let domain = domain(&names).ok_or_else(|| {
             cursor.wrong(
@@ -113,8 +115,8 @@ impl Tag {
         Ok(Self { outer, blocks, place })
     }
 
-    /// Returns the array of these extents: the blocks innermost, and outside them the quotients of
-    /// the dimensions.
+    /// Applies the tag to the extents of `prefix`. The blocks are innermost, and the quotients of
+    /// the dimensions are outside them.
     pub(super) fn array(&self, prefix: &Prefix) -> Result<Tensor> {
         let too_large = || ParseError::new(self.place.clone(), "expected at most 2^63-1 elements");
         let Prefix { element_type, element_bits, sizes } = prefix;
@@ -140,8 +142,8 @@ impl Tag {
     }
 }
 
-/// Returns the letters of the dimensions in logical order, if `names` is an order of the letters of
-/// a domain.
+/// Returns the letters of the dimensions in logical order, if `names` is a permutation of a known
+/// set of letters.
 fn domain(names: &str) -> Option<&'static str> {
     let sorted = |text: &str| {
         let mut letters: Vec<char> = text.chars().collect();
@@ -154,7 +156,8 @@ fn domain(names: &str) -> Option<&'static str> {
     plain.or(named.copied()).filter(|_| !names.is_empty())
 }
 
-/// Reads `dims 2x3x1 strides 5x1x7`. The memory counts whole pitches, as in oneDNN.
+/// Parses `dims 2x3x1 strides 5x1x7`. As in oneDNN, the memory has room for each dimension's size
+/// times its stride.
 fn of_strides(mut cursor: Cursor<'_>) -> Result<Tensor> {
     let start = cursor.position();
     let numbers = |cursor: &mut Cursor<'_>| {
@@ -188,7 +191,7 @@ pub(super) fn write(array: &Tensor) -> std::result::Result<String, String> {
     Ok(format!("{prefix} {}", tag(tensor)?))
 }
 
-/// Returns the tag of a tensor, in the letters `a` to `l`.
+/// Returns the tag of a tensor, with the letters `a` to `l`.
 fn tag(tensor: &StrideDescriptor) -> std::result::Result<String, String> {
     let rank = tensor.rank();
     if rank == 0 || rank > LETTERS.len() {
@@ -198,7 +201,7 @@ fn tag(tensor: &StrideDescriptor) -> std::result::Result<String, String> {
     let is_outer = |part: &&TagBlock| part.is_top && part.extent == part.padded;
     let outer = parts.iter().take_while(is_outer).count();
     let mut order: Vec<usize> = parts[..outer].iter().map(|part| part.dimension).collect();
-    // A dimension that lies in blocks only has a quotient of 1, which may have any place.
+    // A dimension that consists of blocks only has an outer extent of 1 and can be at any position.
     for dimension in 0..rank {
         if !order.contains(&dimension) {
             let at = order.iter().position(|&other| other > dimension).unwrap_or(order.len());
@@ -221,25 +224,26 @@ fn tag(tensor: &StrideDescriptor) -> std::result::Result<String, String> {
     Ok(text)
 }
 
-/// A digit in memory, or a block of a dimension with one element.
+/// A digit in memory, or a block that consists only of padding, of a dimension with one element.
 struct TagBlock {
     dimension: usize,
-    /// True if the digit is the most significant one of its dimension.
+    /// True if this is the most significant digit of its dimension.
     is_top: bool,
     extent: u64,
-    /// The number of places in memory.
+    /// The number of places that the digit occupies in memory.
     padded: u64,
 }
 
-/// Returns the digits in memory, major to minor. Those of one dimension must be in the order of
-/// their significance, and only the most significant one may be padded.
+/// Returns the digits in memory, from major to minor. The digits of each dimension must be in order
+/// of significance, and only the most significant one may be padded.
 fn blocked(tensor: &StrideDescriptor) -> std::result::Result<Vec<TagBlock>, String> {
     let Pitched { parts: pitched, step } = Pitched::of(tensor)?;
-    // A block of a dimension with one element is only padding.
+    // Other padding is expressed by a block of a dimension with one element, if the tensor has one.
     let unit = tensor.sizes().iter().position(|&size| size == 1);
     let no_unit = "a tag pads the most significant part of a dimension only";
     let mut parts: Vec<TagBlock> = Vec::new();
-    // The next level of each dimension, from the most significant one down.
+    // The level of the last digit seen of each dimension. Levels must descend from the most
+    // significant one.
     let mut levels: Vec<Option<usize>> = vec![None; tensor.rank()];
     for part in pitched {
         let is_top = levels[part.dimension].is_none();

@@ -1,35 +1,37 @@
-//! [`Pitched`]: the digits of all dimensions in the order of memory, with their places.
+//! [`Pitched`]: the digits of all dimensions in memory order, each with the number of places that
+//! it occupies.
 
 use crate::stride::StrideDescriptor;
 
-/// A digit in memory.
+/// A digit of a dimension, as it is laid out in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PitchedDigit {
     pub(super) dimension: usize,
-    /// The significance of the digit; 0 is the least.
+    /// The significance of the digit in its dimension. 0 is the least significant digit.
     pub(super) level: usize,
-    /// True if the digit is the most significant one of its dimension.
+    /// True if this is the most significant digit of its dimension.
     pub(super) is_top: bool,
     pub(super) extent: u64,
-    /// The number of places in memory, at least the extent.
+    /// The number of places that the digit occupies in memory, which is at least the extent.
     pub(super) padded: u64,
 }
 
-/// The digits in memory; each stride is a multiple of the next smaller one.
+/// The digits of all dimensions in memory, in which each stride is a multiple of the next smaller
+/// one.
 #[derive(Clone, Debug)]
 pub(super) struct Pitched {
-    /// The digits, major to minor.
+    /// The digits, from major to minor.
     pub(super) parts: Vec<PitchedDigit>,
     /// The smallest stride.
     pub(super) step: u64,
 }
 
 impl Pitched {
-    /// Returns the digits of a tensor whose data starts with the element at index 0.
+    /// Returns the digits of a tensor. The element at index 0 must be at offset 0.
     ///
     /// # Errors
     ///
-    /// Returns the reason why the digits do not nest.
+    /// Returns a reason, in words, if the digits do not nest.
     pub(super) fn of(tensor: &StrideDescriptor) -> Result<Self, String> {
         let (pitched, others) = Self::with_pitches(tensor)?;
         match others.first() {
@@ -40,8 +42,8 @@ impl Pitched {
         }
     }
 
-    /// Returns the digits even if a stride is not a multiple of the next smaller one, with the
-    /// numbers and strides of such digits.
+    /// Returns the digits even if some strides are not multiples of the next smaller one. The
+    /// second result has the number and the stride of each digit with such a stride.
     pub(super) fn with_pitches(
         tensor: &StrideDescriptor,
     ) -> Result<(Self, Vec<(usize, u64)>), String> {
@@ -72,8 +74,8 @@ impl Pitched {
             }
             let room = outer / *stride;
             if number == 0 {
-                // The memory after the last element is padding of the digit only if it is a
-                // multiple of the stride.
+                // The outermost digit is padded up to the end of the memory only if the memory is a
+                // multiple of its stride.
                 if outer.is_multiple_of(*stride) {
                     part.padded = room.max(part.extent);
                 }

@@ -1,4 +1,4 @@
-//! PJRT's memory layouts.
+//! PJRT's description of a memory layout.
 
 use super::strides::{plain_strides, refusal};
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     stride::{StrideDescriptor, StrideError},
 };
 
-/// `PJRT_Buffer_MemoryLayout`: XLA's order and tiles, or byte strides.
+/// PJRT's `PJRT_Buffer_MemoryLayout`: either XLA's dimension order and tiles, or byte strides.
 ///
 /// ```
 /// use stridec::notation::PjrtMemoryLayout;
@@ -24,8 +24,8 @@ pub enum PjrtMemoryLayout {
     Tiled {
         /// The dimension numbers, the most minor first.
         minor_to_major: Vec<i64>,
-        /// The extents of all tiles in order, each tile major to minor; the least int64 represents
-        /// `*`.
+        /// The concatenated extents of all tiles, each from major to minor. The smallest int64
+        /// stands for `*`.
         tile_dims: Vec<i64>,
         /// The number of extents of each tile.
         tile_dim_sizes: Vec<usize>,
@@ -40,11 +40,11 @@ pub enum PjrtMemoryLayout {
 impl TryFrom<&Shape> for PjrtMemoryLayout {
     type Error = StrideError;
 
-    /// Returns a tiled layout if the order of the dimensions and tiles describe the shape, and byte
-    /// strides if there is padding.
+    /// Returns byte strides if the shape has padded dimensions, and a tiled layout otherwise.
     ///
-    /// PJRT has no fields for `E(n)`, `L(n)` and `M(n)`, and packs types that are packed by
-    /// definition.
+    /// PJRT has no fields for `E(n)`, `L(n)` and `M(n)`. It packs types smaller than a byte by
+    /// definition, so an element size that matches either packed or whole-byte elements is
+    /// accepted.
     fn try_from(shape: &Shape) -> Result<Self, StrideError> {
         let tensor = StrideDescriptor::try_from(shape)?;
         if shape.is_padded() {
@@ -84,7 +84,7 @@ impl TryFrom<&Shape> for PjrtMemoryLayout {
 impl TryFrom<&StrideDescriptor> for PjrtMemoryLayout {
     type Error = StrideError;
 
-    /// Returns the byte strides of a tensor, whose tiles, if any, split no dimension.
+    /// Returns the byte strides of a tensor. Every dimension must have a single stride.
     fn try_from(tensor: &StrideDescriptor) -> Result<Self, StrideError> {
         let bits = tensor.element_bits();
         if !bits.is_multiple_of(8) || tensor.element_type().storage_bits() != Some(bits) {

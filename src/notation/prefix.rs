@@ -1,4 +1,5 @@
-//! `TYPE[DIMENSIONS]` before a text that does not contain them.
+//! The prefix `TYPE[DIMENSIONS]`, for notations that do not contain the element type and the
+//! extents.
 
 use super::cursor::{Cursor, Result};
 use crate::shape::{ElementType, MAX_RANK, ParseError};
@@ -7,13 +8,14 @@ use crate::shape::{ElementType, MAX_RANK, ParseError};
 #[derive(Clone, Debug)]
 pub(super) struct Prefix {
     pub(super) element_type: ElementType,
-    /// The element size in memory, in bits; 0 for the type's own, in whole bytes.
+    /// The element size in memory, in bits. 0 means the width of the type, rounded up to whole
+    /// bytes.
     pub(super) element_bits: u64,
     pub(super) sizes: Vec<u64>,
 }
 
 impl Prefix {
-    /// Reads `f32[2,3]` before a text that contains the element size itself.
+    /// Parses `f32[2,3]` before a text that specifies the element size itself.
     pub(super) fn plain(cursor: &mut Cursor<'_>) -> Result<Self> {
         let prefix = Self::read(cursor)?;
         if prefix.element_bits != 0 {
@@ -24,7 +26,7 @@ impl Prefix {
         Ok(prefix)
     }
 
-    /// Reads `f32[2,3]`, or `s4[2,3]{:E(4)}` if the element size differs from the type's own.
+    /// Parses `f32[2,3]`, or `s4[2,3]{:E(4)}` with an explicit element size.
     pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Self> {
         let (element_type, element_bits) = element_type(cursor)?;
         let sizes = extents(cursor)?;
@@ -33,7 +35,7 @@ impl Prefix {
     }
 }
 
-/// Reads XLA's name of an element type, and an element size if there is one.
+/// Parses XLA's name of an element type and an optional element size, which is 0 if absent.
 pub(super) fn element_type(cursor: &mut Cursor<'_>) -> Result<(ElementType, u64)> {
     let (name, place) = cursor.word(|letter| letter.is_ascii_alphanumeric());
     let known = ElementType::from_name(name).filter(|kind| kind.bits().is_some());
@@ -44,7 +46,7 @@ pub(super) fn element_type(cursor: &mut Cursor<'_>) -> Result<(ElementType, u64)
     Ok((element_type, bits(cursor)?))
 }
 
-/// Reads `{:E(4)}` if it is next, and returns 0 otherwise.
+/// Parses `{:E(4)}` if it comes next, and returns 0 otherwise.
 pub(super) fn bits(cursor: &mut Cursor<'_>) -> Result<u64> {
     if !cursor.rest().starts_with("{:E(") {
         return Ok(0);
@@ -56,13 +58,13 @@ pub(super) fn bits(cursor: &mut Cursor<'_>) -> Result<u64> {
     Ok(bits)
 }
 
-/// Reads `[2,3]`.
+/// Parses `[2,3]`.
 pub(super) fn extents(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
     cursor.expect("[")?;
     cursor.limited_list("]", MAX_RANK, "dimensions", |cursor| Ok(cursor.natural(0)?.0))
 }
 
-/// Returns a prefix as text: `f32[2,3]`.
+/// Formats a prefix, such as `f32[2,3]`.
 pub(super) fn written(element_type: ElementType, element_bits: u32, sizes: &[u64]) -> String {
     let sizes: Vec<String> = sizes.iter().map(ToString::to_string).collect();
     let bits = match element_type.storage_bits() {

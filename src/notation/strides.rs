@@ -1,15 +1,15 @@
-//! Arrays of sizes and strides, the description that most systems use: tensors from byte strides,
-//! and the strides of tensors.
+//! Conversions between tensors and sizes with strides, the description that most systems use.
 
 use crate::{
     shape::ElementType,
     stride::{StrideDescriptor, StrideError},
 };
 
-/// Returns a tensor from byte strides, as numpy, PJRT and the buffer protocol give them.
+/// Creates a tensor from byte strides, as in numpy, PJRT and Python's buffer protocol.
 ///
-/// `byte_offset` is the offset of the element at index 0; `None` puts the first element in memory
-/// at the start. Strides may be 0 or negative. Strides over fewer than two elements have no effect.
+/// `byte_offset` is the offset of the element at index 0. `None` means that the memory starts with
+/// the element at the lowest address. Strides may be 0 or negative. The stride of a dimension with
+/// fewer than two elements has no effect.
 ///
 /// ```
 /// use stridec::{notation::from_byte_strides, shape::ElementType};
@@ -21,8 +21,9 @@ use crate::{
 ///
 /// # Errors
 ///
-/// Returns an error if the counts differ, a stride or the offset is not a whole number of elements,
-/// an element lies before the memory, or a sum passes 2^63-1 bits.
+/// Returns an error if the numbers of sizes and strides differ, if a stride or the offset is not a
+/// whole number of elements, if an element is before the start of the memory, or if the memory
+/// exceeds 2^63-1 bits.
 pub fn from_byte_strides(
     element_type: ElementType,
     sizes: &[u64],
@@ -58,12 +59,12 @@ pub fn from_byte_strides(
     StrideDescriptor::strided(element_type, 0, sizes, &strides, offset)
 }
 
-/// Returns the least offset of the element at index 0 that leaves no element before the memory, in
-/// elements.
+/// Returns the smallest offset of the element at index 0, in elements, for which no element is
+/// before the start of the memory.
 ///
 /// # Errors
 ///
-/// Returns an error if the offset passes 2^63-1.
+/// Returns an error if the offset exceeds 2^63-1.
 fn least_offset(sizes: &[u64], strides: &[i64]) -> Result<u64, StrideError> {
     if sizes.contains(&0) {
         return Ok(0);
@@ -79,10 +80,11 @@ fn least_offset(sizes: &[u64], strides: &[i64]) -> Result<u64, StrideError> {
         .ok_or(StrideError::TooLarge { what: "strides" })
 }
 
-/// Returns the strides, in which packed ones replace those over fewer than two elements, which have
-/// no effect.
+/// Replaces the strides of dimensions with fewer than two elements, which have no effect, by packed
+/// ones.
 ///
-/// A packed stride is the extent of the next dimension times its stride, and 1 for the last.
+/// A packed stride is the product of the next dimension's extent and stride. The last dimension's
+/// packed stride is 1.
 #[must_use]
 fn normalized_strides(sizes: &[u64], strides: &[i64]) -> Vec<i64> {
     let mut strides = strides.to_vec();
@@ -98,8 +100,8 @@ fn normalized_strides(sizes: &[u64], strides: &[i64]) -> Vec<i64> {
     strides
 }
 
-/// Returns the strides of a row-major array whose elements are `step` apart; `None` if one passes
-/// 2^63-1.
+/// Returns the strides of a row-major array whose neighbouring elements are `step` apart, or `None`
+/// if a stride exceeds 2^63-1.
 ///
 /// An extent of 0 counts as 1.
 pub(super) fn packed_strides(sizes: &[u64], step: i64) -> Option<Vec<i64>> {
@@ -113,8 +115,8 @@ pub(super) fn packed_strides(sizes: &[u64], step: i64) -> Option<Vec<i64>> {
     Some(strides)
 }
 
-/// Returns the strides of a tensor, in elements, or an error if sizes and strides do not describe
-/// it.
+/// Returns the strides of a tensor, in elements, or an error if sizes and strides cannot describe
+/// the tensor.
 pub(super) fn plain_strides(tensor: &StrideDescriptor) -> Result<Vec<i64>, StrideError> {
     let strides: Vec<Option<i64>> = tensor.strides().collect();
     if let Some(dimension) = strides.iter().position(Option::is_none) {
@@ -131,7 +133,7 @@ pub(super) fn plain_strides(tensor: &StrideDescriptor) -> Result<Vec<i64>, Strid
     Ok(normalized_strides(tensor.sizes(), &strides.into_iter().flatten().collect::<Vec<_>>()))
 }
 
-/// Refuses elements whose size differs from `bits`, the size in the other system.
+/// Returns an error unless the element size is `bits`, the size in the other system.
 pub(super) fn expect_element_bits(tensor: &StrideDescriptor, bits: u32) -> Result<(), StrideError> {
     if tensor.element_bits() == bits {
         return Ok(());
@@ -143,7 +145,7 @@ pub(super) fn expect_element_bits(tensor: &StrideDescriptor, bits: u32) -> Resul
     Err(refusal("element_size_in_bits", format!("E({})", tensor.element_bits()), accepted))
 }
 
-/// Returns the offset of the element at index 0, in bytes, for elements of `bits`.
+/// Returns the offset of the element at index 0 in bytes, if elements have `bits` bits.
 pub(super) fn byte_offset(tensor: &StrideDescriptor, bits: u32) -> Result<u64, StrideError> {
     let offset = u128::from(tensor.base_offset()) * u128::from(bits);
     u64::try_from(offset / 8).ok().filter(|_| offset.is_multiple_of(8)).ok_or_else(|| {

@@ -12,7 +12,7 @@ use crate::{
     stride::{StrideDescriptor, StrideError},
 };
 
-/// A tensor in memory: the place of each element, and the form that operations accept.
+/// A tensor in memory: the location of each element, and the form that operations accept.
 ///
 /// ```
 /// use stridec::Tensor;
@@ -26,35 +26,36 @@ pub struct Tensor {
     form: TensorForm,
 }
 
-/// The forms of an array that operations accept.
+/// The form in which a tensor is passed to an operation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[allow(clippy::large_enum_variant)] // few live at a time
+#[allow(clippy::large_enum_variant)] // few values are alive at a time
 #[non_exhaustive]
 pub enum TensorForm {
     /// An XLA shape.
     Shape(Shape),
     /// Sizes, strides and an offset.
     Strided(StridedShape),
-    /// DirectML's description of a buffer.
+    /// DirectML's description of a tensor in a buffer.
     Buffer(BufferTensorDesc),
-    /// The tensor has no XLA layout, because one of its dimensions has more than one stride.
+    /// No form that an operation accepts, because a dimension has more than one stride and no XLA
+    /// layout can express the strides.
     Digits,
 }
 
 impl Tensor {
-    /// Returns the place of each element.
+    /// Returns the descriptor, which gives the location of each element.
     #[must_use]
     pub fn descriptor(&self) -> &StrideDescriptor {
         &self.descriptor
     }
 
-    /// Returns the form that operations accept.
+    /// Returns the form in which the tensor is passed to an operation.
     #[must_use]
     pub fn form(&self) -> &TensorForm {
         &self.form
     }
 
-    /// Returns the array as text in the notation `kind`, without the `KIND:` before it.
+    /// Writes the tensor in the notation `kind`, without the prefix `KIND:`.
     ///
     /// ```
     /// use stridec::notation::{Kind, Tensor};
@@ -66,18 +67,18 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Returns an error if the notation cannot describe the place of every element.
+    /// Returns an error if the notation cannot describe the location of every element.
     pub fn write(&self, kind: Kind) -> std::result::Result<String, NotationError> {
         kind.write(self).map_err(|reason| NotationError::Unsupported { kind, reason })
     }
 
-    /// Returns the array of a shape, whose text is at `place`.
+    /// Creates a tensor from a shape. `place` is the position of its text, for errors.
     pub(super) fn of_shape(shape: Shape, place: Range<usize>) -> Result<Self> {
         Self::try_from(shape).map_err(|error| broken_rule(place, error.kind(), error))
     }
 
-    /// Returns an array as an XLA shape if possible, and otherwise by its strides. Its text is at
-    /// `place`.
+    /// Creates a tensor from a descriptor, as an XLA shape if possible and with explicit strides
+    /// otherwise. `place` is the position of its text, for errors.
     pub(super) fn of_descriptor(
         descriptor: &StrideDescriptor,
         place: Range<usize>,
@@ -101,8 +102,8 @@ impl Tensor {
         Self::strided(element_type, bits, &sizes, &strides, descriptor.base_offset(), place)
     }
 
-    /// Returns an array of any digits, including those that no operation accepts. Its text is at
-    /// `place`.
+    /// Creates a tensor from a descriptor, even if no operation accepts it. `place` is the position
+    /// of its text, for errors.
     pub(super) fn of_digits(descriptor: StrideDescriptor, place: Range<usize>) -> Result<Self> {
         let is_strided = descriptor.strides().all(|stride| stride.is_some());
         if is_strided || chain::layout(&descriptor).is_ok() {
@@ -111,7 +112,7 @@ impl Tensor {
         Ok(Self { descriptor, form: TensorForm::Digits })
     }
 
-    /// Returns an array of strides, whose text is at `place`.
+    /// Creates a tensor with explicit strides. `place` is the position of its text, for errors.
     pub(super) fn strided(
         element_type: ElementType,
         element_bits: u64,
@@ -127,7 +128,7 @@ impl Tensor {
     }
 }
 
-/// Returns the error of a rule broken by the text at `place`.
+/// Converts an error about the text at `place` to a parse error of the same kind.
 pub(super) fn broken_rule(place: Range<usize>, kind: ErrorKind, error: impl Display) -> ParseError {
     match kind {
         ErrorKind::Unsupported => ParseError::unsupported(place, error.to_string()),

@@ -1,7 +1,7 @@
-//! torch's tensors: `size=(2, 3) stride=(3, 1) storage_offset=0 dtype=torch.float32`, `f32[2, 3][3,
-//! 1]cpu` as in graphs of fx, and the calls that inductor writes.
+//! torch's tensors. The text is `size=(2, 3) stride=(3, 1) storage_offset=0 dtype=torch.float32`,
+//! or `f32[2, 3][3, 1]cpu` as in fx graphs, or one of the calls that inductor generates.
 //!
-//! Strides and offsets count elements. A `memory_format` may replace the strides.
+//! Strides and offsets are in elements. A `memory_format` may be given instead of the strides.
 
 use super::{
     Tensor,
@@ -17,7 +17,7 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The memory formats: name, rank, and dimensions, the most minor first.
+/// The memory formats: name, rank, and dimension numbers with the most minor first.
 const MEMORY_FORMATS: [(&str, usize, &[usize]); 2] =
     [("channels_last", 4, &[1, 3, 2, 0]), ("channels_last_3d", 5, &[1, 4, 3, 2, 0])];
 
@@ -39,7 +39,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     let ValueKind::Call(name, fields) = &call.kind else {
         return Err(call.wrong(cursor, "size=(…) stride=(…), f32[…][…] or FixedLayout(…)"));
     };
-    // The positions of size, stride, offset and dtype among the arguments.
+    // The positions of size, stride, offset and dtype among the positional arguments.
     let positions = match *name {
         "FixedLayout" => [2, 3, 4, 1],
         "assert_size_stride" => [1, 2, usize::MAX, usize::MAX],
@@ -53,7 +53,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     of_fields(cursor, fields, Some(positions))
 }
 
-/// Reads `f32[2, 3][3, 1]cuda:0`, in which the device is optional.
+/// Parses `f32[2, 3][3, 1]cuda:0`, in which the device is optional.
 fn of_graph(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     let (name, place) = cursor.word(|letter| letter.is_ascii_alphanumeric() || letter == '_');
     let element_type = from_torch_abbreviation(name).ok_or_else(|| {
@@ -97,7 +97,7 @@ fn of_fields(
     Tensor::strided(element_type, 0, &sizes, &strides, offset, fields.place.clone())
 }
 
-/// Returns the list in `torch.Size([2, 3])`, or else the value itself.
+/// Returns the list inside `torch.Size([2, 3])`, or the value itself if it is not such a call.
 fn numbers<'v, 'a>(value: &'v Value<'a>) -> &'v Value<'a> {
     match &value.kind {
         ValueKind::Call("torch.Size" | "Size", fields) => fields.get(&[], 0).unwrap_or(value),
@@ -114,7 +114,8 @@ fn non_negative(cursor: &Cursor<'_>, strides: &Value<'_>) -> Result<Vec<i64>> {
     Ok(numbers)
 }
 
-/// Returns the strides of a memory format. In a contiguous one, an extent of 0 counts as 1.
+/// Returns the strides of an array in a memory format. In `contiguous_format`, an extent of 0
+/// counts as 1.
 fn of_format(cursor: &Cursor<'_>, format: &Value<'_>, sizes: &[u64]) -> Result<Vec<i64>> {
     let too_large = || ParseError::new(format.place.clone(), "expected at most 2^63-1 elements");
     let ValueKind::Name(name) = format.kind else {
@@ -142,8 +143,8 @@ fn of_format(cursor: &Cursor<'_>, format: &Value<'_>, sizes: &[u64]) -> Result<V
     Ok(strides)
 }
 
-/// Returns the memory formats of a tensor: a strided one may have none, and one without channels
-/// two.
+/// Returns the names of all memory formats that a tensor has. A strided tensor may have none, and a
+/// tensor with a single channel may have two.
 ///
 /// ```
 /// use stridec::notation::{memory_formats, read};
@@ -175,7 +176,7 @@ pub fn memory_formats(tensor: &StrideDescriptor) -> Vec<&'static str> {
     formats
 }
 
-/// Returns the type of a dtype such as `torch.float32`.
+/// Returns the element type for a dtype such as `torch.float32`.
 fn of_name(given: &Value<'_>) -> Option<ElementType> {
     let (ValueKind::Name(name) | ValueKind::Text(name)) = given.kind else { return None };
     from_torch_dtype(name)

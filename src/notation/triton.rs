@@ -1,5 +1,5 @@
-//! Triton's `LinearLayout` from offsets in memory to indices, as Triton prints it, unless it is a
-//! swizzle:
+//! Triton's `LinearLayout` from offsets in memory to indices, in the form that Triton prints.
+//! Swizzles are not supported.
 //!
 //! ```text
 //!  - offset=1 -> (0, 1)
@@ -8,9 +8,10 @@
 //! where out dims are: [dim0 (size 2), dim1 (size 4)]
 //! ```
 //!
-//! The element type is f32, or the one before the text: `bf16 - offset=1 -> …`. Each bit of an
-//! offset moves the index by a vector. If every vector has one bit, and no two are equal, the bits
-//! of the indices are digits.
+//! An element type may precede the text, as in `bf16 - offset=1 -> …`, and is f32 by default. Each
+//! bit of an offset contributes one vector to the index. If every vector has exactly one nonzero
+//! bit, and no two vectors are equal, the bits of the indices are digits. Otherwise, the layout is
+//! rejected.
 
 use std::ops::Range;
 
@@ -25,7 +26,7 @@ use crate::{
     stride::{Digit, StrideDescriptor},
 };
 
-/// Returns true for a character of a name.
+/// Returns true if `letter` may be part of a name.
 fn in_name(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_'
 }
@@ -42,7 +43,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     let sizes = out_dims(cursor)?;
     let place = start..cursor.position();
     cursor.end()?;
-    // The offset of each bit of a dimension.
+    // The offset that each bit of each dimension contributes, if it is known already.
     let mut digits: Vec<Vec<Option<i64>>> =
         sizes.iter().map(|size| vec![None; size.trailing_zeros() as usize]).collect();
     for (bit, (basis, place)) in bases.into_iter().enumerate() {
@@ -86,8 +87,8 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     Tensor::of_digits(tensor, place)
 }
 
-/// Reads lines such as `- offset=1 -> (0, 1)`, or `- offset is a size 1 dimension`: a vector for
-/// each bit, with its place in the text.
+/// Parses lines such as `- offset=1 -> (0, 1)`, or `- offset is a size 1 dimension`. Returns the
+/// vector of each bit, with its position in the text.
 fn bases(cursor: &mut Cursor<'_>) -> Result<Vec<(Vec<u64>, Range<usize>)>> {
     cursor.expect("-")?;
     let (name, _) = cursor.word(in_name);
@@ -128,7 +129,7 @@ fn bases(cursor: &mut Cursor<'_>) -> Result<Vec<(Vec<u64>, Range<usize>)>> {
     }
 }
 
-/// Reads `where out dims are: [dim0 (size 4), dim1 (size 8)]`.
+/// Parses `where out dims are: [dim0 (size 4), dim1 (size 8)]`.
 fn out_dims(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
     cursor.expect("where out dims are:")?;
     cursor.expect("[")?;

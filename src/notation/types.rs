@@ -1,9 +1,9 @@
-//! Names of element types in other systems, one function for each system and direction.
+//! The names of element types in other systems, with one function for each system and direction.
 
 use crate::shape::ElementType;
 
-/// Returns the name of numpy's dtype, which `ml_dtypes` registers if numpy itself lacks it; `None`
-/// for a type without elements.
+/// Returns the name of the numpy dtype, which the package `ml_dtypes` registers if numpy does not
+/// have it. Returns `None` for a type without elements.
 pub(super) fn numpy_dtype(element_type: ElementType) -> Option<&'static str> {
     use ElementType as E;
     Some(match element_type {
@@ -43,13 +43,13 @@ pub(super) fn numpy_dtype(element_type: ElementType) -> Option<&'static str> {
     })
 }
 
-/// Returns the type that numpy's dtype of this name holds; `None` if XLA has no such type.
+/// Returns the type for the name of a numpy dtype, or `None` if XLA has no such type.
 pub(super) fn from_numpy_dtype(name: &str) -> Option<ElementType> {
     ElementType::ALL.into_iter().find(|&kind| numpy_dtype(kind) == Some(name))
 }
 
-/// Returns the type of a numpy typestr such as `<f4` or `|b1`; `None` if XLA has no such type, or
-/// the bytes are big-endian.
+/// Returns the type for a numpy typestr such as `<f4` or `|b1`, or `None` if XLA has no such type
+/// or if the bytes are big-endian.
 pub(super) fn from_numpy_typestr(typestr: &str) -> Option<ElementType> {
     let code = typestr.trim_start_matches(['<', '|', '=']);
     let (kind, bytes) = (code.chars().next()?, code.get(1..)?.parse::<u32>().ok()?);
@@ -62,11 +62,11 @@ pub(super) fn from_numpy_typestr(typestr: &str) -> Option<ElementType> {
         'c' => format!("complex{bits}"),
         _ => return None,
     };
-    // `i1` is a byte, and no 1-bit integer.
+    // In a typestr, `i1` means a one-byte integer, not a 1-bit integer.
     from_numpy_dtype(&name).filter(|kind| kind.storage_bits() == Some(bits))
 }
 
-/// Returns the name of torch's dtype, without `torch.`; `None` if torch has no such type.
+/// Returns the name of the torch dtype, without `torch.`, or `None` if torch has no such type.
 pub(super) fn torch_dtype(element_type: ElementType) -> Option<&'static str> {
     use ElementType as E;
     match element_type {
@@ -76,8 +76,8 @@ pub(super) fn torch_dtype(element_type: ElementType) -> Option<&'static str> {
     }
 }
 
-/// Returns the type of a torch dtype such as `torch.float32` or `half`; `None` if XLA has no such
-/// type.
+/// Returns the type for a torch dtype such as `torch.float32` or `half`, or `None` if XLA has no
+/// such type.
 pub(super) fn from_torch_dtype(name: &str) -> Option<ElementType> {
     let name = name.strip_prefix("torch.").unwrap_or(name);
     from_numpy_dtype(match name {
@@ -93,8 +93,8 @@ pub(super) fn from_torch_dtype(name: &str) -> Option<ElementType> {
     })
 }
 
-/// Returns the type that graphs of fx abbreviate so, such as `f32`, `i64` or `b8`:
-/// `torch/utils/_dtype_abbrs.py`.
+/// Returns the type for an abbreviation in an fx graph, such as `f32`, `i64` or `b8`. The
+/// abbreviations are defined in `torch/utils/_dtype_abbrs.py`.
 pub(super) fn from_torch_abbreviation(name: &str) -> Option<ElementType> {
     let name = match name {
         "b8" => "pred".to_owned(),
@@ -106,7 +106,7 @@ pub(super) fn from_torch_abbreviation(name: &str) -> Option<ElementType> {
     ElementType::from_name(&name).filter(|kind| kind.bits().is_some())
 }
 
-/// Returns MLIR's name of a type; `None` for a type without elements.
+/// Returns MLIR's name of a type, or `None` for a type without elements.
 pub(super) fn mlir_type(element_type: ElementType) -> Option<String> {
     use ElementType as E;
     Some(match element_type {
@@ -117,12 +117,13 @@ pub(super) fn mlir_type(element_type: ElementType) -> Option<String> {
         E::Tuple | E::Opaque | E::Token | E::Buffer => return None,
         kind if kind.is_signed_integer() => format!("i{}", kind.bits()?),
         kind if kind.is_unsigned_integer() => format!("ui{}", kind.bits()?),
-        // f8e4m3fn is f8E4M3FN there.
+        // For example, f8e4m3fn is f8E4M3FN in MLIR.
         kind => format!("f{}", kind.name()[1..].to_uppercase()),
     })
 }
 
-/// Returns DLPack's `DLDataTypeCode` and the bits of a value; `None` for a type without elements.
+/// Returns DLPack's `DLDataTypeCode` and the size of a value in bits, or `None` for a type without
+/// elements.
 pub(super) fn dlpack_type(element_type: ElementType) -> Option<(u8, u8)> {
     use ElementType as E;
     let code = match element_type {
@@ -145,7 +146,7 @@ pub(super) fn dlpack_type(element_type: ElementType) -> Option<(u8, u8)> {
         E::F4e2m1fn => 17,
         E::Tuple | E::Opaque | E::Token | E::Buffer => return None,
     };
-    // A kDLBool takes a byte.
+    // A kDLBool occupies a byte.
     let bits = if element_type == E::Pred { 8 } else { element_type.bits()? };
     Some((code, u8::try_from(bits).ok()?))
 }

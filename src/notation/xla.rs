@@ -7,7 +7,7 @@ use super::{
 };
 use crate::shape::{Notation, ParseError, Shape};
 
-/// Reads a shape, or an array with explicit strides.
+/// Parses a shape, or an array with explicit strides.
 pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     let start = cursor.position();
     let notation: Notation =
@@ -20,12 +20,12 @@ pub(super) fn write(array: &Tensor) -> std::result::Result<String, String> {
     Ok(shape(array)?.to_string())
 }
 
-/// Returns the XLA shape with the offsets of the array, with an explicit layout and without legacy
-/// padding.
+/// Returns an XLA shape with the same offsets as the array. The shape has an explicit layout and no
+/// padding in the style of TensorFlow 1.x.
 ///
 /// # Errors
 ///
-/// Returns the reason why no XLA layout describes the array.
+/// Returns the reason, in words, if no XLA layout describes the array.
 pub(super) fn shape(array: &Tensor) -> std::result::Result<Shape, String> {
     if let TensorForm::Shape(shape) = array.form()
         && shape.layout().is_none_or(|layout| !layout.has_padding())

@@ -1,27 +1,28 @@
-//! [`Memory`]: the digits in memory that a chain of tiles must produce, and equivalent forms of
-//! their padding.
+//! [`Memory`]: the digits in memory that a chain of tiles must produce, with equivalent ways to
+//! express their padding.
 
 use super::super::{keys::Item, pitched::Pitched};
 use crate::stride::StrideDescriptor;
 
-/// A digit in memory, or a unit: a place of extent 1 that a tile pads.
+/// A digit in memory, or a *unit*: an axis of extent 1 that exists only to be padded by a tile.
 #[derive(Clone, Debug)]
 pub(super) struct ChainDigit {
-    /// The dimension; `None` for a unit before all dimensions.
+    /// The dimension of the digit, or `None` for a unit that does not belong to a dimension.
     pub(super) dimension: Option<usize>,
-    /// The significance of the digit; 0 is the least.
+    /// The significance of the digit in its dimension. 0 is the least significant digit.
     pub(super) level: usize,
     pub(super) extent: u64,
-    /// The number of places in memory, at least the extent.
+    /// The number of places that the digit occupies in memory, which is at least the extent.
     pub(super) padded: u64,
 }
 
-/// The digits in memory, major to minor, and the pitches that are not multiples of the next smaller
-/// stride.
+/// The digits in memory, from major to minor, and the *pitches*: strides that are not multiples of
+/// the next smaller stride.
 #[derive(Clone, Debug)]
 pub(super) struct Memory {
     pub(super) parts: Vec<ChainDigit>,
-    /// A digit and the distance between its values, in elements; the largest first.
+    /// The position of each digit that has a pitch, paired with the pitch in elements. The largest
+    /// pitch comes first.
     pub(super) pitches: Vec<(usize, u64)>,
 }
 
@@ -43,13 +44,13 @@ impl Memory {
         Ok(Self { parts, pitches })
     }
 
-    /// Returns true if the digits are whole dimensions in row-major order.
+    /// Returns true if the digits are in the row-major order of their dimensions.
     pub(super) fn is_ordered(&self) -> bool {
         self.parts.is_sorted_by_key(|part| part.dimension)
     }
 
-    /// Returns the memory and its equivalents with the padding expressed in other ways: by units in
-    /// place of padded digits, by units that are dimensions of one element, or by units that are
+    /// Returns this memory and equivalent ones that express the padding in other ways: by units
+    /// instead of padded digits, by units that are dimensions of one element, or by units that are
     /// the least significant digits of dimensions.
     pub(super) fn variants(&self, rank: usize) -> Vec<Self> {
         let mut variants = vec![self.clone()];
@@ -83,8 +84,8 @@ impl Memory {
         variants
     }
 
-    /// Returns the digits as input for the planner of keys, for tiles that start with this order of
-    /// dimensions.
+    /// Returns the digits as items for [`keys`](crate::notation::keys), if the dimensions are in
+    /// the given order before the first tile.
     pub(super) fn items(&self, order: &[usize]) -> Vec<Item> {
         let at = |dimension: Option<usize>, level: Option<usize>| {
             let (dimension, level) = (Some(dimension?), level?);

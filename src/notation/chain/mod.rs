@@ -1,9 +1,9 @@
-//! An XLA layout for any memory that XLA can describe: a chain of tiles that puts the digits of the
-//! dimensions into their places.
+//! The search for an XLA layout of any memory that XLA can describe: a chain of tiles that puts the
+//! digits of the dimensions into memory order.
 //!
 //! The chain is the shortest one if each stride is a multiple of the next smaller one and at most
-//! five dimensions have more than one element. Any other pitch takes one more tile, which folds
-//! everything inside it: `[12,4]` with strides 13 and 3 is `T(3,1,1)(*,*,*,13)`.
+//! five dimensions have more than one element. Any other stride requires one more tile, which folds
+//! everything inside the stride: `[12,4]` with strides 13 and 3 is `T(3,1,1)(*,*,*,13)`.
 
 mod memory;
 mod sorting;
@@ -19,17 +19,19 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The maximum number of dimensions of more than one element for which every order is tried.
+/// The maximum number of dimensions with more than one element for which all orders are tried. More
+/// dimensions are tried in four orders only, because the number of orders grows factorially.
 const MOST_ORDERED: usize = 5;
 
-/// The maximum number of steps of the search for the shortest chain.
+/// The maximum number of steps in the search for the shortest chain. If they are not enough, a
+/// longer chain is built by a fixed rule.
 const BUDGET: u32 = 300_000;
 
-/// Returns a layout with the offsets of the tensor.
+/// Returns a layout with the same offsets as the tensor.
 ///
 /// # Errors
 ///
-/// Returns the reason why no layout is found.
+/// Returns a reason, in words, if no layout is found.
 pub(super) fn layout(tensor: &StrideDescriptor) -> Result<Layout, String> {
     let bits = match tensor.element_type().storage_bits() {
         Some(bits) if bits == tensor.element_bits() => 0,
@@ -51,17 +53,19 @@ pub(super) fn layout(tensor: &StrideDescriptor) -> Result<Layout, String> {
     Ok(layout)
 }
 
-/// An order of the dimensions, major to minor, and the tiles for it.
+/// A candidate: an order of the dimensions, from major to minor, and the tiles for this order.
 struct Found {
-    /// True if the order differs from row-major, and the count of numbers in the tiles.
+    /// True if the order is not row-major, followed by the total number of extents in the tiles.
+    /// Smaller is better.
     cost: (bool, usize),
     order: Vec<usize>,
     tiles: Vec<Tile>,
 }
 
 impl Memory {
-    /// Returns the dimensions, major to minor, and the fewest tiles. Among equal numbers of tiles,
-    /// the row-major order is preferred, and then the fewest numbers.
+    /// Returns an order of the dimensions, from major to minor, and the shortest chain of tiles.
+    /// Among chains of equal length, a row-major order is preferred, and then the smallest total
+    /// number of extents.
     fn shortest(&self, rank: usize) -> Option<(Vec<usize>, Vec<Tile>)> {
         let variants: Vec<(Self, Vec<Vec<usize>>)> = self
             .variants(rank)
@@ -101,8 +105,8 @@ impl Memory {
         (tiles.len() <= crate::shape::MAX_TILES).then_some((order, tiles))
     }
 
-    /// Returns the orders of the dimensions to try, major to minor. Dimensions of one element are
-    /// outermost.
+    /// Returns the orders of the dimensions to try, each from major to minor. Dimensions of one
+    /// element are outermost.
     fn orders(&self, rank: usize) -> Vec<Vec<usize>> {
         let appears =
             |dimension: &usize| self.parts.iter().any(|part| part.dimension == Some(*dimension));
@@ -120,7 +124,7 @@ impl Memory {
         orders.into_iter().map(|order| [&single[..], &order[..]].concat()).collect()
     }
 
-    /// Returns the tiles that sort the digits by their keys, and the tiles for the other pitches.
+    /// Returns the tiles that sort the digits by their keys, followed by one tile for each pitch.
     fn tiles(&self, order: &[usize], keys: &[u64], bits: u32) -> Vec<Tile> {
         let mut sorting = Sorting::new(self, order);
         let mut tiles: Vec<Tile> = (0..bits).map(|bit| sorting.tile(keys, bit)).collect();
@@ -131,7 +135,7 @@ impl Memory {
     }
 }
 
-/// Returns all orders of some numbers, the ascending one first.
+/// Returns all permutations of `of` in lexicographic order, starting with `of` itself.
 fn permutations(of: &[usize]) -> Vec<Vec<usize>> {
     if of.is_empty() {
         return vec![Vec::new()];

@@ -1,17 +1,17 @@
-//! [`Sorting`]: the places of memory while tiles are applied, and the tiles that sort them.
+//! [`Sorting`]: the axes of memory while tiles are applied, and the tiles that sort the digits.
 
 use super::memory::{ChainDigit, Memory};
 use crate::shape::{Tile, TileDimension};
 
-/// The places of memory while tiles are applied.
+/// The axes of memory during the application of tiles.
 pub(super) struct Sorting<'a> {
     memory: &'a Memory,
-    /// The digits that share a place, the most significant first; none in a place of extent 1.
-    /// Major to minor.
+    /// The axes, from major to minor. Each is the list of its digits, the most significant first,
+    /// which is empty for an axis of extent 1.
     places: Vec<Vec<usize>>,
-    /// True for a digit that a tile has padded.
+    /// True for each digit that a tile has padded.
     is_padded: Vec<bool>,
-    /// The units that no tile has taken yet, major to minor.
+    /// The units that no tile has used yet, from major to minor.
     units: Vec<usize>,
 }
 
@@ -30,7 +30,7 @@ impl<'a> Sorting<'a> {
         Self { memory, places, is_padded: vec![false; memory.parts.len()], units }
     }
 
-    /// Returns the tile that takes the digits whose keys have this bit.
+    /// Applies and returns the tile that moves the digits whose keys have this bit.
     pub(super) fn tile(&mut self, keys: &[u64], bit: u32) -> Tile {
         let is_taken = |part: &usize| keys[*part] >> bit & 1 == 1;
         let (taken_units, units) = self.units.iter().copied().partition::<Vec<usize>, _>(is_taken);
@@ -53,18 +53,20 @@ impl<'a> Sorting<'a> {
         Tile::new(sizes)
     }
 
-    /// Returns the current number of places of the digit.
+    /// Returns the number of places that the digit occupies at present.
     fn extent(&self, part: usize) -> u64 {
         let ChainDigit { extent, padded, .. } = self.memory.parts[part];
         if self.is_padded[part] { padded } else { extent }
     }
 
-    /// Returns the tile that folds all places inside a digit, so that its values are `pitch` apart.
+    /// Applies and returns the tile that folds all axes inside the digit `outer`, so that the
+    /// values of `outer` are `pitch` elements apart.
     pub(super) fn fold(&mut self, outer: usize, pitch: u64) -> Tile {
         let inside = 1 + self.places.iter().position(|place| place.contains(&outer)).unwrap_or(0);
         let folded = self.places.split_off(inside);
         let stars = vec![TileDimension::Combine; folded.len().saturating_sub(1)];
-        // The quotient, which is 1, and the fold, whose digits do not matter any more.
+        // The first is the quotient, whose extent is 1. The second is the fold, whose digits are no
+        // longer needed.
         self.places.extend([Vec::new(), Vec::new()]);
         Tile::new(stars.into_iter().chain([TileDimension::Size(pitch)]))
     }

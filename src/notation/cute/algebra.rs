@@ -1,12 +1,12 @@
-//! The algebra of layouts except composition. The tests check each function by its meaning, on
-//! every integer.
+//! The algebra of layouts, except for composition. The tests check the definition of each function
+//! at every coordinate.
 
 use super::{CuteError, CuteLayout, Mode};
 
 pub(super) type Result<T> = std::result::Result<T, CuteError>;
 
 impl CuteLayout {
-    /// Returns the layout with the fewest modes that has equal offsets for every coordinate.
+    /// Returns the layout with the fewest modes that has the same offset at every coordinate.
     ///
     /// ```
     /// use stridec::notation::CuteLayout;
@@ -31,7 +31,8 @@ impl CuteLayout {
         Self::valid(Mode::of_leaves(merged))
     }
 
-    /// Coalesces each top-level mode by itself, so that each dimension has one stride if possible.
+    /// Coalesces each top-level mode separately, so that each dimension has a single stride if
+    /// possible.
     #[must_use]
     pub fn coalesce_modes(&self) -> Self {
         let each = |mode: &Mode| Self::valid(mode.clone()).coalesce().mode().clone();
@@ -41,13 +42,14 @@ impl CuteLayout {
         })
     }
 
-    /// Returns the ordered layout whose offsets, added to those of this layout, give each number up
-    /// to `size`, rounded up, exactly once.
+    /// Returns the complement, a layout with ascending strides. Each number below `size`, rounded
+    /// up, is the sum of an offset of this layout and an offset of the complement in exactly one
+    /// way.
     ///
     /// # Errors
     ///
-    /// Returns an error if two coordinates of the layout share an offset, strides do not divide
-    /// each other, or a stride is negative.
+    /// Returns an error if two coordinates of the layout share an offset, if the strides do not
+    /// divide each other, or if a stride is negative.
     pub fn complement(&self, size: u64) -> Result<Self> {
         let mut leaves: Vec<(i64, u64)> = Vec::new();
         for (extent, stride) in self.mode().leaves() {
@@ -77,7 +79,8 @@ impl CuteLayout {
         Ok(Self::new(Mode::of_leaves(rest))?.coalesce())
     }
 
-    /// Returns the tile and the layout of tiles: `self ∘ (tiler, complement(tiler, size))`.
+    /// Divides the layout into tiles. Returns the layout inside a tile and the layout of the tiles:
+    /// `self ∘ (tiler, complement(tiler, size))`.
     ///
     /// # Errors
     ///
@@ -89,15 +92,15 @@ impl CuteLayout {
         self.composition(&both)
     }
 
-    /// Divides each mode by its own tiler, and puts the tiles first: `((tile, tile, …), (rest,
+    /// Divides each mode by its own tiler and groups the tiles first: `((tile, tile, …), (rest,
     /// rest, …))`.
     ///
-    /// Modes without a tiler belong to the rest, unchanged.
+    /// Modes without a tiler are part of the rest and do not change.
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`logical_divide`](Self::logical_divide), and an error if there are
-    /// more tilers than modes.
+    /// Returns the errors of [`logical_divide`](Self::logical_divide), and an error if the layout
+    /// has fewer modes than there are tilers.
     pub fn zipped_divide(&self, tilers: &[Self]) -> Result<Self> {
         let modes = self.modes();
         if tilers.len() > modes.len() {
@@ -114,8 +117,8 @@ impl CuteLayout {
         Self::new(Mode::Tuple(vec![Mode::Tuple(tiles), Mode::Tuple(rest)]))
     }
 
-    /// Returns copies of this layout, one for each coordinate of `other`: `(self, complement(self,
-    /// size · cosize(other)) ∘ other)`.
+    /// Repeats this layout for each coordinate of `other`: `(self, complement(self, size ·
+    /// cosize(other)) ∘ other)`.
     ///
     /// # Errors
     ///
@@ -127,7 +130,8 @@ impl CuteLayout {
         Self::new(Mode::Tuple(vec![self.mode().clone(), copies.mode().clone()]))
     }
 
-    /// Returns the largest layout `R` with `self(R(i)) = i` for every `i` below its size.
+    /// Returns the largest layout `R` such that `self(R(i)) = i` for every `i` below the size of
+    /// `R`.
     #[must_use]
     pub fn right_inverse(&self) -> Self {
         let mut leaves = Vec::new();
@@ -141,7 +145,7 @@ impl CuteLayout {
         let mut next = 1_i64;
         for (stride, extent, before) in leaves.into_iter().filter(|leaf| leaf.1 > 1) {
             if stride != next {
-                // Strides of 0 and below come first in this order, and are skipped.
+                // Strides of 0 or less come first in this order. They are skipped.
                 if stride < next {
                     continue;
                 }
@@ -153,12 +157,12 @@ impl CuteLayout {
         Self::valid(Mode::of_leaves(inverse)).coalesce()
     }
 
-    /// Returns a layout `R` with `R(self(i)) = i` for every `i` below the size.
+    /// Returns a layout `R` such that `R(self(i)) = i` for every `i` below the size of this layout.
     ///
     /// # Errors
     ///
-    /// Returns an error if two coordinates share an offset, strides do not divide each other, or a
-    /// stride is negative.
+    /// Returns an error if two coordinates share an offset, if the strides do not divide each
+    /// other, or if a stride is negative.
     pub fn left_inverse(&self) -> Result<Self> {
         if let Some((_, stride)) =
             self.mode().leaves().into_iter().find(|leaf| leaf.0 > 1 && leaf.1 == 0)
@@ -170,13 +174,13 @@ impl CuteLayout {
         Ok(both.right_inverse())
     }
 
-    /// Returns a layout with the numbers of a valid one, without a check.
+    /// Creates a layout from a mode that is known to be valid.
     fn valid(mode: Mode) -> Self {
         Self::new(mode).expect("its size and its offsets are those of a layout")
     }
 }
 
-/// Converts a number to a stride.
+/// Converts a number to a stride, or returns an error if it does not fit.
 pub(super) fn signed(number: u64) -> Result<i64> {
     i64::try_from(number).map_err(|_| CuteError::Range)
 }

@@ -1,4 +1,4 @@
-//! Composition: one layout after another, as a layout.
+//! The composition of two layouts, which is again a layout.
 
 use super::{
     CuteError, CuteLayout, Mode,
@@ -6,7 +6,8 @@ use super::{
 };
 
 impl CuteLayout {
-    /// `R(c) = self(inner(c))`, of the shape of `inner`.
+    /// Returns the layout `R` with `R(c) = self(inner(c))`. Its shape is the shape of `inner`,
+    /// whose extents may be split further.
     ///
     /// ```
     /// use stridec::notation::CuteLayout;
@@ -17,8 +18,8 @@ impl CuteLayout {
     ///
     /// # Errors
     ///
-    /// Returns an error if extents and strides do not divide each other, strides of `inner` overlap
-    /// or are negative, or a number does not fit.
+    /// Returns an error if extents and strides do not divide each other, if strides of `inner`
+    /// overlap or are negative, or on overflow.
     pub fn composition(&self, inner: &Self) -> Result<Self> {
         let outer = self.coalesce().mode().leaves();
         if outer.len() > 1 {
@@ -28,8 +29,9 @@ impl CuteLayout {
     }
 }
 
-/// Refuses strides that are smaller than the span inside them. Sums of such offsets carry from one
-/// digit into the next, so that modes cannot be composed one by one.
+/// Returns an error if a stride is smaller than the combined span of all smaller strides. The sums
+/// of such offsets would carry from one digit into the next, so that the modes could not be
+/// composed one by one.
 fn nested(layout: &CuteLayout) -> Result<()> {
     let mut leaves = layout.mode().leaves();
     leaves.retain(|&(extent, stride)| extent > 1 && stride > 0);
@@ -91,7 +93,7 @@ fn composed(outer: &[(u64, i64)], inner: &Mode) -> Result<Mode> {
 mod tests {
     use super::super::samples::{layout, small};
 
-    /// Every result equals the composition at every coordinate.
+    /// Checks that every result equals the composition at every coordinate.
     #[test]
     fn a_composition_is_one_function_after_the_other() {
         let all = small();
@@ -102,8 +104,8 @@ mod tests {
                 assert_eq!(composed.size(), inner.size(), "{outer} {inner}");
                 for i in 0..inner.size() {
                     let between = u64::try_from(inner.at(i)).unwrap();
-                    // Past the size of the outer layout its last leaf continues. Coalescing may
-                    // change which leaf that is.
+                    // Past the size of the outer layout, its last leaf continues. Coalescing may
+                    // make another leaf the last one.
                     let expected = outer.coalesce().at(between);
                     assert_eq!(composed.at(i), expected, "{outer} {inner}: {composed} at {i}");
                 }

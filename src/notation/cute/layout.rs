@@ -1,51 +1,52 @@
-//! [`CuteLayout`]: a nested shape and its strides.
+//! [`CuteLayout`], a nested shape with its strides.
 
 use crate::error_kind::ErrorKind;
 
-/// A layout of CuTe: a function from `0..size` to integers.
+/// A CuTe layout: a function from `0..size` to integers.
 ///
-/// All offsets and the size fit an int64.
+/// The size and all offsets fit an int64.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CuteLayout {
     mode: Mode,
 }
 
-/// A part of a layout: an extent with its stride, or several parts, the least significant first.
+/// A part of a layout: either an extent with its stride, or a tuple of modes with the least
+/// significant first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// A pair `extent:stride`.
+    /// A pair, `extent:stride`.
     Leaf {
-        /// The number of values, at least 1.
+        /// The number of values, which is at least 1.
         extent: u64,
         /// The distance between neighbours, in elements.
         stride: i64,
     },
-    /// A tuple `(…):(…)`.
+    /// A tuple, `(…):(…)`.
     Tuple(Vec<Mode>),
 }
 
-/// The reason why an operation on layouts has no result.
+/// The reason why an operation on layouts fails.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CuteError {
     /// Two numbers, neither of which divides the other.
     #[error("expected {what} of which one divides the other, got {given} and {by}")]
     Indivisible {
-        /// The kind of the numbers.
+        /// The kind of the numbers, in words.
         what: &'static str,
         /// The first number.
         given: u64,
         /// The second number.
         by: u64,
     },
-    /// Two coordinates with equal offsets, in a layout that must be injective.
+    /// Two coordinates with the same offset, in a layout that must be injective.
     #[error(
         "expected a layout that gives each coordinate an offset of its own, got stride {stride} inside {inside} offsets"
     )]
     Overlap {
         /// The stride.
         stride: i64,
-        /// The span of the smaller strides.
+        /// The combined span of all smaller strides.
         inside: u64,
     },
     /// A negative stride in an operation that does not allow one.
@@ -85,13 +86,13 @@ impl Mode {
         }
     }
 
-    /// Returns the number of coordinates.
+    /// Returns the number of coordinates, which is the product of the extents.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.leaves().iter().map(|leaf| leaf.0).product()
     }
 
-    /// Returns a leaf for one pair, a tuple for several, and `1:0` for none.
+    /// Creates a leaf from one pair, a tuple from several pairs, and `1:0` from an empty list.
     pub(super) fn of_leaves(leaves: Vec<(u64, i64)>) -> Self {
         let leaf = |(extent, stride)| Self::Leaf { extent, stride };
         match leaves[..] {
@@ -103,11 +104,11 @@ impl Mode {
 }
 
 impl CuteLayout {
-    /// Returns the layout of a mode.
+    /// Creates a layout from a mode.
     ///
     /// # Errors
     ///
-    /// Returns an error if an extent is 0, or a number does not fit an int64.
+    /// Returns an error if an extent is 0, or if the size or an offset does not fit an int64.
     pub fn new(mode: Mode) -> Result<Self, CuteError> {
         let fits = || {
             let (mut size, mut low, mut high) = (1_i64, 0_i64, 0_i64);
@@ -130,7 +131,7 @@ impl CuteLayout {
         &self.mode
     }
 
-    /// Returns the top-level modes: the dimensions of an array.
+    /// Returns the top-level modes, which are the dimensions of an array.
     #[must_use]
     pub fn modes(&self) -> &[Mode] {
         match &self.mode {
@@ -139,13 +140,13 @@ impl CuteLayout {
         }
     }
 
-    /// Returns the number of coordinates: the product of the extents.
+    /// Returns the number of coordinates, which is the product of the extents.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.mode.size()
     }
 
-    /// Returns one more than the span of the offsets: `1 + Σ (extent - 1) · |stride|`.
+    /// Returns one more than the span of the offsets, `1 + Σ (extent - 1) · |stride|`.
     #[must_use]
     pub fn cosize(&self) -> u64 {
         self.mode
@@ -156,8 +157,8 @@ impl CuteLayout {
             + 1
     }
 
-    /// Returns the offset of a coordinate in colexicographic order, `layout(n)`. After the last
-    /// coordinate the last leaf continues.
+    /// Returns `layout(n)`, the offset of a coordinate in colexicographic order. Past the last
+    /// coordinate, the last leaf continues.
     #[must_use]
     pub fn at(&self, coordinate: u64) -> i64 {
         let leaves = self.mode.leaves();

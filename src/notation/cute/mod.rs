@@ -1,8 +1,9 @@
-//! CuTe's layouts, `shape:stride`, nested: `((2,4),8):((1,16),2)`; and their algebra.
+//! CuTe's layouts and their algebra. A layout is a pair `shape:stride` of nested tuples, such as
+//! `((2,4),8):((1,16),2)`.
 //!
-//! A [`CuteLayout`] maps integers to integers. Coordinates are colexicographic: the first mode is
-//! the fastest, and so is the first part of each mode. Written as an array, each mode at the top is
-//! a dimension, and its parts are the digits of its index, the least significant first.
+//! A [`CuteLayout`] maps integers to integers. Coordinates are colexicographic: the first mode
+//! varies fastest, and so does the first part of each mode. As an array, each top-level mode is a
+//! dimension, and its parts are the digits of the index, the least significant first.
 //!
 //! ```
 //! use stridec::notation::CuteLayout;

@@ -1,4 +1,4 @@
-//! Layouts for tests.
+//! Sample layouts for tests.
 
 use super::{CuteLayout, Mode};
 
@@ -6,7 +6,7 @@ pub(super) fn layout(text: &str) -> CuteLayout {
     text.parse().unwrap()
 }
 
-/// Layouts of up to three modes of small extents, with small strides of any kind.
+/// Returns layouts of up to three modes with small extents and various small strides.
 pub(super) fn small() -> Vec<CuteLayout> {
     let mut layouts = Vec::new();
     let leaves: Vec<(u64, i64)> = [1, 2, 3, 4]

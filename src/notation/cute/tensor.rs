@@ -1,6 +1,7 @@
-//! A layout of CuTe as an array of f32, `((2,4),8):((1,16),2)`, or of another type, `f16
-//! ((2,4),8):…`. The extents of the array are needed if the layout has more coordinates than the
-//! array has elements: `f32[5,300] (5,(128,3)):(128,(1,1024))`.
+//! Conversion between CuTe layouts and tensors. `((2,4),8):((1,16),2)` is an array of f32, and a
+//! type before the layout selects another element type, as in `f16 ((2,4),8):…`. The extents of the
+//! array are required if the layout has more coordinates than the array has elements: `f32[5,300]
+//! (5,(128,3)):(128,(1,1024))`.
 
 use super::{CuteLayout, Mode, text::layout};
 use crate::{
@@ -14,7 +15,7 @@ use crate::{
     stride::{Digit, StrideDescriptor},
 };
 
-/// Reads a layout, with a swizzle before it if it has no effect.
+/// Parses a layout. It may follow a swizzle that has no effect.
 pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     cursor.skip_blanks();
     let has_type = cursor.peek().is_some_and(|letter| letter.is_ascii_alphabetic())
@@ -38,8 +39,7 @@ pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     for mode in layout.modes() {
         let leaves = mode.leaves().into_iter().filter(|&(extent, _)| extent > 1);
         let leaves: Vec<Digit> = leaves.map(|(extent, stride)| Digit { extent, stride }).collect();
-        // The pointer is at coordinate 0. With a negative stride this is not the first element in
-        // memory.
+        // The pointer is at coordinate 0, which is not the lowest address if a stride is negative.
         let below = leaves.iter().filter(|digit| digit.stride < 0);
         low += below.map(|digit| (digit.extent - 1) * digit.stride.unsigned_abs()).sum::<u64>();
         digits.push(leaves);
@@ -58,8 +58,8 @@ pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     Tensor::of_digits(tensor, place)
 }
 
-/// Reads `Sw<B,M,S> o offset o`. Returns the limit below which the swizzle does not change offsets,
-/// and the offset before it.
+/// Parses `Sw<B,M,S> o offset o`. Returns the limit below which the swizzle does not change
+/// offsets, paired with the offset.
 fn swizzle(cursor: &mut Cursor<'_>) -> Result<Option<(u64, u64)>> {
     if !cursor.eat("Sw<") {
         return Ok(None);
@@ -81,7 +81,7 @@ fn swizzle(cursor: &mut Cursor<'_>) -> Result<Option<(u64, u64)>> {
     Ok(Some((if bits == 0 { u64::MAX } else { 1 << lowest }, offset)))
 }
 
-/// Writes each dimension as a mode, and each of its digits as a part of the mode.
+/// Writes each dimension as a mode whose parts are the digits of the dimension.
 pub(in crate::notation) fn write(array: &Tensor) -> std::result::Result<String, String> {
     let tensor = array.descriptor();
     if tensor.rank() == 0 || tensor.elements() == 0 {

@@ -1,11 +1,11 @@
-//! Reading and writing of layouts as text.
+//! The parser and the printer for layouts.
 //!
 //! ```text
 //! layout = tuple [":" tuple]                      both of the same nesting
 //! tuple  = int | "(" tuple ("," tuple)* ")"       int = ["_"] digits; "_4" is a static 4
 //! ```
 //!
-//! A shape alone has the strides of a column-major array.
+//! A shape without strides is column-major.
 
 use std::{
     fmt::{self, Display, Formatter},
@@ -19,13 +19,13 @@ use crate::{
     shape::ParseError,
 };
 
-/// The deepest nesting of tuples.
+/// The maximum nesting depth of tuples.
 const MAX_NESTED: usize = 32;
 
 /// The maximum number of leaves of a layout.
 const MAX_LEAVES: usize = 1024;
 
-/// A nested shape or nested strides.
+/// A nested shape or nested strides, with its position in the text.
 #[derive(Clone, Debug)]
 struct Tree {
     place: Range<usize>,
@@ -49,7 +49,7 @@ impl FromStr for CuteLayout {
     }
 }
 
-/// Reads `shape:stride`.
+/// Parses `shape:stride`.
 pub(super) fn layout(cursor: &mut Cursor<'_>) -> Result<CuteLayout> {
     cursor.skip_blanks();
     let start = cursor.position();
@@ -92,7 +92,7 @@ fn tree(cursor: &mut Cursor<'_>, depth: usize, leaves: &mut usize) -> Result<Tre
         if !cursor.eat(",") {
             return Err(cursor.unexpected("`,` or `)`"));
         }
-        // Python writes a tuple of one mode as `(4,)`.
+        // Python prints a tuple of one mode as `(4,)`.
         if parts.len() == 1 && cursor.eat(")") {
             break;
         }

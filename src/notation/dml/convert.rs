@@ -1,4 +1,4 @@
-//! Conversions between lowered tensors and DirectML's descriptions.
+//! Conversions between lowered tensors and DirectML's buffer descriptions.
 
 use smallvec::SmallVec;
 
@@ -11,7 +11,8 @@ use crate::{
 impl TryFrom<&StrideDescriptor> for BufferTensorDesc {
     type Error = DmlError;
 
-    /// Describes a lowered tensor by its sizes and strides, with its memory rounded up to 4 bytes.
+    /// Describes a lowered tensor by its sizes and strides. The memory size is rounded up to a
+    /// multiple of 4 bytes.
     ///
     /// ```
     /// use stridec::{notation::dml::BufferTensorDesc, shape::Shape, stride::StrideDescriptor};
@@ -62,7 +63,7 @@ impl TryFrom<&Shape> for BufferTensorDesc {
 impl TryFrom<&BufferTensorDesc> for StrideDescriptor {
     type Error = StrideError;
 
-    /// Lowers DirectML's description. The image has `total_tensor_size_in_bytes`.
+    /// Lowers a buffer description. The image has `total_tensor_size_in_bytes` bytes.
     fn try_from(desc: &BufferTensorDesc) -> Result<Self, StrideError> {
         let data_type = desc.data_type();
         let sizes: SmallVec<[u64; 8]> = desc.sizes().iter().map(|&size| size.into()).collect();

@@ -1,13 +1,13 @@
-//! [`TensorDataType`]: DirectML's element types.
+//! [`TensorDataType`], the element types of DirectML.
 
 use std::fmt;
 
 use crate::shape::ElementType;
 
-/// The element type of a tensor: `DML_TENSOR_DATA_TYPE`.
+/// The element type of a tensor, `DML_TENSOR_DATA_TYPE`.
 ///
-/// The discriminants are DirectML's numbers. Two elements of a 4-bit type share a byte, the first
-/// one in the low bits.
+/// The discriminants are DirectML's numbers. Two elements of a 4-bit type share a byte, with the
+/// first element in the low bits.
 ///
 /// ```
 /// use stridec::{notation::dml::TensorDataType, shape::ElementType};
@@ -52,7 +52,7 @@ impl TensorDataType {
         Self::Int4,
     ];
 
-    /// Returns the name after `DML_TENSOR_DATA_TYPE_`.
+    /// Returns the name of the type, without the prefix `DML_TENSOR_DATA_TYPE_`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -72,18 +72,19 @@ impl TensorDataType {
         }
     }
 
-    /// Returns the type of this name.
+    /// Returns the type with this name, if it exists.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Returns the type with this number; `None` for 0 and for numbers that DirectML does not have.
-    pub(crate) fn from_number(number: i32) -> Option<Self> {
+    /// Returns the type with this number, or `None` for 0 and for unknown numbers.
+    #[must_use]
+    pub fn from_number(number: i32) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as i32 == number)
     }
 
-    /// Returns XLA's type.
+    /// Returns the corresponding XLA type.
     #[must_use]
     pub fn element_type(self) -> ElementType {
         match self {
@@ -103,8 +104,8 @@ impl TensorDataType {
         }
     }
 
-    /// Returns DirectML's type for XLA's; `None` for `pred`, `bf16`, complex numbers and small
-    /// floats, which DirectML does not have.
+    /// Returns the type that corresponds to an XLA type. Returns `None` for types that DirectML
+    /// does not have, such as `pred`, `bf16`, complex numbers and small floats.
     #[must_use]
     pub fn from_element_type(element_type: ElementType) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.element_type() == element_type)

@@ -1,4 +1,4 @@
-//! [`BufferTensorDesc`]: a tensor in a buffer, as DirectML describes it.
+//! [`BufferTensorDesc`], DirectML's description of a tensor in a buffer.
 
 use std::fmt;
 
@@ -6,18 +6,24 @@ use smallvec::SmallVec;
 
 use super::{DmlError, MAX_DIMENSION_COUNT, TensorDataType, calc_buffer_tensor_size};
 
-/// The known flags of `DML_TENSOR_FLAGS`: `DML_TENSOR_FLAG_OWNED_BY_DML`.
+/// The minimum alignment of the offset of a bound buffer range, in bytes:
+/// `DML_MINIMUM_BUFFER_TENSOR_ALIGNMENT`.
+pub const MINIMUM_BUFFER_TENSOR_ALIGNMENT: u32 = 16;
+
+/// All known flags of `DML_TENSOR_FLAGS`. The only one is `DML_TENSOR_FLAG_OWNED_BY_DML`.
 const FLAGS: u32 = 1;
 
-/// A tensor in a buffer, valid by construction: `DML_BUFFER_TENSOR_DESC`.
+/// The description of a tensor in a buffer, `DML_BUFFER_TENSOR_DESC`. A value of this type is
+/// always valid.
 ///
-/// Sizes and strides count elements, in the order of the dimensions. A stride of 0 broadcasts. A
-/// stride larger than the span inside it pads. Without strides the tensor is packed and row-major.
+/// Sizes and strides are in elements, in the order of the dimensions. A stride of 0 broadcasts, and
+/// a stride larger than the span of the inner dimensions adds padding. A tensor without strides is
+/// packed and row-major.
 ///
 /// ```
 /// use stridec::notation::dml::{BufferTensorDesc, TensorDataType};
 /// let image = BufferTensorDesc::new(TensorDataType::Float16, &[1, 1, 3, 5], None)?;
-/// assert_eq!(image.total_tensor_size_in_bytes(), 32); // 15 · 2 = 30 bytes, up to a multiple of 4
+/// assert_eq!(image.total_tensor_size_in_bytes(), 32); // 30 bytes, rounded up to a multiple of 4
 /// assert!(image.is_packed());
 /// let error = image.with_total_tensor_size_in_bytes(28).unwrap_err();
 /// assert_eq!(
@@ -37,12 +43,13 @@ pub struct BufferTensorDesc {
 }
 
 impl BufferTensorDesc {
-    /// Describes a tensor with the least total size, without flags or a guaranteed alignment.
+    /// Creates a description with the minimum total size, no flags and no guaranteed alignment.
     ///
     /// # Errors
     ///
-    /// Returns an error if there are not 1 to 8 dimensions, a size is 0, the elements pass 2^32-1,
-    /// the number of strides differs from the number of sizes, or the bytes pass 2^64-1.
+    /// Returns an error if the number of dimensions is not 1 to 8, if a size is 0, if the tensor
+    /// has more than 2^32-1 elements, if the number of strides differs from the number of sizes, or
+    /// if the total size exceeds 2^64-1 bytes.
     pub fn new(
         data_type: TensorDataType,
         sizes: &[u32],
@@ -70,7 +77,7 @@ impl BufferTensorDesc {
         })
     }
 
-    /// Sets the `DML_TENSOR_FLAGS`: 0, or 1 for `OWNED_BY_DML`.
+    /// Sets the `DML_TENSOR_FLAGS`, which are 0, or 1 for `OWNED_BY_DML`.
     ///
     /// # Errors
     ///
@@ -83,13 +90,13 @@ impl BufferTensorDesc {
         Ok(self)
     }
 
-    /// Sets the size of the buffer range, in bytes. In an output, all bytes of the range may be
-    /// overwritten.
+    /// Sets the size of the buffer range, in bytes. If the tensor is an output, all bytes of the
+    /// range may be overwritten.
     ///
     /// # Errors
     ///
-    /// Returns an error if the size is less than [`calc_buffer_tensor_size`], or not a multiple of
-    /// 4.
+    /// Returns an error if the size is less than [`calc_buffer_tensor_size`] or is not a multiple
+    /// of 4.
     pub fn with_total_tensor_size_in_bytes(mut self, total: u64) -> Result<Self, DmlError> {
         let least = calc_buffer_tensor_size(self.data_type, &self.sizes, self.strides())?;
         if total < least {
@@ -102,12 +109,13 @@ impl BufferTensorDesc {
         Ok(self)
     }
 
-    /// Promises that the offset of a bound range is a multiple of this many bytes; 0 promises no
-    /// more than 16.
+    /// Guarantees that the offset of a bound range is a multiple of `bytes`. 0 means no guarantee
+    /// beyond the minimum of 16 bytes.
     ///
     /// # Errors
     ///
-    /// Returns an error if the value is neither 0 nor a power of two, or smaller than an element.
+    /// Returns an error if `bytes` is neither 0 nor a power of two, or if it is not 0 and smaller
+    /// than an element.
     pub fn with_guaranteed_base_offset_alignment(mut self, bytes: u32) -> Result<Self, DmlError> {
         let (data_type, least) = (self.data_type, self.data_type.bits().div_ceil(8));
         if bytes != 0 && !bytes.is_power_of_two() {
@@ -138,13 +146,15 @@ impl BufferTensorDesc {
         &self.sizes
     }
 
-    /// Returns the distances between neighbours, in elements; `None` for a packed tensor.
+    /// Returns the distances between neighbours, in elements, or `None` for a packed tensor without
+    /// explicit strides.
     #[must_use]
     pub fn strides(&self) -> Option<&[u32]> {
         self.strides.as_deref()
     }
 
-    /// Returns the strides, explicit or packed, one for each dimension, in elements.
+    /// Returns one stride for each dimension, in elements: the given strides, or the packed ones if
+    /// none were given.
     #[must_use]
     pub fn explicit_strides(&self) -> SmallVec<[u32; 8]> {
         self.strides.clone().unwrap_or_else(|| {
@@ -164,15 +174,23 @@ impl BufferTensorDesc {
         self.total_tensor_size_in_bytes
     }
 
-    /// Returns the promised alignment of the offset of a bound range, in bytes; 0 for no more than
-    /// 16.
+    /// Returns the guaranteed alignment of the offset of a bound range, in bytes. 0 means no
+    /// guarantee beyond the minimum of 16 bytes.
     #[must_use]
     pub fn guaranteed_base_offset_alignment(&self) -> u32 {
         self.guaranteed_base_offset_alignment
     }
+
+    /// Returns the effective alignment of the offset of a bound range, in bytes, which is at least
+    /// 16.
+    #[must_use]
+    pub fn base_offset_alignment(&self) -> u32 {
+        self.guaranteed_base_offset_alignment.max(MINIMUM_BUFFER_TENSOR_ALIGNMENT)
+    }
 }
 
-/// Writes an array with explicit strides: `f32[2,3] strided<[5,1]>`, `s4[8]{:E(4)} strided<[1]>`.
+/// Prints the tensor as an array with explicit strides, such as `f32[2,3] strided<[5,1]>` or
+/// `s4[8]{:E(4)} strided<[1]>`.
 impl fmt::Display for BufferTensorDesc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list =

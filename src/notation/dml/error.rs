@@ -1,4 +1,4 @@
-//! [`DmlError`]: the reasons why a tensor has no DirectML description.
+//! [`DmlError`]: the reasons why a tensor has no valid DirectML description.
 
 use super::{MAX_DIMENSION_COUNT, TensorDataType};
 use crate::{
@@ -9,17 +9,17 @@ use crate::{
 
 /// The reason why a tensor is not a valid `DML_BUFFER_TENSOR_DESC`, or cannot be bound as one.
 ///
-/// Every message names the field, the value and the accepted values.
+/// Each message names the field, the given value and the accepted values.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DmlError {
-    /// A number outside `DML_TENSOR_DATA_TYPE`.
+    /// A number that is not a value of `DML_TENSOR_DATA_TYPE`.
     #[error("data_type: expected a number of DML_TENSOR_DATA_TYPE, 1 to 13, got {given}")]
     DataType {
         /// The number.
         given: i32,
     },
-    /// Flags outside `DML_TENSOR_FLAGS`.
+    /// Bits that are not flags of `DML_TENSOR_FLAGS`.
     #[error("flags: expected 0 or 1 (OWNED_BY_DML), got {given:#x}")]
     Flags {
         /// The flags.
@@ -30,12 +30,12 @@ pub enum DmlError {
     DimensionCount {
         /// The number of dimensions.
         given: usize,
-        /// The minimum accepted number.
+        /// The minimum number of dimensions.
         least: usize,
-        /// The greatest number accepted.
+        /// The maximum number of dimensions.
         limit: usize,
     },
-    /// A dimension without elements.
+    /// A dimension of size 0.
     #[error("sizes[{dimension}]: expected at least 1, got 0")]
     ZeroSize {
         /// The dimension.
@@ -49,14 +49,14 @@ pub enum DmlError {
         /// The size, in elements.
         given: u64,
     },
-    /// More elements than a `UINT` counts.
+    /// A tensor with more elements than a `UINT` can count.
     #[error(
         "sizes: expected at most 4294967295 elements, got {given} in dimensions 0 to {dimension}"
     )]
     ElementCount {
-        /// The dimension that takes the product past the limit.
+        /// The first dimension at which the product of the sizes exceeds the limit.
         dimension: usize,
-        /// The product up to this dimension.
+        /// The product of the sizes up to this dimension.
         given: u64,
     },
     /// A number of strides that differs from the number of sizes.
@@ -75,20 +75,20 @@ pub enum DmlError {
         /// The stride, in elements.
         given: i64,
     },
-    /// Sizes and strides whose last element has an offset of more than 64 bits.
+    /// A tensor whose size in bytes does not fit 64 bits.
     #[error("strides: expected at most 2^64-1 bytes, got a last element past that")]
     TooLarge,
-    /// A total that ends before the last element.
+    /// A total size that does not include the last element.
     #[error(
         "total_tensor_size_in_bytes: expected at least {least}, which sizes and strides imply, got {given}"
     )]
     TotalTensorSize {
         /// The total, in bytes.
         given: u64,
-        /// The least accepted: `DMLCalcBufferTensorSize`.
+        /// The minimum total, in bytes: the result of `DMLCalcBufferTensorSize`.
         least: u64,
     },
-    /// A total that is not a multiple of 4.
+    /// A total size that is not a multiple of 4.
     #[error("total_tensor_size_in_bytes: expected a multiple of 4, got {given}")]
     TotalTensorSizeMultiple {
         /// The total, in bytes.
@@ -112,7 +112,25 @@ pub enum DmlError {
         /// The element type.
         data_type: TensorDataType,
     },
-    /// An element type that DirectML lacks.
+    /// A bound range that is smaller than the tensor.
+    #[error(
+        "binding size: expected at least {least} bytes, which is total_tensor_size_in_bytes, got {given}"
+    )]
+    BindingSize {
+        /// The size of the range, in bytes.
+        given: u64,
+        /// The total size of the tensor, in bytes.
+        least: u64,
+    },
+    /// A bound range whose offset is not sufficiently aligned.
+    #[error("binding offset: expected a multiple of {alignment} bytes, got {given}")]
+    BindingOffset {
+        /// The offset, in bytes.
+        given: u64,
+        /// The alignment of the tensor, in bytes.
+        alignment: u32,
+    },
+    /// An element type that DirectML does not have.
     #[error(
         "element_type: DirectML has no {element_type}; expected f16 to f64, s4 to s64 or u4 to u64"
     )]
@@ -132,7 +150,7 @@ pub enum DmlError {
         /// The element size in DirectML, in bits.
         limit: u32,
     },
-    /// A tiled tensor, which sizes and strides do not describe.
+    /// A tiled tensor, which sizes and strides cannot describe.
     #[error(
         "tiles: expected one stride for each dimension, got tiles that split dimension {dimension}"
     )]
@@ -140,19 +158,19 @@ pub enum DmlError {
         /// The first dimension without a stride.
         dimension: usize,
     },
-    /// A tensor whose first element is not at the start of the buffer.
+    /// A tensor whose element at index 0 is not at the start of the buffer.
     #[error("offset: expected 0, as the binding gives the offset, got {given}")]
     Offset {
         /// The offset, in elements.
         given: u64,
     },
-    /// A metadata prefix.
+    /// A tensor with a metadata prefix.
     #[error("dynamic_shape_metadata_prefix_bytes: expected no bytes before the data, got {given}")]
     Prefix {
         /// The prefix, in bytes.
         given: u64,
     },
-    /// A letter that names no dimension.
+    /// A letter that does not name a dimension.
     #[error("layout letters {text:?}: expected letters among {accepted}, got {letter:?}")]
     UnknownLetter {
         /// The letters.
@@ -169,7 +187,7 @@ pub enum DmlError {
     RepeatedLetter {
         /// The letters.
         text: String,
-        /// The letter that is repeated.
+        /// The repeated letter.
         letter: char,
     },
     /// A number of letters that differs from the number of dimensions.
@@ -184,7 +202,7 @@ pub enum DmlError {
         /// The number of dimensions.
         rank: usize,
     },
-    /// The tensor cannot be lowered.
+    /// A tensor that cannot be lowered.
     #[error(transparent)]
     Lower(#[from] StrideError),
 }
@@ -208,7 +226,8 @@ impl DmlError {
         Self::DimensionCount { given, least: 1, limit: MAX_DIMENSION_COUNT }
     }
 
-    /// Returns the field of the description that the error is about; `None` for letters.
+    /// Returns the field of the description that the error is about, or `None` for errors about a
+    /// binding or about layout letters.
     #[must_use]
     pub fn field(&self) -> Option<FieldPath> {
         let (name, dimension) = match self {

@@ -1,18 +1,19 @@
-//! Layouts from the letters of dimensions: `NHWC` over `NCHW`, `WH`, `WHD`.
+//! Layouts given by the letters of dimensions, such as `NHWC` over `NCHW`, `WH` or `WHD`.
 
 use smallvec::SmallVec;
 
 use super::DmlError;
 use crate::text::excerpt;
 
-/// The letters that need no `over`, in the order of the logical dimensions: those of DirectML, and
+/// The letters that have a customary order of the logical dimensions: the letters of DirectML, and
 /// XLA's `p z y x`.
 const CANONICAL: [&str; 2] = ["NCDHW", "PZYX"];
 
-/// Reads a layout from letters, the most major first, in capitals or small letters.
+/// Parses a layout from letters, the most major first. The letters may be upper or lower case.
 ///
-/// `over` gives the letters of the logical dimensions. Without it they have their customary order:
-/// NCHW, NCDHW, HW, DHW, or any part of these; `x` is the last of `y x`, `z y x` and `p z y x`.
+/// `over` lists the letters of the logical dimensions in order. Without `over`, the letters have
+/// their customary order: NCHW, NCDHW, HW, DHW or any part of these, or `y x`, `z y x` or `p z y
+/// x`, in which `x` is the last dimension.
 ///
 /// ```
 /// use stridec::notation::dml::minor_to_major_from_letters as letters;
@@ -28,8 +29,8 @@ const CANONICAL: [&str; 2] = ["NCDHW", "PZYX"];
 ///
 /// # Errors
 ///
-/// Returns an error if a letter repeats or is not among the logical dimensions, or if the number of
-/// letters is not `rank`.
+/// Returns an error if a letter is repeated or is not one of the logical dimensions, or if the
+/// number of letters is not `rank`.
 pub fn minor_to_major_from_letters(
     order: &str,
     over: Option<&str>,
@@ -58,7 +59,7 @@ pub fn minor_to_major_from_letters(
         .collect()
 }
 
-/// Returns the letters in capitals, and refuses a letter that repeats.
+/// Converts the letters to upper case. Returns an error if a letter is repeated.
 fn distinct(text: &str) -> Result<SmallVec<[char; 8]>, DmlError> {
     let mut letters: SmallVec<[char; 8]> = SmallVec::new();
     for letter in text.chars().map(|letter| letter.to_ascii_uppercase()) {
@@ -73,7 +74,7 @@ fn distinct(text: &str) -> Result<SmallVec<[char; 8]>, DmlError> {
     Ok(letters)
 }
 
-/// Returns the letters in the order of their logical dimensions.
+/// Returns the letters in the customary order of the logical dimensions.
 fn customary(text: &str, letters: &[char]) -> Result<SmallVec<[char; 8]>, DmlError> {
     let first = letters.first().copied().unwrap_or('N');
     let Some(known) = CANONICAL.into_iter().find(|known| known.contains(first)) else {
@@ -89,7 +90,7 @@ fn unknown(text: &str, letter: char, accepted: String) -> DmlError {
     DmlError::UnknownLetter { text: shown(text), letter, accepted }
 }
 
-/// Shortens letters for a message.
+/// Truncates the letters for an error message.
 fn shown(text: &str) -> String {
     excerpt(text, 30).into_owned()
 }

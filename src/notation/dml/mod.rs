@@ -1,4 +1,4 @@
-//! DirectML's description of a tensor in a buffer, with every rule of the published page on
+//! DirectML's description of a tensor in a buffer. It enforces every rule of the documentation of
 //! `DML_BUFFER_TENSOR_DESC`.
 //!
 //! ```
@@ -28,4 +28,4 @@ pub use size::calc_buffer_tensor_size;
 pub(super) use text::{read, write};
 
 /// The maximum number of dimensions of a tensor: `DML_TENSOR_DIMENSION_COUNT_MAX1`.
-pub(crate) const MAX_DIMENSION_COUNT: usize = 8;
+pub const MAX_DIMENSION_COUNT: usize = 8;

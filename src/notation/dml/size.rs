@@ -1,27 +1,28 @@
-//! [`calc_buffer_tensor_size`]: the least size of a tensor.
+//! [`calc_buffer_tensor_size`], which computes the minimum size of a tensor.
 
 use super::{DmlError, TensorDataType};
 
-/// Returns the least size of a tensor in bytes, as `DMLCalcBufferTensorSize` does, in checked
+/// Returns the minimum size of a tensor in bytes, like `DMLCalcBufferTensorSize` but in checked
 /// arithmetic.
 ///
-/// Without strides the elements are packed: their number is the product of the sizes. With strides
-/// the last element has the offset `Σ (size - 1) · stride`. Bits are rounded up to bytes, and bytes
-/// to a multiple of 4. Microsoft's helper adds the strides in 32 bits, and wraps.
+/// Without strides, the elements are packed, and the product of the sizes is their number. With
+/// strides, the offset of the last element is `Σ (size - 1) · stride`. The size is rounded up to
+/// whole bytes, and then to a multiple of 4 bytes. Microsoft's helper adds the strides in 32 bits
+/// and can overflow.
 ///
 /// ```
 /// use stridec::notation::dml::{TensorDataType, calc_buffer_tensor_size};
-/// // Two rows of 3 half floats, 5 apart: 1 + 1·5 + 2·1 = 8 elements.
+/// // Two rows of 3 half floats, with a stride of 5: 1 + 1·5 + 2·1 = 8 elements.
 /// assert_eq!(calc_buffer_tensor_size(TensorDataType::Float16, &[2, 3], Some(&[5, 1])), Ok(16));
 /// assert_eq!(calc_buffer_tensor_size(TensorDataType::Uint8, &[5], None), Ok(8));
 /// let far = calc_buffer_tensor_size(TensorDataType::Uint8, &[3, 1], Some(&[0x8000_0000, 1]));
-/// assert_eq!(far, Ok(0x1_0000_0004)); // Microsoft's helper says 4
+/// assert_eq!(far, Ok(0x1_0000_0004)); // Microsoft's helper returns 4
 /// ```
 ///
 /// # Errors
 ///
-/// Returns an error if a size is 0, the number of strides differs from the number of sizes, or the
-/// bytes pass 2^64-1.
+/// Returns an error if a size is 0, if the number of strides differs from the number of sizes, or
+/// if the result exceeds 2^64-1.
 pub fn calc_buffer_tensor_size(
     data_type: TensorDataType,
     sizes: &[u32],
@@ -36,8 +37,8 @@ pub fn calc_buffer_tensor_size(
         .ok_or(DmlError::TooLarge)
 }
 
-/// Returns the number of elements from the first to the last in memory, inclusive. No size may be
-/// 0.
+/// Returns the number of places from the first to the last element in memory, inclusive. No size
+/// may be 0.
 pub(super) fn implied_elements(sizes: &[u32], strides: Option<&[u32]>) -> Result<u64, DmlError> {
     let Some(strides) = strides else {
         return sizes

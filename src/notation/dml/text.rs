@@ -1,4 +1,4 @@
-//! DirectML's `DML_BUFFER_TENSOR_DESC` as JSON: `{"data_type": "FLOAT32", "sizes": [2, 3],
+//! DirectML's `DML_BUFFER_TENSOR_DESC` in JSON: `{"data_type": "FLOAT32", "sizes": [2, 3],
 //! "strides": [3, 1], "total_tensor_size_in_bytes": 24}`.
 
 use super::{BufferTensorDesc, TensorDataType};

@@ -1,5 +1,5 @@
-//! Expressions of an affine map, as sums over parts of dimensions, and the extents that MLIR gives
-//! them.
+//! Expressions of an affine map. They are parsed as sums over parts of dimensions, whose bounds
+//! determine the extents that MLIR assigns to them.
 //!
 //! ```text
 //! sum     = product (("+" | "-") product)*
@@ -15,21 +15,21 @@ use crate::{
     stride::{Digit, digits_of_terms},
 };
 
-/// The deepest nesting of parentheses.
+/// The maximum nesting depth of parentheses.
 const MAX_NESTED: usize = 32;
 
 /// The maximum number of terms of a sum.
 const MAX_TERMS: usize = 256;
 
-/// A part of a dimension: `weight · (⌊dimension / by⌋ mod modulus)`.
+/// A weighted part of a dimension: `weight · (⌊dimension / by⌋ mod modulus)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Term {
     pub(super) dimension: usize,
     by: u64,
-    /// The modulus; `None` for a quotient without `mod`.
+    /// The modulus, or `None` for a quotient without `mod`.
     modulus: Option<u64>,
-    /// The greatest value that the last `mod` allows, and the product of the divisors after it;
-    /// `None` without a `mod`.
+    /// The greatest value that the last `mod` allows and the product of all later divisors, or
+    /// `None` if the term has no `mod`.
     bound: Option<(u64, u64)>,
     /// True if the last operation is a `mod`.
     is_remainder: bool,
@@ -37,8 +37,8 @@ pub(super) struct Term {
 }
 
 impl Term {
-    /// Returns the term times `scale`, as a sum of `weight · ⌊dimension / by⌋` over these `(by,
-    /// weight)`; `None` if a number does not fit.
+    /// Returns `scale` times the term, as pairs `(by, weight)` which mean the sum of `weight ·
+    /// ⌊dimension / by⌋`. Returns `None` on overflow.
     pub(super) fn quotients(self, scale: i64) -> Option<SmallVec<[(u64, i64); 2]>> {
         let weight = self.weight.checked_mul(scale)?;
         let mut quotients = smallvec![(self.by, weight)];
@@ -51,22 +51,23 @@ impl Term {
     }
 }
 
-/// A sum of terms and a constant.
+/// A sum of terms plus a constant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sum {
     pub(super) terms: Vec<Term>,
     pub(super) constant: i64,
 }
 
-/// The greatest value of a result: the extent of the dimension that it gives, less 1.
+/// The greatest value of a result, computed in three ways. The extent of the dimension that the
+/// result describes is one more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GreatestValues {
-    /// The bound by MLIR's rule, which gives `d mod k` the values below `k` even if `d` is always
-    /// smaller.
+    /// The bound by MLIR's rule, which assumes that `d mod k` takes all values below `k` even if
+    /// `d` is always smaller.
     pub(super) by_rule: i64,
-    /// The greatest value at any index.
+    /// The greatest value that occurs at any index.
     pub(super) taken: i64,
-    /// The bound without rounding of quotients.
+    /// The bound if quotients are not rounded.
     pub(super) unrounded: i64,
 }
 
@@ -75,7 +76,7 @@ impl Sum {
         self.terms.iter().any(|term| term.weight < 0)
     }
 
-    /// Returns the dimension if the sum is one part of a dimension, and perhaps a constant.
+    /// Returns the dimension if the sum is a single part of a dimension, apart from a constant.
     pub(super) fn part_of(&self) -> Option<usize> {
         match self.terms[..] {
             [Term { dimension, weight: 1, .. }] => Some(dimension),
@@ -83,12 +84,13 @@ impl Sum {
         }
     }
 
-    /// Returns the dimension if the sum is one such part, and the result of a `mod`.
+    /// Returns the dimension if the sum is a single part of a dimension whose last operation is a
+    /// `mod`.
     pub(super) fn remainder_of(&self) -> Option<usize> {
         self.part_of().filter(|_| self.terms[0].is_remainder)
     }
 
-    /// Returns the greatest value over an array of these sizes; `None` if a number does not fit.
+    /// Returns the greatest value of the sum over an array of these sizes, or `None` on overflow.
     pub(super) fn greatest(&self, sizes: &[u64]) -> Option<GreatestValues> {
         let [mut by_rule, mut taken, mut unrounded] = [self.constant; 3];
         for &term in &self.terms {
@@ -108,7 +110,7 @@ impl Sum {
             for term in self.terms.iter().filter(|term| term.dimension == dimension) {
                 quotients.extend(term.quotients(1)?);
             }
-            // Parts that are not digits are refused later.
+            // Parts that are not digits are rejected later.
             let digits = digits_of_terms(&quotients, size).unwrap_or_default();
             taken = taken.checked_add(greatest_of_digits(&digits, size.max(1) - 1)?)?;
         }
@@ -116,11 +118,11 @@ impl Sum {
     }
 }
 
-/// Returns the greatest sum of `stride · digit` over the numbers up to `last`, for digits from the
-/// least significant on.
+/// Returns the maximum of `Σ stride · digit` over all numbers up to `last`. `digits` starts with
+/// the least significant one. Returns `None` on overflow.
 fn greatest_of_digits(digits: &[Digit], last: u64) -> Option<i64> {
-    // The greatest sums of the digits so far: with any values, and with numbers up to the digits of
-    // `last`.
+    // The maximum sums over the digits so far: `any` for arbitrary digits, and `up_to_last` for
+    // numbers that are at most the corresponding digits of `last`.
     let (mut any, mut up_to_last, mut rest) = (0_i64, 0_i64, last);
     for &Digit { extent, stride } in digits {
         let times = |value: u64| i64::try_from(value).ok()?.checked_mul(stride.max(0));
@@ -136,7 +138,7 @@ fn greatest_of_digits(digits: &[Digit], last: u64) -> Option<i64> {
     Some(up_to_last)
 }
 
-/// Reads a sum over the first `rank` dimensions.
+/// Parses a sum over the first `rank` dimensions.
 pub(super) fn sum(cursor: &mut Cursor<'_>, rank: usize, depth: usize) -> Result<Sum> {
     if depth > MAX_NESTED {
         let reason =
@@ -223,7 +225,7 @@ fn factor(cursor: &mut Cursor<'_>, rank: usize, depth: usize) -> Result<Sum> {
     Ok(Sum { terms: vec![term], constant: 0 })
 }
 
-/// Reads a dimension, `d0`, and returns its place in the text too.
+/// Parses a dimension, such as `d0`, and returns its number and its position in the text.
 pub(super) fn dimension(cursor: &mut Cursor<'_>) -> Result<(usize, std::ops::Range<usize>)> {
     let (name, place) = cursor.word(|letter| letter.is_ascii_alphanumeric() || letter == '_');
     let number = name.strip_prefix('d').and_then(|number| number.parse::<usize>().ok());
@@ -246,7 +248,7 @@ fn scaled(sum: Sum, by: i64) -> Option<Sum> {
     Some(Sum { terms, constant: sum.constant.checked_mul(by)? })
 }
 
-/// Returns the only term of a sum if its weight is 1 and there is no constant.
+/// Returns the only term of the sum if its weight is 1 and the constant is 0.
 fn single(sum: &Sum) -> Option<Term> {
     match sum.terms[..] {
         [term] if term.weight == 1 && sum.constant == 0 => Some(term),
@@ -265,7 +267,7 @@ fn quotient(sum: Sum, by: u64) -> Option<Sum> {
     let modulus = match term.modulus {
         None => None,
         Some(modulus) if modulus.is_multiple_of(by) => Some(modulus / by),
-        // The quotient is 0.
+        // The quotient is always 0.
         Some(modulus) if modulus <= by => Some(1),
         Some(_) => return None,
     };
@@ -297,8 +299,8 @@ fn remainder(sum: Sum, by: u64) -> Option<Sum> {
     Some(Sum { terms: vec![term], constant: 0 })
 }
 
-/// Divides a constant, or anything by 1, and rounds up. The quotient of a dimension, rounded up, is
-/// not a digit.
+/// Divides and rounds up. Returns `None` unless the sum is a constant or the divisor is 1, because
+/// the rounded-up quotient of a dimension is not a digit.
 fn ceiling(sum: Sum, by: u64) -> Option<Sum> {
     if by == 1 {
         return Some(sum);

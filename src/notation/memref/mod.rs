@@ -1,4 +1,4 @@
-//! MLIR's `memref`: strides, or the map of a nested tiling.
+//! MLIR's `memref`, with strides or with an affine map for nested tiles.
 
 mod expression;
 mod read;

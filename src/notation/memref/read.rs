@@ -1,8 +1,8 @@
-//! Reads `memref<2x3xf32, LAYOUT, SPACE>`. The layout is `strided<[3, 1], offset: 2>` or
+//! The parser for `memref<2x3xf32, LAYOUT, SPACE>`. The layout is `strided<[3, 1], offset: 2>` or
 //! `affine_map<(d0, d1) -> (…)>`.
 //!
-//! A map of one result gives the offset. A map of several results describes a row-major array with
-//! a dimension for each result, whose extents are the ranges of the results.
+//! The result of a map with a single result is the offset. A map with several results describes a
+//! row-major array that has one dimension for each result, whose extent is the range of the result.
 
 use std::ops::Range;
 
@@ -61,7 +61,7 @@ fn is_layout(cursor: &Cursor<'_>) -> bool {
     cursor.rest().starts_with("strided") || cursor.rest().starts_with("affine_map")
 }
 
-/// Reads the extents, `2x3x`, up to the element type.
+/// Parses the extents, such as `2x3x`, up to the element type.
 fn extents(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
     let mut sizes = Vec::new();
     loop {
@@ -91,7 +91,8 @@ fn extents(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
     }
 }
 
-/// Reads `f32`, `i8` or `complex<f32>`, and signed integers too: `si8`.
+/// Parses a type such as `f32`, `i8` or `complex<f32>`. A signed integer such as `si8` means the
+/// same as `i8`.
 fn element_type(cursor: &mut Cursor<'_>) -> Result<ElementType> {
     let (name, mut place) = cursor.word(|letter| letter.is_ascii_alphanumeric());
     let mut name = name.to_owned();
@@ -109,8 +110,8 @@ fn element_type(cursor: &mut Cursor<'_>) -> Result<ElementType> {
     })
 }
 
-/// Reads a memory space, which changes no offset: `3`, `3 : i32`, `#gpu.address_space<workgroup>`
-/// or `"local"`.
+/// Parses a memory space, which does not affect offsets: `3`, `3 : i32`,
+/// `#gpu.address_space<workgroup>` or `"local"`.
 fn space(cursor: &mut Cursor<'_>) -> Result<()> {
     if cursor.eat("#") {
         cursor.word(|letter| letter.is_ascii_alphanumeric() || letter == '_' || letter == '.');
@@ -155,7 +156,7 @@ fn strided(
     Tensor::strided(element_type, 0, sizes, &strides, offset, place)
 }
 
-/// Reads a number, and refuses `?`.
+/// Parses a number. `?` is an error.
 fn static_number(cursor: &mut Cursor<'_>) -> Result<i64> {
     cursor.skip_blanks();
     if cursor.peek() == Some('?') {
@@ -198,7 +199,7 @@ fn map(
     Tensor::of_digits(tensor, place)
 }
 
-/// Returns the descriptor with the offsets that a map gives.
+/// Returns the descriptor whose offsets are given by the results of a map.
 fn lowered(
     element_type: ElementType,
     sizes: &[u64],
@@ -243,11 +244,12 @@ fn lowered(
         .map_err(|error| broken_rule(place.clone(), error.kind(), error))
 }
 
-/// Returns the extent that MLIR gives a result, less 1.
+/// Returns the extent that MLIR assigns to a result, minus 1.
 ///
-/// MLIR bounds a result by rational arithmetic. The bound of a sum or a multiple depends on the
-/// other results if a quotient is rounded, or if a dimension is shorter than a `mod` allows. Such a
-/// result is refused, unless it is the first one, whose extent has no effect on offsets.
+/// MLIR computes the bounds of a result in rational arithmetic. The bound of a sum or of a multiple
+/// depends on the other results if a quotient is rounded, or if a dimension is shorter than a `mod`
+/// allows. Such a result is rejected, except for the first one, whose extent does not affect
+/// offsets.
 fn extent_less_1(
     results: &[Sum],
     number: usize,
@@ -255,8 +257,8 @@ fn extent_less_1(
     place: &Range<usize>,
 ) -> Result<i64> {
     let GreatestValues { by_rule, taken, unrounded } = greatest;
-    // MLIR removes variables in an order that keeps the extent of `mod` if a remainder follows the
-    // quotients of its dimension.
+    // MLIR eliminates variables in an order that preserves the extent of a `mod` if the remainder
+    // comes after the quotients of the same dimension.
     let has_remainder = |dimension: usize| {
         results[number..].iter().any(|result| result.remainder_of() == Some(dimension))
     };

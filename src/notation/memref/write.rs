@@ -1,5 +1,6 @@
-//! Writes strides if every dimension has one, and otherwise an affine map: one result for each
-//! digit if the memory is dense, or one result that is the offset.
+//! The printer for memrefs. It writes strides if every dimension has one, and an affine map
+//! otherwise. The map has one result for each digit if the memory is dense, or else a single
+//! result, the offset.
 
 use crate::{
     notation::{
@@ -12,10 +13,11 @@ use crate::{
     stride::{StrideDescriptor, StrideError},
 };
 
-/// Returns MLIR's type of the memory: `memref<2x3xf32, strided<[1, 3], offset: 2>>`.
+/// Returns the MLIR type of a tensor's memory, such as `memref<2x3xf32, strided<[1, 3], offset:
+/// 2>>`.
 ///
-/// The layout is left out if the tensor is packed, row-major and starts at the pointer. Signed
-/// integers are written as MLIR's signless ones, as in `StableHLO`.
+/// The layout is omitted if the tensor is packed and row-major and starts at the pointer. Signed
+/// integers are written as MLIR's signless integers, as in `StableHLO`.
 ///
 /// ```
 /// use stridec::{notation::memref, shape::Shape, stride::StrideDescriptor};
@@ -28,7 +30,7 @@ use crate::{
 ///
 /// # Errors
 ///
-/// Returns an error if a tile leaves a dimension without a stride, the tensor has a prefix, or its
+/// Returns an error if a dimension has no single stride, if the tensor has a prefix, or if its
 /// element size differs from MLIR's.
 pub fn memref(tensor: &StrideDescriptor) -> Result<String, StrideError> {
     let strides = plain_strides(tensor)?;
@@ -52,7 +54,7 @@ pub fn memref(tensor: &StrideDescriptor) -> Result<String, StrideError> {
     Ok(format!("memref<{}{layout}>", extents.join("x")))
 }
 
-/// Returns true if the strides are those of a packed row-major array.
+/// Returns true if the strides describe a packed row-major array.
 fn is_row_major(sizes: &[u64], strides: &[i64]) -> bool {
     let mut span = 1_i64;
     sizes.iter().zip(strides).rev().all(|(&size, &stride)| {
@@ -85,7 +87,7 @@ pub(in crate::notation) fn write(array: &Tensor) -> Result<String, String> {
     Ok(format!("memref<{extents}x{name}, affine_map<({dimensions}) -> ({results})>>"))
 }
 
-/// Returns the digits in the order of memory, if nothing is padded.
+/// Returns one result for each digit, in memory order, or `None` if the memory is not dense.
 fn dense(tensor: &StrideDescriptor) -> Option<Vec<String>> {
     let digits = tensor.digits()?;
     let Pitched { parts, step } = Pitched::of(tensor).ok()?;
@@ -101,8 +103,8 @@ fn dense(tensor: &StrideDescriptor) -> Option<Vec<String>> {
     })
 }
 
-/// Returns an expression such as `(d0 mod 8) floordiv 2`: the part of a dimension below `modulus`,
-/// in steps of `by`.
+/// Returns an expression such as `(d0 mod 8) floordiv 2` for a part of a dimension, with `by` as
+/// the divisor.
 fn part_name(dimension: usize, by: u64, modulus: Option<u64>) -> String {
     match (modulus, by) {
         (None, 1) => format!("d{dimension}"),
@@ -112,7 +114,7 @@ fn part_name(dimension: usize, by: u64, modulus: Option<u64>) -> String {
     }
 }
 
-/// Returns the offset as one result.
+/// Returns the offset as a single result.
 fn offset(tensor: &StrideDescriptor) -> Result<String, String> {
     let digits = tensor.digits().ok_or("the offset is no sum over the digits of an index")?;
     let mut terms = Vec::new();
