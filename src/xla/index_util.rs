@@ -1,14 +1,16 @@
-//! Indices and linear offsets: XLA's `IndexUtil`, for padded and tiled arrays too.
+//! Conversions between indices and linear offsets, like XLA's `IndexUtil`, but also for padded and
+//! tiled arrays.
 //!
-//! A multidimensional index has one value per logical dimension; a linear index counts elements of
-//! memory.
+//! A multidimensional index has one value per logical dimension. A linear index is an offset in
+//! memory, in elements.
 
 use crate::{
     shape::{Shape, dimension_number},
     stride::{StrideDescriptor, StrideError},
 };
 
-/// Returns the offset of the element at `index`, in elements: `MultidimensionalIndexToLinearIndex`.
+/// Returns the offset of the element at `index`, in elements, like XLA's
+/// `MultidimensionalIndexToLinearIndex`.
 ///
 /// ```
 /// use stridec::xla::index_util::multidimensional_index_to_linear_index as linear;
@@ -19,7 +21,7 @@ use crate::{
 ///
 /// # Errors
 ///
-/// Returns an error if the shape cannot be lowered or the index is outside it.
+/// Returns an error if the shape cannot be lowered or if the index is outside the array.
 pub fn multidimensional_index_to_linear_index(
     shape: &Shape,
     index: &[u64],
@@ -27,12 +29,12 @@ pub fn multidimensional_index_to_linear_index(
     StrideDescriptor::try_from(shape)?.offset(index)
 }
 
-/// Returns the index of the element at an offset, or `None` for padding:
+/// Returns the index of the element at an offset, or `None` for padding, like XLA's
 /// `LinearIndexToMultidimensionalIndex`.
 ///
 /// # Errors
 ///
-/// Returns an error if the shape cannot be lowered or the offset is outside its memory.
+/// Returns an error if the shape cannot be lowered or if the offset is outside its memory.
 pub fn linear_index_to_multidimensional_index(
     shape: &Shape,
     linear: u64,
@@ -40,11 +42,11 @@ pub fn linear_index_to_multidimensional_index(
     StrideDescriptor::try_from(shape)?.index(linear)
 }
 
-/// Returns the stride of a dimension, in elements, or `None` if a tile splits the dimension:
-/// `GetDimensionStride`.
+/// Returns the stride of a dimension, in elements, or `None` if a tile splits the dimension, like
+/// XLA's `GetDimensionStride`.
 ///
-/// A dimension of one element has the stride that the layout gives it, although it has no effect.
-/// Negative numbers count from the end.
+/// For a dimension with one element, the result is the stride that follows from the layout,
+/// although it has no effect. Negative dimension numbers count from the end.
 ///
 /// ```
 /// use stridec::xla::index_util::get_dimension_stride;
@@ -54,14 +56,14 @@ pub fn linear_index_to_multidimensional_index(
 ///
 /// # Errors
 ///
-/// Returns an error if the shape cannot be lowered or has no such dimension.
+/// Returns an error if the shape cannot be lowered or if it has no such dimension.
 pub fn get_dimension_stride(shape: &Shape, dimension: i64) -> Result<Option<i64>, StrideError> {
     let dimension = dimension_number(dimension, shape.rank())?;
     Ok(StrideDescriptor::try_from(shape)?.strides().nth(dimension).flatten())
 }
 
-/// Moves an index to the next one in row-major order, whatever the layout: `BumpIndices`. Returns
-/// false after the last.
+/// Advances an index to the next one in row-major order, regardless of the layout, like XLA's
+/// `BumpIndices`. Returns false if it is already the last index.
 ///
 /// ```
 /// use stridec::xla::index_util::bump_indices;
@@ -80,17 +82,18 @@ pub fn bump_indices(sizes: &[u64], index: &mut [u64]) -> bool {
     true
 }
 
-/// Returns true if an index has one value per dimension, each below its extent: `IndexInBounds`.
+/// Returns true if an index has one value per dimension and each value is below the extent, like
+/// XLA's `IndexInBounds`.
 #[must_use]
 pub fn index_in_bounds(sizes: &[u64], index: &[u64]) -> bool {
     index.len() == sizes.len() && index.iter().zip(sizes).all(|(at, size)| at < size)
 }
 
-/// Calls `visit` with each index from `base` to below `base + counts`, in steps of `increments` and
-/// in row-major order: `ForEachIndex`.
+/// Calls `visit` with each index from `base` up to, but not including, `base + counts`, in steps of
+/// `increments` and in row-major order, like XLA's `ForEachIndex`.
 ///
-/// A dimension whose increment or count is 0 stays at its base, as in XLA. Lists of different
-/// lengths have no index.
+/// A dimension whose increment or count is 0 stays at its base, as in XLA. If the lists have
+/// different lengths, `visit` is never called.
 ///
 /// ```
 /// let mut visited = Vec::new();
@@ -120,8 +123,8 @@ pub fn for_each_index(
     }
 }
 
-/// Calls `visit` with every index of an array, in row-major order. There is no index if an extent
-/// is 0.
+/// Calls `visit` with every index of an array, in row-major order. An array with an extent of 0 has
+/// no indices.
 pub fn for_each_index_of(sizes: &[u64], visit: impl FnMut(&[u64])) {
     if !sizes.contains(&0) {
         for_each_index(&vec![0; sizes.len()], sizes, &vec![1; sizes.len()], visit);

@@ -1,34 +1,34 @@
-//! Comparison of layouts with some fields left out.
+//! Comparison of layouts that ignores some of their fields.
 
 use crate::shape::{Format, Layout, Sparse};
 
-/// A field that a comparison of layouts can leave out: an option of XLA's `Layout::Equal`.
+/// A field that a comparison of layouts can ignore, like an option of XLA's `Layout::Equal`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LayoutField {
-    /// `T(…)`.
+    /// The tiles, `T(…)`.
     Tiles,
-    /// `L(n)`.
+    /// The alignment of the tail, `L(n)`.
     TailPadding,
-    /// `E(n)`.
+    /// The element size, `E(n)`.
     ElementSize,
-    /// `#(…)` and `*(…)`.
+    /// The types of sparse indices and pointers, `#(…)` and `*(…)`.
     IndexTypes,
-    /// `S(n)`.
+    /// The memory space, `S(n)`.
     MemorySpace,
-    /// `SC(…)`.
+    /// The splits between memories, `SC(…)`.
     SplitConfigs,
-    /// `P(…)`, the level types and the other sparse fields.
+    /// The physical shape, `P(…)`, and all other sparse fields, including the level types.
     PhysicalShape,
-    /// `M(n)`.
+    /// The metadata prefix, `M(n)`.
     Prefix,
-    /// `PAD(…)`.
+    /// The padded dimensions and the padding value, `PAD(…)`.
     Padding,
-    /// The field `format`: dense or sparse.
+    /// The storage format, dense or sparse.
     Format,
 }
 
 impl LayoutField {
-    /// Every field except the order of the dimensions: `MinorToMajorOnly`.
+    /// All fields except the order of the dimensions, like XLA's `MinorToMajorOnly`.
     pub const ALL: [Self; 10] = [
         Self::Tiles,
         Self::TailPadding,
@@ -42,7 +42,7 @@ impl LayoutField {
         Self::Format,
     ];
 
-    /// Sets the field to its value in a plain layout.
+    /// Resets the field to its default.
     fn clear(self, layout: &mut Layout) {
         match self {
             Self::Tiles => layout.tiles.clear(),
@@ -67,7 +67,7 @@ impl LayoutField {
     }
 }
 
-/// Returns the layout with these fields set to their values in a plain layout.
+/// Returns the layout with the given fields reset to their defaults.
 pub(crate) fn without_fields(layout: &Layout, fields: &[LayoutField]) -> Layout {
     let mut layout = layout.clone();
     for field in fields {
@@ -76,7 +76,8 @@ pub(crate) fn without_fields(layout: &Layout, fields: &[LayoutField]) -> Layout 
     layout
 }
 
-/// Returns true if two layouts are equal, except in the fields that are left out: `Layout::Equal`.
+/// Returns true if two layouts are equal apart from the fields in `ignoring`, like XLA's
+/// `Layout::Equal`.
 ///
 /// ```
 /// use stridec::xla::layout_util::{LayoutField, equal};

@@ -1,7 +1,7 @@
-//! Queries and changes of layouts: XLA's `LayoutUtil`.
+//! Queries and changes of layouts, like XLA's `LayoutUtil`.
 //!
-//! A shape without a layout has the default one. Dimension numbers may be negative: they count from
-//! the end.
+//! A shape without a layout is treated as if it had the default one. Negative dimension numbers
+//! count from the end.
 
 use super::{permutation_util, shape_util};
 use crate::shape::{Layout, Shape, ShapeError, dimension_number};
@@ -9,26 +9,26 @@ use crate::shape::{Layout, Shape, ShapeError, dimension_number};
 pub(super) use super::layout_field::without_fields;
 pub use super::layout_field::{LayoutField, equal};
 
-/// Returns the layout whose dimension 0 is the most minor: {0, 1, …}.
+/// Returns the layout {0, 1, …}, in which dimension 0 is the most minor.
 #[must_use]
 pub fn make_ascending_layout(rank: usize) -> Layout {
     Layout::new(0..rank)
 }
 
-/// Returns the default layout, whose dimension 0 is the most major: {…, 1, 0}.
+/// Returns the default layout {…, 1, 0}, in which dimension 0 is the most major.
 #[must_use]
 pub fn make_descending_layout(rank: usize) -> Layout {
     Layout::default_for_rank(rank)
 }
 
-/// Returns true if every array of the shape has a layout of its own: `HasLayout`.
+/// Returns true if every array in the shape has an explicit layout, like XLA's `HasLayout`.
 #[must_use]
 pub fn has_layout(shape: &Shape) -> bool {
     shape.layout().is_some()
         || shape.element_type().bits().is_none() && shape.tuple_shapes().iter().all(has_layout)
 }
 
-/// Returns the logical dimension at physical dimension `place`; 0 is the most major: `Major`.
+/// Returns the logical dimension at `place`, counted from the most major one, like XLA's `Major`.
 ///
 /// # Errors
 ///
@@ -38,7 +38,7 @@ pub fn major(layout: &Layout, place: i64) -> Result<usize, ShapeError> {
     Ok(layout.minor_to_major[rank - 1 - dimension_number(place, rank)?])
 }
 
-/// Returns the logical dimension at `place` from the most minor; 0 is the most minor: `Minor`.
+/// Returns the logical dimension at `place`, counted from the most minor one, like XLA's `Minor`.
 ///
 /// # Errors
 ///
@@ -48,14 +48,14 @@ pub fn minor(layout: &Layout, place: i64) -> Result<usize, ShapeError> {
     Ok(layout.minor_to_major[dimension_number(place, rank)?])
 }
 
-/// Returns the dimension numbers, the most major first: the logical dimension of each physical one.
+/// Returns the logical dimensions from the most major to the most minor.
 #[must_use]
 pub fn major_to_minor(layout: &Layout) -> Vec<usize> {
     layout.minor_to_major.iter().rev().copied().collect()
 }
 
-/// Returns the physical dimension of each logical one; 0 is the most major:
-/// `MakeLogicalToPhysical`.
+/// Returns the physical dimension of each logical one, like XLA's `MakeLogicalToPhysical`. Physical
+/// dimension 0 is the most major.
 ///
 /// ```
 /// use stridec::{shape::Layout, xla::layout_util::make_logical_to_physical};
@@ -66,7 +66,21 @@ pub fn make_logical_to_physical(layout: &Layout) -> Vec<usize> {
     permutation_util::inverse(&major_to_minor(layout))
 }
 
-/// Moves a dimension to the most major place: `MoveDimToMajor`.
+/// Returns true if the order is {0, 1, …}, in which dimension 0 is the most minor, like XLA's
+/// `IsMonotonicWithDim0Minor`.
+#[must_use]
+pub fn is_monotonic_with_dim0_minor(layout: &Layout) -> bool {
+    layout.minor_to_major.is_sorted()
+}
+
+/// Returns true if the order is {…, 1, 0}, in which dimension 0 is the most major, like XLA's
+/// `IsMonotonicWithDim0Major`.
+#[must_use]
+pub fn is_monotonic_with_dim0_major(layout: &Layout) -> bool {
+    layout.minor_to_major.iter().rev().is_sorted()
+}
+
+/// Makes a dimension the most major one, like XLA's `MoveDimToMajor`.
 ///
 /// ```
 /// use stridec::{shape::Layout, xla::layout_util::move_dim_to_major};
@@ -85,7 +99,7 @@ pub fn move_dim_to_major(layout: &Layout, dimension: i64) -> Result<Layout, Shap
     Ok(moved)
 }
 
-/// Moves a dimension to the most minor place: `MoveDimToMinor`.
+/// Makes a dimension the most minor one, like XLA's `MoveDimToMinor`.
 ///
 /// # Errors
 ///
@@ -98,7 +112,7 @@ pub fn move_dim_to_minor(layout: &Layout, dimension: i64) -> Result<Layout, Shap
     Ok(moved)
 }
 
-/// Deletes a dimension with its padding and splits: `DeleteDimension`.
+/// Deletes a dimension together with its padding and its splits, like XLA's `DeleteDimension`.
 ///
 /// # Errors
 ///
@@ -108,7 +122,7 @@ pub fn delete_dimension(layout: &Layout, dimension: i64) -> Result<Layout, Shape
     Ok(without_dimension(layout, dimension))
 }
 
-/// Deletes a dimension that exists; see [`delete_dimension`].
+/// Deletes a dimension that is known to exist. See [`delete_dimension`].
 pub(super) fn without_dimension(layout: &Layout, dimension: usize) -> Layout {
     let physical = physical_number(layout, dimension);
     let mut layout = layout.clone();
@@ -128,17 +142,18 @@ pub(super) fn without_dimension(layout: &Layout, dimension: usize) -> Layout {
     layout
 }
 
-/// Returns the physical dimension of a logical one. Sparse arrays of TensorFlow 1.x have none.
+/// Returns the physical dimension of a logical one, or `None` for a sparse array of TensorFlow 1.x,
+/// which has no physical dimensions.
 fn physical_number(layout: &Layout, dimension: usize) -> Option<u64> {
     make_logical_to_physical(layout).get(dimension).map(|&physical| physical as u64)
 }
 
-/// Returns the destination with the layouts of the source: `CopyLayoutBetweenShapes`. Extents and
-/// types may differ.
+/// Returns `destination` with the layouts of `source`, like XLA's `CopyLayoutBetweenShapes`.
+/// Extents and types may differ.
 ///
 /// # Errors
 ///
-/// Returns an error if the ranks or the structure of the tuples differ, or if padding or splits do
+/// Returns an error if the ranks or the tuple structures differ, or if the padding or the splits do
 /// not fit the extents of the destination.
 pub fn copy_layout_between_shapes(
     source: &Shape,
@@ -147,8 +162,8 @@ pub fn copy_layout_between_shapes(
     shape_util::with_layouts(destination, source)
 }
 
-/// Returns the greatest number of elements between two splits of a dimension, or `None` if the
-/// extent is not known: `MaxSplitSize`.
+/// Returns the maximum number of elements between two splits of a dimension, like XLA's
+/// `MaxSplitSize`. Returns `None` if the extent is unknown.
 ///
 /// ```
 /// use stridec::xla::layout_util::max_split_size;
@@ -176,9 +191,10 @@ pub fn max_split_size(shape: &Shape, dimension: i64) -> Result<Option<u64>, Shap
     Ok(starts.zip(ends).map(|(start, end)| end - start).max())
 }
 
-/// Returns the greatest number of elements in one part of a split array: `MaxElementsInPerSplit`.
+/// Returns the maximum number of elements in one part of a split array, like XLA's
+/// `MaxElementsInPerSplit`.
 ///
-/// Returns `None` if an extent is not known or the product exceeds 2^64-1.
+/// Returns `None` if an extent is unknown or if the product exceeds 2^64-1.
 #[must_use]
 pub fn max_elements_in_per_split(shape: &Shape) -> Option<u64> {
     (0..).take(shape.rank()).try_fold(1_u64, |product, dimension| {

@@ -1,7 +1,8 @@
-//! XLA's utilities for layouts, shapes and indices, under XLA's own names.
+//! XLA's utilities for layouts, shapes and indices, with the names that XLA uses.
 //!
-//! The modules are named after XLA's headers. XLA often looks at the order of the dimensions alone;
-//! these functions lower the shapes, so that the answers are right for padded and tiled arrays too.
+//! The modules are named after XLA's headers. XLA's functions often consider only the order of the
+//! dimensions. The functions here lower the shapes, so their results are also correct for padded
+//! and tiled arrays.
 //!
 //! ```
 //! use stridec::xla::{layout_util, shape_util};

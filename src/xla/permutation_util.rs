@@ -1,17 +1,17 @@
-//! Permutations of dimension numbers: XLA's `permutation_util.h`.
+//! Permutations of dimension numbers, like XLA's `permutation_util.h`.
 //!
-//! A permutation `p` means `out[i] = in[p[i]]`. TensorFlow 1.x's `Permute` did the opposite, as
-//! [`permute_inverse`] does.
+//! A permutation `p` means `out[i] = in[p[i]]`. TensorFlow 1.x's `Permute` used the inverse
+//! convention, like [`permute_inverse`].
 
 use crate::shape::{ShapeError, dimension_number, permutation as checked};
 
-/// Returns true if each of 0 … n-1 occurs once: `IsPermutation`.
+/// Returns true if each number from 0 to n-1 occurs once, like XLA's `IsPermutation`.
 #[must_use]
 pub fn is_permutation(permutation: &[i64]) -> bool {
     permutation.iter().all(|&n| n >= 0) && checked(permutation, permutation.len()).is_ok()
 }
 
-/// Returns `out[i] = input[permutation[i]]`: `Permute`.
+/// Returns the list with `out[i] = input[permutation[i]]`, like XLA's `Permute`.
 ///
 /// ```
 /// use stridec::xla::permutation_util::{permute, permute_inverse};
@@ -22,31 +22,46 @@ pub fn is_permutation(permutation: &[i64]) -> bool {
 ///
 /// # Errors
 ///
-/// Returns an error if `permutation` is not a permutation of the input's length.
+/// Returns an error if `permutation` is not a permutation with the length of `input`.
 pub fn permute<T: Clone>(input: &[T], permutation: &[i64]) -> Result<Vec<T>, ShapeError> {
     Ok(checked(permutation, input.len())?.into_iter().map(|i| input[i].clone()).collect())
 }
 
-/// Returns `out[permutation[i]] = input[i]`: `PermuteInverse`.
+/// Returns the list with `out[permutation[i]] = input[i]`, like XLA's `PermuteInverse`.
 ///
 /// # Errors
 ///
-/// Returns an error if `permutation` is not a permutation of the input's length.
+/// Returns an error if `permutation` is not a permutation with the length of `input`.
 pub fn permute_inverse<T: Clone>(input: &[T], permutation: &[i64]) -> Result<Vec<T>, ShapeError> {
     let inverse = inverse(&checked(permutation, input.len())?);
     Ok(inverse.into_iter().map(|i| input[i].clone()).collect())
 }
 
-/// Composes two permutations, `out[i] = p1[p2[i]]`: `ComposePermutations`.
+/// Returns the inverse of a permutation, like XLA's `InversePermutation`.
 ///
 /// # Errors
 ///
-/// Returns an error if the two are not permutations of the same length.
+/// Returns an error if `permutation` is not a permutation.
+pub fn inverse_permutation(permutation: &[i64]) -> Result<Vec<usize>, ShapeError> {
+    Ok(inverse(&checked(permutation, permutation.len())?))
+}
+
+/// Composes two permutations, `out[i] = p1[p2[i]]`, like XLA's `ComposePermutations`.
+///
+/// # Errors
+///
+/// Returns an error if `p1` and `p2` are not permutations of the same length.
 pub fn compose_permutations(p1: &[i64], p2: &[i64]) -> Result<Vec<usize>, ShapeError> {
     permute(&checked(p1, p1.len())?, p2)
 }
 
-/// Moves the entry at `from` to `to` and shifts the entries between them: `move_single`.
+/// Returns true if the permutation is the identity, like XLA's `IsIdentityPermutation`.
+#[must_use]
+pub fn is_identity_permutation(permutation: &[i64]) -> bool {
+    permutation.iter().copied().eq((0..).take(permutation.len()))
+}
+
+/// Moves the entry at `from` to `to` and shifts the entries in between, like `move_single` in XLA.
 ///
 /// ```
 /// use stridec::xla::permutation_util::move_single;
@@ -66,7 +81,7 @@ pub fn move_single<T: Clone>(entries: &[T], from: i64, to: i64) -> Result<Vec<T>
     Ok(moved)
 }
 
-/// Returns the inverse of a permutation that is already checked.
+/// Returns the inverse of a permutation that has already been checked.
 pub(super) fn inverse(permutation: &[usize]) -> Vec<usize> {
     let mut inverse = vec![0; permutation.len()];
     for (i, &to) in permutation.iter().enumerate() {

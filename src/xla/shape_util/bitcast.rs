@@ -1,9 +1,10 @@
-//! Bitcasts: XLA's `ReshapeIsBitcast`, `TransposeIsBitcast` and related functions.
+//! Bitcasts, like XLA's `ReshapeIsBitcast`, `TransposeIsBitcast` and related functions.
 //!
-//! A bitcast leaves memory unchanged. XLA compares only the order of the dimensions, so that its
-//! answers are wrong for tiled and padded arrays. Here two arrays have the same memory if every
-//! element, counted in row-major order, has the same offset in both. Each side is lowered to a copy
-//! into a dense buffer; the coalesced source expression of that nest is the offset of element *i*.
+//! A bitcast does not change memory. XLA compares only the order of the dimensions, and therefore
+//! gives wrong answers for tiled and padded arrays. Here, two arrays have the same memory if the
+//! *i*-th element in row-major order has the same offset in both arrays. To compare the offsets,
+//! each array is lowered to a copy into a dense buffer, and the coalesced source expression of that
+//! nest is the offset of element *i*.
 
 use super::{
     bounds, common_factors, make_shape_with_descending_layout_and_same_physical_layout,
@@ -16,8 +17,8 @@ use crate::{
     xla::{layout_util, permutation_util},
 };
 
-/// Returns true if a reshape leaves memory unchanged: `ReshapeIsBitcast`, for padded and tiled
-/// layouts too.
+/// Returns true if a reshape does not change memory, like XLA's `ReshapeIsBitcast`, but also for
+/// padded and tiled layouts.
 ///
 /// ```
 /// use stridec::xla::shape_util::reshape_is_bitcast;
@@ -40,8 +41,8 @@ pub fn reshape_is_bitcast(
     same_memory(&a, &b, ignore_element_type)
 }
 
-/// Returns true if a transpose leaves memory unchanged: `TransposeIsBitcast`, for padded and tiled
-/// layouts too.
+/// Returns true if a transpose does not change memory, like XLA's `TransposeIsBitcast`, but also
+/// for padded and tiled layouts.
 ///
 /// Dimension `i` of the output is dimension `permutation[i]` of the input.
 ///
@@ -55,7 +56,7 @@ pub fn reshape_is_bitcast(
 ///
 /// # Errors
 ///
-/// Returns an error if a shape cannot be lowered or the permutation does not name each dimension
+/// Returns an error if a shape cannot be lowered or if the permutation does not name each dimension
 /// once.
 pub fn transpose_is_bitcast(
     input: &Shape,
@@ -70,8 +71,8 @@ pub fn transpose_is_bitcast(
     reshape_is_bitcast(&permuted, output, ignore_element_type)
 }
 
-/// Returns a permutation that makes the transpose from one array to the other a bitcast:
-/// `DeduceTransposeDimensionsForBitcast`. Returns `None` if there is none.
+/// Returns a permutation that makes the transpose from `input` to `output` a bitcast, or `None` if
+/// no such permutation is found, like XLA's `DeduceTransposeDimensionsForBitcast`.
 ///
 /// ```
 /// use stridec::xla::shape_util::deduce_transpose_dimensions;
@@ -91,8 +92,8 @@ pub fn deduce_transpose_dimensions(
     if input.rank() != output.rank() {
         return Ok(None);
     }
-    // Try the dimensions in the order of memory. A dimension of one element can have any place in
-    // that order, so try the other dimensions alone too, with those of one element after them.
+    // First match the dimensions in memory order. Dimensions of one element can be anywhere in that
+    // order, so then match the other dimensions first and the dimensions of one element after them.
     let order = |shape: &Shape| layout_util::major_to_minor(&shape.layout_or_default());
     let apart = |shape: &Shape| {
         let one = |&d: &usize| shape.dimensions()[d].bound() == Some(1);
@@ -109,7 +110,7 @@ pub fn deduce_transpose_dimensions(
     Ok(None)
 }
 
-/// Returns true if a bitcast between the arrays is a reshape or a transpose:
+/// Returns true if a reshape or a transpose from `input` to `output` is a bitcast, like XLA's
 /// `IsReshapeOrTransposeBitcast`.
 ///
 /// # Errors
@@ -120,30 +121,30 @@ pub fn is_reshape_or_transpose_bitcast(input: &Shape, output: &Shape) -> Result<
         || deduce_transpose_dimensions(input, output)?.is_some())
 }
 
-/// A bitcast as a reshape, a transpose, or both: XLA's `BitcastDecomposition`.
+/// A decomposition of a bitcast into reshapes and transposes, like XLA's `BitcastDecomposition`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(clippy::large_enum_variant)] // few live at a time
+#[allow(clippy::large_enum_variant)] // few values are alive at a time
 pub enum BitcastDecomposition {
     /// A reshape.
     Reshape,
-    /// A transpose by this permutation.
+    /// A transpose with this permutation.
     Transpose(Vec<usize>),
-    /// A transpose, a reshape and a transpose, each a bitcast.
+    /// A transpose, a reshape and another transpose, each of which is a bitcast.
     TransposeReshapeTranspose {
-        /// The permutation that puts the input's dimensions in the order of memory.
+        /// The permutation that puts the dimensions of the input into memory order.
         transpose1: Vec<usize>,
-        /// The result of the first transpose; its layout is descending.
+        /// The result of the first transpose, with a descending layout.
         transpose1_shape: Shape,
-        /// The result of the reshape: the output's dimensions in the order of memory, with a
+        /// The result of the reshape: the dimensions of the output in memory order, with a
         /// descending layout.
         reshape_shape: Shape,
-        /// The permutation from there to the order of the output.
+        /// The permutation from memory order to the dimension order of the output.
         transpose2: Vec<usize>,
     },
 }
 
-/// Decomposes a bitcast between arrays of equal memory: `DecomposeBitcast`. Returns `None` if there
-/// is no decomposition.
+/// Decomposes a bitcast from `input` to `output`, like XLA's `DecomposeBitcast`. Returns `None` if
+/// no decomposition is found.
 ///
 /// # Errors
 ///
@@ -171,8 +172,8 @@ pub fn decompose_bitcast(
     }))
 }
 
-/// Returns the layout that makes a reshape to these extents a bitcast, or `None` if there is none:
-/// `AlignLayouts`.
+/// Returns the layout that makes a reshape to the extents `output` a bitcast, or `None` if no such
+/// layout is found, like XLA's `AlignLayouts`.
 ///
 /// ```
 /// use stridec::xla::shape_util::align_layouts;
@@ -185,12 +186,13 @@ pub fn decompose_bitcast(
 ///
 /// # Errors
 ///
-/// Returns an error if the shape cannot be lowered or the extents are invalid.
+/// Returns an error if the shape cannot be lowered or if the extents are invalid.
 pub fn align_layouts(input: &Shape, output: &[u64]) -> Result<Option<Layout>, NestError> {
     let Some(groups) = bounds(input).and_then(|dims| common_factors(&dims, output)) else {
         return Ok(None);
     };
-    // Each group of output dimensions takes the place of the most major of its input dimensions.
+    // Each group of output dimensions is placed at the physical position of the first dimension of
+    // its input group, ignoring input dimensions of one element.
     let physical = layout_util::make_logical_to_physical(&input.layout_or_default());
     let mut order: Vec<(usize, usize)> = Vec::with_capacity(output.len());
     for pair in groups.windows(2) {
@@ -205,8 +207,8 @@ pub fn align_layouts(input: &Shape, output: &[u64]) -> Result<Option<Layout>, Ne
     Ok(reshape_is_bitcast(input, &shape, false)?.then_some(layout))
 }
 
-/// Returns true if a copy reads one contiguous run of the source: a slice that is a bitcast of a
-/// part of its operand.
+/// Returns true if a copy reads one contiguous run of the source, such as a slice that is a bitcast
+/// of a part of its operand.
 ///
 /// ```
 /// use stridec::{
@@ -278,12 +280,12 @@ mod tests {
         for (a, b, expected) in [
             ("f32[5,3]{1,0}", "f32[3,5]{0,1}", Some(vec![1, 0])),
             ("f32[1,250]{0,1}", "f32[250,1]{1,0}", Some(vec![1, 0])),
-            // The orders are the same, and XLA finds no permutation of the extents.
+            // The orders are equal, and XLA finds no permutation of the extents.
             ("f32[2,1]{1,0}", "f32[1,2]{1,0}", Some(vec![1, 0])),
             ("f32[8,8]{1,0:T(2,2)}", "f32[8,8]{0,1:T(2,2)}", Some(vec![1, 0])),
-            // Found only without the dimensions of one element.
+            // This is found only by ignoring the dimensions of one element.
             ("f32[3,2,1]{0,1,2}", "f32[2,1,3]{2,1,0}", Some(vec![1, 2, 0])),
-            // XLA compares only the orders, and returns [1, 0].
+            // XLA compares only the orders and returns [1, 0].
             ("f32[5,3]{1,0:T(2,2)}", "f32[3,5]{0,1}", None),
             ("f32[5,3]{1,0:PAD(8,3)}", "f32[3,5]{0,1:PAD(3,8)}", Some(vec![1, 0])),
             ("f32[5,3]", "f32[15]", None),
@@ -313,7 +315,7 @@ mod tests {
             let nest = lower(&from, &to, &window).unwrap();
             assert_eq!(is_contiguous(&nest), expected, "{source} {destination}\n{nest}");
         }
-        // One row that is read twice.
+        // A row that is read twice is not a contiguous run.
         let repeated = StrideDescriptor::strided(ElementType::F32, 0, &[2, 3], &[0, 1], 0).unwrap();
         let dense = StrideDescriptor::try_from(&shape("f32[2,3]")).unwrap();
         assert!(!is_contiguous(&lower(&repeated, &dense, &Window::identity(&[2, 3])).unwrap()));

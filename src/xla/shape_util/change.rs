@@ -1,4 +1,4 @@
-//! Changes of element types and layouts.
+//! Functions that change element types and layouts.
 
 use super::packed_bits;
 use crate::{
@@ -6,13 +6,15 @@ use crate::{
     xla::layout_util::{self, LayoutField},
 };
 
-/// Changes the element type and keeps extents and layout: `ChangeElementType`.
+/// Changes the element type and preserves the extents and the layout, like XLA's
+/// `ChangeElementType`.
 ///
-/// `E(n)` is kept if the new type has fewer than 8 bits and fits into `n` bits.
+/// `E(n)` is preserved if the new type has fewer than 8 bits and fits into `n` bits. Otherwise, it
+/// is removed.
 ///
 /// # Errors
 ///
-/// Returns an error if the type or the shape has no elements.
+/// Returns an error if the new type or the shape has no elements.
 pub fn change_element_type(shape: &Shape, element_type: ElementType) -> Result<Shape, ShapeError> {
     let mut layout = shape.layout().cloned();
     if let Some(layout) = &mut layout {
@@ -25,12 +27,13 @@ pub fn change_element_type(shape: &Shape, element_type: ElementType) -> Result<S
     Shape::array(element_type, shape.dimensions().iter().copied(), layout)
 }
 
-/// Returns the shape on the host, without tiles, `E`, `S`, `P`, `L` and `M`:
-/// `DeviceShapeToHostShape`.
+/// Converts the shape of a device array to the shape of the array on the host, like XLA's
+/// `DeviceShapeToHostShape`. The tiles and the attributes `E`, `S`, `P`, `L`, `M`, `#` and `*` are
+/// removed.
 ///
 /// # Errors
 ///
-/// Returns no error for a valid shape.
+/// Never returns an error for a valid shape.
 pub fn device_shape_to_host_shape(shape: &Shape) -> Result<Shape, ShapeError> {
     use LayoutField::{
         ElementSize, IndexTypes, MemorySpace, PhysicalShape, Prefix, TailPadding, Tiles,
@@ -42,7 +45,7 @@ pub fn device_shape_to_host_shape(shape: &Shape) -> Result<Shape, ShapeError> {
     })
 }
 
-/// Changes every array of the shape.
+/// Applies `change` to every array in the shape.
 fn map_arrays(
     shape: &Shape,
     change: &impl Fn(&Shape) -> Result<Shape, ShapeError>,
@@ -62,7 +65,8 @@ fn map_arrays(
     }
 }
 
-/// Returns `shape` with the layouts of `source`, which must have the same ranks and tuples.
+/// Returns `shape` with the layouts of `source`, which must have the same ranks and tuple
+/// structure.
 pub(in crate::xla) fn with_layouts(shape: &Shape, source: &Shape) -> Result<Shape, ShapeError> {
     let is_array = |shape: &Shape| shape.element_type().bits().is_some();
     let (given, rank) = match (is_array(source), is_array(shape)) {

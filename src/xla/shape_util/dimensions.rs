@@ -1,4 +1,4 @@
-//! Insertion, deletion and permutation of dimensions, with the layout.
+//! Insertion, deletion and permutation of dimensions, together with their layout.
 
 use crate::{
     shape::{
@@ -7,17 +7,18 @@ use crate::{
     xla::{layout_util, permutation_util},
 };
 
-/// Deletes the dimensions of one element: `DropDegenerateDimensions`.
+/// Deletes all dimensions of one element, like XLA's `DropDegenerateDimensions`.
 ///
 /// # Errors
 ///
-/// Returns an error if the layout has fields that do not fit the remaining dimensions.
+/// Returns an error if fields of the layout do not fit the remaining dimensions.
 pub fn drop_degenerate_dimensions(shape: &Shape) -> Result<Shape, ShapeError> {
     let kept = |dimension: usize| shape.dimensions()[dimension].bound() != Some(1);
     delete_where(shape, |dimension| !kept(dimension))
 }
 
-/// Deletes dimensions and keeps the order of the others in memory: `DeleteDimensions`.
+/// Deletes dimensions and preserves the order of the others in memory, like XLA's
+/// `DeleteDimensions`.
 ///
 /// ```
 /// use stridec::xla::shape_util::delete_dimensions;
@@ -28,7 +29,7 @@ pub fn drop_degenerate_dimensions(shape: &Shape) -> Result<Shape, ShapeError> {
 ///
 /// # Errors
 ///
-/// Returns an error if a number names no dimension or two name the same one.
+/// Returns an error if a number does not name a dimension or if two numbers name the same one.
 pub fn delete_dimensions(shape: &Shape, dimensions: &[i64]) -> Result<Shape, ShapeError> {
     let deleted = dimension_numbers(dimensions, shape.rank())?;
     delete_where(shape, |dimension| deleted.contains(&dimension))
@@ -43,11 +44,11 @@ fn delete_where(shape: &Shape, deleted: impl Fn(usize) -> bool) -> Result<Shape,
     Shape::array(shape.element_type(), kept, layout)
 }
 
-/// Inserts dimensions before dimension `at`, or after the last if `at` is -1:
+/// Inserts dimensions before dimension `at`, or after the last one if `at` is -1, like XLA's
 /// `InsertDimensionsAtIndex`.
 ///
-/// In memory they are just more major than the dimension that they precede, in order. New
-/// dimensions after the last are the most minor.
+/// In memory, the new dimensions are placed in order, directly outside the dimension that they
+/// precede. If they are inserted after the last dimension, they are the most minor ones.
 ///
 /// ```
 /// use stridec::xla::shape_util::insert_dimensions_at_index;
@@ -59,7 +60,7 @@ fn delete_where(shape: &Shape, deleted: impl Fn(usize) -> bool) -> Result<Shape,
 ///
 /// # Errors
 ///
-/// Returns an error if `at` is out of range or the array would be too large.
+/// Returns an error if `at` is out of range or if the array would be too large.
 pub fn insert_dimensions_at_index(
     shape: &Shape,
     at: i64,
@@ -93,7 +94,7 @@ fn insert_dimension(layout: &mut Layout, at: usize, bound: u64) {
     }
 }
 
-/// Adds a first dimension, which is the most major: `PrependMajorDimension`.
+/// Adds a first dimension, which becomes the most major one, like XLA's `PrependMajorDimension`.
 ///
 /// # Errors
 ///
@@ -103,7 +104,7 @@ pub fn prepend_major_dimension(bound: u64, shape: &Shape) -> Result<Shape, Shape
     move_dim_to_major(&prepended, 0)
 }
 
-/// Adds a last dimension, which is the most minor: `AppendMinorDimension`.
+/// Adds a last dimension, which becomes the most minor one, like XLA's `AppendMinorDimension`.
 ///
 /// # Errors
 ///
@@ -112,7 +113,7 @@ pub fn append_minor_dimension(bound: u64, shape: &Shape) -> Result<Shape, ShapeE
     insert_dimensions_at_index(shape, -1, &[bound])
 }
 
-/// Moves a dimension to the most major place in memory: `MoveDimToMajor`.
+/// Makes a dimension the most major one in memory, like XLA's `MoveDimToMajor`.
 ///
 /// # Errors
 ///
@@ -122,11 +123,11 @@ pub fn move_dim_to_major(shape: &Shape, dimension: i64) -> Result<Shape, ShapeEr
     Shape::array(shape.element_type(), shape.dimensions().iter().copied(), layout)
 }
 
-/// Permutes the dimensions and leaves memory unchanged: `PermuteDimensions`,
+/// Permutes the logical dimensions without changing memory, like XLA's `PermuteDimensions` and
 /// `ReorderLogicalDimensions`.
 ///
-/// Dimension `i` of the result is dimension `permutation[i]`, and the transpose between the two is
-/// a bitcast.
+/// Dimension `i` of the result is dimension `permutation[i]` of `shape`. The transpose from `shape`
+/// to the result is a bitcast.
 ///
 /// ```
 /// use stridec::xla::shape_util::permute_dimensions;
@@ -154,12 +155,13 @@ pub fn permute_dimensions(permutation: &[i64], shape: &Shape) -> Result<Shape, S
     Shape::array(shape.element_type(), dimensions, layout)
 }
 
-/// Permutes the dimensions and leaves the layout unchanged: `PermuteDimensionsIgnoringLayout`.
+/// Permutes the dimensions without changing the layout, like XLA's
+/// `PermuteDimensionsIgnoringLayout`.
 ///
 /// # Errors
 ///
-/// Returns an error if the permutation does not name each dimension once, or if the layout's
-/// padding does not fit the new extents.
+/// Returns an error if the permutation does not name each dimension once, or if the padding in the
+/// layout does not fit the new extents.
 pub fn permute_dimensions_ignoring_layout(
     permutation: &[i64],
     shape: &Shape,
@@ -168,7 +170,7 @@ pub fn permute_dimensions_ignoring_layout(
     Shape::array(shape.element_type(), dimensions, shape.layout().cloned())
 }
 
-/// Returns the array over the same memory whose dimensions are in the order of memory:
+/// Returns the shape of the same memory with its dimensions in memory order, like XLA's
 /// `MakeShapeWithDescendingLayoutAndSamePhysicalLayout`.
 ///
 /// ```

@@ -1,6 +1,6 @@
-//! Queries and changes of shapes: XLA's `ShapeUtil`.
+//! Queries and changes of shapes, like XLA's `ShapeUtil`.
 //!
-//! Functions that change the dimensions of an array also change its layout, so that the remaining
+//! Functions that change the dimensions of an array also adapt its layout, so that the remaining
 //! elements keep their order in memory. Negative dimension numbers count from the end.
 
 mod bitcast;

@@ -1,4 +1,4 @@
-//! Queries of shapes.
+//! Queries about the dimensions of a shape, and comparison of shapes.
 
 use crate::{
     shape::{Shape, ShapeError, dimension_number, queries::equal_by},
@@ -9,7 +9,8 @@ pub use crate::shape::queries::{
     bounds, compatible, elements_in, equal, is_zero_element_array, packed_bits, same_dimensions,
 };
 
-/// Returns the number of dimensions of more than one element: `TrueNumDimensions`.
+/// Returns the number of dimensions that do not have exactly one element, like XLA's
+/// `TrueNumDimensions`.
 ///
 /// ```
 /// use stridec::xla::shape_util::true_rank;
@@ -21,13 +22,13 @@ pub fn true_rank(shape: &Shape) -> usize {
     shape.dimensions().iter().filter(|extent| extent.bound() != Some(1)).count()
 }
 
-/// Returns true if a dimension has one element: `HasDegenerateDimensions`.
+/// Returns true if any dimension has exactly one element, like XLA's `HasDegenerateDimensions`.
 #[must_use]
 pub fn has_degenerate_dimensions(shape: &Shape) -> bool {
     true_rank(shape) < shape.rank()
 }
 
-/// Returns true if all dimensions more major than this one have one element:
+/// Returns true if all dimensions that are more major than `dimension` have one element, like XLA's
 /// `IsEffectivelyMostMajorDimension`.
 ///
 /// # Errors
@@ -44,14 +45,15 @@ pub fn is_effectively_most_major_dimension(
     Ok(first == Some(dimension))
 }
 
-/// Returns true if the last dimension is the most minor in memory: `LastDimIsMinorMost`.
+/// Returns true if the last dimension is the most minor one in memory, like XLA's
+/// `LastDimIsMinorMost`.
 #[must_use]
 pub fn last_dim_is_minor_most(shape: &Shape) -> bool {
     let minor = shape.layout_or_default().minor_to_major.first().copied();
     minor.is_some_and(|minor| minor + 1 == shape.rank())
 }
 
-/// Does what [`equal`] does, with some fields of the layouts left out.
+/// Returns true if two shapes are [`equal`] apart from the layout fields in `ignoring`.
 #[must_use]
 pub fn equal_ignoring(a: &Shape, b: &Shape, ignoring: &[LayoutField]) -> bool {
     equal_by(a, b, &|a, b| layout_util::equal(a, b, ignoring))

@@ -1,12 +1,14 @@
-//! The dimensions that a reshape or a transpose changes, computed from the extents alone.
+//! Analysis of reshapes and transposes, based only on the extents.
 
 use crate::shape::{self, ShapeError};
 
-/// Splits two lists of extents after equal partial products: XLA's `CommonFactors`.
+/// Splits two lists of extents wherever their partial products are equal, like XLA's
+/// `CommonFactors`.
 ///
-/// Returns pairs of positions, from (0, 0) to the two lengths: `[3,8,5,7]` and `[4,3,2,35]` are
-/// split at (0,0), (2,3) and (4,4). If an extent is 0, the only pairs are the first and the last.
-/// Returns `None` if the products differ or exceed 2^128-1.
+/// The result is a list of pairs of positions, from (0, 0) to the lengths of the two lists. For
+/// example, `[3,8,5,7]` and `[4,3,2,35]` are split at (0,0), (2,3) and (4,4). If both lists contain
+/// a 0 and are not equal, the result has only the first and the last pair. Returns `None` if the
+/// products differ or exceed 2^128-1.
 ///
 /// ```
 /// use stridec::xla::shape_util::common_factors;
@@ -30,8 +32,8 @@ pub fn common_factors(a: &[u64], b: &[u64]) -> Option<Vec<(usize, usize)>> {
     let mut places = vec![(0, 0)];
     let (mut i, mut j) = (0, 0);
     while i < a.len() || j < b.len() {
-        // Equal extents, ones included, end a factor at once. Otherwise, extend the side with the
-        // smaller product.
+        // Equal extents, including ones, form a factor by themselves. Otherwise, extend the side
+        // with the smaller product.
         let (mut left, mut right) = (1_u128, 1_u128);
         let (next_a, next_b) = (a.get(i), b.get(j));
         match (next_a, next_b) {
@@ -58,7 +60,7 @@ pub fn common_factors(a: &[u64], b: &[u64]) -> Option<Vec<(usize, usize)>> {
     Some(places)
 }
 
-/// Returns the dimensions that a reshape leaves unchanged, as pairs (before, after):
+/// Returns the dimensions that a reshape does not change, as pairs (before, after), like XLA's
 /// `DimensionsUnmodifiedByReshape`.
 ///
 /// ```
@@ -72,10 +74,10 @@ pub fn dimensions_unmodified_by_reshape(before: &[u64], after: &[u64]) -> Vec<(u
     places.windows(2).filter(|pair| alone(pair)).map(|pair| pair[0]).collect()
 }
 
-/// Returns the dimensions of one element that a reshape deletes and inserts:
-/// `InsertedOrDeleted1SizedDimensions`.
+/// Returns the dimensions of one element that a reshape deletes, paired with the ones that it
+/// inserts, like XLA's `InsertedOrDeleted1SizedDimensions`.
 ///
-/// Returns `None` if the reshape does more.
+/// Returns `None` if the reshape makes any other change.
 ///
 /// ```
 /// use stridec::xla::shape_util::inserted_or_deleted_1_sized_dimensions as ones;
@@ -96,9 +98,9 @@ pub fn inserted_or_deleted_1_sized_dimensions(
     (all_ones(&deleted, before) && all_ones(&inserted, after)).then_some((deleted, inserted))
 }
 
-/// Normalizes a transpose: `GetNormalizedLogicalTransposeShape`. Returns the extents of the output
-/// and the permutation, without dimensions of one element, and with neighbours merged that remain
-/// neighbours.
+/// Normalizes a transpose, like XLA's `GetNormalizedLogicalTransposeShape`. Dimensions of one
+/// element are removed, and neighbouring dimensions that remain neighbours are merged. Returns the
+/// extents of the output and the permutation.
 ///
 /// ```
 /// use stridec::xla::shape_util::normalized_transpose;

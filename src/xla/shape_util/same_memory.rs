@@ -1,4 +1,4 @@
-//! Comparison of two tensors: the same elements at the same offsets.
+//! Comparison of the memories of two tensors.
 
 use crate::{
     nest::{NestError, places},
@@ -6,15 +6,17 @@ use crate::{
     xla::index_util::bump_indices,
 };
 
-/// The number of elements to compare one by one if the two nests differ in form.
+/// The maximum number of elements that are compared one by one if the two nests have different
+/// forms. A higher limit takes more time, and a lower one misses more equal memories.
 const COMPARE_LIMIT: u64 = 1 << 22;
 
-/// Returns true if two tensors hold the same elements, in row-major order, at the same offsets of
-/// equal memories.
+/// Returns true if two tensors have memories of equal size in which the *i*-th element in row-major
+/// order has the same offset, for every *i*.
 ///
-/// The padding between the elements must be the same too. `ignore_element_type` ignores types and
-/// element widths. True is always exact. False can be wrong in one case: tilings of different form
-/// over more than 2^22 elements that agree on the first 2^22.
+/// The padding between the elements must also be the same. `ignore_element_type` ignores element
+/// types and widths, and the padding. A result of true is always correct. A result of false can be
+/// wrong in one case: tilings of different forms over more than 2^22 elements that agree on the
+/// first 2^22 elements.
 ///
 /// # Errors
 ///
@@ -43,7 +45,7 @@ pub(super) fn same_memory(
     Ok(agree_one_by_one(a, b))
 }
 
-/// Returns the number of elements of the padded array, padding included and without the tail.
+/// Returns the number of elements of the padded array, including the padding but not the tail.
 fn padded_elements(tensor: &StrideDescriptor) -> u64 {
     tensor.axes().iter().map(|axis| axis.extent).product()
 }
@@ -67,7 +69,7 @@ mod tests {
     use super::*;
     use crate::{nest::build, shape::Shape, window::Window};
 
-    /// Compares the answer with the offsets of all elements.
+    /// Compares the result with the offsets of all elements.
     #[test]
     fn the_answer_agrees_with_all_offsets() {
         let layouts = [

@@ -1,4 +1,4 @@
-//! Sizes and strides of arrays and tuples in bytes.
+//! Sizes and strides of arrays and tuples, in bytes.
 
 use crate::{
     shape::{ElementType, Shape},
@@ -8,8 +8,8 @@ use crate::{
 
 pub use crate::stride::size::{array_size, byte_size_of};
 
-/// Returns the bytes up to the array's last element, without the padding after it and without a
-/// prefix: `ArrayDataSize`.
+/// Returns the size of an array in bytes up to its last element, without the padding after it and
+/// without the prefix, like XLA's `ArrayDataSize`.
 ///
 /// # Errors
 ///
@@ -24,7 +24,7 @@ pub fn array_data_size(shape: &Shape) -> Result<u64, StrideError> {
     Ok((elements * u64::from(descriptor.element_bits())).div_ceil(8))
 }
 
-/// Returns the stride of each dimension in bytes: `ByteStrides`.
+/// Returns the stride of each dimension in bytes, like XLA's `ByteStrides`.
 ///
 /// Returns `None` if a tile splits a dimension, or if an element is not a whole number of bytes.
 ///
@@ -42,7 +42,8 @@ pub fn byte_strides(shape: &Shape) -> Result<Option<Vec<i64>>, StrideError> {
     Ok(StrideDescriptor::try_from(shape)?.byte_strides())
 }
 
-/// Returns true if the default layout has these byte strides: `ByteStridesIsMajorToMinor`.
+/// Returns true if these are the byte strides of the default layout, like XLA's
+/// `ByteStridesIsMajorToMinor`.
 #[must_use]
 pub fn byte_strides_is_major_to_minor(
     byte_strides: &[i64],
