@@ -96,7 +96,7 @@ pub enum ShapeError {
         /// The previous index.
         previous: u64,
     },
-    /// An array of 2^63 bytes or more, which XLA's validator refuses.
+    /// An array of 2^63 bytes or more, which XLA's validator rejects.
     #[error("{field}: expected an array of fewer than 2^63 bytes, got more")]
     Size {
         /// The extents.
