@@ -101,8 +101,8 @@ impl Literal {
 ///
 /// # Errors
 ///
-/// Returns an error if an extent is not fixed, or if the shape contains a token, a buffer or an opaque
-/// value.
+/// Returns an error if an extent is not fixed, or if the shape contains a token, a buffer or an
+/// opaque value.
 fn without_layouts(shape: &Shape) -> Result<Shape, ShapeError> {
     if shape.element_type() == ElementType::Tuple {
         return Shape::tuple(

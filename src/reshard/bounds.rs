@@ -1,12 +1,12 @@
-//! [`Cost`]: the bytes that a plan moves.
+//! [`Cost`]: the number of bytes that a plan moves.
 
-/// The bytes that a plan moves, or the minimum over all plans without forwarding.
+/// The number of bytes that a plan moves, or the minimum over all plans without forwarding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Cost {
-    /// The total between all devices.
+    /// The total number of bytes sent between devices.
     pub total_bytes: u128,
-    /// The bytes that the busiest receiver receives.
+    /// The number of bytes that the busiest receiver receives.
     pub receive_bytes: u128,
-    /// The bytes that the busiest sender sends.
+    /// The number of bytes that the busiest sender sends.
     pub send_bytes: u128,
 }

@@ -1,33 +1,33 @@
-//! [`TileDestinations`]: the devices that need parts of one tile, and the holder that sends each
-//! part.
+//! [`TileDestinations`]: the devices that need parts of one source tile, and the holder that sends
+//! each part.
 
 use std::ops::ControlFlow;
 
 use super::{grid::OverlapGrid, split};
 use crate::sharding::{Holders, Placement, Region};
 
-/// The fraction of a sender's share, as a divisor, by which a cut may move to keep boxes whole. A
-/// cut moves by at most 1/200 of a share in either direction, so a sender exceeds its share by at
-/// most 1%.
+/// The divisor that defines how far a cut between two senders may move to keep boxes in one piece.
+/// A cut moves by at most 1/200 of a share in either direction, so a sender exceeds its share by at
+/// most 1%. A smaller divisor balances the senders less evenly, and a larger one splits more boxes.
 const SLACK: u128 = 200;
 
 /// The devices that need elements of one nonempty tile of the source.
 ///
-/// They are ordered by tile of the destination, row-major, then by holder. Devices that hold the
-/// source tile themselves are left out. The elements that they need, one destination after another,
-/// form a sequence of [`length`](Self::length) elements. Each holder of the source tile sends one
-/// contiguous share of that sequence.
+/// Destinations are ordered by destination tile, row-major, and then by holder. Devices that hold
+/// the source tile themselves are skipped. The elements that the destinations need, one destination
+/// after another, form a sequence of [`length`](Self::length) elements. Each holder of the source
+/// tile sends one contiguous share of this sequence.
 pub(super) struct TileDestinations<'a> {
     source: &'a Placement,
     to: &'a Placement,
     /// The number of the source tile.
     tile: u64,
     pub(super) holders: Holders<'a>,
-    /// The tiles of the destination that share elements with the source tile.
+    /// The tiles of the destination that overlap the source tile.
     grid: OverlapGrid<'a>,
-    /// The destinations that are left out, in order: the index of the tile in the grid, the rank
-    /// among the holders of that tile, and the number of elements up to and including this
-    /// destination.
+    /// The skipped destinations, in order. Each entry holds the index of the destination tile in
+    /// the grid, the rank of the device among the holders of that tile, and the number of elements
+    /// of all skipped destinations up to and including this one.
     held: Vec<(u64, u64, u128)>,
     /// The number of elements that all destinations need.
     pub(super) length: u128,
@@ -38,13 +38,13 @@ pub(super) struct TileDestinations<'a> {
 pub(super) struct WantedPart<'a> {
     pub(super) device: u64,
     pub(super) region: &'a Region,
-    /// The offset of its first element in the sequence.
+    /// The offset of the part's first element in the sequence.
     pub(super) offset: u128,
 }
 
 impl<'a> TileDestinations<'a> {
-    /// Returns the destinations of a tile of `from`, or `None` if the tile is empty or no device
-    /// holds it.
+    /// Returns the destinations of a tile of `from`, or `None` if the tile is empty or is not held
+    /// by any device.
     pub(super) fn new(from: &'a Placement, to: &'a Placement, tile: u64) -> Option<Self> {
         let region = from.tile_region(tile);
         let holders = from.holders(tile);
@@ -72,14 +72,14 @@ impl<'a> TileDestinations<'a> {
         Some(destinations)
     }
 
-    /// Returns the number of elements before a tile of the grid, including the destinations that
-    /// are left out.
+    /// Returns the number of elements of all destinations before a tile of the grid, including the
+    /// skipped ones.
     fn elements_before(&self, index: u64) -> u128 {
         let tiles = self.grid.len();
         match self.to.copies() {
             Some(copies) if index == tiles => u128::from(self.grid.elements()) * u128::from(copies),
             Some(copies) => u128::from(self.grid.elements_before(index)) * u128::from(copies),
-            // Boxes that were given one by one can have different numbers of holders.
+            // Boxes that were given individually can have different numbers of holders.
             None => (0..index)
                 .map(|index| {
                     let elements = u128::from(self.grid.overlap(index).elements());
@@ -89,7 +89,7 @@ impl<'a> TileDestinations<'a> {
         }
     }
 
-    /// Returns the offset in the sequence of the first destination of a tile of the grid.
+    /// Returns the offset in the sequence at which the destinations of a tile of the grid begin.
     fn offset(&self, index: u64) -> u128 {
         let held = self.held.partition_point(|(held, ..)| *held < index);
         let left_out = held.checked_sub(1).map_or(0, |last| self.held[last].2);
@@ -122,8 +122,8 @@ impl<'a> TileDestinations<'a> {
         ControlFlow::Continue(())
     }
 
-    /// Returns the part that a device needs, and its offset in the sequence. Returns `None` if the
-    /// device needs nothing of this tile or holds it.
+    /// Returns the part that a device needs, together with its offset in the sequence. Returns
+    /// `None` if the device holds the source tile or needs nothing of it.
     pub(super) fn destination(&self, device: u64) -> Option<(Region, u128)> {
         let index = self.grid.index_of(self.to.tile_number(device)?)?;
         let rank = self.to.rank_in_tile(device)?;
@@ -139,12 +139,13 @@ impl<'a> TileDestinations<'a> {
         Some((region, offset))
     }
 
-    /// Returns the share of each holder, in elements. The last holder sends the rest.
+    /// Returns the number of elements that each holder sends. The last holder sends the remainder.
     fn share(&self) -> u128 {
         self.length.div_ceil(self.holders.len().into())
     }
 
-    /// Returns the grid index of the first tile with a destination to which a holder sends.
+    /// Returns the grid index of the first tile that may contain a destination to which `holder`
+    /// sends.
     pub(super) fn first_tile(&self, holder: u64) -> u64 {
         let share = self.share();
         let start = (share * u128::from(holder)).saturating_sub(share / SLACK);
@@ -166,8 +167,8 @@ impl<'a> TileDestinations<'a> {
         share * (u128::from(holder) + 1) + share / SLACK
     }
 
-    /// Calls `found` with the pieces of the part that a destination needs, and the holder that
-    /// sends each.
+    /// Splits the part that a destination needs by sender, and calls `found` with each sender and
+    /// piece.
     pub(super) fn pieces(&self, wanted: WantedPart<'_>, mut found: impl FnMut(u64, Region)) {
         let last = self.holders.len() - 1;
         if last == 0 {
@@ -185,8 +186,8 @@ impl<'a> TileDestinations<'a> {
         }
     }
 
-    /// Returns the offset in a destination's part at which the share of `holder` begins. `holder`
-    /// is not the first.
+    /// Returns the offset in a destination's part at which the share of `holder`, which must not be
+    /// the first holder, begins.
     #[expect(clippy::cast_possible_truncation)] // the offset is inside the box
     fn cut(&self, wanted: WantedPart<'_>, holder: u64) -> u64 {
         let share = self.share();

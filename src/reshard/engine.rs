@@ -2,35 +2,36 @@
 
 use super::ReshardError;
 
-/// A transport for messages, seen from one device: MPI, NCCL, RDMA or sockets.
+/// A transport for messages, such as MPI, NCCL, RDMA or sockets, as seen by one device.
 ///
 /// Messages from one device to another must arrive in the order in which they were sent. Both sides
-/// know the lengths from the plan, so only the bytes of the message are transmitted.
+/// know the length of each message from the plan, so only its bytes are transmitted.
 pub trait Engine {
     /// The error of the transport.
     type Error;
 
-    /// Sends a message. It must not wait until the other device receives it, because that device
-    /// may be sending too.
+    /// Sends a message. The call must not block until the other device receives the message,
+    /// because that device may be sending too.
     ///
     /// # Errors
     ///
-    /// Returns an error if the transport fails; the device then ends its part.
+    /// Returns an error if the transport fails. The device then abandons its part of the reshard.
     fn send(&mut self, to: u64, message: Vec<u8>) -> Result<(), Self::Error>;
 
-    /// Waits for the next message from a device. It has the length of `message`.
+    /// Waits for the next message from a device and stores it in `message`, which has its exact
+    /// length.
     ///
     /// # Errors
     ///
-    /// Returns an error if the transport fails; the device then ends its part.
+    /// Returns an error if the transport fails. The device then abandons its part of the reshard.
     fn receive(&mut self, from: u64, message: &mut [u8]) -> Result<(), Self::Error>;
 }
 
-/// The reason that a device did not finish its part.
+/// The reason why a device did not finish its part of a reshard.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError<E> {
-    /// A shard does not fit the plan.
+    /// A shard does not match the plan.
     #[error(transparent)]
     Shard(#[from] ReshardError),
     /// The transport failed.

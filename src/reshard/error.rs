@@ -1,30 +1,30 @@
-//! [`ReshardError`]: the reason that a reshard is refused.
+//! [`ReshardError`]: the reason why a reshard is refused.
 
 use crate::{
     error_kind::ErrorKind, host::HostError, nest::NestError, shape::ShapeError,
     sharding::ShardingError, stride::StrideError, window::WindowError,
 };
 
-/// The reason that a reshard is refused: a shard does not fit the plan, or a buffer the shard.
+/// The reason why a reshard is refused: a sharding, a shard, or the image of a shard is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReshardError {
-    /// An invalid sharding, or one that does not fit the array.
+    /// A sharding is invalid or does not match the array.
     #[error(transparent)]
     Sharding(#[from] ShardingError),
-    /// A layout that does not fit the shape of a shard.
+    /// A layout does not match the shape of a shard.
     #[error(transparent)]
     Shape(#[from] ShapeError),
-    /// A shard whose memory cannot be described by strides.
+    /// The layout of a shard cannot be expressed with strides.
     #[error(transparent)]
     Stride(#[from] StrideError),
-    /// A box that does not fit its shard.
+    /// A box does not lie inside its shard.
     #[error(transparent)]
     Window(#[from] WindowError),
-    /// A shard and a message that do not fit each other.
+    /// A shard and a message do not match.
     #[error(transparent)]
     Nest(#[from] NestError),
-    /// An image or a message of the wrong length.
+    /// An image or a message has the wrong length.
     #[error(transparent)]
     Host(#[from] HostError),
 }

@@ -6,8 +6,8 @@ use smallvec::SmallVec;
 
 use crate::sharding::{Placement, Ranges, Region, coordinates};
 
-/// The tiles of a placement that share elements with a region. They form a grid, numbered
-/// row-major; an index in a grid counts these tiles only.
+/// The tiles of a placement that share elements with a region. These tiles form a grid. An index
+/// into the grid counts only its tiles, row-major.
 pub(super) struct OverlapGrid<'a> {
     placement: &'a Placement,
     dimensions: SmallVec<[Overlaps; 4]>,
@@ -15,17 +15,17 @@ pub(super) struct OverlapGrid<'a> {
 
 /// The tiles along one dimension that share coordinates with the region, in order.
 enum Overlaps {
-    /// Each tile and the region are one range here: the tiles `first..end` overlap
-    /// `[start, limit)`.
+    /// Every tile and the region are a single range in this dimension. The tiles `first..end`
+    /// overlap `[start, limit)`.
     Side { first: u64, end: u64, start: u64, limit: u64 },
-    /// A tile or the region has several ranges.
+    /// A tile or the region consists of several ranges.
     Listed { tiles: Vec<(u64, Overlap)>, len: u64 },
 }
 
-/// The coordinates that a tile shares with the region in one dimension.
+/// The coordinates that a tile and the region share in one dimension.
 struct Overlap {
     ranges: Ranges,
-    /// The number of coordinates that earlier tiles share.
+    /// The number of coordinates that earlier tiles and the region share.
     before: u64,
 }
 
@@ -52,7 +52,7 @@ impl Overlaps {
         Self::Listed { tiles: tiles.collect(), len: ranges.len() }
     }
 
-    /// Returns the number of tiles.
+    /// Returns the number of tiles along this dimension.
     fn tiles(&self) -> u64 {
         match self {
             Self::Side { first, end, .. } => end - first,
@@ -69,7 +69,7 @@ impl Overlaps {
         }
     }
 
-    /// Returns the index of a tile, or `None` if it shares no coordinate.
+    /// Returns the index of a tile, or `None` if the tile and the region share no coordinate.
     fn index_of(&self, tile: u64) -> Option<u64> {
         match self {
             Self::Side { first, end, .. } => (*first..*end).contains(&tile).then(|| tile - first),
@@ -80,7 +80,7 @@ impl Overlaps {
         }
     }
 
-    /// Returns the number of coordinates that all tiles share.
+    /// Returns the number of coordinates of the region that the tiles cover.
     fn len(&self) -> u64 {
         match self {
             Self::Side { start, limit, .. } => limit - start,
@@ -88,7 +88,7 @@ impl Overlaps {
         }
     }
 
-    /// Returns the coordinates that the tile at an index shares.
+    /// Returns the coordinates that the region shares with the tile at an index.
     #[expect(clippy::cast_possible_truncation)] // an index is below the length of the list
     fn overlap(&self, placement: &Placement, dimension: usize, index: u64) -> Overlap {
         match self {
@@ -108,16 +108,17 @@ impl Overlaps {
 /// A cursor over the tiles of a grid. Each step updates only the dimensions that change.
 pub(super) struct OverlapTiles<'a> {
     grid: &'a OverlapGrid<'a>,
-    /// The index in each dimension.
+    /// The index of the current tile in each dimension.
     indices: SmallVec<[u64; 4]>,
-    /// The elements that the current tile shares with the region.
+    /// The elements that the region shares with the current tile.
     region: Region,
-    /// The number of tiles from the current one to the last.
+    /// The number of remaining tiles, including the current one.
     remaining: u64,
 }
 
 impl OverlapTiles<'_> {
-    /// Returns the current tile and the elements that it shares, or `None` after the last tile.
+    /// Returns the number of the current tile and the elements that it shares with the region, or
+    /// `None` after the last tile.
     pub(super) fn current(&self) -> Option<(u64, &Region)> {
         (self.remaining > 0).then(|| (self.grid.tile(self.indices.iter().copied()), &self.region))
     }
@@ -145,17 +146,17 @@ impl<'a> OverlapGrid<'a> {
         Self { placement, dimensions: (0..placement.cuts().len()).map(overlaps).collect() }
     }
 
-    /// Returns the number of tiles.
+    /// Returns the number of tiles in the grid.
     pub(super) fn len(&self) -> u64 {
         self.dimensions.iter().map(Overlaps::tiles).product()
     }
 
-    /// Returns the number of elements in the region.
+    /// Returns the number of elements of the region that the tiles cover.
     pub(super) fn elements(&self) -> u64 {
         self.dimensions.iter().map(Overlaps::len).product()
     }
 
-    /// Returns a cursor that starts at an index of the grid.
+    /// Returns a cursor that starts at the given index of the grid.
     pub(super) fn tiles(&self, from: u64) -> OverlapTiles<'_> {
         let remaining = self.len().saturating_sub(from);
         let from = if remaining > 0 { from } else { 0 };
@@ -167,7 +168,7 @@ impl<'a> OverlapGrid<'a> {
         }
     }
 
-    /// Returns the number of the tile at an index in each dimension.
+    /// Returns the number of the tile with the given index in each dimension.
     fn tile(&self, indices: impl Iterator<Item = u64>) -> u64 {
         let dimensions = self.placement.cuts().iter().zip(&self.dimensions);
         dimensions
@@ -179,7 +180,8 @@ impl<'a> OverlapGrid<'a> {
         coordinates(index, self.dimensions.iter().map(Overlaps::tiles))
     }
 
-    /// Returns the index of a tile in the grid, or `None` if the tile shares no element.
+    /// Returns the index of a tile in the grid, or `None` if the tile and the region share no
+    /// element.
     pub(super) fn index_of(&self, tile: u64) -> Option<u64> {
         let (mut rest, mut index, mut weight) = (tile, 0, 1);
         for (cuts, overlaps) in self.placement.cuts().iter().zip(&self.dimensions).rev() {
@@ -190,7 +192,7 @@ impl<'a> OverlapGrid<'a> {
         Some(index)
     }
 
-    /// Returns the elements that the tile at an index shares with the region.
+    /// Returns the elements that the region shares with the tile at an index.
     pub(super) fn overlap(&self, index: u64) -> Region {
         let dimensions = self.dimensions.iter().enumerate().zip(self.coordinates(index));
         Region::new(dimensions.map(|((dimension, overlaps), index)| {
@@ -203,7 +205,7 @@ impl<'a> OverlapGrid<'a> {
         self.placement.holders(self.tile(self.coordinates(index))).len()
     }
 
-    /// Returns the number of elements that all tiles before an index share with the region.
+    /// Returns the number of elements that the region shares with all tiles before an index.
     pub(super) fn elements_before(&self, index: u64) -> u64 {
         let (mut rest, mut before, mut inner) = (index, 0, 1);
         for (dimension, overlaps) in self.dimensions.iter().enumerate().rev() {

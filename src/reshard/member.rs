@@ -1,4 +1,4 @@
-//! [`Member`]: one device in a reshard, independent of the transport.
+//! [`Member`]: the part of one device in a reshard, independent of the transport.
 
 use super::{
     Engine, RankPlan, ReshardError, Round, RunError, Runs, Shards, Transfer,
@@ -16,19 +16,19 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The largest piece of a local copy, in bytes. Each piece passes through a buffer, which should
-/// stay in the cache between reading and writing.
+/// The maximum size of one piece of a local copy, in bytes. Each piece passes through a buffer,
+/// which should still be in the cache when it is read back.
 const COPY_BYTES: u64 = 1 << 20;
 
-/// One device in a reshard: its part of the plan and its two shards.
+/// One device that takes part in a reshard, with its part of the plan and its two shards.
 ///
-/// Elements that the device already has are copied without a message.
+/// Elements that the device already holds are copied without a message.
 ///
 /// ```
 /// use std::collections::HashMap;
 /// use stridec::{reshard::{Engine, Member, Shards}, sharding::Sharding};
 ///
-/// /// A transport is two functions; here is one to a device that is alone.
+/// /// A transport for a device that has no peers.
 /// struct Alone;
 /// impl Engine for Alone {
 ///     type Error = std::io::Error;
@@ -51,11 +51,11 @@ const COPY_BYTES: u64 = 1 << 20;
 pub struct Member {
     source: Option<Shard>,
     destination: Option<Shard>,
-    /// The shape of the destination's shard. It may contain no element of the array.
+    /// The shape of the destination's shard, which may contain no element of the array.
     destination_shape: Option<Shape>,
     source_bytes: u64,
     destination_bytes: u64,
-    /// The order of dimensions of the boxes in messages.
+    /// The order of dimensions in which messages store boxes.
     order: Layout,
     part: RankPlan,
     rounds: Vec<Round>,
@@ -66,12 +66,12 @@ pub struct Member {
 
 impl Member {
     /// Plans the part of `device` in a reshard from one placement and memory layout to another. The
-    /// device has at most `staging_bytes` in messages at a time.
+    /// messages of the device occupy at most `staging_bytes` at any time.
     ///
     /// # Errors
     ///
-    /// Returns an error if a layout does not fit a shard, or if `staging_bytes` is less than two
-    /// elements.
+    /// Returns an error if a layout does not match a shard, or if `staging_bytes` is less than the
+    /// size of two elements.
     pub fn new(
         array: &Shape,
         (from, source): (&Placement, &Shards),
@@ -88,8 +88,8 @@ impl Member {
             Some(shape) => StrideDescriptor::try_from(shape).map(|shard| shard.image_bytes()),
             None => Ok(0),
         };
-        // Boxes are cut along the destination's most major dimension in memory, so that its runs
-        // stay long.
+        // Cut boxes along the dimension that is most major in the destination's memory, so that the
+        // runs in memory stay long.
         let order = destination.order(array);
         let cut = |list: &[Transfer]| list.iter().map(|of| reordered(of, &order, true)).collect();
         let cut = RankPlan { sends: cut(&part.sends), receives: cut(&part.receives), copy: None };
@@ -116,27 +116,27 @@ impl Member {
         })
     }
 
-    /// Returns the rounds of the device, in order. Rounds with the same number on different devices
-    /// exchange messages with each other.
+    /// Returns the rounds of the device, in order. Two devices exchange messages in rounds that
+    /// have the same number on both of them.
     #[must_use]
     pub fn rounds(&self) -> &[Round] {
         &self.rounds
     }
 
-    /// Returns the length of the image of the destination's shard, or `None` if the device has no
-    /// shard there.
+    /// Returns the length in bytes of the image of the destination's shard, or `None` if the device
+    /// has no destination shard.
     #[must_use]
     pub fn destination_bytes(&self) -> Option<u64> {
         self.destination_shape.as_ref().map(|_| self.destination_bytes)
     }
 
     /// Allocates the image of the destination's shard and copies the elements that the device
-    /// already has. Returns `None` if the device has no shard there.
+    /// already holds into it. Returns `None` if the device has no destination shard.
     ///
     /// # Errors
     ///
-    /// Returns an error if `source` is not the image of the device's shard, or if a layout has no
-    /// strides.
+    /// Returns an error if `source` is not the image of the device's source shard, or if a layout
+    /// cannot be expressed with strides.
     pub fn begin(&self, source: &[u8]) -> Result<Option<Vec<u8>>, ReshardError> {
         let Some(bytes) = self.destination_bytes() else { return Ok(None) };
         let mut image = vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)];
@@ -145,12 +145,12 @@ impl Member {
         Ok(Some(image))
     }
 
-    /// Checks the lengths of both images. An image is empty if the device has no shard on that
-    /// side.
+    /// Checks the lengths of both images. The image of a shard that the device does not have is
+    /// empty.
     ///
     /// # Errors
     ///
-    /// Returns an error if an image has a wrong length.
+    /// Returns an error if an image has the wrong length.
     pub fn check(&self, source: &[u8], destination: &[u8]) -> Result<(), ReshardError> {
         for (operand, given, expected) in [
             (Operand::Source(0), source.len(), self.source_bytes),
@@ -163,12 +163,12 @@ impl Member {
         Ok(())
     }
 
-    /// Writes the padding of the destination's shard into its image. Call it first, while the image
-    /// is all zeros.
+    /// Writes the padding of the destination's shard into its image. This must be called before
+    /// anything else is written, while the image is all zeros.
     ///
     /// # Errors
     ///
-    /// Returns an error if the image has a wrong length.
+    /// Returns an error if the image has the wrong length.
     pub fn pad(&self, image: &mut [u8]) -> Result<(), ReshardError> {
         match &self.destination_shape {
             Some(shape) => write_padding(shape, image),
@@ -176,12 +176,12 @@ impl Member {
         }
     }
 
-    /// Copies the elements that the device already has from the image of one shard to the image of
-    /// the other.
+    /// Copies the elements that the device already holds from the image of the source's shard to
+    /// that of the destination's shard.
     ///
     /// # Errors
     ///
-    /// Returns an error if an image has a wrong length.
+    /// Returns an error if an image has the wrong length.
     pub fn copy(&self, source: &[u8], image: &mut [u8]) -> Result<(), ReshardError> {
         let (Some(region), Some(from), Some(to)) =
             (&self.part.copy, &self.source, &self.destination)
@@ -207,49 +207,49 @@ impl Member {
     }
 
     /// Returns the length in bytes of the message that the device sends in a round, or 0 if it
-    /// sends none.
+    /// sends no message.
     #[must_use]
     pub fn sent_bytes(&self, round: &Round) -> usize {
         self.message_bytes(&round.sends)
     }
 
     /// Returns the length in bytes of the message that the device receives in a round, or 0 if it
-    /// receives none.
+    /// receives no message.
     #[must_use]
     pub fn received_bytes(&self, round: &Round) -> usize {
         self.message_bytes(&round.receives)
     }
 
     /// Returns the runs of the source's shard that make up the message sent in a round. Returns
-    /// `None` if the device sends none, or if the message must be packed.
+    /// `None` if there is no such message, or if the message has to be packed.
     ///
     /// # Errors
     ///
-    /// Returns an error if a layout has no strides.
+    /// Returns an error if a layout cannot be expressed with strides.
     pub fn sent_runs(&self, round: &Round) -> Result<Option<Runs>, ReshardError> {
         self.runs(self.source.as_ref(), &round.sends)
     }
 
     /// Returns the runs of the destination's shard that the message received in a round fills.
-    /// Returns `None` if the device receives none, or if the message must be unpacked.
+    /// Returns `None` if there is no such message, or if the message has to be unpacked.
     ///
     /// # Errors
     ///
-    /// Returns an error if a layout has no strides.
+    /// Returns an error if a layout cannot be expressed with strides.
     pub fn received_runs(&self, round: &Round) -> Result<Option<Runs>, ReshardError> {
         self.runs(self.destination.as_ref(), &round.receives)
     }
 
-    /// Packs the message that the device sends in a round. `message` has
+    /// Packs the message that the device sends in a round into `message`, which must hold
     /// [`sent_bytes`](Self::sent_bytes) bytes.
     ///
     /// # Errors
     ///
-    /// Returns an error if `source` is not the image of the device's shard.
+    /// Returns an error if `source` is not the image of the device's source shard.
     ///
     /// # Panics
     ///
-    /// Panics if `message` is shorter.
+    /// Panics if `message` is too short.
     pub fn pack(
         &self,
         round: &Round,
@@ -266,16 +266,16 @@ impl Member {
         Ok(())
     }
 
-    /// Writes the message that the device received in a round into its shard. `message` has
-    /// [`received_bytes`](Self::received_bytes) bytes.
+    /// Unpacks the message that the device received in a round into its destination shard.
+    /// `message` must hold [`received_bytes`](Self::received_bytes) bytes.
     ///
     /// # Errors
     ///
-    /// Returns an error if `destination` is not the image of the device's shard.
+    /// Returns an error if `destination` is not the image of the device's destination shard.
     ///
     /// # Panics
     ///
-    /// Panics if `message` is shorter.
+    /// Panics if `message` is too short.
     pub fn unpack(
         &self,
         round: &Round,
@@ -296,7 +296,8 @@ impl Member {
     ///
     /// # Errors
     ///
-    /// Returns an error if `source` is not the image of the device's shard, or if the engine fails.
+    /// Returns an error if `source` is not the image of the device's source shard, or if the engine
+    /// fails.
     pub fn send<E: Engine>(
         &self,
         round: &Round,
@@ -313,7 +314,7 @@ impl Member {
     ///
     /// # Errors
     ///
-    /// Returns an error if `destination` is not an image that [`Member::begin`] made, or if the
+    /// Returns an error if `destination` is not an image that [`Member::begin`] created, or if the
     /// engine fails.
     pub fn receive<E: Engine>(
         &self,
@@ -327,12 +328,13 @@ impl Member {
         Ok(self.unpack(round, &message, destination)?)
     }
 
-    /// Runs the whole part of the device, and returns the image of its destination shard. The image
-    /// is empty if the device has no shard there.
+    /// Runs the device's entire part of the reshard and returns the image of its destination shard.
+    /// The image is empty if the device has no destination shard.
     ///
     /// # Errors
     ///
-    /// Returns an error if `source` is not the image of the device's shard, or if the engine fails.
+    /// Returns an error if `source` is not the image of the device's source shard, or if the engine
+    /// fails.
     pub fn run<E: Engine>(
         &self,
         source: &[u8],
@@ -354,7 +356,7 @@ impl Member {
         transfers.iter().map(|transfer| self.bytes(transfer.region.elements())).sum()
     }
 
-    /// Returns the runs of a shard that a message of one box consists of.
+    /// Returns the runs of a shard that make up a message, if the message is a single box.
     fn runs(
         &self,
         shard: Option<&Shard>,
@@ -367,8 +369,8 @@ impl Member {
     }
 }
 
-/// Reorders the dimensions of a region: to memory order, major to minor, if `to_memory` is set, and
-/// otherwise from memory order back to logical order.
+/// Reorders the dimensions of a region. If `to_memory` is set, they go from logical order to memory
+/// order, major to minor, and otherwise from memory order back to logical order.
 fn along_memory(region: &Region, order: &Layout, to_memory: bool) -> Region {
     let mut dimensions: Vec<usize> = order.minor_to_major.iter().rev().copied().collect();
     if !to_memory {

@@ -1,5 +1,5 @@
-//! Packing and unpacking of messages. A message holds regions of the array one after another, each
-//! dense and in the dimension order of the destination's shards.
+//! Packing and unpacking of messages. A message consists of regions of the array, one after
+//! another. Each region is dense and uses the dimension order of the destination's shards.
 
 use smallvec::SmallVec;
 
@@ -13,8 +13,8 @@ use crate::{
     window::{Slice, Window},
 };
 
-/// Builds the nest that reads a box of a shard into a message. The indices of `part` are relative
-/// to the shard. In the message, elements take whole bytes.
+/// Builds the nest that copies a box of a shard to a message. The ranges of `part` are relative to
+/// the shard. In the message, each element occupies whole bytes.
 fn nest_of(shard: &Shard, part: &TileBox, order: &Layout) -> Result<CopyNest, ReshardError> {
     let source = StrideDescriptor::try_from(&shard.shape)?;
     let offsets: Vec<u64> = part.ranges().iter().map(|(start, _)| *start).collect();
@@ -26,8 +26,8 @@ fn nest_of(shard: &Shard, part: &TileBox, order: &Layout) -> Result<CopyNest, Re
     Ok(nest::lower(&source, &message, &window)?)
 }
 
-/// Returns the runs of a shard that a region occupies, in the order of the message. Returns `None`
-/// if it does not consist of equally long runs.
+/// Returns the runs of a shard that a region occupies, in the order of the message, or `None` if
+/// the region does not consist of runs of equal length.
 pub(super) fn runs(
     shard: &Shard,
     region: &Region,
@@ -54,8 +54,9 @@ pub(super) fn pack(
     }
 }
 
-/// Unpacks a message into a region of the image of a shard. For a box it runs the nest of [`pack`]
-/// backwards, which is possible because each element of a shard has its own place.
+/// Unpacks a message into a region of the image of a shard. If the region is a box, the nest of
+/// [`pack`] is run backwards. This is possible because each element of a shard has a distinct
+/// place.
 pub(super) fn unpack(
     shard: &Shard,
     region: &Region,
@@ -88,13 +89,13 @@ fn is_whole_bytes(nest: &CopyNest) -> bool {
     nest.src_bits() == nest.dst_bits() && nest.src_bits().is_multiple_of(8)
 }
 
-/// Writes a message box by box. Inside each box, where tiles do not end, offsets in the shard are
-/// affine in the axes.
+/// Writes a message to the image of a shard, box by box. Inside each box, which never crosses the
+/// end of a tile, offsets in the shard are affine in the axes.
 #[expect(clippy::cast_possible_truncation)] // images fit the address space
 fn scatter_boxes(nest: &CopyNest, message: &[u8], image: &mut [u8]) {
     let unit = nest.src_bits() as usize / 8;
     host::each_read_box(nest, |reads| {
-        // Strides are not negative, because the slice takes every element in ascending order.
+        // Strides are not negative, because the slice visits every element in ascending order.
         let bytes = |units: i64| units.unsigned_abs() as usize * unit;
         let mut steps: SmallVec<[BoxAxis; 8]> = reads
             .steps
@@ -127,7 +128,7 @@ struct BoxAxis {
     to: usize,
 }
 
-/// Copies a box run by run. It begins at the first byte of both slices.
+/// Copies a box run by run. The box begins at the first byte of both slices.
 fn copy_box(steps: &[BoxAxis], run: usize, (message, image): (&[u8], &mut [u8])) {
     match steps {
         [] => image[..run].copy_from_slice(&message[..run]),
@@ -139,7 +140,7 @@ fn copy_box(steps: &[BoxAxis], run: usize, (message, image): (&[u8], &mut [u8]))
     }
 }
 
-/// Writes a message unit by unit and bit by bit, for units that are not whole bytes.
+/// Writes a message to the image of a shard bit by bit, for units that are not whole bytes.
 #[allow(clippy::cast_possible_truncation)] // images fit the address space
 fn scatter_units(nest: &CopyNest, message: &[u8], image: &mut [u8]) {
     let (to_bits, from_bits) = (u64::from(nest.src_bits()), u64::from(nest.dst_bits()));
@@ -154,7 +155,7 @@ fn scatter_units(nest: &CopyNest, message: &[u8], image: &mut [u8]) {
     }
 }
 
-/// Writes the padding of a shard into its image, which is all zeros. It does nothing if the
+/// Writes the padding of a shard into its image, which must be all zeros. Does nothing if the
 /// elements fill the image.
 pub(super) fn write_padding(shape: &Shape, image: &mut [u8]) -> Result<(), ReshardError> {
     let destination = StrideDescriptor::try_from(shape)?;

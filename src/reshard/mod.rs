@@ -1,9 +1,9 @@
-//! Plans and runs a reshard from any sharding of an array to any other.
+//! Planning and execution of a reshard from any sharding of an array to any other.
 //!
 //! [`plan`] lists the regions that devices send to each other. It is a pure function of the two
 //! placements, so every device computes the same plan without communication. [`rank_plan`] computes
-//! the part of one device, in time proportional to that part. [`simulate`] runs a plan with all
-//! devices in one process. Other transports implement [`Engine`].
+//! the part of the plan in which one device is involved, in time proportional to that part.
+//! [`simulate`] runs a plan with all devices in one process. Other transports implement [`Engine`].
 //!
 //! ```
 //! use stridec::{reshard::plan, shape::Shape, sharding::Sharding};
@@ -19,18 +19,20 @@
 //!
 //! # Who sends each element
 //!
-//! The tiles of a sharding form a grid, so the overlap of a source tile with the destination's
-//! tiles is found one dimension at a time. No pair of devices without a common element is looked
-//! at, and no single element. With a cyclic sharding, a region has several ranges in a dimension;
-//! it is still one transfer. Elements that a device needs and already has are a copy. All others
-//! come from one of the holders of their tile. So the total bytes, and the bytes that each device
-//! receives, are the minimum for a plan without forwarding.
+//! The tiles of a sharding form a grid, so the overlap of a source tile with the tiles of the
+//! destination is computed one dimension at a time. The planner never visits a pair of devices that
+//! have no element in common, nor any single element. With a cyclic sharding, a region may consist
+//! of several ranges in a dimension, but it is still one transfer. Elements that a device needs and
+//! already holds are copied locally. All other elements come from one of the holders of their
+//! source tile. The total number of bytes sent, and the number of bytes that each device receives,
+//! are therefore the minimum for a plan without forwarding.
 //!
-//! The destinations of a tile are ordered by tile of the destination, row-major, then by holder.
-//! The elements that they need form a sequence of `D` elements, of which each of the `h` holders
-//! sends an equal share of `⌈D / h⌉`. A box across the end of a share is split. If the end of a
-//! share lies within 1/200 of a share from the edge of a box, or of rows of a box, it moves to that
-//! edge, so that most boxes stay whole. The busiest sender is within 1% of its bound.
+//! The destinations of a source tile are ordered by destination tile, row-major, and then by
+//! holder. The elements that they need form a sequence of `D` elements, and each of the `h` holders
+//! of the source tile sends an equal share of `⌈D / h⌉` elements. A box that straddles the end of a
+//! share is split. If the end of a share lies within 1/200 of a share from the edge of a box, or
+//! from the edge of a row of a box, it is moved to that edge, so that most boxes stay in one piece.
+//! The busiest sender therefore stays within 1% of its lower bound.
 
 mod bounds;
 mod destinations;

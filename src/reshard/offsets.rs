@@ -10,20 +10,21 @@ use crate::{
 
 use super::{ReshardError, shards::Shard};
 
-/// The offsets in a shard of the elements of a message, in the order of the message. It serves
-/// regions that are not one box.
+/// The offsets in a shard of the elements of a message, in the order of the message. They are used
+/// for regions that do not form a single box.
 ///
-/// The offset of an element is a sum of one term for each dimension, even in a tiled layout,
-/// because a tile splits a coordinate and never mixes two. So one list of terms for each dimension
-/// gives all offsets, and the runs along the message's minor dimension are found once. The
-/// exception is a layout that folds dimensions into one: there the offset of every index is
-/// computed.
+/// The offset of an element is a sum of one term for each dimension. This holds even in a tiled
+/// layout, because a tile splits a coordinate but never mixes two coordinates. One list of terms
+/// for each dimension therefore determines all offsets, and the runs along the message's minor
+/// dimension are computed only once. The exception is a layout that folds several dimensions into
+/// one, for which the offset of every index is computed separately.
 pub(super) struct MessageOffsets {
     shard: StrideDescriptor,
-    /// The term of each coordinate in the offset, in elements: a list for each dimension of the
-    /// message except the minor one, major first.
+    /// The contribution of each coordinate to the offset, in elements. There is one list for each
+    /// dimension of the message except the minor-most one, major first.
     outer: Vec<Vec<usize>>,
-    /// The runs along the minor dimension: the term of the first element, and the length.
+    /// The runs along the minor-most dimension, each with the contribution of its first element to
+    /// the offset and its length.
     runs: Vec<(usize, usize)>,
     folded: Option<Folded>,
     element_bytes: usize,
@@ -37,7 +38,8 @@ struct Folded {
 }
 
 impl MessageOffsets {
-    /// Finds the offsets of a nonempty region, whose indices are relative to the shard.
+    /// Computes the offsets of the elements of a nonempty region, whose coordinates are relative to
+    /// the shard.
     pub(super) fn new(shard: &Shard, part: &Region, order: &Layout) -> Result<Self, ReshardError> {
         let element_bytes = shard.shape.element_type().storage_bits().unwrap_or(8).div_ceil(8);
         let shard = StrideDescriptor::try_from(&shard.shape)?;
@@ -103,8 +105,8 @@ impl MessageOffsets {
         })
     }
 
-    /// Returns the packing of elements that share a byte of the shard, or `None` if they take whole
-    /// bytes. In a message every element takes whole bytes.
+    /// Returns the packing of elements that share a byte of the shard, or `None` if elements occupy
+    /// whole bytes. In a message, every element occupies whole bytes.
     fn packing(&self) -> Option<PackedElements> {
         let bits = self.shard.element_bits();
         let is_signed = self.shard.element_type().is_signed_integer();
@@ -128,7 +130,7 @@ impl MessageOffsets {
         Ok(())
     }
 
-    /// Calls `run` with the offset of the first element of each run and the length of the run, in
+    /// Calls `run` with the offset of each run's first element and the length of the run, both in
     /// elements.
     #[expect(clippy::cast_possible_truncation)] // images fit the address space
     fn each_run(&self, mut run: impl FnMut(usize, usize)) -> Result<(), ReshardError> {
@@ -148,23 +150,23 @@ impl MessageOffsets {
     }
 }
 
-/// Elements smaller than a byte, packed several to a byte.
+/// A packing of several elements into each byte.
 struct PackedElements {
     /// The number of elements in a byte.
     count: usize,
     mask: u8,
-    /// The sign bit, which fills the bits above it when the element gets a byte of its own; 0 for
-    /// unsigned elements.
+    /// The sign bit of an element, which is extended to the bits above it when the element is
+    /// unpacked to a whole byte. It is 0 for unsigned elements.
     sign: u8,
 }
 
 impl PackedElements {
-    /// Returns the position of an element's lowest bit in its byte.
+    /// Returns the position in its byte of an element's lowest bit.
     fn shift(&self, place: usize) -> usize {
         place % self.count * (8 / self.count)
     }
 
-    /// Extends an element to a byte.
+    /// Extends an element to a whole byte.
     fn extended(&self, element: u8) -> u8 {
         (element ^ self.sign).wrapping_sub(self.sign)
     }
@@ -197,13 +199,13 @@ impl Folded {
     }
 }
 
-/// Returns the coordinates of some ranges.
+/// Returns all coordinates in some ranges.
 fn coordinates(ranges: &[(u64, u64)]) -> impl Iterator<Item = u64> {
     ranges.iter().flat_map(|&(start, limit)| start..limit)
 }
 
-/// Returns the runs of some coordinates of a dimension: the term of the first one in the offset, in
-/// elements, and the length.
+/// Returns the runs formed by some coordinates of a dimension. Each run is given by the
+/// contribution of its first coordinate to the offset, in elements, and by its length.
 #[expect(clippy::cast_possible_truncation)] // images fit the address space
 fn runs(
     shard: &StrideDescriptor,
@@ -228,7 +230,7 @@ fn runs(
     Ok(runs)
 }
 
-/// Calls `found` with every sum of `base` and one number of each list; the last list varies
+/// Calls `found` with every sum of `base` and one number from each list. The last list varies
 /// fastest.
 fn each_sum(lists: &[Vec<usize>], base: usize, found: &mut impl FnMut(usize)) {
     match lists {

@@ -1,4 +1,4 @@
-//! [`plan`]: every transfer of a reshard.
+//! [`plan`]: computation of every transfer of a reshard.
 
 use std::{collections::HashMap, ops::ControlFlow};
 
@@ -8,23 +8,23 @@ use crate::{
     sharding::{Placement, Region, ShardingError},
 };
 
-/// The maximum number of transfers of a plan of all devices.
-const MAX_TRANSFERS: usize = 1 << 24;
+/// The maximum number of transfers in the plan of all devices.
+pub const MAX_TRANSFERS: usize = 1 << 24;
 
-/// The maximum number of devices of a side.
+/// The maximum number of devices on either side of a reshard.
 pub const MAX_DEVICES: u64 = 1 << 24;
 
-/// A region of the array that moves from one device to another, or a local copy if both are the
-/// same.
+/// A region of the array that moves from one device to another, or a local copy if both devices are
+/// the same.
 ///
-/// It is one box unless a side is cyclic.
+/// The region is a single box unless a sharding is cyclic.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Transfer {
-    /// The device that has the elements.
+    /// The device that holds the elements.
     pub from: u64,
-    /// The device that needs them.
+    /// The device that needs the elements.
     pub to: u64,
-    /// The elements, as indices of the whole array.
+    /// The elements, by their indices in the whole array.
     pub region: Region,
 }
 
@@ -45,8 +45,8 @@ pub struct ReshardPlan {
 ///
 /// # Errors
 ///
-/// Returns an error if the shape is not an array, if the shards of a side are not parts of it, or
-/// if there are more than [`MAX_DEVICES`] devices or 2^24 transfers.
+/// Returns an error if the shape is not an array, if the shards of a side are not parts of the
+/// array, or if there are more than [`MAX_DEVICES`] devices or [`MAX_TRANSFERS`] transfers.
 pub fn plan(shape: &Shape, from: &Placement, to: &Placement) -> Result<ReshardPlan, ShardingError> {
     let element_bytes = element_bytes(shape)?;
     check(from, to)?;
@@ -95,7 +95,8 @@ pub fn plan(shape: &Shape, from: &Placement, to: &Placement) -> Result<ReshardPl
     })
 }
 
-/// Checks that shards are parts of the array, and that there are at most [`MAX_DEVICES`].
+/// Checks that all shards are parts of the array and that there are at most [`MAX_DEVICES`]
+/// devices.
 pub(super) fn check(from: &Placement, to: &Placement) -> Result<(), ShardingError> {
     for (side, name) in [(from, "from"), (to, "to")] {
         side.check_whole().map_err(|error| error.below(&FieldPath::new(name)))?;
@@ -114,10 +115,10 @@ fn too_many(what: &str, limit: u64) -> ShardingError {
     }
 }
 
-/// Returns the bytes that the transfers move.
+/// Returns the number of bytes that the transfers move.
 fn cost(transfers: &[Transfer], element_bytes: u64) -> Cost {
     let elements = |transfer: &Transfer| u128::from(transfer.region.elements());
-    // A device holds one tile, so the transfers that it sends are neighbours in the list.
+    // A device holds only one tile, so all transfers that it sends are adjacent in the list.
     let sent = transfers.chunk_by(|one, other| one.from == other.from);
     let sent = sent.map(|run| run.iter().map(elements).sum());
     let mut received = HashMap::<u64, u128>::new();
@@ -132,8 +133,8 @@ fn cost(transfers: &[Transfer], element_bytes: u64) -> Cost {
     }
 }
 
-/// Returns the size of an element in a message: whole bytes, even if a layout packs elements into
-/// bits.
+/// Returns the size of an element in a message, in bytes. An element occupies whole bytes there,
+/// even if a layout packs several into a byte.
 pub(super) fn element_bytes(shape: &Shape) -> Result<u64, ShardingError> {
     let bits = shape.element_type().storage_bits().ok_or_else(|| ShardingError::Rule {
         field: FieldPath::new("shape"),
@@ -168,27 +169,27 @@ impl ReshardPlan {
         &self.to
     }
 
-    /// Returns the transfers between different devices, ordered by tile of the source, then by tile
-    /// of the destination, row-major.
+    /// Returns the transfers between different devices. They are ordered by source tile and then by
+    /// destination tile, row-major.
     #[must_use]
     pub fn transfers(&self) -> &[Transfer] {
         &self.transfers
     }
 
-    /// Returns the elements that devices need and already have.
+    /// Returns the elements that devices need and already hold, as local copies.
     #[must_use]
     pub fn copies(&self) -> &[Transfer] {
         &self.copies
     }
 
-    /// Returns the bytes that the transfers move.
+    /// Returns the number of bytes that the transfers move.
     #[must_use]
     pub fn cost(&self) -> Cost {
         self.cost
     }
 
-    /// Returns the minimum over all plans without forwarding. The busiest sender of this plan sends
-    /// at most 1.01 times its bound.
+    /// Returns the minimum cost over all plans without forwarding. The busiest sender of this plan
+    /// sends at most 1.01 times its minimum.
     #[must_use]
     pub fn bounds(&self) -> Cost {
         self.bounds

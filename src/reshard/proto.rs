@@ -1,4 +1,4 @@
-//! Converts plans to `stridec.ReshardPlan`, for engines in other languages.
+//! Conversion of plans to `stridec.ReshardPlan`, for engines in other languages.
 
 use super::{Cost, ReshardPlan, Transfer};
 use crate::{
@@ -29,7 +29,7 @@ impl From<&ReshardPlan> for proto::ReshardPlan {
     }
 }
 
-/// Converts a region to its box, or to the ranges of each dimension if it is not a box.
+/// Converts a region to a box, or to lists of ranges for each dimension if it is not a box.
 fn region(region: &Region) -> (Option<part::Box>, Vec<part::Ranges>) {
     if let Some(tile) = region.as_box() {
         let (start, limit) = tile.ranges().iter().copied().unzip();
@@ -50,7 +50,7 @@ fn shards(placement: &Placement) -> Vec<part::Shard> {
     placement.regions().map(shard).collect()
 }
 
-/// Converts byte counts. Counts above 2^64-1 become that number.
+/// Converts byte counts, saturating at 2^64-1.
 fn cost(cost: Cost) -> part::Cost {
     let bytes = |bytes: u128| u64::try_from(bytes).unwrap_or(u64::MAX);
     part::Cost {

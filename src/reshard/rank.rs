@@ -13,17 +13,17 @@ use crate::sharding::{Placement, Region, ShardingError};
 /// The part of one device in a reshard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RankPlan {
-    /// The transfers that it sends, in the order of the whole plan.
+    /// The transfers that the device sends, in the order of the whole plan.
     pub sends: Vec<Transfer>,
-    /// The transfers that it receives.
+    /// The transfers that the device receives.
     pub receives: Vec<Transfer>,
-    /// The elements that it needs and already has.
+    /// The elements that the device needs and already holds.
     pub copy: Option<Region>,
 }
 
-/// Returns the transfers of [`plan`](super::plan) in which one device takes part. The time is
-/// proportional to its own transfers and to the copies of the tiles that it shares, and does not
-/// depend on the number of devices.
+/// Returns the transfers of [`plan`](super::plan) that one device sends or receives. The time is
+/// proportional to the number of these transfers and to the number of holders of the tiles
+/// involved. It does not depend on the number of devices.
 ///
 /// ```
 /// use stridec::{reshard::rank_plan, sharding::Sharding};
@@ -38,7 +38,7 @@ pub struct RankPlan {
 /// # Errors
 ///
 /// Returns an error if the shards of a side are not parts of the array, or if a side has more than
-/// [`MAX_DEVICES`](super::MAX_DEVICES).
+/// [`MAX_DEVICES`](super::MAX_DEVICES) devices.
 pub fn rank_plan(from: &Placement, to: &Placement, device: u64) -> Result<RankPlan, ShardingError> {
     check(from, to)?;
     let mut part = RankPlan::default();
@@ -66,7 +66,7 @@ pub fn rank_plan(from: &Placement, to: &Placement, device: u64) -> Result<RankPl
         part.receives.reserve(grid.len().try_into().unwrap_or(0));
         let mut sources = grid.tiles(0);
         while let Some((source, region)) = sources.current() {
-            // The device already has the elements of its own tile.
+            // The device already holds the elements of its own tile.
             if own != Some(source) {
                 receive(&mut part, from, to, device, source, region);
             }
@@ -76,8 +76,8 @@ pub fn rank_plan(from: &Placement, to: &Placement, device: u64) -> Result<RankPl
     Ok(part)
 }
 
-/// Adds the transfers that a device receives from the holders of one source tile, which it does not
-/// hold itself.
+/// Adds the transfers that a device receives from the holders of one source tile, which the device
+/// does not hold itself.
 fn receive(
     part: &mut RankPlan,
     from: &Placement,

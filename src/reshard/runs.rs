@@ -1,14 +1,14 @@
-//! [`Runs`]: the runs of a shard's memory that make up a message.
+//! [`Runs`]: the runs in a shard's memory that make up a message.
 
 use smallvec::SmallVec;
 
 use crate::nest::{CopyNest, Value};
 
-/// The layout of a message in a shard's memory: runs of equal length at constant strides along any
+/// The layout of a message in a shard's memory: runs of equal length, at constant strides along any
 /// number of axes.
 ///
-/// MPI calls it a vector, and a vector of vectors. A transport that has these, or that writes into
-/// the memory of another device, moves such a message without an extra copy.
+/// MPI calls this layout a vector, or a vector of vectors. A transport that supports such types, or
+/// that can write to the memory of another device, moves the message without an extra copy.
 ///
 /// ```
 /// use stridec::{reshard::{Member, Shards}, sharding::Sharding};
@@ -35,8 +35,8 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// Returns the count of runs and their stride in bytes along each axis, outermost first. The
-    /// message has the runs in this order.
+    /// Returns the number of runs along each axis paired with their stride in bytes, outermost axis
+    /// first. The message stores the runs in this order.
     #[must_use]
     pub fn steps(&self) -> &[(usize, usize)] {
         &self.steps
@@ -48,15 +48,16 @@ impl Runs {
         self.run * self.steps.iter().map(|(count, _)| count).product::<usize>()
     }
 
-    /// Returns the end of the last run, in bytes.
+    /// Returns the end of the last run, in bytes from the start of the image.
     #[must_use]
     pub fn end(&self) -> usize {
         let last: usize = self.steps.iter().map(|(count, step)| (count - 1) * step).sum();
         self.offset + last + self.run
     }
 
-    /// Returns the runs that a nest reads; its destination is a nonempty dense message. Returns
-    /// `None` if a unit is not whole bytes, or if the offset of a unit is not affine in the axes.
+    /// Returns the runs that a nest reads, where the destination of the nest is a nonempty dense
+    /// message. Returns `None` if a unit is not whole bytes, or if the offset of a unit is not
+    /// affine in the axes.
     #[expect(clippy::cast_possible_truncation)] // images fit the address space
     pub(super) fn of(nest: &CopyNest) -> Option<Self> {
         let whole_bytes = nest.src_bits() == nest.dst_bits() && nest.src_bits() >= 8;
@@ -79,11 +80,12 @@ impl Runs {
             steps.pop();
             run = extent * unit;
         }
-        // Offsets and strides are not negative: the slice takes every element in ascending order.
+        // Offsets and strides are not negative, because the slice visits every element in ascending
+        // order.
         Some(Self { offset: nest.src().offset().unsigned_abs() as usize * unit, run, steps })
     }
 
-    /// Writes a message into the runs of an image.
+    /// Writes a message to the runs of an image.
     pub(super) fn scatter(&self, message: &[u8], image: &mut [u8]) {
         let mut index: SmallVec<[usize; 4]> = SmallVec::from_elem(0, self.steps.len());
         let mut at = self.offset;

@@ -1,4 +1,4 @@
-//! [`Shards`]: the memory layout of the shards of one side.
+//! [`Shards`]: the memory layout of the shards on one side of a reshard.
 
 use super::ReshardError;
 use crate::{
@@ -6,23 +6,24 @@ use crate::{
     sharding::{Placement, Region, ShardingError},
 };
 
-/// The memory layout of the shards of one side.
+/// The memory layout of the shards on one side of a reshard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shards {
-    /// The layout of every shard. `None` stands for the layout of the whole array's shape.
+    /// The layout of every shard, or `None` to use the layout of the whole array's shape.
     pub layout: Option<Layout>,
-    /// True if every shard has the shape of a whole tile, with its part of the array at the front,
-    /// as XLA allocates it. The places after that part are not read, and are written as zero. If
-    /// false, a shard has exactly its part.
+    /// True if every shard has the shape of a full tile, with the shard's part of the array at the
+    /// front, as XLA allocates it. The places after that part are never read and are written as
+    /// zero. If false, a shard holds exactly its part.
     pub whole_tiles: bool,
 }
 
 impl Shards {
-    /// Returns the shape of a device's shard, or `None` if the device has none.
+    /// Returns the shape of a device's shard, or `None` if the device has no shard.
     ///
     /// # Errors
     ///
-    /// Returns an error if the layout does not fit, or if its elements are wider than the type.
+    /// Returns an error if the layout does not match the shape, or if its elements are wider than
+    /// the type.
     pub fn shape(
         &self,
         array: &Shape,
@@ -54,7 +55,7 @@ impl Shards {
     }
 }
 
-/// The shape of one device's shard, and its region of the whole array.
+/// The shape of one device's shard, with the region of the array that it holds.
 #[derive(Clone, Debug)]
 pub(super) struct Shard {
     pub(super) shape: Shape,
@@ -62,7 +63,7 @@ pub(super) struct Shard {
 }
 
 impl Shard {
-    /// Returns the shard of a device, or `None` if it has no element.
+    /// Returns the shard of a device, or `None` if the shard has no elements.
     pub(super) fn new(
         shards: &Shards,
         array: &Shape,

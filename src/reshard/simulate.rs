@@ -1,4 +1,4 @@
-//! [`simulate`]: a reshard with all devices in one process.
+//! [`simulate`]: execution of a reshard with all devices in one process.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
@@ -8,11 +8,11 @@ use std::{
 use super::{Engine, Member, ReshardError, Round, RunError, Shards};
 use crate::{shape::Shape, sharding::Placement};
 
-/// Runs a reshard with all devices in this process, each with its own memory. In each round all
-/// devices send, then all receive.
+/// Runs a reshard with all devices in this process, each with its own memory. In each round, all
+/// devices send before any device receives.
 ///
-/// `sources` has the image of every source shard, by device. The result has the images of the
-/// destination's shards.
+/// `sources` maps each device to the image of its source shard. The result maps each device to the
+/// image of its destination shard.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ use crate::{shape::Shape, sharding::Placement};
 ///
 /// # Errors
 ///
-/// Returns an error if a layout does not fit a shard, or if an image has a wrong length.
+/// Returns an error if a layout does not match a shard, or if an image has the wrong length.
 pub fn simulate(
     array: &Shape,
     from: (&Placement, &Shards),
@@ -68,7 +68,7 @@ pub fn simulate(
     Ok(images)
 }
 
-/// The messages in transit, and the device that sends or receives at the moment.
+/// The messages in transit, and the device that is currently sending or receiving.
 #[derive(Default)]
 struct Mailbox {
     device: u64,

@@ -1,9 +1,10 @@
-//! Splits regions at element numbers, counted row-major.
+//! Splitting of regions at element numbers, which are counted in row-major order.
 
 use crate::sharding::Region;
 
-/// Returns the best number of elements, at most `slack` away from `at`, at which to cut a region:
-/// an end of rows with as few leading dimensions as possible, or `at` itself.
+/// Returns the best element number at which to cut a region, at most `slack` away from `at`. This
+/// is the end of a row that spans as many trailing dimensions as possible, or `at` itself if no row
+/// ends nearby.
 pub(super) fn near_row_end(region: &Region, at: u64, slack: u64) -> u64 {
     let mut rows = region.elements();
     for size in region.sizes() {
@@ -19,8 +20,8 @@ pub(super) fn near_row_end(region: &Region, at: u64, slack: u64) -> u64 {
     at
 }
 
-/// Calls `found` with regions that together have the elements `start..limit` of a nonempty region,
-/// in row-major order: at most one for the middle and two for each dimension.
+/// Calls `found` with regions that together cover the elements `start..limit` of a nonempty region,
+/// in row-major order. There are at most two regions for each dimension, plus one for the middle.
 pub(super) fn each_part(region: &Region, start: u64, limit: u64, found: &mut impl FnMut(Region)) {
     if start >= limit {
         return;
@@ -38,7 +39,7 @@ pub(super) fn each_part(region: &Region, start: u64, limit: u64, found: &mut imp
         let row = |number: u64| region.with(dimension, number, number + 1);
         let (head, tail) = (start.div_ceil(rows), limit / rows);
         if head > tail {
-            // Both ends are in one row.
+            // Both ends lie in the same row.
             each_part(&row(tail), start - tail * rows, limit - tail * rows, found);
             return;
         }
@@ -60,7 +61,7 @@ mod tests {
     use super::*;
     use crate::sharding::{Ranges, TileBox};
 
-    /// Compares every run of elements with the elements one by one.
+    /// Compares every run of elements with the elements listed one by one.
     #[test]
     fn runs_are_the_elements_in_order() {
         let lists: [&[(u64, u64)]; 4] = [&[(2, 4)], &[(0, 1)], &[(5, 7), (9, 10)], &[(1, 5)]];

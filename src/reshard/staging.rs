@@ -1,31 +1,34 @@
-//! [`rounds`]: divides a plan into rounds, which bounds the memory for messages.
+//! [`rounds`]: division of a plan into rounds, which bounds the memory for messages.
 
 use super::{RankPlan, Transfer, split};
 use crate::{shape::FieldPath, sharding::ShardingError};
 
-/// One message that a device sends, and one that it receives, at the same time.
+/// A step of a reshard in which a device sends one message and receives another at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Round {
-    /// The number of the round among the rounds of all devices: the distance in the ring, and the
-    /// piece.
+    /// The number of the round, which is the same on all devices: the distance between sender and
+    /// receiver in the ring of devices, and the index of the piece.
     pub number: (u64, u64),
-    /// The transfers that the device sends, all to one partner: at most half of the bound.
+    /// The transfers that the device sends, all to the same partner, with at most half of the bytes
+    /// allowed for messages.
     pub sends: Vec<Transfer>,
-    /// The transfers that the device receives, all from one partner: at most half of the bound.
+    /// The transfers that the device receives, all from the same partner, with at most half of the
+    /// bytes allowed for messages.
     pub receives: Vec<Transfer>,
 }
 
-/// Divides the part of one device into rounds, so that it has at most `staging_bytes` in messages
-/// at a time.
+/// Divides the part of one device into rounds, so that its messages occupy at most `staging_bytes`
+/// at any time.
 ///
-/// In the rounds `(k, …)` a device sends to `(device + k) mod devices` and receives from
-/// `(device − k) mod devices`, so that not all devices send to device 0 first. Transfers are cut
-/// into pieces of at most half of the bound, preferably along their most major dimension. Both
-/// sides cut in the same way. Rounds in which the device neither sends nor receives are left out.
+/// In the rounds `(k, …)`, a device sends to `(device + k) mod devices` and receives from
+/// `(device − k) mod devices`, so that the devices do not all send to device 0 first. Transfers are
+/// cut into pieces of at most half of `staging_bytes`, preferably along their most major dimension.
+/// The sender and the receiver cut a transfer in the same way. Rounds in which the device neither
+/// sends nor receives are omitted.
 ///
 /// # Errors
 ///
-/// Returns an error if half of the bound is less than an element.
+/// Returns an error if half of `staging_bytes` is less than the size of one element.
 pub fn rounds(
     part: &RankPlan,
     device: u64,
@@ -44,7 +47,7 @@ pub fn rounds(
     let mut rounds: std::collections::BTreeMap<(u64, u64), Round> =
         std::collections::BTreeMap::new();
     let mut fill = |transfers: &[Transfer], sends: bool| {
-        // For each distance: the piece that is being filled, and the elements in it.
+        // The piece being filled and its number of elements, for each distance.
         let mut pieces: std::collections::HashMap<u64, (u64, u64)> =
             std::collections::HashMap::new();
         for transfer in transfers {
