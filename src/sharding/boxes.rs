@@ -1,17 +1,17 @@
-//! [`DeviceBoxes`]: a sharding that lists the box of every device.
+//! [`DeviceBoxes`]: a sharding that lists the box of each device.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{ShardingError, TileBox, cuts::Cuts, error::rule};
 use crate::shape::FieldPath;
 
-/// The boxes of devices. They form a grid: each dimension is cut at the same coordinates for all
-/// boxes. Several devices may have the same box.
+/// The box of each device. The boxes form a grid: each dimension is cut at the same coordinates for
+/// all of its boxes. Several devices may hold the same box.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct DeviceBoxes {
-    /// The box of each device, and the number of its tile unless the box is empty.
+    /// The box of each device, paired with the number of its tile if the box is not empty.
     pub(super) of_device: BTreeMap<u64, (TileBox, Option<u64>)>,
-    /// The devices of each tile; tiles are numbered row-major.
+    /// The devices that hold each tile. Tiles are numbered row-major.
     pub(super) of_tile: Vec<Vec<u64>>,
     pub(super) cuts: Vec<Cuts>,
 }
@@ -95,13 +95,13 @@ impl DeviceBoxes {
         Ok(Self { of_device, of_tile, cuts })
     }
 
-    /// Returns one more than the greatest device.
+    /// Returns the number of devices, which is one more than the greatest device id.
     pub(super) fn devices(&self) -> u64 {
         self.of_device.last_key_value().map_or(0, |(device, _)| device + 1)
     }
 }
 
-/// A count of tiles, or `None` if it does not fit.
+/// A number of tiles for error messages, or `None` if it does not fit a `u64`.
 struct TileCount(Option<u64>);
 
 impl std::fmt::Display for TileCount {

@@ -2,19 +2,19 @@
 
 use super::ranges::Ranges;
 
-/// The division of a dimension into pieces, each of which belongs to a tile. Every tile is one
+/// The division of a dimension into pieces, each of which belongs to a tile. Every tile is a single
 /// piece, except in a cyclic sharding.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Cuts {
-    /// XLA's division: tiles have the extent `side`. The last tile that has elements may be
-    /// partial, and later ones are empty.
+    /// XLA's division into tiles of extent `side`. The last nonempty tile may be partial, and any
+    /// tiles after it are empty.
     Even { size: u64, tiles: u64, side: u64 },
-    /// Tiles that end at these coordinates, in ascending order. The last limit is the extent of the
-    /// dimension.
+    /// Tiles that end at these coordinates, in ascending order. The last coordinate is the extent
+    /// of the dimension.
     At(Vec<u64>),
-    /// The cyclic division: pieces of `block` coordinates, except a shorter last one, are assigned
-    /// to tiles in turn. Tile `t` has the pieces `t`, `t + tiles`, … There are at least two tiles,
-    /// and more pieces than tiles.
+    /// The cyclic division, in which pieces of `block` coordinates are dealt out to the tiles in
+    /// turn. The last piece may be shorter. Tile `t` gets the pieces `t`, `t + tiles`, and so on.
+    /// There are at least two tiles, and more pieces than tiles.
     Dealt { size: u64, tiles: u64, block: u64 },
 }
 
@@ -23,7 +23,7 @@ impl Cuts {
         Self::Even { size, tiles, side: size.div_ceil(tiles) }
     }
 
-    /// Returns the cyclic division into the same number of tiles. `block` is not 0.
+    /// Returns the cyclic division into the same number of tiles. `block` must not be 0.
     pub(super) fn dealt(&self, block: u64) -> Self {
         let (size, tiles) = (self.size(), self.tiles());
         let block = block.min(size);
@@ -36,7 +36,8 @@ impl Cuts {
         }
     }
 
-    /// Returns the number of pieces of a cyclic division, or `None` if every tile is one piece.
+    /// Returns the number of pieces of a cyclic division, or `None` if every tile is a single
+    /// piece.
     pub(super) fn dealt_pieces(&self) -> Option<u64> {
         match self {
             Self::Dealt { size, block, .. } => Some(size.div_ceil(*block)),
@@ -63,7 +64,7 @@ impl Cuts {
         }
     }
 
-    /// Returns the tile of a piece, and the piece as `[start, limit)`.
+    /// Returns the tile that a piece belongs to, and the coordinates `[start, limit)` of the piece.
     #[inline]
     #[expect(clippy::cast_possible_truncation)] // a tile is below the length of the list
     pub(crate) fn piece(&self, piece: u64) -> (u64, (u64, u64)) {
@@ -82,7 +83,7 @@ impl Cuts {
     }
 
     /// Returns the coordinates of a tile.
-    #[expect(clippy::cast_possible_truncation)] // few tiles, as `few_ranges` checks
+    #[expect(clippy::cast_possible_truncation)] // there are few tiles, as `few_ranges` checks
     pub(crate) fn ranges(&self, tile: u64) -> Ranges {
         if let Self::Dealt { size, tiles, block } = self {
             let pieces = tile..size.div_ceil(*block);
@@ -92,12 +93,12 @@ impl Cuts {
         Ranges::one(start, limit)
     }
 
-    /// Returns the greatest extent of a tile.
+    /// Returns the extent of the largest tile.
     pub(super) fn side(&self) -> u64 {
         match self {
             Self::Even { side, .. } => *side,
-            // No tile has more than the first one. If its last block is the last of the dimension,
-            // that block may be shorter.
+            // No tile is larger than the first one. Its last block is shorter than the others if
+            // that block is also the last one of the dimension.
             Self::Dealt { size, tiles, block } => {
                 let turn = tiles * block;
                 size / turn * block + (size % turn).min(*block)
@@ -109,8 +110,8 @@ impl Cuts {
         }
     }
 
-    /// Returns the first piece, and the end of the pieces, that overlap the nonempty range
-    /// `[start, limit)`.
+    /// Returns the half-open range of pieces that overlap the nonempty range `[start, limit)` of
+    /// coordinates.
     pub(crate) fn covering(&self, (start, limit): (u64, u64)) -> (u64, u64) {
         match self {
             Self::Even { side, .. } | Self::Dealt { block: side, .. } => {
@@ -143,7 +144,8 @@ mod tests {
         }
     }
 
-    /// Compares with `ScaLAPACK`'s `numroc`: an index belongs to tile `index / block % tiles`.
+    /// Compares the tiles with `ScaLAPACK`'s `numroc`: an index belongs to tile
+    /// `index / block % tiles`.
     #[test]
     fn blocks_are_dealt_out_in_turn() {
         for size in 0..14 {
@@ -164,7 +166,7 @@ mod tests {
         }
     }
 
-    /// A piece covers a range exactly if it shares an element with it.
+    /// Checks that the covering pieces are exactly those that share an element with the range.
     #[test]
     fn covering_pieces_share_an_element() {
         let lists = [vec![3, 4, 9], vec![9], vec![2, 5, 9]].map(Cuts::At);

@@ -1,4 +1,4 @@
-//! [`DigitPermutation`]: a permutation of `0..count` that a reshape and a transposition make.
+//! [`DigitPermutation`]: a permutation of `0..count` made by a reshape and a transposition.
 
 use smallvec::SmallVec;
 
@@ -9,13 +9,13 @@ pub(super) struct RadixDigit {
     pub(super) stride: u64,
 }
 
-/// A permutation of `0..count`, stored as digits.
+/// A permutation of `0..count`, stored as a list of digits.
 ///
-/// A position is written in the mixed radix of the sizes, major to minor. The sum of its digits
-/// times their strides is the number at that position. `iota(6).reshape(2,3).transpose(1,0)` has
-/// two digits: size 3 with stride 1, and size 2 with stride 3. So position 1, with the digits
-/// (0,1), has the number 3. No digit has size 1, and no two neighbours could be merged, so equal
-/// permutations have equal digits.
+/// A position is written in the mixed radix given by the sizes of the digits, major to minor. The
+/// number at that position is the sum of the position's digits, each multiplied by its stride. For
+/// example, `iota(6).reshape(2,3).transpose(1,0)` has two digits: size 3 with stride 1, and size 2
+/// with stride 3. Position 1 has the digits (0,1), so its number is 3. No digit has size 1, and
+/// adjacent digits are merged if possible, so equal permutations have equal digits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct DigitPermutation(SmallVec<[RadixDigit; 4]>);
 
@@ -25,8 +25,8 @@ impl DigitPermutation {
         Self::new([RadixDigit { size: count, stride: 1 }])
     }
 
-    /// Returns `iota(count).reshape(sizes).transpose(perm)` as numpy defines it. `perm` must be a
-    /// permutation, and the product of `sizes` must fit.
+    /// Returns `iota(count).reshape(sizes).transpose(perm)` as defined by numpy. `perm` must be a
+    /// permutation, and the product of `sizes` must fit a `u64`.
     pub(super) fn transposed(sizes: &[u64], perm: &[usize]) -> Self {
         let mut strides = vec![1; sizes.len()];
         for axis in (1..sizes.len()).rev() {
@@ -35,7 +35,7 @@ impl DigitPermutation {
         Self::new(perm.iter().map(|&axis| RadixDigit { size: sizes[axis], stride: strides[axis] }))
     }
 
-    /// Builds the permutation from its digits, major to minor.
+    /// Creates the permutation from its digits, major to minor.
     pub(super) fn new(digits: impl IntoIterator<Item = RadixDigit>) -> Self {
         let mut merged: SmallVec<[RadixDigit; 4]> = SmallVec::new();
         for digit in digits.into_iter().filter(|digit| digit.size != 1) {
@@ -58,7 +58,7 @@ impl DigitPermutation {
         self.0.len() <= 1
     }
 
-    /// Returns the number at a position, which is below the count.
+    /// Returns the number at a position, which must be below [`count`](Self::count).
     pub(super) fn at(&self, mut position: u64) -> u64 {
         let [major, minor @ ..] = &self.0[..] else { return 0 };
         let mut number = 0;
@@ -74,7 +74,8 @@ impl DigitPermutation {
         self.0.iter().fold(0, |at, digit| at * digit.size + number / digit.stride % digit.size)
     }
 
-    /// Returns the sizes and the permutation from which [`DigitPermutation::transposed`] makes it.
+    /// Returns the sizes and the permutation for which [`DigitPermutation::transposed`] returns
+    /// `self`.
     pub(super) fn transposition(&self) -> (Vec<u64>, Vec<usize>) {
         if self.0.is_empty() {
             return (vec![1], vec![0]);
@@ -89,8 +90,8 @@ impl DigitPermutation {
         (sizes, perm)
     }
 
-    /// Divides the digits into groups, major to minor, so that the sizes of a group multiply to
-    /// each of `extents`. Returns `None` if that would split a digit unevenly.
+    /// Splits the digits into groups, major to minor, so that the product of the sizes in each
+    /// group is the corresponding extent. Returns `None` if this would split a digit unevenly.
     pub(super) fn groups(&self, extents: &[u64]) -> Option<Vec<Vec<RadixDigit>>> {
         let mut rest = self.0.clone();
         let mut groups = Vec::with_capacity(extents.len());
@@ -116,8 +117,8 @@ impl DigitPermutation {
         Some(groups)
     }
 
-    /// Composes two permutations: the number that `self` gives is the position in `then`. Returns
-    /// `None` if the result has no digits.
+    /// Composes two permutations: the number that `self` returns is used as the position in `then`.
+    /// Returns `None` if the result cannot be expressed as digits.
     pub(super) fn then(&self, then: &Self) -> Option<Self> {
         let mut digits = Vec::new();
         for digit in &self.0 {
@@ -134,7 +135,7 @@ impl DigitPermutation {
 mod tests {
     use super::*;
 
-    /// Compares every reshape of 24 into at most three axes, in every order, with numpy's
+    /// Compares every reshape of 24 into at most three axes, in every axis order, with numpy's
     /// definition.
     #[test]
     fn digits_are_a_reshape_and_a_transposition() {

@@ -1,49 +1,49 @@
-//! [`ShardingError`]: the reason that a sharding is refused.
+//! [`ShardingError`]: the reason why a sharding is refused.
 
 use crate::{
     error_kind::ErrorKind,
     shape::{FieldPath, ShapeError},
 };
 
-/// The reason that a sharding is invalid, or that it does not fit its array.
+/// The reason why a sharding is invalid or does not match its array.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShardingError {
-    /// A text that is not a sharding.
+    /// The text is not a sharding.
     #[error("{reason} (at byte {offset})")]
     Syntax {
-        /// The first offending byte.
+        /// The byte offset of the error in the text.
         offset: usize,
-        /// The text that was expected, and the text that was found.
+        /// The expected text, and the text that was found.
         reason: String,
     },
-    /// A value that breaks a rule.
+    /// A value breaks a rule.
     #[error("{field}: expected {rule}, got {given}")]
     Rule {
         /// The field of `xla.OpSharding`.
         field: FieldPath,
-        /// The accepted values.
+        /// The accepted values, in words.
         rule: String,
-        /// The value.
+        /// The given value.
         given: String,
     },
-    /// A valid sharding, or a pair of them, that stridec does not support.
+    /// A sharding, or a pair of shardings, is valid but not supported by stridec.
     #[error("{field}: {given} is not supported: {reason}")]
     Unsupported {
         /// The field of `xla.OpSharding`.
         field: FieldPath,
-        /// The value.
+        /// The given value.
         given: String,
-        /// The reason.
+        /// The reason why it is not supported.
         reason: String,
     },
-    /// Bytes that are not a serialized sharding.
+    /// The bytes are not a serialized sharding.
     #[error(transparent)]
     Decode(#[from] ShapeError),
 }
 
 impl ShardingError {
-    /// Returns the kind of failure.
+    /// Returns the kind of the failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
@@ -52,7 +52,7 @@ impl ShardingError {
         }
     }
 
-    /// Returns the field that the error is about, or `None` for errors in a text or in bytes.
+    /// Returns the field that the error concerns, or `None` for an error in a text or in bytes.
     #[must_use]
     pub fn field(&self) -> Option<FieldPath> {
         match self {
@@ -62,7 +62,7 @@ impl ShardingError {
         }
     }
 
-    /// Returns the first offending byte of a text.
+    /// Returns the byte offset of an error in a text, or `None` for any other error.
     #[must_use]
     pub fn offset(&self) -> Option<usize> {
         match self {
@@ -71,7 +71,8 @@ impl ShardingError {
         }
     }
 
-    /// Returns the error with `outer`, the path of the message, before the path of its field.
+    /// Prepends `outer`, the path of the message that contains the sharding, to the path of the
+    /// error's field.
     #[must_use]
     pub fn below(mut self, outer: &FieldPath) -> Self {
         if let Self::Rule { field, .. } | Self::Unsupported { field, .. } = &mut self {

@@ -1,4 +1,4 @@
-//! Reads shardings from protos, and checks every field.
+//! Conversion of shardings from protos, with checks of every field.
 
 use super::{
     Sharding, ShardingError,
@@ -19,7 +19,7 @@ use crate::{
 type Result<T> = std::result::Result<T, ShardingError>;
 
 impl Sharding {
-    /// Reads a serialized `xla.OpSharding`. The empty message is `{replicated}`.
+    /// Reads a serialized `xla.OpSharding`. The empty message means `{replicated}`.
     ///
     /// ```
     /// use stridec::sharding::Sharding;
@@ -30,7 +30,7 @@ impl Sharding {
     ///
     /// # Errors
     ///
-    /// Returns an error if the bytes are not such a message, or if it breaks a rule.
+    /// Returns an error if the bytes are not such a message, or if the message breaks a rule.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         Self::try_from(&shape::decode::<OpSharding>(bytes)?)
     }
@@ -88,7 +88,7 @@ fn tuple(proto: &OpSharding) -> Result<Vec<Sharding>> {
             _ => Ok(sharding),
         }
     };
-    // A nested tuple is refused before its elements are read.
+    // Refuse nested tuples before reading their elements.
     if let Some(at) = proto
         .tuple_shardings
         .iter()
@@ -205,7 +205,7 @@ fn named_sharding(proto: &NamedShardingProto) -> Result<Named> {
     Ok(Named::Axes(Box::new(NamedAxes { mesh, dimensions, lists: checked })))
 }
 
-/// Reads a mesh without axes. No list may refer to one.
+/// Reads a mesh without axes, to which no list of axes may refer.
 fn without_axes(proto: &NamedShardingProto, mesh: &MeshProto) -> Result<Named> {
     let lists = [&proto.replicated_axes, &proto.unreduced_axes, &proto.manual_axes];
     let used = proto.dim_shardings.iter().any(|dimension| !dimension.axes.is_empty());

@@ -1,4 +1,4 @@
-//! [`Sharding`]: the assignment of an array's parts to devices.
+//! [`Sharding`]: the assignment of the parts of an array to devices.
 
 use super::{
     MAX_LISTED_DEVICES, Placement, ShardingError, TileBox,
@@ -9,11 +9,12 @@ use super::{
 };
 use crate::shape::{FieldPath, Shape};
 
-/// A sharding of an array over devices, or of each array of a tuple.
+/// A sharding of an array over devices, or of each array in a tuple.
 ///
-/// It is in canonical form, as XLA keeps it: copies in the order of their devices, subgroups merged
-/// and ordered, transpositions with as few axes as possible. Equal shardings of one form are equal
-/// values. [`Sharding::as_tiles`] and [`Sharding::as_list`] convert between forms.
+/// A sharding is kept in XLA's canonical form. Copies are in the order of their devices, subgroups
+/// are merged and ordered, and transpositions have as few axes as possible. Two equal shardings
+/// that are given in the same form compare equal. [`Sharding::as_tiles`] and [`Sharding::as_list`]
+/// convert between forms.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Sharding {
     pub(super) kind: ShardingKind,
@@ -32,7 +33,7 @@ pub(super) enum ShardingKind {
     Cyclic(Cyclic),
     Named(Named),
     Boxes(DeviceBoxes),
-    /// The elements are not tuples.
+    /// The shardings of a tuple's elements, which must not be tuples themselves.
     Tuple(Vec<Sharding>),
 }
 
@@ -43,20 +44,20 @@ pub(super) struct ShardGroup {
     pub(super) id: u64,
 }
 
-/// The reason that shards are not parts of the array.
+/// The reason why shards are not parts of the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum NotWhole {
-    /// Every device has an array of its own.
+    /// Every device has a separate array.
     Manual,
-    /// Every device has a summand.
+    /// Every device has a summand, and the array is the sum over the devices.
     Unreduced,
-    /// The sharding is not decided yet.
+    /// The sharding has not been decided yet.
     Unknown,
 }
 
 impl NotWhole {
-    /// Returns the word in XLA's notation.
+    /// Returns the word for this reason in XLA's notation.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -66,7 +67,7 @@ impl NotWhole {
         }
     }
 
-    /// Returns the reason that data cannot be moved from or to such shards, in words.
+    /// Returns an explanation of why data cannot be moved from or to such shards.
     #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
@@ -84,20 +85,20 @@ impl From<ShardingKind> for Sharding {
 }
 
 impl Sharding {
-    /// Returns the sharding that gives every device the whole array.
+    /// Returns the sharding that places the whole array on every device.
     #[must_use]
     pub fn replicated() -> Self {
         ShardingKind::Replicated.into()
     }
 
-    /// Returns the sharding that gives one device the whole array.
+    /// Returns the sharding that places the whole array on a single device.
     #[must_use]
     pub fn maximal(device: u64) -> Self {
         ShardingKind::Maximal(device).into()
     }
 
-    /// Builds a sharding from the box of each device. It describes shards of other frameworks, for
-    /// which XLA has no notation.
+    /// Creates a sharding from the box of each device. This describes shards of other frameworks
+    /// for which XLA has no notation.
     ///
     /// ```
     /// use stridec::sharding::{Sharding, TileBox};
@@ -117,13 +118,13 @@ impl Sharding {
         Ok(ShardingKind::Boxes(DeviceBoxes::new(boxes)?).into())
     }
 
-    /// Returns the block-cyclic sharding over the same tiles and devices, as in `ScaLAPACK`: if a
-    /// dimension has `t` tiles and is cut into blocks of `b` indices, tile `i` has the blocks `i`,
-    /// `i + t`, `i + 2t`, …
+    /// Returns the block-cyclic sharding over the same tiles and devices, as in `ScaLAPACK`. If a
+    /// dimension has `t` tiles and is cut into blocks of `b` indices, tile `i` gets the blocks `i`,
+    /// `i + t`, `i + 2t`, and so on.
     ///
-    /// A device's shard has its blocks next to each other, without gaps. It is `ScaLAPACK`'s local
-    /// array, with `numroc` rows and columns. XLA has no notation for it; its text is XLA's with
-    /// one more word.
+    /// A shard stores its blocks next to each other, without gaps. It equals `ScaLAPACK`'s local
+    /// array, with `numroc` rows and columns. XLA has no notation for cyclic shardings, so they
+    /// print as XLA's text with an additional `blocks=[…]`.
     ///
     /// ```
     /// use stridec::sharding::Sharding;
@@ -138,8 +139,8 @@ impl Sharding {
     ///
     /// # Errors
     ///
-    /// Returns an error if this is not a sharding by tiles, if a block size is 0, or if there is
-    /// not one block size for each dimension.
+    /// Returns an error if `self` is not a sharding by tiles, if a block size is 0 or more than
+    /// 2^63-1, or if the number of block sizes differs from the number of dimensions.
     pub fn cyclic(&self, blocks: impl IntoIterator<Item = u64>) -> Result<Self, ShardingError> {
         let blocks: Vec<u64> = blocks.into_iter().collect();
         for (dimension, &block) in blocks.iter().enumerate() {
@@ -150,7 +151,7 @@ impl Sharding {
         }
         let tiles = self.as_tiles();
         match tiles.as_ref().map(|tiles| &tiles.kind) {
-            // A single tile has all blocks, whatever their size.
+            // A single tile contains all blocks, regardless of their size.
             Some(ShardingKind::Replicated) => Ok(self.clone()),
             Some(ShardingKind::Tiles(tiling)) if tiling.tiles.len() == blocks.len() => {
                 let kind = ShardingKind::Cyclic(Cyclic { tiling: tiling.clone(), blocks });
@@ -164,8 +165,8 @@ impl Sharding {
         }
     }
 
-    /// Returns the shardings of a tuple's arrays, in pre-order, or `None` if this is the sharding
-    /// of one array.
+    /// Returns the shardings of a tuple's arrays in pre-order, or `None` if this is the sharding of
+    /// a single array.
     #[must_use]
     pub fn leaves(&self) -> Option<&[Sharding]> {
         match &self.kind {
@@ -174,7 +175,7 @@ impl Sharding {
         }
     }
 
-    /// Returns the reasons that the shards are not parts of the array. The list is empty if they
+    /// Returns the reasons why the shards are not parts of the array. The list is empty if they
     /// are.
     #[must_use]
     pub fn not_whole(&self) -> Vec<NotWhole> {
@@ -190,7 +191,7 @@ impl Sharding {
         }
     }
 
-    /// Returns the number of devices if the sharding determines it.
+    /// Returns the number of devices, if the sharding determines it.
     #[must_use]
     pub fn devices(&self) -> Option<u64> {
         match &self.kind {
@@ -203,8 +204,8 @@ impl Sharding {
         }
     }
 
-    /// Returns the sharding as tiles instead of named axes, with an iota if the order of the
-    /// devices is one. Returns `None` for boxes, cyclic shardings and tuples.
+    /// Returns the sharding as tiles instead of named axes. The devices are given as an iota if
+    /// their order can be expressed as one. Returns `None` for boxes, cyclic shardings and tuples.
     ///
     /// ```
     /// use stridec::sharding::Sharding;
@@ -221,8 +222,8 @@ impl Sharding {
         }
     }
 
-    /// Returns the sharding with every device listed, or `None` if it has no tiles, or more devices
-    /// than 2^20.
+    /// Returns the sharding with every device listed. Returns `None` if the sharding has no tiles,
+    /// or if it has more devices than [`MAX_LISTED_DEVICES`].
     ///
     /// ```
     /// use stridec::sharding::Sharding;
@@ -238,17 +239,17 @@ impl Sharding {
         })
     }
 
-    /// Places the shards of an array of `shape` on `devices` devices. If that is `None`, the
-    /// sharding must determine their number.
+    /// Places the shards of an array of `shape` on `devices` devices. If `devices` is `None`, the
+    /// sharding must determine the number of devices.
     ///
-    /// Shards that are not parts of the array (see [`Sharding::not_whole`]) get a place too if they
-    /// have tiles, but a reshard refuses them.
+    /// Shards that are not parts of the array (see [`Sharding::not_whole`]) are placed as well if
+    /// they have tiles, but a reshard refuses them.
     ///
     /// # Errors
     ///
-    /// Returns an error if the shape is not an array of fixed extents, if the rank or the number of
-    /// devices is wrong or missing, or if the sharding is for a tuple or determines no place at
-    /// all.
+    /// Returns an error if the shape is not an array with fixed extents, if the rank does not
+    /// match, if the number of devices is wrong or missing, or if the sharding is for a tuple or
+    /// does not determine a placement.
     pub fn place(&self, shape: &Shape, devices: Option<u64>) -> Result<Placement, ShardingError> {
         Placement::new(self, shape, devices)
     }

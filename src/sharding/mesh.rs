@@ -1,4 +1,4 @@
-//! [`Mesh`]: devices as an array with named axes. [`AxisRef`]: a reference to an axis.
+//! [`Mesh`]: an array of devices with named axes. [`AxisRef`]: a reference to an axis of a mesh.
 
 use std::collections::BTreeSet;
 
@@ -11,19 +11,19 @@ use super::{
 };
 use crate::shape::FieldPath;
 
-/// Devices as an array with named axes.
+/// An array of devices with named axes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Mesh {
-    /// The names and sizes, major to minor.
+    /// The name and size of each axis, major to minor.
     pub(super) axes: Vec<(String, u64)>,
     /// The devices, row-major over the axes.
     pub(super) ids: Ids,
-    /// The product of the sizes of all later axes, by axis.
+    /// The stride of each axis: the product of the sizes of all later axes.
     strides: Vec<u64>,
 }
 
-/// A reference to an axis of a mesh, or to a part of it. The part `(pre, k)` of an axis of size `n`
-/// is the coordinate `(c div (n / (pre·k))) mod k`.
+/// A reference to an axis of a mesh, or to a part of one. For an axis of size `n` and a coordinate
+/// `c`, the part `(pre, k)` is the coordinate `(c div (n / (pre·k))) mod k`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct AxisRef {
     pub(super) axis: usize,
@@ -32,7 +32,8 @@ pub(super) struct AxisRef {
 }
 
 impl AxisRef {
-    /// Returns the start and the end of the part, as products of sizes: `pre` and `pre·k`.
+    /// Returns the start and the end of the part, expressed as the products of sizes `pre` and
+    /// `pre·k`.
     fn span(self, mesh: &Mesh) -> (u64, u64) {
         match self.part {
             Some((pre, size)) => (pre, pre * size),
@@ -44,12 +45,12 @@ impl AxisRef {
         self.part.map_or(mesh.axes[self.axis].1, |(_, size)| size)
     }
 
-    /// Returns the sort key of the reference in mesh order.
+    /// Returns the key by which references are sorted in mesh order.
     pub(super) fn order(self, mesh: &Mesh) -> (usize, u64, u64) {
         (self.axis, self.span(mesh).0, self.size(mesh))
     }
 
-    /// Returns true if `next` is the part of the same axis that follows this one.
+    /// Returns true if `next` is the part of the same axis that directly follows this part.
     pub(super) fn continues_in(self, next: Self) -> bool {
         match (self.part, next.part) {
             (Some((pre, size)), Some((after, _))) => self.axis == next.axis && pre * size == after,
@@ -59,7 +60,8 @@ impl AxisRef {
 }
 
 impl Mesh {
-    /// Builds a mesh. `ids` returns a permutation of the given number of devices.
+    /// Creates a mesh. `ids` is called with the number of devices and returns a permutation of
+    /// them.
     pub(super) fn new(
         axes: Vec<(String, u64)>,
         ids: impl FnOnce(u64) -> Result<Ids, ShardingError>,
@@ -95,8 +97,8 @@ impl Mesh {
         RadixDigit { size: axis.size(self), stride: size / end * self.strides[axis.axis] }
     }
 
-    /// Returns references to the parts of all axes that are not in `used`, in mesh order. `used`
-    /// must have been checked.
+    /// Returns references to the parts of all axes that are not in `used`, in mesh order. The
+    /// references in `used` must have been checked.
     pub(super) fn rest(&self, used: &[AxisRef]) -> Vec<AxisRef> {
         let mut used = used.to_vec();
         used.sort_by_key(|axis| axis.order(self));
@@ -118,16 +120,18 @@ impl Mesh {
         rest
     }
 
-    /// Returns true if the device ids are 0, 1, 2, …
+    /// Returns true if the device ids are 0, 1, 2, and so on.
     pub(super) fn is_plain(&self) -> bool {
         matches!(&self.ids, Ids::Iota(digits) if digits.is_identity())
     }
 }
 
-/// The references of one sharding so far. Each must be in its mesh, and no two may overlap.
+/// The axis references of a sharding that have been checked so far. Each must be in the mesh, and
+/// no two may overlap.
 pub(super) struct CheckedAxes<'a> {
     mesh: &'a Mesh,
-    /// The spans of the references to each axis. They do not overlap, so there are at most 63.
+    /// The spans of the references to each axis. Spans do not overlap, so an axis has at most 63 of
+    /// them.
     spans: Vec<Vec<(u64, u64)>>,
 }
 
@@ -136,7 +140,7 @@ impl<'a> CheckedAxes<'a> {
         Self { mesh, spans: vec![Vec::new(); mesh.axes.len()] }
     }
 
-    /// Checks a reference against the mesh and against earlier references.
+    /// Checks a reference against the mesh and against all earlier references.
     pub(super) fn add(&mut self, path: FieldPath, axis: AxisRef) -> Result<(), ShardingError> {
         let (name, size) = &self.mesh.axes[axis.axis];
         let part = |name| path.clone().field("sub_axis_info").field(name);
@@ -154,7 +158,7 @@ impl<'a> CheckedAxes<'a> {
         let (start, end) = axis.span(self.mesh);
         let spans = &mut self.spans[axis.axis];
         for &(other, until) in spans.iter() {
-            // References to an axis of size 1 have empty spans, but still overlap.
+            // References to an axis of size 1 have empty spans, but they overlap nevertheless.
             let whole = axis.part.is_none() || (other, until) == (1, *size);
             if whole || start < until && other < end {
                 let once = format!("each part of the axis {name:?} once");
@@ -171,7 +175,8 @@ impl<'a> CheckedAxes<'a> {
     }
 }
 
-/// Returns the product of extents. Each must be at least 1, and the product must fit an int64.
+/// Returns the product of extents. Each extent must be at least 1, and the product must fit an
+/// `i64`.
 pub(super) fn product(
     extents: &[u64],
     path: impl Fn(usize) -> FieldPath,
@@ -189,7 +194,7 @@ pub(super) fn product(
     Ok(total)
 }
 
-/// Checks that `ids` is a permutation of `0..count`.
+/// Returns `ids` as unsigned numbers after checking that it is a permutation of `0..count`.
 pub(super) fn listed(
     ids: &[i64],
     count: u64,
@@ -219,7 +224,8 @@ pub(super) fn listed(
     Ok(listed)
 }
 
-/// Returns the permutation that a reshape and a transposition of `0..count` make.
+/// Returns the permutation of `0..count` made by a reshape and a transposition, after checking
+/// both.
 pub(super) fn iota(
     sizes: &[i64],
     perm: &[i64],

@@ -1,7 +1,7 @@
 //! Shardings, which assign the parts of an array to devices.
 //!
-//! A [`Sharding`] is valid by construction, whether it is read from an `xla.OpSharding`, from XLA's
-//! or Shardy's text, or built from boxes. It prints as XLA prints it:
+//! A [`Sharding`] is valid by construction, whether it is read from an `xla.OpSharding`, parsed
+//! from XLA's or Shardy's text, or built from boxes. It prints in XLA's notation:
 //!
 //! ```
 //! use stridec::{shape::Shape, sharding::Sharding};
@@ -16,17 +16,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A dimension of size `d` in `t` tiles has tiles of `s = ⌈d / t⌉` coordinates, and tile `i` is
-//! `[min(i·s, d), min((i+1)·s, d))`. So the last tile that has elements may be partial, and later
-//! ones are empty, as in XLA (`TileOffsetForDevice` and `TileLimitForDevice` in
-//! `xla/hlo/ir/hlo_sharding.cc`). Devices are numbered in the order of the device assignment.
+//! A dimension of size `d` that is divided into `t` tiles has tiles of `s = ⌈d / t⌉` coordinates,
+//! and tile `i` is `[min(i·s, d), min((i+1)·s, d))`. The last nonempty tile may therefore be
+//! partial, and any tiles after it are empty. This is XLA's rule (`TileOffsetForDevice` and
+//! `TileLimitForDevice` in `xla/hlo/ir/hlo_sharding.cc`). Devices are numbered in the order of the
+//! device assignment.
 //!
-//! A cyclic sharding assigns blocks to the tiles in turn, as `ScaLAPACK` does. XLA has no notation
-//! for it; see [`Sharding::cyclic`].
+//! A cyclic sharding deals out blocks to the tiles in turn, as `ScaLAPACK` does. XLA has no
+//! notation for cyclic shardings; see [`Sharding::cyclic`].
 //!
-//! Time and memory are bounded by the length of the text or bytes of a sharding, whatever numbers
-//! they contain. There are two exceptions: a sharding whose devices must be listed has at most 2^20 of
-//! them, and the devices of a cyclic sharding have at most 2^24 ranges of indices together.
+//! Time and memory are bounded by the length of a sharding's text or bytes, no matter which numbers
+//! it contains. The exceptions are bounded by [`MAX_LISTED_DEVICES`] and [`MAX_RANGES`].
 
 mod boxes;
 mod cuts;
@@ -54,12 +54,12 @@ pub use region::Region;
 pub use text::parse_shardy;
 pub use tile_box::TileBox;
 
-/// The maximum number of devices of a sharding that is given as an iota but must be listed. A list
-/// is needed if no transposition expresses the order of its copies.
-pub(crate) const MAX_LISTED_DEVICES: u64 = 1 << 20;
+/// The maximum number of devices of a sharding that is given as an iota but has to be stored as a
+/// list. A list is needed if no transposition expresses the order of its copies.
+pub const MAX_LISTED_DEVICES: u64 = 1 << 20;
 
-/// The maximum number of ranges of indices that all devices of a cyclic sharding may have together.
-pub(crate) const MAX_RANGES: u64 = 1 << 24;
+/// The maximum number of ranges of indices that all devices of a cyclic sharding may have in total.
+pub const MAX_RANGES: u64 = 1 << 24;
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! [`Named`]: a sharding by the axes of a mesh.
+//! [`Named`]: a sharding by the named axes of a mesh.
 
 use super::{
     MAX_LISTED_DEVICES, NotWhole, ShardingError,
@@ -9,12 +9,12 @@ use super::{
     tiling::{Ids, Subgroup, Tiling},
 };
 
-/// A sharding by the axes of a mesh.
+/// A sharding by the named axes of a mesh.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Named {
-    /// A mesh without axes; every device has the whole array.
+    /// A mesh without axes. Every device has the whole array.
     Empty,
-    /// A mesh without axes that names this one device.
+    /// A mesh without axes, with this device as its only one.
     Maximal(u64),
     Axes(Box<NamedAxes>),
 }
@@ -22,15 +22,16 @@ pub(super) enum Named {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct NamedAxes {
     pub(super) mesh: Mesh,
-    /// The axes of each dimension, major to minor, and true if the dimension is closed.
+    /// The axes that shard each dimension, major to minor, paired with whether the dimension is
+    /// closed.
     pub(super) dimensions: Vec<(Vec<AxisRef>, bool)>,
-    /// The axes of each subgroup of [`Subgroup::ALL`], in mesh order.
+    /// The axes of each subgroup in [`Subgroup::ALL`], in mesh order.
     pub(super) lists: [Vec<AxisRef>; 3],
 }
 
 impl NamedAxes {
-    /// Returns true if one list has every axis of the mesh, so that the array has no dimensions to
-    /// shard.
+    /// Returns true if the list of one subgroup contains every axis of the mesh and the sharding
+    /// has no dimensions.
     pub(super) fn is_wholly(&self, subgroup: Subgroup) -> bool {
         let list = &self.lists[subgroup as usize];
         self.dimensions.is_empty()
@@ -38,7 +39,7 @@ impl NamedAxes {
             && list.iter().enumerate().all(|(at, axis)| axis.axis == at && axis.part.is_none())
     }
 
-    /// Returns all references, those of dimensions first.
+    /// Returns all references, first of the dimensions and then of the subgroups.
     fn used(&self) -> Vec<AxisRef> {
         let dimensions = self.dimensions.iter().map(|(axes, _)| axes);
         dimensions.chain(&self.lists).flatten().copied().collect()
@@ -50,8 +51,8 @@ impl NamedAxes {
         self.dimensions.iter().map(|(axes, _)| tiles(axes)).collect()
     }
 
-    /// Returns the positions in the mesh, row-major over the tiles, with the copies of a tile
-    /// together.
+    /// Returns the order of the positions in the mesh, row-major over the tiles, with the copies of
+    /// each tile adjacent.
     pub(super) fn order(&self) -> DigitPermutation {
         let dimensions = self.dimensions.iter().flat_map(|(axes, _)| axes).copied();
         let lists = self.lists.iter().flatten().copied();

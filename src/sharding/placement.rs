@@ -1,4 +1,4 @@
-//! [`Placement`]: the parts of one array on the devices.
+//! [`Placement`]: the parts of an array on each device.
 
 use super::{
     MAX_RANGES, NotWhole, Region, Sharding, ShardingError, TileBox,
@@ -12,11 +12,12 @@ use super::{
 };
 use crate::shape::{FieldPath, Shape};
 
-/// The parts of one array on the devices: a sharding that has been checked against the array and
-/// the number of devices.
+/// The parts of an array on each device: a sharding that has been checked against the array and the
+/// number of devices.
 ///
-/// The array is cut into a grid of tiles, numbered row-major. Each tile has at least one device,
-/// its holders. A tile is one box, or several blocks in a cyclic sharding.
+/// The array is cut into a grid of tiles, numbered row-major. The devices that have a tile are its
+/// holders, and each tile has at least one. A tile is a single box, or several blocks in a cyclic
+/// sharding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
     cuts: Vec<Cuts>,
@@ -28,8 +29,8 @@ pub struct Placement {
 /// The holders of all tiles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Owners {
-    /// The holders of tile `t` are at the positions `t·copies` to `(t+1)·copies`. `order` maps a
-    /// position to an index of `ids`, or to a device if that is `None`.
+    /// The holders of tile `t` are at the positions from `t·copies` up to `(t+1)·copies`. `order`
+    /// maps a position to an index into `ids`, or directly to a device if `ids` is `None`.
     Grid {
         copies: u64,
         order: DigitPermutation,
@@ -159,15 +160,15 @@ impl Placement {
         self.devices
     }
 
-    /// Returns the extents of the greatest tile, which XLA allocates for every shard. The elements
+    /// Returns the extents of the largest tile, which XLA allocates for every shard. The elements
     /// of a partial tile are at its front.
     #[must_use]
     pub fn tile_shape(&self) -> Vec<u64> {
         self.cuts.iter().map(Cuts::side).collect()
     }
 
-    /// Returns the part of the array that a device has, which may be empty, or `None` if it has
-    /// none.
+    /// Returns the part of the array on a device, which may be empty, or `None` if the device has
+    /// no part.
     #[must_use]
     pub fn region(&self, device: u64) -> Option<Region> {
         if let Owners::Listed(boxes) = &self.holders {
@@ -176,25 +177,26 @@ impl Placement {
         self.tile_number(device).map(|tile| self.tile_region(tile))
     }
 
-    /// Returns the parts of all devices that have one, by device.
+    /// Returns every device that has a part of the array, paired with this part, in ascending
+    /// order.
     pub fn regions(&self) -> impl Iterator<Item = (u64, Region)> + '_ {
         (0..self.devices).filter_map(|device| Some((device, self.region(device)?)))
     }
 
-    /// Returns the box of a device, which may be empty. Returns `None` if the device has no part of
-    /// the array, or several ranges in a dimension (see [`region`](Self::region)).
+    /// Returns the box on a device, which may be empty. Returns `None` if the device has no part of
+    /// the array, or if its part has several ranges in a dimension (see [`region`](Self::region)).
     #[must_use]
     pub fn tile(&self, device: u64) -> Option<TileBox> {
         self.region(device)?.as_box()
     }
 
-    /// Returns the boxes of all devices that have one, by device.
+    /// Returns every device that has a box, paired with this box, in ascending order.
     pub fn tiles(&self) -> impl Iterator<Item = (u64, TileBox)> + '_ {
         (0..self.devices).filter_map(|device| Some((device, self.tile(device)?)))
     }
 
-    /// Checks that the shards are parts of the array, so that they can be changed by moving data
-    /// alone.
+    /// Returns an error unless the shards are parts of the array, so that moving data is enough to
+    /// change their sharding.
     pub(crate) fn check_whole(&self) -> Result<(), ShardingError> {
         if self.not_whole.is_empty() { Ok(()) } else { Err(not_whole(&self.not_whole)) }
     }
@@ -208,7 +210,7 @@ impl Placement {
         self.cuts.iter().map(Cuts::tiles).product()
     }
 
-    /// Returns the number of devices that hold each tile, or `None` if that differs between tiles.
+    /// Returns the number of devices that hold each tile, or `None` if it may differ between tiles.
     pub(crate) fn copies(&self) -> Option<u64> {
         match &self.holders {
             Owners::Grid { copies, .. } => Some(*copies),
@@ -217,7 +219,7 @@ impl Placement {
         }
     }
 
-    /// Returns the tile of a device, or `None` if it has none.
+    /// Returns the number of the tile that a device holds, or `None` if it holds none.
     pub(crate) fn tile_number(&self, device: u64) -> Option<u64> {
         match &self.holders {
             _ if device >= self.devices => None,
@@ -271,7 +273,7 @@ impl Holders<'_> {
         self.len
     }
 
-    /// Returns the holder at an index, which is below [`Holders::len`].
+    /// Returns the holder at an index, which must be below [`Holders::len`].
     #[must_use]
     #[expect(clippy::cast_possible_truncation)] // the tiles of boxes are listed
     pub(crate) fn get(&self, at: u64) -> u64 {
@@ -300,7 +302,7 @@ pub(crate) fn coordinates(
     })
 }
 
-/// Returns the extents of an array.
+/// Returns the extents of an array, or an error if they are not all fixed.
 fn sizes(shape: &Shape) -> Result<Vec<u64>, ShardingError> {
     let array = || FieldPath::new("shape");
     if !shape.is_array() {
@@ -313,7 +315,8 @@ fn sizes(shape: &Shape) -> Result<Vec<u64>, ShardingError> {
     fixed.collect()
 }
 
-/// Checks that the devices of a cyclic sharding have so few ranges that each may be visited.
+/// Checks that the devices of a cyclic sharding have at most [`MAX_RANGES`] ranges, so that the
+/// planner can afford to visit each range.
 fn few_ranges(cuts: &[Cuts], devices: u64) -> Result<(), ShardingError> {
     let of = |cuts: &Cuts| {
         let pieces = cuts.dealt_pieces()?;

@@ -1,4 +1,4 @@
-//! Prints shardings as XLA does.
+//! Printing of shardings in XLA's notation.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -11,7 +11,7 @@ use super::{
     tiling::{Cyclic, Ids, Subgroup, Tiling},
 };
 
-/// XLA prints the number of a tuple's leaf before the leaf if this divides it.
+/// The interval at which XLA prints the index of a tuple's leaf before the leaf.
 const NUMBERED_LEAVES: usize = 5;
 
 impl Display for Sharding {
@@ -144,7 +144,7 @@ impl Display for Mesh {
     }
 }
 
-/// XLA has no notation for boxes, so they are printed as the JSON of `@boxes.json`.
+/// Prints the boxes as the JSON of `@boxes.json`, because XLA has no notation for boxes.
 impl Display for DeviceBoxes {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("{")?;
@@ -157,7 +157,8 @@ impl Display for DeviceBoxes {
     }
 }
 
-/// Returns a name in quotes of the kind that it does not contain.
+/// Returns a name in quotes: double quotes if it contains a single quote, and single quotes
+/// otherwise.
 fn quoted(name: &str) -> String {
     let quote = if name.contains('\'') { '"' } else { '\'' };
     format!("{quote}{name}{quote}")

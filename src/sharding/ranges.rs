@@ -1,13 +1,13 @@
-//! [`Ranges`]: the indices of one dimension that a device has.
+//! [`Ranges`]: the indices of one dimension that a device holds.
 
 use std::{fmt, sync::Arc};
 
-/// A set of indices of one dimension: ascending ranges with gaps between them.
+/// A set of indices in one dimension, stored as ascending ranges with gaps between them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Ranges {
-    /// One range, which may be empty.
+    /// A single range, which may be empty.
     One([(u64, u64); 1]),
-    /// At least two nonempty ranges, and the number of their indices. Transfers share lists.
+    /// At least two nonempty ranges, and the number of indices in them. Transfers share the list.
     Several { list: Arc<[(u64, u64)]>, len: u64 },
 }
 
@@ -16,8 +16,8 @@ impl Ranges {
         Self::One([(start, limit)])
     }
 
-    /// Collects ascending, nonempty ranges. Adjacent ones are merged. Without a range, the set is
-    /// empty.
+    /// Creates a set from ascending, nonempty ranges, merging adjacent ones. The set is empty if
+    /// there are no ranges.
     pub(crate) fn new(ranges: impl IntoIterator<Item = (u64, u64)>) -> Self {
         let mut list: Vec<(u64, u64)> = Vec::new();
         for range in ranges {
@@ -51,7 +51,7 @@ impl Ranges {
         }
     }
 
-    /// Returns the indices in both sets.
+    /// Returns the indices that are in both sets.
     pub(super) fn intersection(&self, other: &Self) -> Self {
         if let (Self::One([a]), Self::One([b])) = (self, other) {
             let start = a.0.max(b.0);
@@ -73,8 +73,8 @@ impl Ranges {
         Self::new(both)
     }
 
-    /// Returns the indices from number `first` up to but not including number `end`, counted within
-    /// the set.
+    /// Returns the indices with ordinal numbers from `first` up to but not including `end` in the
+    /// set.
     pub(super) fn part(&self, first: u64, end: u64) -> Self {
         if let Self::One([(start, _)]) = self {
             return Self::one(start + first, start + end);
@@ -89,7 +89,8 @@ impl Ranges {
         }))
     }
 
-    /// Returns the numbers that these indices have within `outer`, which must contain them all.
+    /// Returns the ordinal numbers in `outer` of the indices of this set. `outer` must contain all
+    /// of them.
     pub(super) fn within(&self, outer: &Self) -> Self {
         if let (Self::One([(start, limit)]), Self::One([(first, _)])) = (self, outer) {
             return Self::one(start - first, limit - first);
@@ -109,8 +110,8 @@ impl Ranges {
     }
 }
 
-/// Prints `[0,36)` or `[0,36)∪[72,108)`; of many ranges, the first two, the last, and the number
-/// between.
+/// Prints the ranges, such as `[0,36)` or `[0,36)∪[72,108)`. If there are many ranges, only the
+/// first two and the last are printed, with the number of ranges between them.
 impl fmt::Display for Ranges {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.list() {
@@ -146,7 +147,7 @@ mod tests {
         ranges.list().iter().flat_map(|&(start, limit)| start..limit).collect()
     }
 
-    /// Compares every pair of subsets of eight indices with the indices one by one.
+    /// Compares every pair of subsets of eight indices with the indices listed one by one.
     #[test]
     fn ranges_are_sets_of_indices() {
         for one in 0..256_u64 {

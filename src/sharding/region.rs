@@ -7,10 +7,11 @@ use super::{TileBox, ranges::Ranges};
 /// The maximum number of dimensions of a box that is stored inline in a [`Region`].
 const INLINE: usize = 4;
 
-/// A part of an array: the indices whose coordinate in each dimension is in one of the dimension's
-/// ranges.
+/// A part of an array: all indices whose coordinate in each dimension lies in one of that
+/// dimension's ranges.
 ///
-/// It is a box if every dimension has one range. The regions of a cyclic sharding have several.
+/// A region is a box if every dimension has a single range. In a cyclic sharding, a dimension may
+/// have several ranges.
 ///
 /// ```
 /// use stridec::sharding::Sharding;
@@ -24,13 +25,14 @@ const INLINE: usize = 4;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Region(RegionForm);
 
-/// The representation of a region. Equal regions have equal representations. Plans make and copy a
-/// region for each transfer, and nearly all are boxes of few dimensions.
+/// The representation of a region. Equal regions have equal representations. The box form is stored
+/// inline because plans create and copy a region for each transfer, and nearly all regions are
+/// boxes with few dimensions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum RegionForm {
-    /// One range for each of the first `rank` dimensions. The rest are `(0, 0)`.
+    /// One range for each of the first `rank` dimensions. All other entries are `(0, 0)`.
     Box { rank: u8, ranges: [(u64, u64); INLINE] },
-    /// More dimensions, or several ranges in one.
+    /// Regions with more dimensions, or with several ranges in a dimension.
     Lists(Arc<[Ranges]>),
 }
 
@@ -69,8 +71,8 @@ impl Region {
         }
     }
 
-    /// Returns the ranges `[start, limit)` of each dimension. They ascend, with at least one index
-    /// left out between two ranges.
+    /// Returns the ranges `[start, limit)` of each dimension. They are in ascending order, with a
+    /// gap of at least one index between two ranges.
     #[must_use]
     pub fn dimensions(&self) -> impl ExactSizeIterator<Item = &[(u64, u64)]> + '_ {
         (0..self.rank()).map(|dimension| match &self.0 {
@@ -87,13 +89,13 @@ impl Region {
         })
     }
 
-    /// Returns the number of indices.
+    /// Returns the number of indices in the region.
     #[must_use]
     pub fn elements(&self) -> u64 {
         self.sizes().product()
     }
 
-    /// Returns true if there is no index.
+    /// Returns true if the region contains no index.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.sizes().any(|size| size == 0)
@@ -108,7 +110,7 @@ impl Region {
         TileBox::new(self.dimensions().map(|ranges| ranges[0]))
     }
 
-    /// Returns the indices in both regions, or `None` if there are none.
+    /// Returns the indices that are in both regions, or `None` if there are none.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Option<Self> {
         let both = self.each().zip(other.each());
@@ -139,22 +141,23 @@ impl Region {
         }
     }
 
-    /// Returns the region with fewer coordinates in one dimension: from number `first` up to but
-    /// not including number `end`.
+    /// Returns the region restricted in one dimension to the coordinates with ordinal numbers from
+    /// `first` up to but not including `end`.
     pub(crate) fn with(&self, dimension: usize, first: u64, end: u64) -> Self {
         let mut part = self.clone();
         part.set(dimension, self.ranges(dimension).part(first, end));
         part
     }
 
-    /// Returns the indices of the region within `shard`, which must contain it and stores its own
-    /// indices without gaps.
+    /// Returns the indices of the region relative to `shard`, which must contain the region. A
+    /// shard stores its indices without gaps.
     pub(crate) fn within(&self, shard: &Self) -> Self {
         let both = self.each().zip(shard.each());
         Self::new(both.map(|(own, shard)| own.within(&shard)))
     }
 
-    /// Returns the region with dimension `order[d]` in place of dimension `d`.
+    /// Returns the region with its dimensions permuted: dimension `d` of the result is `order[d]`
+    /// of `self`.
     pub(crate) fn permuted(&self, order: &[usize]) -> Self {
         Self::new(order.iter().map(|&dimension| self.ranges(dimension)))
     }
@@ -179,7 +182,7 @@ impl fmt::Display for Region {
 mod tests {
     use super::*;
 
-    /// Equal ranges are equal regions, whatever the representation.
+    /// Checks that regions with equal ranges are equal, regardless of how they were made.
     #[test]
     fn a_dimension_is_set_in_regions_of_every_rank() {
         let several = Ranges::new([(0, 1), (3, 5)]);

@@ -1,5 +1,4 @@
-//! Tests of shardings, among them short texts that describe more devices than any memory could
-//! list.
+//! Tests of shardings, including short texts that describe more devices than any memory could list.
 
 use super::*;
 
@@ -30,8 +29,8 @@ fn hostile_sizes_cost_no_more_than_their_text() {
             assert!(tile.is_empty() || tile.to_string() == "[2,3)", "{tile}");
         }
     }
-    // These copies have no order that a transposition expresses, and there are too many to list:
-    // 2^41 times 3.
+    // No transposition expresses the order of these copies, and there are too many to list: 2^41
+    // times 3.
     let text = "{devices=[2199023255552,3]<=[3,2199023255552]T(1,0) last_tile_dim_replicate}";
     assert_eq!(text.parse::<Sharding>().unwrap().to_string(), text);
     let text = "{devices=[2199023255552,3]<=[2,3298534883328]T(1,0) last_tile_dim_replicate}";
@@ -62,7 +61,7 @@ fn hostile_blocks_cost_no_more_than_their_text() {
         error.to_string(),
         "blocks: expected blocks that give all devices at most 16777216 ranges, got 4611686018427387904"
     );
-    // A dimension of few blocks on many devices.
+    // A dimension with few blocks on many devices.
     let many = "{devices=[2,4611686018427387903]<=[9223372036854775806] blocks=[1,4]}";
     assert!(placed(many, "u8[3,9]").is_err());
     let large = "{devices=[2]<=[2] blocks=[4611686018427387904]}";
@@ -120,7 +119,7 @@ fn empty_copies_are_sorted_and_groups_kept() {
     }
 }
 
-/// The text is as JAX 0.10.2 writes it.
+/// Tests the text that JAX 0.10.2 writes.
 #[test]
 fn the_text_of_a_module() {
     let mesh = r#"sdy.mesh @mesh = <["x"=2, "y"=4]> {stablehlo.mesh = {axes = [{name = "x", size = 2 : i64}]}}"#;

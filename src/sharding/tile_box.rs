@@ -4,25 +4,25 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
-/// A box of indices: in each dimension, the coordinates from `start` up to but not including
-/// `limit`.
+/// A box of indices. In each dimension, it contains the coordinates from `start` up to but not
+/// including `limit`.
 #[derive(Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TileBox {
-    /// The range `[start, limit)` of each dimension. No start is above its limit.
+    /// The range `[start, limit)` of each dimension. No start exceeds its limit.
     ranges: SmallVec<[(u64, u64); 4]>,
 }
 
 impl Clone for TileBox {
-    /// Clones with one copy. `SmallVec` clones element by element, and plans have a box for each
-    /// transfer.
+    /// Clones the box with a single copy. A derived `clone` would clone element by element, and a
+    /// plan has one box for each transfer.
     fn clone(&self) -> Self {
         Self { ranges: SmallVec::from_slice(&self.ranges) }
     }
 }
 
 impl TileBox {
-    /// Builds a box from the range `[start, limit)` of each dimension. Returns `None` if a start is
-    /// above its limit.
+    /// Creates a box from the range `[start, limit)` of each dimension. Returns `None` if a start
+    /// exceeds its limit.
     #[must_use]
     pub fn new(ranges: impl IntoIterator<Item = (u64, u64)>) -> Option<Self> {
         let ranges: SmallVec<[(u64, u64); 4]> = ranges.into_iter().collect();
@@ -35,7 +35,7 @@ impl TileBox {
         &self.ranges
     }
 
-    /// Returns the extents.
+    /// Returns the extent of the box in each dimension.
     pub fn sizes(&self) -> impl Iterator<Item = u64> + '_ {
         self.ranges.iter().map(|(start, limit)| limit - start)
     }
@@ -46,7 +46,7 @@ impl TileBox {
         self.sizes().product()
     }
 
-    /// Returns true if the box has no index.
+    /// Returns true if the box contains no index.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ranges.iter().any(|(start, limit)| start == limit)

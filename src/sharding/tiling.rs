@@ -27,7 +27,7 @@ impl Subgroup {
     }
 }
 
-/// An order of the devices `0..count`.
+/// A permutation of the devices `0..count`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Ids {
     Iota(DigitPermutation),
@@ -39,7 +39,7 @@ pub(super) enum Ids {
 }
 
 impl Ids {
-    /// Builds the order from a list, which must be a permutation of `0..ids.len()`.
+    /// Creates the order from a list, which must be a permutation of `0..ids.len()`.
     #[expect(clippy::cast_possible_truncation)] // devices are below the length
     pub(super) fn list(ids: Vec<u64>) -> Self {
         let mut positions = vec![0; ids.len()];
@@ -73,19 +73,21 @@ impl Ids {
     }
 }
 
-/// The tiles of an array, their subgroups, and the order of the devices.
+/// The tiles of an array, their subgroups and the order of the devices.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Tiling {
     /// The number of tiles along each dimension.
     pub(super) tiles: Vec<u64>,
-    /// The subgroups in the order of [`Subgroup::ALL`]. Each occurs at most once and has at least
-    /// two devices.
+    /// The subgroups in the order of [`Subgroup::ALL`], each paired with its number of devices. A
+    /// subgroup occurs at most once and has at least two devices.
     pub(super) subgroups: Vec<(Subgroup, u64)>,
-    /// The devices, row-major over the tiles and the subgroups. Copies are in ascending order.
+    /// The devices, row-major over the tiles and the subgroups. The copies of each tile are in
+    /// ascending order.
     pub(super) ids: Ids,
 }
 
-/// A block-cyclic sharding: each tile has several blocks of the array, assigned in turn.
+/// A block-cyclic sharding, in which each tile consists of several blocks of the array, dealt out
+/// in turn.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Cyclic {
     pub(super) tiling: Tiling,
@@ -94,8 +96,8 @@ pub(super) struct Cyclic {
 }
 
 impl Tiling {
-    /// Brings tiles to canonical form. The product of all extents must be the number of devices and
-    /// fit an int64.
+    /// Converts tiles to canonical form. The product of all extents must be the number of devices
+    /// and fit an `i64`.
     pub(super) fn canonical(
         tiles: Vec<u64>,
         subgroups: &[(Subgroup, u64)],
@@ -143,7 +145,7 @@ impl Tiling {
         self.tiles.iter().product()
     }
 
-    /// Returns the number of devices that have the same tile.
+    /// Returns the number of devices that belong to the same tile.
     pub(super) fn copies(&self) -> u64 {
         self.subgroups.iter().map(|(_, extent)| extent).product()
     }
@@ -160,8 +162,8 @@ impl Tiling {
     }
 }
 
-/// Drops subgroups of one device and merges equal ones. Also returns the indices of the remaining
-/// subgroups, in their new order.
+/// Drops subgroups of one device and merges subgroups of the same kind. Returns the result, and the
+/// indices of the remaining subgroups in their new order.
 fn merge(subgroups: &[(Subgroup, u64)]) -> (Vec<(Subgroup, u64)>, Vec<usize>) {
     let (mut merged, mut order) = (Vec::new(), Vec::new());
     for kind in Subgroup::ALL {
@@ -179,9 +181,9 @@ fn merge(subgroups: &[(Subgroup, u64)]) -> (Vec<(Subgroup, u64)>, Vec<usize>) {
     (merged, order)
 }
 
-/// Reorders the dimensions of `extents`, dropping dimensions of extent 1 that `order` does not
-/// list, and sorts each group of `copies` devices. Returns `None` if no transposition expresses the
-/// result.
+/// Reorders the dimensions of `extents` and sorts each group of `copies` devices. Dimensions that
+/// `order` does not list must have extent 1 and are dropped. Returns `None` if no transposition
+/// expresses the result.
 fn arranged(
     digits: &DigitPermutation,
     extents: &[u64],
@@ -202,11 +204,11 @@ fn arranged(
     Some(DigitPermutation::new(groups.concat()))
 }
 
-/// Does the work of [`arranged`] on a list of devices.
-#[expect(clippy::cast_possible_truncation)] // extents multiply to the length of the list
+/// Performs the same reordering as [`arranged`] on a list of devices.
+#[expect(clippy::cast_possible_truncation)] // the product of the extents is the length of the list
 fn arranged_list(ids: &[u64], extents: &[u64], order: &[usize], copies: u64) -> Vec<u64> {
     let mut arranged = if order.windows(2).all(|pair| pair[0] < pair[1]) {
-        ids.to_vec() // dimensions that are left out have one index
+        ids.to_vec() // dropped dimensions have extent 1
     } else {
         let mut strides = vec![1; extents.len()];
         for dimension in (1..extents.len()).rev() {

@@ -1,4 +1,4 @@
-//! Writes shardings to protos, byte for byte as XLA does.
+//! Conversion of shardings to protos, with the same bytes that XLA writes.
 
 use prost::Message as _;
 
@@ -21,11 +21,11 @@ use crate::{
 };
 
 impl Sharding {
-    /// Writes the serialized `xla.OpSharding`.
+    /// Returns the sharding as a serialized `xla.OpSharding`.
     ///
     /// # Errors
     ///
-    /// Returns an error for boxes and cyclic shardings, for which there is no message.
+    /// Returns an error for boxes and cyclic shardings, which `xla.OpSharding` cannot express.
     pub fn encode(&self) -> Result<Vec<u8>, ShardingError> {
         Ok(OpSharding::try_from(self)?.encode_to_vec())
     }
@@ -160,7 +160,7 @@ fn axis_refs(axes: &[AxisRef]) -> Vec<AxisRefProto> {
         .collect()
 }
 
-/// Converts a number of a sharding, which always fits an int64.
+/// Converts a number of a sharding, which always fits an `i64`.
 fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

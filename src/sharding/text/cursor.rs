@@ -1,4 +1,4 @@
-//! The [`Cursor`] of shardings.
+//! The [`Cursor`] over the text of a sharding.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::{
 
 type Result<T> = std::result::Result<T, ShardingError>;
 
-/// The maximum number of characters of the text in a message.
+/// The maximum length of a quotation from the text in an error message, in characters.
 const MAX_QUOTED: usize = 20;
 
 pub(super) type Cursor<'a> = text::Cursor<'a, ShardingError>;
@@ -25,18 +25,18 @@ impl TextError for ShardingError {
 }
 
 impl<'a> text::Cursor<'a, ShardingError> {
-    /// Skips blanks; returns the position of the next sign or word.
+    /// Skips blanks and returns the position of the next token.
     pub(super) fn place(&mut self) -> usize {
         self.skip_blanks();
         self.position()
     }
 
-    /// Reads letters and underscores. The word is empty if there are none.
+    /// Reads a word of letters and underscores. The word is empty if no such character comes next.
     pub(super) fn keyword(&mut self) -> &'a str {
         self.word(|letter| letter.is_ascii_alphabetic() || letter == '_').0
     }
 
-    /// Returns the next word and leaves it unread.
+    /// Returns the next word without consuming it.
     pub(super) fn peek_keyword(&self) -> &'a str {
         self.clone().keyword()
     }
@@ -50,7 +50,7 @@ impl<'a> text::Cursor<'a, ShardingError> {
         })
     }
 
-    /// Reads numbers with commas between them, and `close` after them.
+    /// Reads numbers separated by commas, up to and including `close`.
     pub(super) fn numbers(&mut self, close: &str) -> Result<Vec<i64>> {
         let mut numbers = Vec::new();
         self.list(close, |cursor| {
@@ -75,8 +75,8 @@ impl<'a> text::Cursor<'a, ShardingError> {
         Ok(rest[1..=length].to_owned())
     }
 
-    /// Skips the rest of a block in braces, after its opening brace. Braces in strings do not
-    /// count.
+    /// Skips the rest of a block in braces, after its opening brace. Braces inside strings are
+    /// ignored.
     pub(super) fn skip_braces(&mut self) -> Result<()> {
         let (mut depth, mut quoted, mut escaped) = (1, false, false);
         let start = self.position();

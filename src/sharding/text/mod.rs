@@ -1,5 +1,5 @@
-//! Reads shardings from XLA's text, with the `FromStr` of [`Sharding`](super::Sharding), and from
-//! Shardy's.
+//! Parsing of shardings from XLA's text, through the `FromStr` implementation of
+//! [`Sharding`](super::Sharding), and from Shardy's text.
 //!
 //! ```text
 //! sharding = single | "{" [ single { "," single } ] "}"
@@ -19,7 +19,7 @@
 //! refs     = ref { "," ref };  ref = name [ ":(" n ")" n ]
 //! ```
 //!
-//! A text is converted to the message `xla.OpSharding`, whose rules are checked in one place.
+//! A text is converted to an `xla.OpSharding` message, so that the rules are checked in one place.
 
 mod cursor;
 mod named;
@@ -37,7 +37,7 @@ use cursor::Cursor;
 impl FromStr for Sharding {
     type Err = ShardingError;
 
-    /// Reads XLA's text, or Shardy's with the mesh in it: `<mesh<["x"=2]>, [{"x"}]>`.
+    /// Parses XLA's text, or Shardy's text with an inline mesh, such as `<mesh<["x"=2]>, [{"x"}]>`.
     fn from_str(text: &str) -> Result<Self, ShardingError> {
         if text.trim_start().starts_with(['<', '#']) {
             return parse_shardy(text, None);
@@ -47,7 +47,7 @@ impl FromStr for Sharding {
         cursor.end()?;
         let sharding = Self::try_from(&proto)?;
         let Some(blocks) = blocks else { return Ok(sharding) };
-        // A negative size breaks the same rule as 0, but the error quotes it as it was given.
+        // A negative size breaks the same rule as 0, but the error must quote it as it was given.
         if let Some(at) = blocks.iter().position(|&block| block < 1) {
             return Err(rule(
                 FieldPath::new("blocks").index(at),
@@ -59,7 +59,7 @@ impl FromStr for Sharding {
     }
 }
 
-/// The cursor of a text that is not too long.
+/// Returns a cursor over a text, or an error if the text is too long.
 fn whole(text: &str) -> Result<Cursor<'_>, ShardingError> {
     Cursor::limited(text, MAX_INPUT_BYTES)
 }

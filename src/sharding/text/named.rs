@@ -1,4 +1,4 @@
-//! The text of shardings by the axes of a mesh.
+//! Parsing of shardings by the named axes of a mesh.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use crate::{
 
 type Result<T> = std::result::Result<T, ShardingError>;
 
-/// The axes of a mesh by name.
+/// The index of each axis of a mesh, by name.
 pub(super) struct Axes(HashMap<String, i64>);
 
 impl Axes {
@@ -31,7 +31,7 @@ impl Axes {
     fn reference(&self, cursor: &mut Cursor<'_>) -> Result<AxisRefProto> {
         let offset = cursor.place();
         let name = cursor.name()?;
-        // A number that is not the name of an axis is the index of one.
+        // A number that is not the name of an axis is the index of an axis.
         let Some(axis) = self.0.get(&name).copied().or_else(|| name.parse().ok()) else {
             let reason = format!("expected an axis of the mesh, got {name:?}");
             return Err(ShardingError::Syntax { offset, reason });
@@ -75,7 +75,8 @@ impl Axes {
                 }
                 Ok(())
             })?;
-            // Shardy's priority of the dimension, which says nothing about an array that exists.
+            // Shardy's priority of the dimension guides propagation and does not affect the
+            // placement.
             if cursor.eat("p") {
                 cursor.number()?;
             }
@@ -103,7 +104,7 @@ pub(super) fn mesh_axes(cursor: &mut Cursor<'_>) -> Result<MeshProto> {
     Ok(mesh)
 }
 
-/// Reads a sharding by a mesh, after its opening brace.
+/// Reads a sharding by the axes of a mesh, after its opening brace.
 pub(super) fn named(cursor: &mut Cursor<'_>) -> Result<OpSharding> {
     let mut proto = NamedShardingProto::default();
     if cursor.eat("maximal_mesh") {

@@ -1,4 +1,4 @@
-//! Reads Shardy's text, as JAX writes it into `StableHLO`.
+//! Parsing of Shardy's text, as JAX writes it into `StableHLO`.
 
 use super::{
     cursor::Cursor,
@@ -12,9 +12,9 @@ use crate::{
 
 type Result<T> = std::result::Result<T, ShardingError>;
 
-/// Reads Shardy's text, such as `#sdy.sharding<@mesh, [{"x"}, {"y", ?}]>`. If it names a mesh,
-/// `mesh` is the text of that mesh: `sdy.mesh @mesh = <["x"=2, "y"=4]>`, or only the part after
-/// `=`. Attributes in braces may follow.
+/// Parses Shardy's text, such as `#sdy.sharding<@mesh, [{"x"}, {"y", ?}]>`. If the text refers to a
+/// mesh by name, `mesh` must be the text of that mesh, such as `sdy.mesh @mesh = <["x"=2, "y"=4]>`,
+/// or only the part after `=`. Attributes in braces may follow.
 ///
 /// ```
 /// use stridec::sharding::parse_shardy;
@@ -25,7 +25,7 @@ type Result<T> = std::result::Result<T, ShardingError>;
 ///
 /// # Errors
 ///
-/// Returns an error if a text has another form, if the mesh is missing, or if the sharding breaks a
+/// Returns an error if a text cannot be parsed, if the mesh is missing, or if the sharding breaks a
 /// rule.
 pub fn parse_shardy(text: &str, mesh: Option<&str>) -> Result<Sharding> {
     let mut cursor = whole(text)?;
@@ -61,12 +61,12 @@ pub fn parse_shardy(text: &str, mesh: Option<&str>) -> Result<Sharding> {
     })
 }
 
-/// Reads the name of a mesh, after its `@`.
+/// Reads the name of a mesh, after the `@`.
 fn name<'a>(cursor: &mut Cursor<'a>) -> &'a str {
     cursor.word(|letter| letter.is_ascii_alphanumeric() || "_$.-".contains(letter)).0
 }
 
-/// Reads a mesh whose text may start with its name.
+/// Reads a mesh, which may be preceded by its name. The name must be `wanted`.
 fn named_mesh(text: &str, wanted: &str) -> Result<MeshProto> {
     let mut cursor = whole(text)?;
     if cursor.eat("sdy.mesh") {
@@ -80,7 +80,7 @@ fn named_mesh(text: &str, wanted: &str) -> Result<MeshProto> {
         cursor.expect("=")?;
     }
     let mesh = mesh(&mut cursor)?;
-    // Attributes of the operation repeat the axes.
+    // The attributes of the operation repeat the axes.
     if cursor.eat("{") {
         cursor.skip_braces()?;
     }
@@ -88,7 +88,7 @@ fn named_mesh(text: &str, wanted: &str) -> Result<MeshProto> {
     Ok(mesh)
 }
 
-/// Reads `<["x"=2, "y"=4], device_ids=[…]>`.
+/// Reads a mesh, such as `<["x"=2, "y"=4], device_ids=[…]>`.
 fn mesh(cursor: &mut Cursor<'_>) -> Result<MeshProto> {
     cursor.expect("<")?;
     let mut mesh = mesh_axes(cursor)?;

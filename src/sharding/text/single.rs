@@ -1,4 +1,4 @@
-//! The text of tiles, of one-word forms, and of tuples.
+//! Parsing of shardings by tiles, of one-word forms and of tuples.
 
 use super::{cursor::Cursor, named::named};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 
 type Result<T> = std::result::Result<T, ShardingError>;
 
-/// Reads a sharding in braces, and the block sizes of a cyclic one.
+/// Reads a sharding in braces, and the block sizes if it is cyclic.
 pub(super) fn sharding(cursor: &mut Cursor<'_>) -> Result<(OpSharding, Option<Vec<i64>>)> {
     cursor.expect("{")?;
     if !cursor.sees("{") && !cursor.sees("}") {
@@ -34,7 +34,7 @@ pub(super) fn sharding(cursor: &mut Cursor<'_>) -> Result<(OpSharding, Option<Ve
     Ok((tuple, None))
 }
 
-/// Reads the sharding of one array, after its opening brace.
+/// Reads the sharding of a single array, after its opening brace.
 fn single(cursor: &mut Cursor<'_>) -> Result<(OpSharding, Option<Vec<i64>>)> {
     if ["mesh", "maximal_mesh"].contains(&cursor.peek_keyword()) {
         return Ok((named(cursor)?, None));
@@ -134,7 +134,7 @@ fn tiles(cursor: &mut Cursor<'_>, proto: &mut OpSharding) -> Result<()> {
     Ok(())
 }
 
-/// Reads `8]` or `2,4]T(1,0)`, and returns the sizes and the permutation.
+/// Reads `8]` or `2,4]T(1,0)` and returns the sizes and the permutation.
 fn iota(cursor: &mut Cursor<'_>) -> Result<(Vec<i64>, Vec<i64>)> {
     let sizes = cursor.numbers("]")?;
     if sizes.len() < 2 {
