@@ -1,7 +1,7 @@
-//! [`Colour`]: colours along memory, from viridis, which gets lighter from end to end and suits
-//! colour-blind readers.
+//! [`Colour`]: a colour that shows a position in memory. The colours come from viridis, which gets
+//! steadily lighter and is suitable for colour-blind readers.
 
-/// Ten colours of viridis, from the first place to the last.
+/// Ten colours of viridis, from the first place in memory to the last.
 pub(super) const VIRIDIS: [[u8; 3]; 10] = [
     [0x44, 0x01, 0x54],
     [0x48, 0x28, 0x78],
@@ -15,8 +15,8 @@ pub(super) const VIRIDIS: [[u8; 3]; 10] = [
     [0xfd, 0xe7, 0x25],
 ];
 
-/// Colours of different hues, for sources. They are Okabe and Ito's, which colour-blind readers can
-/// tell apart.
+/// Colours of different hues, one for each source. This is Okabe and Ito's palette, whose colours
+/// colour-blind readers can tell apart.
 const HUES: [[u8; 3]; 8] = [
     [0x56, 0xb4, 0xe9],
     [0xe6, 0x9f, 0x00],
@@ -28,17 +28,17 @@ const HUES: [[u8; 3]; 8] = [
     [0xb0, 0xb0, 0xb0],
 ];
 
-/// A background colour, which also determines the colour of text on it.
+/// A background colour, which also determines the colour of the text on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Colour {
     rgb: [u8; 3],
 }
 
 impl Colour {
-    /// Returns the colour of place `at` of `places`.
+    /// Returns the colour of place `at` out of `places` places.
     pub(super) fn of(at: u64, places: u64) -> Self {
         let last = u128::from(places.saturating_sub(1)).max(1);
-        // The position between two colours, in 256ths.
+        // The position on the scale of colours, in 256ths of the distance between two colours.
         let way = (u128::from(at).min(last) * 9 * 256 / last).min(9 * 256);
         let from = usize::try_from(way / 256).unwrap_or(9);
         let part = u16::try_from(way % 256).unwrap_or(0);
@@ -50,13 +50,13 @@ impl Colour {
         Self { rgb: [mix(low[0], high[0]), mix(low[1], high[1]), mix(low[2], high[2])] }
     }
 
-    /// Returns the colour of a source, by its number.
+    /// Returns the colour of the source with the given number.
     pub(super) fn of_source(number: usize) -> Self {
         Self { rgb: HUES[number % HUES.len()] }
     }
 
-    /// Returns the colour of a device or of a group of devices. A few have different hues; many
-    /// have colours of viridis.
+    /// Returns the colour of a device or a group of devices. If there are only a few, they get
+    /// different hues. Otherwise, they get colours of viridis.
     pub(super) fn of_device(number: usize, count: usize) -> Self {
         if count <= HUES.len() {
             Self::of_source(number)
@@ -65,14 +65,14 @@ impl Colour {
         }
     }
 
-    /// Returns the colour as `#31688e`.
+    /// Returns the colour in hexadecimal notation, such as `#31688e`.
     pub(super) fn hex(self) -> String {
         let [r, g, b] = self.rgb;
         format!("#{r:02x}{g:02x}{b:02x}")
     }
 
-    /// Returns true if black text is easier to read on it than white: its relative luminance is
-    /// above 0.18.
+    /// Returns true if black text is easier to read on this colour than white text, which is the
+    /// case if its relative luminance is above 0.18.
     pub(super) fn takes_dark_text(self) -> bool {
         let linear = |c: u8| (f32::from(c) / 255.0).powf(2.2);
         let [r, g, b] = self.rgb.map(linear);

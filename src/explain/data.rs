@@ -1,9 +1,9 @@
-//! Writes a picture as JSON for the page's scripts: both layouts, the window between them, and the
-//! dispatches of the kernel.
+//! The data of a page, written as JSON for its scripts: both layouts, the window between them, and
+//! the dispatches of the kernel.
 //!
-//! Decisions about a whole layout are made here and in the modules that this one uses, and the
-//! scripts read them. The scripts compute only for single indices: the offset of an index, the
-//! index at an offset, and the index that the window maps it to (`page/layout.js`).
+//! Everything that concerns a whole layout is computed here and in the modules that this one uses.
+//! The scripts only read it. They compute nothing but the offset of a single index, the index at an
+//! offset, and the index to which the window maps an index (`page/layout.js`).
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::stride::Step;
 
-/// Returns the data of a page. `</script>` cannot occur in it.
+/// Returns the data of a page. The result never contains `</script>`.
 pub(super) fn data(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> String {
     let source = picture.layout.descriptor;
     let movement = picture.movement.as_ref();
@@ -58,7 +58,7 @@ fn side(Side { notation, descriptor }: Side<'_>, common: Option<[usize; 2]>) -> 
         })
     });
     let boxes = BoxLevels::of(descriptor);
-    // A dimension that a tile joins with others has no padding of its own.
+    // A dimension that a tile joins with others is not padded separately.
     let sizes = descriptor.sizes().iter().enumerate();
     let padded = sizes.map(|(dimension, &size)| {
         boxes.dimension(dimension).map_or(size, |dimension| padded(descriptor, dimension))
@@ -81,7 +81,8 @@ fn side(Side { notation, descriptor }: Side<'_>, common: Option<[usize; 2]>) -> 
         "places": descriptor.physical_elements(),
         "unused": unused(descriptor),
         "imageBytes": descriptor.image_bytes(),
-        // Up to 128 bits, as hexadecimal text, because JSON numbers hold 53 bits.
+        // The padding has up to 128 bits, so it is written as hexadecimal text: a JSON number holds
+        // only 53 bits.
         "padding": format!("{:x}", descriptor.padding()),
     })
 }

@@ -1,5 +1,5 @@
-//! [`Flows`]: the bytes that devices send to each other. Devices are grouped if there are more than
-//! a picture has room for.
+//! [`Flows`]: the number of bytes that devices send to each other. If there are more devices than a
+//! picture has room for, they are grouped.
 
 use std::collections::BTreeMap;
 
@@ -8,24 +8,25 @@ use crate::{
     text::human_readable_num_bytes,
 };
 
-/// The bytes of a plan between groups of devices.
+/// The number of bytes that a plan moves between groups of devices.
 pub(super) struct Flows {
-    /// The number of devices in a group. The last group may have fewer.
+    /// The number of devices in a group. The last group may be smaller.
     each: u64,
-    /// The number of devices on both sides.
+    /// The number of devices of the source and of the destination.
     devices: [u64; 2],
-    /// The bytes sent from one group to another, or within one. Pairs without bytes are left out.
+    /// The number of bytes sent from one group to another, or within a group. Pairs of groups that
+    /// exchange no bytes are omitted.
     pub(super) moved: BTreeMap<(usize, usize), u128>,
-    /// The bytes that the devices of each group need and already have.
+    /// The number of bytes that the devices of each group need and already hold.
     pub(super) kept: Vec<u128>,
-    /// The bytes that the devices of each group send.
+    /// The number of bytes that the devices of each group send.
     pub(super) sent: Vec<u128>,
-    /// The bytes that the devices of each group receive.
+    /// The number of bytes that the devices of each group receive.
     pub(super) received: Vec<u128>,
 }
 
 impl Flows {
-    /// Sums up the bytes of a plan, with at most `most` groups on a side.
+    /// Sums the bytes of a plan, with at most `most` groups on each side.
     pub(super) fn new(plan: &ReshardPlan, most: usize) -> Self {
         let devices = [plan.from().devices(), plan.to().devices()];
         let each = devices[0].max(devices[1]).div_ceil(most as u64);
@@ -54,46 +55,47 @@ impl Flows {
         flows
     }
 
-    /// Returns the group of a device.
+    /// Returns the index of the group that contains a device.
     #[expect(clippy::cast_possible_truncation)] // the number of groups is limited
     pub(super) fn group(&self, device: u64) -> usize {
         (device / self.each) as usize
     }
 
-    /// Returns the number of devices of the larger side.
+    /// Returns the number of devices on the larger side.
     pub(super) fn devices(&self) -> u64 {
         self.devices[0].max(self.devices[1])
     }
 
-    /// Returns the number of groups of a side: 0 is the source, 1 the destination.
+    /// Returns the number of groups on a side, where 0 is the source and 1 the destination.
     pub(super) fn groups_of(&self, side: usize) -> usize {
         self.group(self.devices[side] - 1) + 1
     }
 
-    /// Returns the number of groups of the larger side.
+    /// Returns the number of groups on the larger side.
     pub(super) fn groups(&self) -> usize {
         self.groups_of(0).max(self.groups_of(1))
     }
 
-    /// Returns true if each group is one device.
+    /// Returns true if each group is a single device.
     pub(super) fn is_by_device(&self) -> bool {
         self.each == 1
     }
 
-    /// Returns the number of a device, or the first and the last number of a group.
+    /// Returns the name of a group: the number of its only device, or the numbers of the first and
+    /// the last device.
     pub(super) fn name(&self, group: usize) -> String {
         let first = group as u64 * self.each;
         let last = (first + self.each).min(self.devices()) - 1;
         if first == last { first.to_string() } else { format!("{first}–{last}") }
     }
 
-    /// Returns the most bytes sent from one group to another.
+    /// Returns the maximum number of bytes sent from one group to another.
     pub(super) fn most(&self) -> u128 {
         self.moved.values().copied().max().unwrap_or(0)
     }
 }
 
-/// Prints bytes as `96.0M`. Counts above 2^64-1 are printed as that number.
+/// Formats a number of bytes, such as `96.0M`. Numbers above 2^64-1 are capped.
 pub(super) fn bytes(bytes: u128) -> String {
     human_readable_num_bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
 }

@@ -1,4 +1,5 @@
-//! The logical array as grids: planes of the array, or its tiles and one of them in detail.
+//! The logical array drawn as grids: either planes of the array, or its tiles and one tile in
+//! detail.
 
 use std::{convert::Infallible, rc::Rc};
 
@@ -10,14 +11,14 @@ use super::{
 };
 use crate::stride::{Coordinate, Forward, StrideDescriptor};
 
-/// The maximum number of planes that are drawn if all of them fit.
+/// The maximum number of planes drawn if all of them fit.
 const MAX_PLANES: u64 = 4;
-/// The maximum number of cells of several planes together.
+/// The maximum number of cells in all planes together, if more than two planes are drawn.
 const MAX_PLANE_CELLS: u64 = 72;
 /// The maximum number of rows of a plane that is summarised.
 const SUMMARY_ROWS: usize = 9;
 
-/// The dimension that runs down, and the dimension that runs across.
+/// The dimension drawn downwards, and the dimension drawn across.
 pub(super) type Dimensions = [Option<TiledDimension>; 2];
 
 /// A grid of cells. Each cell is an index of the array, or the first index of a tile.
@@ -25,17 +26,17 @@ pub(super) struct Grid<'a> {
     descriptor: &'a StrideDescriptor,
     /// The title above the grid.
     pub(super) caption: String,
-    /// The dimension that runs down, and the dimension that runs across.
+    /// The dimension drawn downwards, and the dimension drawn across.
     pub(super) dimensions: Dimensions,
-    /// The rows and columns that are drawn.
+    /// The rows and the columns that are drawn.
     pub(super) items: [Vec<Item>; 2],
-    /// The distance between neighbouring rows, and columns, in indices.
+    /// The distance between adjacent rows and between adjacent columns, in indices.
     step: [u64; 2],
     /// The index of the first cell.
     first: Vec<u64>,
-    /// The first and the last place of the colour scale.
+    /// The first and the last place on the colour scale.
     pub(super) range: [u64; 2],
-    /// The number of places that a cell represents: 1, or the places of a tile.
+    /// The number of places that a cell represents: 1, or the number of places in a tile.
     span: u64,
     boxes: Option<Rc<BoxLevels>>,
     pub(super) paint: Paint<'a>,
@@ -43,7 +44,7 @@ pub(super) struct Grid<'a> {
 
 /// One cell of a [`Grid`].
 pub(super) struct Cell {
-    /// The logical index of the cell. It is past the sizes in padding.
+    /// The logical index of the cell. In padding, it exceeds the sizes of the array.
     pub(super) index: Vec<u64>,
     /// The place of the cell in memory.
     pub(super) place: u64,
@@ -64,8 +65,8 @@ impl Grid<'_> {
         Cell { place: place(self.descriptor, &index), element, index }
     }
 
-    /// Returns the text in an element's cell: its offset, the offsets of a tile as `1024…2047`, or
-    /// its source.
+    /// Returns the text in the cell of an element: its offset, the offsets of a tile such as
+    /// `1024…2047`, or its source.
     pub(super) fn label(&self, cell: &Cell) -> String {
         if let Paint::Sources(mosaic) = self.paint {
             return mosaic.piece(&cell.index).label;
@@ -76,7 +77,7 @@ impl Grid<'_> {
         }
     }
 
-    /// Returns the text that is shown when a reader points at the cell.
+    /// Returns the text that is shown when the reader points at a cell.
     pub(super) fn title(&self, cell: &Cell) -> String {
         let index: Vec<String> = cell.index.iter().map(u64::to_string).collect();
         let what = match self.paint {
@@ -96,8 +97,8 @@ impl Grid<'_> {
         if self.span == 1 { last } else { 2 * last + 1 }
     }
 
-    /// Returns the colour of a cell: its position along memory, or along the drawn part if most is
-    /// left out.
+    /// Returns the colour of a cell, which shows its position in memory, or in the drawn part of
+    /// memory if most of the array is hidden.
     pub(super) fn colour(&self, cell: &Cell) -> Colour {
         if let Paint::Sources(mosaic) = self.paint {
             return mosaic.piece(&cell.index).colour;
@@ -106,12 +107,13 @@ impl Grid<'_> {
         Colour::of(cell.place.saturating_sub(low), high.saturating_sub(low) + 1)
     }
 
-    /// Returns the name of the dimension that runs down (side 0) or across (side 1), `d1`.
+    /// Returns the name of the dimension drawn downwards (side 0) or across (side 1), such as `d1`.
     pub(super) fn name(&self, side: usize) -> Option<String> {
         self.dimensions[side].as_ref().map(|dimension| dimension.name(self.descriptor))
     }
 
-    /// Returns the label of row (side 0) or column (side 1) `at`, its index along the dimension.
+    /// Returns the label of row (side 0) or column (side 1) `at`, which is its index along the
+    /// dimension.
     pub(super) fn tick(&self, side: usize, at: u64) -> String {
         match self.dimensions[side] {
             Some(_) => (at * self.step[side]).to_string(),
@@ -119,7 +121,7 @@ impl Grid<'_> {
         }
     }
 
-    /// Returns the strength of the line before row or column `at`: 0, 1 or 2.
+    /// Returns the weight of the line before row or column `at`: 0, 1 or 2.
     pub(super) fn line(&self, side: usize, at: u64) -> u8 {
         match (&self.boxes, &self.dimensions[side]) {
             (Some(boxes), Some(dimension)) => boxes.line(dimension.coordinate, at),
@@ -139,37 +141,38 @@ impl Grid<'_> {
         cells.map(|(row, column)| self.cell(row, column))
     }
 
-    /// Returns the least and the greatest offset of an element that is drawn.
+    /// Returns the minimum and maximum offsets of the drawn elements.
     fn drawn_range(&self) -> [u64; 2] {
         let elements = self.drawn().filter(|cell| cell.element);
         elements
             .fold([u64::MAX, 0], |[low, high], cell| [low.min(cell.place), high.max(cell.place)])
     }
 
-    /// Returns true if padding is drawn.
+    /// Returns true if any of the drawn cells is padding.
     pub(super) fn has_padding(&self) -> bool {
         self.drawn().any(|cell| !cell.element)
     }
 
-    /// Returns true if the colour scale covers all of memory, and not only the drawn part.
+    /// Returns true if the colour scale covers all of memory, rather than only the drawn part.
     pub(super) fn is_coloured_by_all(&self) -> bool {
         matches!(self.paint, Paint::Sources(_))
             || self.range == [0, self.descriptor.physical_elements() - 1]
     }
 
-    /// Returns true if each cell is an element, and not a tile.
+    /// Returns true if each cell is an element, rather than a tile.
     pub(super) fn is_by_element(&self) -> bool {
         self.step == [1, 1]
     }
 
-    /// Returns true if boxes are outlined.
+    /// Returns true if the boxes of tiles are outlined.
     pub(super) fn is_tiled(&self) -> bool {
         self.boxes.is_some()
     }
 }
 
-/// Makes the grids of an array, each with at most `budget` rows and columns: whole planes if they
-/// fit, otherwise its tiles and the first tile, otherwise its corners.
+/// Creates the grids of an array, each with at most `budget` rows and columns. The grids show whole
+/// planes if these fit. Otherwise, they show the array tile by tile and the first tile in detail,
+/// or the corners of the array if it has no tiles.
 pub(super) fn grids<'a>(
     descriptor: &'a StrideDescriptor,
     dimensions: &Dimensions,
@@ -234,7 +237,7 @@ pub(super) fn grids<'a>(
             caption: format!("The array{plane} in tiles of {high} × {wide}, each with its offsets"),
             items: [0, 1].map(|side| choose(tiles[side], (budget[side] / 2).min(8), &[], &[])),
             step: tile,
-            // The places of a tile are one run, except in padded or folded layouts.
+            // The places of a tile are contiguous, except in padded or folded layouts.
             span: if one.range[1] + 1 == span { span } else { 1 },
             boxes: None,
             ..whole(first, String::new())
@@ -270,7 +273,7 @@ pub(super) fn grids<'a>(
     grids
 }
 
-/// The planes of an array, numbered row-major along the hidden dimensions.
+/// The planes of an array, numbered row-major along the dimensions that are not drawn.
 struct Planes<'a> {
     descriptor: &'a StrideDescriptor,
     others: Vec<&'a TiledDimension>,
@@ -285,7 +288,7 @@ impl Planes<'_> {
         product(self.others.iter().map(|dimension| self.extent(dimension)))
     }
 
-    /// Returns the index of a plane along each hidden dimension.
+    /// Returns the index of a plane along each dimension that is not drawn.
     fn values(&self, plane: u64) -> Vec<u64> {
         let mut rest = plane;
         let mut values: Vec<u64> = vec![];
@@ -297,7 +300,7 @@ impl Planes<'_> {
         values
     }
 
-    /// Returns the index of a plane's first cell.
+    /// Returns the index of the first cell of a plane.
     fn first(&self, plane: u64) -> Vec<u64> {
         let mut first = vec![0; self.descriptor.rank()];
         for (dimension, value) in self.others.iter().zip(self.values(plane)) {
@@ -306,7 +309,8 @@ impl Planes<'_> {
         first
     }
 
-    /// Returns ` at d0 = 0, d1 = 3`, or an empty text if there is only one plane.
+    /// Returns the position of a plane, such as ` at d0 = 0, d1 = 3`, or an empty text if there is
+    /// only one plane.
     fn name(&self, plane: u64) -> String {
         let named = self.others.iter().zip(self.values(plane));
         let named: Vec<String> = named
@@ -316,8 +320,9 @@ impl Planes<'_> {
     }
 }
 
-/// Chooses the dimensions to draw: `common` if it is given and no tile joins these dimensions with
-/// others, otherwise dimensions that tiles cut, otherwise the last two.
+/// Chooses the dimensions to draw. The first choice is `common`, if it is given and no tile joins
+/// these dimensions with others. The second choice is the last two dimensions that tiles cut, and
+/// the third is the last two dimensions of the array.
 pub(super) fn dimensions(descriptor: &StrideDescriptor, common: Option<[usize; 2]>) -> Dimensions {
     let boxes = BoxLevels::of(descriptor);
     if let Some([Some(down), Some(across)]) =
@@ -332,8 +337,8 @@ pub(super) fn dimensions(descriptor: &StrideDescriptor, common: Option<[usize; 2
     [from_last.next(), across]
 }
 
-/// Returns the dimensions that show an operation best: the most minor dimensions of both memories,
-/// if they differ.
+/// Returns the dimensions that show an operation best, which are the minor-most dimensions of the
+/// source and of the destination. Returns `None` if the two are the same.
 pub(super) fn common_dimensions(
     source: &StrideDescriptor,
     destination: &StrideDescriptor,
@@ -342,7 +347,7 @@ pub(super) fn common_dimensions(
     (source != destination).then_some([source.min(destination), source.max(destination)])
 }
 
-/// Returns the dimension with the least stride.
+/// Returns the dimension with the smallest stride.
 fn minor(descriptor: &StrideDescriptor) -> Option<usize> {
     let mut dimension = (0..descriptor.rank()).map(Some).collect();
     let Ok(()) = descriptor.forward(&mut LogicalDimension, &mut dimension);
@@ -352,7 +357,8 @@ fn minor(descriptor: &StrideDescriptor) -> Option<usize> {
         .and_then(|axis| dimension[axis.coordinate])
 }
 
-/// Finds the dimension that a coordinate is a part of. For a fold it is the minor dimension.
+/// Finds the logical dimension that a coordinate is a part of. For a fold, this is its minor
+/// dimension.
 struct LogicalDimension;
 
 impl Forward for LogicalDimension {
@@ -380,7 +386,7 @@ impl Forward for LogicalDimension {
     }
 }
 
-/// Converts a count of cells. Counts that do not fit are more than any page draws.
+/// Converts a number of cells. Numbers that do not fit exceed anything that is drawn.
 fn usize_or_max(n: u64) -> usize {
     usize::try_from(n).unwrap_or(usize::MAX)
 }

@@ -1,5 +1,5 @@
-//! Writes the page of a picture: both layouts in words, an explorer, the picture, and the kernel
-//! with a button that runs it.
+//! The page of a picture: a description of both layouts, an explorer, the picture itself, and the
+//! kernel with a button that runs it.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -12,27 +12,27 @@ use super::{
 };
 use crate::nest::CopyNest;
 
-/// The result of compiling an operation, for its page: the plain data of a kernel, and the stages
-/// before it as text.
+/// The result of compiling an operation, for its page: the plain data of the kernel, and the
+/// earlier stages as text.
 #[derive(Clone, Copy, Debug)]
 pub struct Compiled<'a> {
     /// The shader that the page shows and runs. It is empty if there is nothing to dispatch.
     pub wgsl: &'a str,
-    /// Its compute entry point.
+    /// The name of the compute entry point.
     pub entry_point: &'a str,
-    /// The invocations of a workgroup: x, y, z.
+    /// The number of invocations in a workgroup along x, y and z.
     pub workgroup_size: [u32; 3],
-    /// The minimum size in bytes of the source, binding 0, and of the destination, binding 1.
+    /// The minimum size of the source, binding 0, and of the destination, binding 1, in bytes.
     pub binding_bytes: [u64; 2],
-    /// The workgroups of each dispatch, in order.
+    /// The number of workgroups of each dispatch, in order.
     pub dispatches: &'a [[u32; 3]],
-    /// The schedule and the reason for it, in one line.
+    /// The schedule, with the reason for choosing it, in one line.
     pub schedule: &'a str,
-    /// Every stage as text.
+    /// All stages as text.
     pub stages: &'a str,
 }
 
-/// The page's scripts. Later ones use earlier ones.
+/// The scripts of the page. Later scripts may use earlier ones.
 const SCRIPTS: [&str; 6] = [
     include_str!("page/layout.js"),
     include_str!("page/plane.js"),
@@ -42,23 +42,24 @@ const SCRIPTS: [&str; 6] = [
     include_str!("page/start.js"),
 ];
 
-/// The content of a page, for a document that already has the scripts.
+/// The content of a page, for embedding in a document that already contains the scripts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Content {
-    /// The title, as text.
+    /// The title, as plain text.
     pub title: String,
-    /// Markup of the first part of the page. Texts from the picture are escaped in it.
+    /// The markup of the first part of the page. Texts from the picture are escaped.
     pub body: String,
-    /// JSON that the scripts read. `</script>` cannot occur in it.
+    /// The JSON that the scripts read. It never contains `</script>`.
     pub data: String,
 }
 
-/// Writes a picture as one self-contained page. It loads nothing, and its policy forbids loading.
+/// Writes a picture as a single self-contained page. The page loads nothing, and its content
+/// security policy forbids loading.
 ///
 /// If a kernel is given, a button runs it in the reader's browser and checks every word that it
-/// writes against the strides and the window. Opened with `#run`, the page presses the button
-/// itself.
+/// writes against the strides and the window. If the page is opened with `#run`, the kernel runs
+/// immediately.
 ///
 /// ```
 /// use stridec::{explain::{Picture, Side, html}, stride::StrideDescriptor};
@@ -74,8 +75,8 @@ pub fn html(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> String {
     document(&content(picture, compiled), &below(picture, compiled), &SCRIPTS)
 }
 
-/// Returns the content of the page that [`html()`] writes, up to the button. The page's function
-/// `showLayouts` makes it interactive.
+/// Returns the content of the page that [`html()`] writes, up to and including the button. The
+/// script function `showLayouts` makes the content interactive.
 #[must_use]
 pub fn content(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> Content {
     let body = html! {
@@ -91,8 +92,8 @@ pub fn content(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> Conten
     }
 }
 
-/// Returns the markup after that content: the picture, which needs no script, and the kernel. The
-/// page's function `markStrides` makes it interactive.
+/// Returns the markup that follows [`content`] on the page: the picture, which needs no script, and
+/// the kernel. The script function `markStrides` makes the markup interactive.
 #[must_use]
 pub fn below(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> String {
     let below = html! {
@@ -103,7 +104,7 @@ pub fn below(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> String {
     below.into_string()
 }
 
-/// Writes a page with some content, markup after it, and scripts.
+/// Writes a page that consists of some content, the markup after it, and scripts.
 pub(super) fn document(content: &Content, below: &str, scripts: &[&str]) -> String {
     let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
     html! {
@@ -126,7 +127,7 @@ pub(super) fn document(content: &Content, below: &str, scripts: &[&str]) -> Stri
     .into_string()
 }
 
-/// Writes the title, and both layouts in words.
+/// Writes the title and a description of both layouts.
 fn head(picture: &Picture<'_>) -> Markup {
     let layout = picture.layout;
     let movement = picture.movement.map(|movement| movement.destination);
@@ -166,7 +167,7 @@ fn words(side: Side<'_>, name: &str) -> Markup {
     }
 }
 
-/// Writes the documents that [`svg`](super::svg()) puts into one, each in a frame that scrolls.
+/// Writes the documents that [`svg`](super::svg()) combines into one, each in a frame that scrolls.
 fn drawing(picture: &Picture<'_>) -> Markup {
     let (sides, moves) = documents(picture);
     html! {
@@ -223,7 +224,7 @@ fn run(picture: &Picture<'_>) -> Markup {
     }
 }
 
-/// Writes the button, and the element for the outcome.
+/// Writes the button and the element that shows the outcome.
 pub(super) fn button(title: &str) -> Markup {
     html! {
         p { button #run type="button" { "Run and check" } }
@@ -253,7 +254,7 @@ fn kernel(picture: &Picture<'_>, compiled: &Compiled<'_>) -> Markup {
     }
 }
 
-/// Writes the length of a kernel's text, and its dispatches.
+/// Writes the length of a kernel's text and its dispatches.
 pub(super) fn text_and_dispatches(
     wgsl: &str,
     workgroup_size: [u32; 3],
@@ -271,14 +272,14 @@ pub(super) fn text_and_dispatches(
     }
 }
 
-/// Writes a line of the kernel, with its comment in an element of its own.
+/// Writes a line of the kernel, with the comment in a separate element.
 pub(super) fn source_line(line: &str) -> Markup {
     let comment = line.find("//").unwrap_or(line.len());
     let (code, comment) = line.split_at(comment);
     html! { span.line { (code) @if !comment.is_empty() { span.comment { (comment) } } } }
 }
 
-/// Writes the nest, with buttons that mark the lines of the kernel that use a stride.
+/// Writes the nest, with buttons that highlight the kernel lines that use a stride.
 fn nest(nest: &CopyNest, wgsl: &str) -> Markup {
     let marks = marks(nest, wgsl);
     html! {

@@ -1,21 +1,22 @@
-//! Finds the lines of a kernel that use a stride.
+//! Search for the lines of a kernel that use a stride.
 
 use crate::nest::CopyNest;
 
 /// An axis of a nest, and the lines of the kernel that use its strides.
 pub(super) struct Mark {
-    /// The number of the axis; 0 for `a0`.
+    /// The number of the axis, such as 0 for `a0`.
     pub(super) axis: usize,
     /// The extent of the axis.
     pub(super) extent: u64,
-    /// The lines of the kernel, counted from 0, that use the source's stride and the destination's.
+    /// The numbers of the kernel lines, counted from 0, that use the stride in the source and the
+    /// stride in the destination.
     pub(super) lines: [Vec<usize>; 2],
     /// The strides in the source and in the destination, in units.
     pub(super) strides: [i64; 2],
 }
 
-/// Finds the lines of a kernel that use each axis of its nest: lines whose comment names the
-/// stride, and lines that multiply by it or add it, in units or in words of 4 to 16 bytes.
+/// Finds the lines of a kernel that use each axis of its nest. These are lines whose comment names
+/// the stride, and lines that multiply by or add the stride, in units or in words of 4 to 16 bytes.
 pub(super) fn marks(nest: &CopyNest, wgsl: &str) -> Vec<Mark> {
     let bits = u64::from(nest.dst_bits());
     let marks = nest.axes().enumerate().map(|(axis, of)| {
@@ -45,19 +46,19 @@ fn uses(line: &str, side: &str, stride: i64, bits: u64) -> bool {
     if stride < 2 || !code.contains(cursor) {
         return false;
     }
-    // The kernel may count in units, or in words of 4, 8 or 16 bytes.
+    // The kernel may count in units or in words of 4, 8 or 16 bytes.
     let in_words = [32, 64, 128].map(|word| word / bits).into_iter();
     let in_words = in_words.filter(|&units| units > 1 && stride.is_multiple_of(units));
     let forms: Vec<u64> = in_words.map(|units| stride / units).chain([stride]).collect();
     words(code).any(|(before, n)| {
-        // The rows of a block are at multiples of the stride.
+        // The rows of a block start at multiples of the stride.
         let row = |form: u64| code.contains('[') && n.is_multiple_of(form) && n / form < 16;
         before.trim_end().ends_with(['*', '+', '-'])
             && forms.iter().any(|&form| form > 1 && (n == form || row(form)))
     })
 }
 
-/// Returns the numbers in a line, each with the text before it.
+/// Returns the numbers in a line, each paired with the text before it.
 fn words(text: &str) -> impl Iterator<Item = (&str, u64)> {
     let starts = text.char_indices().filter(move |&(at, c)| {
         let before = text[..at].chars().next_back();

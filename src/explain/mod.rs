@@ -1,10 +1,10 @@
 //! Pictures of layouts: [`terminal`] text, an [`svg`] document, and an [`html`] page that runs the
 //! kernel in a browser.
 //!
-//! Layouts are drawn from the descriptor that the compiler uses, and the movement of elements is
-//! read from the nest. A [`Picture`] describes the drawing; [`Tensor::draw`](crate::Tensor::draw)
-//! and [`Operation::draw`](crate::Operation::draw) make one. All three writers use the same model
-//! of it:
+//! A layout is drawn from the descriptor that the compiler uses, and the movement of elements is
+//! read from the kernel's nest. A [`Picture`] describes what to draw.
+//! [`Tensor::draw`](crate::Tensor::draw) and [`Operation::draw`](crate::Operation::draw) create
+//! pictures. All three writers draw from the same model of a picture:
 //!
 //! ```text
 //! Picture ─┬─► tiles      the boxes of each level of tiles, and the places of padding
@@ -16,9 +16,9 @@
 //! ```
 //!
 //! A [`ProgramPicture`] draws the results of a program, coloured by the sources of their elements
-//! (`mosaic`), and follows one element back through the instructions. A [`ReshardPicture`] draws a
-//! plan: the array with the tiles of both sides (`shards`), and the bytes between devices
-//! (`flows`).
+//! (`mosaic`), and traces one element back through the instructions. A [`ReshardPicture`] draws a
+//! reshard plan: the array with the tiles of both sides (`shards`), and the bytes sent between
+//! devices (`flows`).
 //!
 //! ```
 //! use stridec::{Tensor, explain::terminal};

@@ -1,4 +1,4 @@
-//! [`Mosaic`]: a result of a program with the sources of its elements.
+//! [`Mosaic`]: a result of a program, drawn with the sources of its elements.
 
 use std::{cell::RefCell, ops::Range};
 
@@ -9,17 +9,18 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The number of indices along a dimension that are sampled to find the start of another source.
+/// The number of indices along a dimension that are sampled to find where the source changes.
 const SAMPLES: u64 = 128;
-/// The maximum number of starts of sources that are shown.
+/// The maximum number of source changes shown along a dimension.
 const MAX_CUTS: usize = 8;
 
-/// A source of elements, drawn with its own letter and colour.
+/// A source of elements, which is drawn with a distinct letter and colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ElementSource {
-    /// An array of the parameters.
+    /// An array of the parameters, by its number.
     Parameter(usize),
-    /// A constant, or a value computed from constants: a computation, and an instruction in it.
+    /// A constant, or a value computed from constants, given by a computation and an instruction in
+    /// it.
     Constant(usize, usize),
 }
 
@@ -33,20 +34,20 @@ pub(super) struct Mosaic<'a> {
 
 /// The appearance of one element of a result.
 pub(super) struct ElementLabel {
-    /// The source and the index in it, `A 1,2`.
+    /// The letter of the source and the index in the source, such as `A 1,2`.
     pub(super) label: String,
     pub(super) colour: Colour,
-    /// The text for a reader who points at it, `A, x at (1,2), byte 24`.
+    /// The text shown when the reader points at the element, such as `A, x at (1,2), byte 24`.
     pub(super) title: String,
 }
 
-/// One instruction on the way of an element.
+/// One instruction that an element passed through.
 pub(super) struct InstructionRow {
     /// The name of the instruction.
     pub(super) name: String,
     /// The operation and its operands.
     pub(super) expression: String,
-    /// The index of the element in the instruction's value.
+    /// The index of the element in the value of the instruction.
     pub(super) index: String,
 }
 
@@ -63,19 +64,19 @@ impl<'a> Mosaic<'a> {
         Self { ways, result, sizes, seen: RefCell::new(vec![]) }
     }
 
-    /// Returns the array's dimensions as a dense array, whatever its layout.
+    /// Returns the array as a dense array of the same dimensions, regardless of its layout.
     pub(super) fn array(&self) -> Option<StrideDescriptor> {
         let shape = Shape::new(ElementType::U8, self.sizes.clone(), None).ok()?;
         StrideDescriptor::try_from(&shape).ok()
     }
 
-    /// Returns the way of an element's lowest bit.
+    /// Returns the path from an element back to its source, as followed for its lowest bit.
     pub(super) fn way(&self, index: &[u64]) -> Option<Way> {
         self.ways.way(self.result, index, 0)
     }
 
-    /// Returns the source of a way, and its number. Parameters are numbered first, then constants
-    /// in the order in which they were found.
+    /// Returns the source at the end of a path, with its number. Parameters are numbered first,
+    /// followed by constants in the order in which they were found.
     fn source(&self, way: &Way) -> (usize, ElementSource) {
         let source = match &way.origin {
             Origin::Parameter { number, .. } => ElementSource::Parameter(*number),
@@ -130,7 +131,7 @@ impl<'a> Mosaic<'a> {
         widths.max().unwrap_or(1) + 1
     }
 
-    /// Describes the source of a way, such as `x at (1,2), byte 24`.
+    /// Describes the source at the end of a path, such as `x at (1,2), byte 24`.
     pub(super) fn end(&self, way: &Way) -> String {
         match (&way.origin, way.passed.last()) {
             (Origin::Parameter { number, index, bit }, _) => {
@@ -165,7 +166,7 @@ impl<'a> Mosaic<'a> {
         path.iter().fold(name.to_owned(), |name, part| format!("{name}.{part}"))
     }
 
-    /// Returns the instructions of a way, from the result back to the source.
+    /// Returns the instructions on a path, from the result back to the source.
     pub(super) fn rows(&self, way: &Way) -> Vec<InstructionRow> {
         let module = self.ways.module();
         let row = |passed: &Passed| {
@@ -185,8 +186,8 @@ impl<'a> Mosaic<'a> {
         way.passed.iter().map(row).collect()
     }
 
-    /// Returns the sources of all elements drawn so far, by letter, with entries for unused
-    /// parameters between them.
+    /// Returns the key: the sources of all elements drawn so far, ordered by letter, with entries
+    /// for the unused parameters between them.
     pub(super) fn key(&self) -> Vec<Entry> {
         let text = |source: &ElementSource| match *source {
             ElementSource::Parameter(number) => {
@@ -228,8 +229,8 @@ impl<'a> Mosaic<'a> {
         key
     }
 
-    /// Returns one entry for unused parameters, so that the key has no unexplained gaps between
-    /// letters.
+    /// Returns a single entry for a range of unused parameters, so that no letters are missing from
+    /// the key without explanation.
     fn left_out(&self, numbers: Range<usize>) -> Option<Entry> {
         let (first, last) = (numbers.start, numbers.clone().last()?);
         let colour = Colour::of_source(7);
@@ -244,7 +245,7 @@ impl<'a> Mosaic<'a> {
         })
     }
 
-    /// Explains numbers that are known only when the program runs.
+    /// Explains the numbers that are known only when the program runs.
     pub(super) fn numbers(&self) -> Option<String> {
         let values = self.ways.numbers(self.result);
         if values.is_empty() {
@@ -263,8 +264,8 @@ impl<'a> Mosaic<'a> {
         })
     }
 
-    /// Returns the indices along a dimension at which another source begins. They are searched on
-    /// three lines: through the first, the middle and the last index of the other dimensions.
+    /// Returns the indices along a dimension at which the source changes. The search follows three
+    /// lines: through the first, the middle and the last index of the other dimensions.
     pub(super) fn cuts(&self, dimension: usize) -> Vec<u64> {
         let extent = self.sizes[dimension];
         let mut cuts = vec![];
@@ -299,13 +300,13 @@ impl<'a> Mosaic<'a> {
     }
 }
 
-/// Returns `A` to `Z`, then `A1`.
+/// Returns the letter of a source: `A` to `Z`, and then `A1` and so on.
 fn letter(number: usize) -> String {
     let letter = char::from(b'A' + u8::try_from(number % 26).unwrap_or(0));
     if number < 26 { letter.to_string() } else { format!("{letter}{}", number / 26) }
 }
 
-/// Returns an index as `1,2`.
+/// Formats an index, such as `1,2`.
 pub(super) fn comma(index: &[u64]) -> String {
     index.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
 }

@@ -1,12 +1,13 @@
-//! Follows elements from the source to the destination, as the nest of the kernel moves them.
+//! The movement of elements from the source to the destination, as performed by the kernel's nest.
 
 use super::Movement;
 use crate::stride::StrideDescriptor;
 
-/// Returns the place of the source that the destination's `place` reads, or `None` if it takes
-/// padding or zero.
+/// Returns the place in the source that is copied to `place` in the destination, or `None` if the
+/// destination place holds padding or zero.
 ///
-/// A nest may move units wider or narrower than an element, so places are converted to bits and
+/// A nest may move units that are wider or narrower than an element, so places are converted to
+/// bits and back.
 /// back.
 pub(super) fn origin(
     source: &StrideDescriptor,
@@ -24,25 +25,26 @@ pub(super) fn origin(
     Some((bit - source.prefix_bytes() * 8) / u64::from(source.element_bits()))
 }
 
-/// One followed element: its place in the destination, and its place in the source.
+/// An element that the picture follows, given by its place in the destination and its place in the
+/// source.
 pub(super) type Move = (u64, u64);
 
 /// The maximum number of elements of an operation for which every element is followed.
 const ALL_FOLLOWED: u64 = 12;
-/// The number of elements that are followed in larger operations.
+/// The number of elements that are followed in a larger operation.
 const FIRST_FOLLOWED: usize = 8;
 
-/// Returns the elements that a picture follows, in the order of the destination's memory: all of a
-/// few, otherwise the first ones.
+/// Returns the elements that a picture follows, in the memory order of the destination: all
+/// elements if there are only a few, and otherwise the first ones.
 pub(super) fn followed(source: &StrideDescriptor, movement: &Movement<'_>) -> Vec<Move> {
     let few = movement.destination.descriptor.elements() <= ALL_FOLLOWED;
     run(source, movement, if few { usize::MAX } else { FIRST_FOLLOWED })
 }
 
-/// Returns the first `count` elements in the order of the destination's memory.
+/// Returns the first `count` elements in the memory order of the destination.
 fn run(source: &StrideDescriptor, movement: &Movement<'_>, count: usize) -> Vec<Move> {
     let places = movement.destination.descriptor.physical_elements();
-    // After this many places of padding, the picture would have no elements to show.
+    // Give up after this many places, because a picture of only padding would show no elements.
     (0..places.min(1 << 16))
         .filter_map(|place| Some((place, origin(source, movement, place)?)))
         .take(count)
@@ -59,7 +61,7 @@ mod tests {
         window::{Slice, Window},
     };
 
-    /// The nest and the window give the same source, whatever unit the nest moves.
+    /// Checks that the nest and the window give the same source, whatever unit the nest moves.
     #[test]
     fn origins_are_those_of_the_window() {
         let pairs = [
@@ -96,7 +98,7 @@ mod tests {
         assert_eq!(run(source, &movement, 1000).len(), count);
     }
 
-    /// A 3 × 3 slice is followed completely.
+    /// Checks that a 3 × 3 slice is followed completely.
     #[test]
     fn a_few_elements_are_all_followed() {
         for (sizes, expected) in [([3, 3], 9), ([3, 4], 12), ([3, 5], FIRST_FOLLOWED)] {

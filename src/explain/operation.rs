@@ -4,8 +4,8 @@ use super::{Compiled, Content, Movement, Picture, Side, below, content, html};
 use crate::request::{Compilation, Operation, Tensor};
 
 impl Tensor {
-    /// Draws the layout with [`svg`](super::svg), [`terminal`](super::terminal) or
-    /// [`html`](super::html).
+    /// Draws the layout. `draw` is [`svg`](super::svg), or a closure that calls
+    /// [`terminal`](super::terminal) or [`html`](super::html).
     ///
     /// ```
     /// use stridec::{Tensor, explain::svg};
@@ -20,8 +20,8 @@ impl Tensor {
 }
 
 impl Operation {
-    /// Draws both layouts and the movement of elements, with [`svg`](super::svg) or
-    /// [`terminal`](super::terminal).
+    /// Draws both layouts and the movement of elements. `draw` is [`svg`](super::svg), or a closure
+    /// that calls [`terminal`](super::terminal).
     ///
     /// ```
     /// use stridec::{Operation, explain::terminal};
@@ -49,16 +49,17 @@ impl Compilation<'_> {
         self.draw(&self.stages(), html)
     }
 
-    /// Returns the content of that page, for a document that has its scripts;
-    /// [`page_below`](Self::page_below) returns the rest. It has no text of the kernel, so that a
-    /// kernel without validation suffices.
+    /// Returns the content of [`page`](Self::page) up to the button, for a document that already
+    /// contains the scripts. [`page_below`](Self::page_below) returns the rest. The content does
+    /// not include the text of the kernel, so it can be created from a kernel that has not been
+    /// validated.
     #[must_use]
     pub fn page_content(&self) -> Content {
         self.draw("", content)
     }
 
-    /// Returns the markup below the content of that page: the picture that needs no script, and the
-    /// kernel.
+    /// Returns the markup that follows [`page_content`](Self::page_content) on the page: the
+    /// picture, which needs no script, and the kernel.
     #[must_use]
     pub fn page_below(&self) -> String {
         self.draw(&self.stages(), below)

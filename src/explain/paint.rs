@@ -12,7 +12,7 @@ pub(super) enum Paint<'a> {
 }
 
 impl Paint<'_> {
-    /// Returns the words of a caption for the contents.
+    /// Returns the part of a caption that describes the contents.
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::Places => "each cell with its offset",
@@ -20,7 +20,7 @@ impl Paint<'_> {
         }
     }
 
-    /// Returns the indices along a dimension at which another source begins.
+    /// Returns the indices along a dimension at which the source changes.
     pub(super) fn cuts(self, dimension: &TiledDimension) -> Vec<u64> {
         match self {
             Self::Places => vec![],

@@ -1,4 +1,4 @@
-//! [`ProgramPicture`]: a program to be drawn, and its drawing for a terminal.
+//! [`ProgramPicture`]: a picture of a program, and its drawing for a terminal.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// Results of a program to be drawn, with the sources of their elements.
+/// A picture of the results of a program, with the sources of their elements.
 ///
 /// ```
 /// use stridec::{explain::ProgramPicture, hlo::Module, program::Ways};
@@ -41,19 +41,19 @@ pub(super) struct ResultDrawing<'a> {
     pub(super) array: &'a StrideDescriptor,
     pub(super) mosaic: &'a Mosaic<'a>,
     pub(super) grids: Vec<Grid<'a>>,
-    /// The index whose way is shown.
+    /// The index of the element whose path back to its source is shown.
     pub(super) element: Option<Vec<u64>>,
 }
 
 impl<'a> ProgramPicture<'a> {
-    /// Makes a picture of every result.
+    /// Creates a picture of every result.
     #[must_use]
     pub fn new(ways: &'a Ways<'a>) -> Self {
         let results = (0..ways.program().results().len()).collect();
         Self { ways, results, element: None }
     }
 
-    /// Keeps only one result.
+    /// Restricts the picture to a single result.
     ///
     /// # Panics
     ///
@@ -64,15 +64,16 @@ impl<'a> ProgramPicture<'a> {
         Self { results: vec![result], ..self }
     }
 
-    /// Shows the way of the element at this index, in each result that has it. Otherwise an element
-    /// is chosen.
+    /// Shows the path of the element at this index, in each result that contains the index. Any
+    /// other result shows the path of an element that is chosen automatically.
     #[must_use]
     pub fn element(self, index: &[u64]) -> Self {
         Self { element: Some(index.to_vec()), ..self }
     }
 
     /// Draws the results for a terminal of `width` columns (at least 40). A writer such as
-    /// `anstream` may strip the ANSI colours: no information is in colours alone.
+    /// `anstream` may strip the ANSI colours, because colours never carry information that is not
+    /// also in the text.
     #[must_use]
     pub fn terminal(&self, width: usize) -> String {
         let width = width.max(40);
@@ -95,19 +96,19 @@ impl<'a> ProgramPicture<'a> {
         text
     }
 
-    /// Returns `RESULT 0  f32[2,3]`.
+    /// Returns the title of a result, such as `RESULT 0  f32[2,3]`.
     pub(super) fn title(&self, result: usize) -> String {
         format!("RESULT {result}  {}", self.ways.program().results()[result].shape())
     }
 
-    /// Returns the number of elements and the size of their memory, in words.
+    /// Describes the number of elements and the size of their memory.
     pub(super) fn size(&self, result: usize) -> String {
         let descriptor = self.ways.program().results()[result].descriptor();
         format!("{}.", Sentences::of(descriptor).size)
     }
 
-    /// Makes the grids of a result. `columns` returns the number of columns for a width of cells in
-    /// characters.
+    /// Creates the grids of a result and passes them to `draw`. `columns` returns the number of
+    /// columns for a cell width in characters.
     pub(super) fn with_grids<T>(
         &self,
         result: usize,
@@ -135,7 +136,7 @@ impl<'a> ProgramPicture<'a> {
 }
 
 impl ResultDrawing<'_> {
-    /// Returns the way that is shown.
+    /// Returns the index of the chosen element, and its path back to its source.
     pub(super) fn way(&self) -> Option<(&[u64], Way)> {
         let index = self.element.as_deref()?;
         Some((index, self.mosaic.way(index)?))

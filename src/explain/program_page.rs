@@ -1,5 +1,5 @@
-//! Writes the page of a program: its results with the sources of their elements, the way of the
-//! element at the pointer, and the kernels with a button that runs them.
+//! The page of a program: its results with the sources of their elements, the path of the element
+//! under the pointer, and the kernels with a button that runs them.
 
 use std::{collections::HashMap, fmt::Write as _};
 
@@ -19,36 +19,37 @@ use crate::{
     wgsl::Kernel,
 };
 
-/// The scripts. Later ones use earlier ones.
+/// The scripts of the page. Later scripts may use earlier ones.
 const SCRIPTS: [&str; 3] =
     [include_str!("page/run.js"), include_str!("page/program.js"), include_str!("page/start.js")];
-/// The maximum number of bytes of all buffers together for which a page gets a button.
+/// The maximum total size of all buffers for which a page gets a button, in bytes.
 const MOST_BYTES: u64 = 1 << 26;
-/// The maximum number of bytes of constants in a page.
+/// The maximum size of the constants in a page, in bytes.
 const MOST_CONSTANTS: u64 = 1 << 18;
-/// The maximum number of sums in a page.
+/// The maximum number of checksums in a page.
 const MOST_SUMS: usize = 512;
 
 impl ProgramPicture<'_> {
-    /// Writes one self-contained page. It loads nothing, and its policy forbids loading.
+    /// Writes a single self-contained page. The page loads nothing, and its content security policy
+    /// forbids loading.
     ///
-    /// A button runs the kernels in the reader's browser on random bytes, and compares the results
-    /// with those of the host from when the page was made. Opened with `#run`, the page presses the
-    /// button itself.
+    /// A button runs the kernels on random bytes in the reader's browser. It compares the results
+    /// with those that the host computed when the page was made. If the page is opened with `#run`,
+    /// the kernels run immediately.
     ///
     /// # Errors
     ///
-    /// Returns an error if the target's limits are too low.
+    /// Returns an error if the limits of the target are too low.
     pub fn html(&self, target: &Target) -> Result<String, ProgramError> {
         Ok(document(&self.content(target)?, &self.below(target)?, &SCRIPTS))
     }
 
-    /// Returns the content of the page that [`html`](Self::html) writes, up to the button. The
-    /// page's function `showProgram` makes it interactive.
+    /// Returns the content of the page that [`html`](Self::html) writes, up to and including the
+    /// button. The script function `showProgram` makes the content interactive.
     ///
     /// # Errors
     ///
-    /// Returns an error if the target's limits are too low.
+    /// Returns an error if the limits of the target are too low.
     pub fn content(&self, target: &Target) -> Result<Content, ProgramError> {
         let program = self.ways.program();
         let kernels = program.compile(target)?;
@@ -95,11 +96,12 @@ impl ProgramPicture<'_> {
         Ok(Content { title: program.name().to_owned(), body: body.into_string(), data })
     }
 
-    /// Returns the markup after that content, which has the kernels.
+    /// Returns the markup that follows [`content`](Self::content) on the page, which shows the
+    /// kernels.
     ///
     /// # Errors
     ///
-    /// Returns an error if the target's limits are too low.
+    /// Returns an error if the limits of the target are too low.
     pub fn below(&self, target: &Target) -> Result<String, ProgramError> {
         let program = self.ways.program();
         let kernels = program.compile(target)?;
@@ -110,7 +112,7 @@ impl ProgramPicture<'_> {
         Ok(below.into_string())
     }
 
-    /// Returns the steps of the program that make the results, in order.
+    /// Returns the steps of the program that compute the results, in order.
     fn steps(&self) -> Vec<usize> {
         let program = self.ways.program();
         let mut steps: Vec<usize> =
@@ -121,7 +123,7 @@ impl ProgramPicture<'_> {
     }
 }
 
-/// The texts of ways, for the scripts.
+/// The paths of elements as text, for the scripts.
 #[derive(Default)]
 struct WayTexts {
     instructions: Vec<Json>,
@@ -130,7 +132,7 @@ struct WayTexts {
 }
 
 impl WayTexts {
-    /// Adds the ways of a result's cells.
+    /// Adds the paths of all drawn cells of a result.
     fn result(&mut self, drawn: &ResultDrawing<'_>) {
         let cells = drawn.grids.iter().flat_map(Grid::drawn).map(|cell| cell.index);
         let mut ways = serde_json::Map::new();
@@ -181,8 +183,8 @@ fn shown(program: &Program, kernel: &Kernel, step: usize) -> Markup {
     }
 }
 
-/// Returns the data that the button needs: the buffers with their content, the kernels, and sums of
-/// the results. Returns `None` if that is too much for a page.
+/// Returns the data that the button needs: the buffers with their contents, the kernels, and
+/// checksums of the results. Returns `None` if there are too many bytes for a page.
 fn run(
     program: &Program,
     kernels: &[Kernel],
@@ -254,7 +256,7 @@ fn run(
     Ok(Some(json!({ "buffers": buffers, "kernels": run, "block": block })))
 }
 
-/// Returns the bytes that `sampleImage` of the page makes from a seed.
+/// Returns the same bytes that the script function `sampleImage` computes from a seed.
 fn sample(bytes: u64, seed: u32) -> Vec<u8> {
     let mut state = 0x9e37_79b9_u32.wrapping_add(seed);
     let words = (0..bytes.div_ceil(4)).flat_map(|_| {
@@ -268,7 +270,8 @@ fn sample(bytes: u64, seed: u32) -> Vec<u8> {
     image
 }
 
-/// Returns a sum of each block of `block` words. It is FNV-1a, which a page computes fast enough.
+/// Returns a checksum of each block of `block` words. The checksum is FNV-1a, which a page computes
+/// fast enough.
 fn sums(image: &[u8], block: usize) -> Vec<u32> {
     let word = |bytes: &[u8]| {
         let mut word = [0; 4];

@@ -1,4 +1,4 @@
-//! [`ReshardPicture`]: a reshard to be drawn, and its drawing for a terminal.
+//! [`ReshardPicture`]: a picture of a reshard, and its drawing for a terminal.
 
 use std::fmt::Write as _;
 
@@ -12,13 +12,13 @@ use crate::reshard::ReshardPlan;
 
 /// The maximum number of columns of an array or a matrix in a terminal.
 const MAX_COLUMNS: usize = 16;
-/// The maximum number of characters that are shown of a sharding's text.
+/// The maximum length of a sharding's text in a picture, in characters.
 const MAX_NAME: usize = 160;
 
-/// A reshard to be drawn: the array with the devices of its tiles, before and after, and the bytes
-/// that devices send to each other.
+/// A picture of a reshard: the array with the devices of its tiles, before and after, and the
+/// number of bytes that devices send to each other.
 ///
-/// Devices are grouped if there are more than a picture has room for.
+/// If there are more devices than a picture has room for, they are grouped.
 ///
 /// ```
 /// use stridec::{explain::ReshardPicture, reshard::plan, shape::Shape, sharding::Sharding};
@@ -37,7 +37,7 @@ pub struct ReshardPicture<'a> {
 }
 
 impl<'a> ReshardPicture<'a> {
-    /// Makes a picture of a plan. `names` has the texts of both shardings.
+    /// Creates a picture of a plan. `names` holds the texts of both shardings.
     #[must_use]
     pub fn new(plan: &'a ReshardPlan, names: [&'a str; 2]) -> Self {
         let names = names.map(|name| {
@@ -48,7 +48,8 @@ impl<'a> ReshardPicture<'a> {
     }
 
     /// Draws the reshard for a terminal of `width` columns (at least 40). A writer such as
-    /// `anstream` may strip the ANSI colours: no information is in colours alone.
+    /// `anstream` may strip the ANSI colours, because colours never carry information that is not
+    /// also in the text.
     #[must_use]
     pub fn terminal(&self, width: usize) -> String {
         let width = width.max(40);
@@ -86,7 +87,8 @@ impl<'a> ReshardPicture<'a> {
         format!("RESHARD {}", self.plan.shape())
     }
 
-    /// Explains tiles of several colours, and cells of several tiles, if there are any.
+    /// Explains tiles with several colours and cells with several tiles, if the picture contains
+    /// any.
     pub(super) fn legend(&self) -> Vec<&'static str> {
         let sides = [self.plan.from(), self.plan.to()];
         let mut legend = vec![];
@@ -102,7 +104,7 @@ impl<'a> ReshardPicture<'a> {
         legend
     }
 
-    /// Describes the moved bytes.
+    /// Describes the moved bytes in sentences.
     pub(super) fn sentences(&self) -> Vec<String> {
         flows::sentences(self.plan)
     }
@@ -149,7 +151,7 @@ fn map(text: &mut String, map: &TileMap<'_>, view: &View, flows: &Flows) {
     }
 }
 
-/// Writes the bytes that the devices of the rows send to the devices of the columns.
+/// Writes a matrix of the bytes that the devices of each row send to the devices of each column.
 fn matrix(text: &mut String, flows: &Flows) {
     let [senders, receivers] = [flows.groups_of(0), flows.groups_of(1)];
     text.push_str(

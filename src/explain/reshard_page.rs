@@ -1,5 +1,5 @@
-//! Writes the page of a reshard: its pictures, and the bytes that the device at the pointer sends
-//! and receives.
+//! The page of a reshard: its pictures, and the number of bytes that the device under the pointer
+//! sends and receives.
 
 use maud::{Markup, html};
 use serde_json::{Value as Json, json};
@@ -12,21 +12,23 @@ use super::{
 };
 use crate::reshard::Transfer;
 
-/// The scripts. Later ones use earlier ones.
+/// The scripts of the page. Later scripts may use earlier ones.
 const SCRIPTS: [&str; 2] = [include_str!("page/reshard.js"), include_str!("page/start.js")];
 /// The maximum number of transfers that a page lists.
 const MOST_LISTED: usize = 4096;
 
 impl ReshardPicture<'_> {
-    /// Writes one self-contained page. It loads nothing, and its policy forbids loading.
+    /// Writes a single self-contained page. The page loads nothing, and its content security policy
+    /// forbids loading.
     ///
-    /// When the reader points at a device, the page shows the bytes that it sends and receives.
+    /// When the reader points at a device, the page shows how many bytes the device sends and
+    /// receives.
     #[must_use]
     pub fn html(&self) -> String {
         document(&self.content(), "", &SCRIPTS)
     }
 
-    /// Returns the content of the page that [`html`](Self::html) writes. The page's function
+    /// Returns the content of the page that [`html`](Self::html) writes. The script function
     /// `showReshard` makes it interactive.
     #[must_use]
     pub fn content(&self) -> Content {

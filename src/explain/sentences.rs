@@ -1,40 +1,41 @@
-//! [`Sentences`]: a layout in words.
+//! [`Sentences`]: a description of a layout in words.
 
 use std::fmt::Write as _;
 
 use super::tiles::{BoxLevels, padded, product};
 use crate::stride::StrideDescriptor;
 
-/// The sentences below a picture of a layout.
+/// The sentences below the picture of a layout.
 pub(super) struct Sentences {
     /// The number of elements and the size of their memory.
     pub(super) size: String,
-    /// The amount of padding, the reasons for it, and its cost. `None` if there is none.
+    /// The amount of padding, the reasons for it and its cost, or `None` if there is no padding.
     pub(super) padding: Option<String>,
-    /// One sentence for each level of boxes, coarse to fine, and for dimensions that a tile joins.
+    /// One sentence for each level of boxes, coarse to fine, and for each group of dimensions that
+    /// a tile joins.
     pub(super) tiles: Vec<String>,
     /// The digits of an index with their strides, major to minor.
     pub(super) digits: Vec<DigitRow>,
-    /// The computation of one element's offset.
+    /// The computation of the offset of one element, as an example.
     pub(super) example: Option<String>,
 }
 
 /// One row of the table of digits.
 pub(super) struct DigitRow {
-    /// The name of the digit, `d0/8`.
+    /// The name of the digit, such as `d0/8`.
     pub(super) name: String,
     /// The number of places along the digit.
     pub(super) places: u64,
     /// The number of these places that hold elements.
     pub(super) values: u64,
-    /// The distance between neighbours along the digit, in elements.
+    /// The distance between adjacent places along the digit, in elements.
     pub(super) stride: i64,
 }
 
 impl Sentences {
     pub(super) fn of(descriptor: &StrideDescriptor) -> Self {
         let boxes = BoxLevels::of(descriptor);
-        // A digit that is always 0 carries no information.
+        // Skip digits that are always 0, because they carry no information.
         let axes = descriptor.axes().iter();
         let axes = axes.filter(|axis| descriptor.coordinate_name(axis.coordinate) != "0");
         let digits = axes.map(|axis| DigitRow {
@@ -53,8 +54,8 @@ impl Sentences {
     }
 }
 
-/// Returns `6 elements of f32, 4 bytes each, in 60 bytes of memory`. The size includes a prefix,
-/// and the text mentions it.
+/// Describes the size, such as `6 elements of f32, 4 bytes each, in 60 bytes of memory`. The size
+/// includes any prefix, which the text mentions.
 fn size(descriptor: &StrideDescriptor) -> String {
     let elements = count(descriptor.elements(), "element");
     let bits = descriptor.element_bits();
@@ -89,7 +90,8 @@ fn used(descriptor: &StrideDescriptor) -> u64 {
     product(sizes.filter(|&(dimension, _)| !shared(dimension)).map(|(_, &size)| size))
 }
 
-/// Returns `9 of 15 places are padding: 36 bytes, 60% of the memory. d0 is padded from 2 to 3; …`.
+/// Describes the padding, such as
+/// `9 of 15 places are padding: 36 bytes, 60% of the memory. D0 is padded from 2 to 3; …`.
 fn padding(descriptor: &StrideDescriptor, boxes: &BoxLevels) -> Option<String> {
     let places = descriptor.physical_elements();
     let unused = Some(unused(descriptor)).filter(|&unused| unused > 0)?;
@@ -128,7 +130,8 @@ fn padding(descriptor: &StrideDescriptor, boxes: &BoxLevels) -> Option<String> {
 }
 
 impl StrideDescriptor {
-    /// Returns true if the axes fill the memory except for places after the last element.
+    /// Returns true if the axes fill the memory up to the last element, and unused places follow
+    /// only after it.
     fn is_packed_but_for_tail(&self, cells: u64) -> bool {
         let reach = self.axes().iter().map(|axis| axis.stride.saturating_mul(signed(axis.extent)));
         self.base_offset() == 0
@@ -180,7 +183,7 @@ fn tiles(descriptor: &StrideDescriptor, boxes: &BoxLevels) -> Vec<String> {
     sentences
 }
 
-/// Returns `(15,255) lies at 1·2048 + 1·1024 + … = 4095`, for the last element.
+/// Describes the offset of the last element, such as `(15,255) lies at 1·2048 + 1·1024 + … = 4095`.
 fn example(descriptor: &StrideDescriptor) -> Option<String> {
     let index: Vec<u64> =
         descriptor.sizes().iter().map(|size| size.checked_sub(1)).collect::<Option<_>>()?;
@@ -205,13 +208,13 @@ fn example(descriptor: &StrideDescriptor) -> Option<String> {
     Some(format!("The last element, ({index}), lies at {} = {offset}.", terms.join(" + ")))
 }
 
-/// Returns `1 byte` or `60 bytes`.
+/// Formats a count with its unit, such as `1 byte` or `60 bytes`.
 pub(super) fn count(n: u64, what: &str) -> String {
     format!("{} {what}{}", grouped(n), if n == 1 { "" } else { "s" })
 }
 
-/// Returns `25 690 112`. Numbers of more than four digits are grouped by three, with no-break
-/// spaces.
+/// Formats a number, such as `25 690 112`. The digits of numbers longer than four digits are
+/// grouped by three, with no-break spaces between the groups.
 pub(super) fn grouped(n: u64) -> String {
     let digits = n.to_string();
     if digits.len() <= 4 {
@@ -227,8 +230,8 @@ pub(super) fn grouped(n: u64) -> String {
     text
 }
 
-/// Returns a percentage, rounded to a tenth as `describe` rounds it. It is `<0.1` or `>99.9`
-/// instead of 0 or 100, because the part is neither nothing nor all.
+/// Formats a percentage, rounded to a tenth in the same way as `describe`. A part that is neither
+/// nothing nor everything is formatted as `<0.1` or `>99.9` if it would round to 0 or 100.
 #[allow(clippy::cast_precision_loss)] // a percentage needs fewer than 53 bits
 fn percent(part: u64, whole: u64) -> String {
     let rounded = format!("{:.1}", 100.0 * part as f64 / whole as f64);

@@ -5,36 +5,37 @@ use crate::{
     sharding::{Holders, Placement},
 };
 
-/// The maximum number of strips along one side of a plane. If there are more pieces, a strip has
-/// several of them.
+/// The maximum number of strips along one side of a plane. If a dimension has more pieces, each
+/// strip covers several of them.
 const MAX_STRIPS: usize = 64;
-/// The maximum number of strips along one side of each of several planes.
+/// The maximum number of strips along one side of each plane, if there are several planes.
 const MAX_STRIPS_OF_SEVERAL: usize = 21;
 /// The maximum number of planes that are drawn.
 const MAX_PLANES: usize = 8;
 
-/// The dimensions that run down and across, and the outer dimensions, whose pieces are drawn as
-/// planes.
+/// The dimensions that are drawn downwards and across, and the outer dimensions, whose pieces are
+/// drawn as separate planes.
 ///
-/// The first two are the last two dimensions that a side of the plan cuts. If fewer are cut, other
+/// The first two are the last two dimensions that are cut on either side of the plan. If fewer than
+/// two dimensions are cut, other dimensions are used instead.
 /// dimensions take their place.
 pub(super) struct View {
     /// The extents of the array.
     pub(super) sizes: Vec<u64>,
-    /// The dimension that runs down, if the array has at least two dimensions.
+    /// The dimension drawn downwards, if there is one.
     pub(super) down: Option<usize>,
-    /// The dimension that runs across, if the array has at least one dimension.
+    /// The dimension drawn across, if the array has at least one dimension.
     pub(super) across: Option<usize>,
-    /// The other dimensions that a side cuts, major to minor.
+    /// All other dimensions that are cut on either side, major to minor.
     outer: Vec<usize>,
 }
 
-/// Neighbouring pieces of tiles along one dimension that are drawn as one.
+/// Adjacent pieces of tiles along one dimension that are drawn as one.
 #[derive(Clone, Copy)]
 pub(super) struct Strip {
-    /// The tile of the first piece.
+    /// The number of the tile that contains the first piece.
     tile: u64,
-    /// The indices from `start` up to but not including `limit`.
+    /// The first index of the strip. `limit` is the index just past the last one.
     pub(super) start: u64,
     pub(super) limit: u64,
 }
@@ -45,7 +46,8 @@ pub(super) struct TileMap<'a> {
     view: &'a View,
     /// The rows and the columns.
     pub(super) strips: [Vec<Strip>; 2],
-    /// The planes that are drawn: a piece of each outer dimension, in the order of `View::outer`.
+    /// The planes that are drawn. Each consists of a piece of each outer dimension, in the order of
+    /// `View::outer`.
     pub(super) planes: Vec<Vec<Strip>>,
     /// The number of hidden planes.
     pub(super) hidden: u64,
@@ -68,8 +70,8 @@ impl View {
         };
         let mut outer: Vec<usize> = (0..sizes.len()).filter(is_cut).collect();
         let across = outer.pop().or(sizes.len().checked_sub(1));
-        // If only one dimension is cut, it runs down and another runs across, so that cut rows look
-        // like rows.
+        // If only one dimension is cut, draw it downwards and another one across, so that an array
+        // cut into rows looks like rows.
         let (down, across) = match (outer.pop(), across) {
             (Some(down), _) => (Some(down), across),
             (None, Some(cut)) if cut + 1 < sizes.len() => (Some(cut), Some(sizes.len() - 1)),
@@ -79,12 +81,12 @@ impl View {
         Some(Self { sizes, down, across, outer })
     }
 
-    /// Returns the most strips along one side of a plane in a drawing.
+    /// Returns the maximum number of strips along one side of a plane.
     pub(super) fn most_strips(&self) -> usize {
         if self.outer.is_empty() { MAX_STRIPS } else { MAX_STRIPS_OF_SEVERAL }
     }
 
-    /// Returns true if a strip of a drawing has several pieces of a side.
+    /// Returns true if the pieces of `side` do not all fit, so that a strip covers several of them.
     pub(super) fn is_coarse(&self, side: &Placement) -> bool {
         [self.down, self.across].into_iter().flatten().any(|dimension| {
             let pieces = side.cuts()[dimension].covering((0, self.sizes[dimension])).1;
@@ -101,8 +103,8 @@ impl<'a> TileMap<'a> {
         };
         let pieces =
             |dimension: usize| placement.cuts()[dimension].covering((0, view.sizes[dimension])).1;
-        // The count may exceed 2^64 in a cyclic sharding of many dimensions, but only its least
-        // values matter.
+        // The count may exceed 2^64 in a cyclic sharding of many dimensions. A saturated count is
+        // good enough, because only a few planes are drawn.
         let count = view
             .outer
             .iter()
@@ -129,7 +131,7 @@ impl<'a> TileMap<'a> {
         }
     }
 
-    /// Returns the devices that hold the first piece of a cell.
+    /// Returns the devices that hold the first piece in a cell.
     pub(super) fn holders(&self, plane: &[Strip], row: Strip, column: Strip) -> Holders<'a> {
         let tile = |dimension: usize| {
             let outer = self.view.outer.iter().position(|&outer| outer == dimension);
@@ -146,8 +148,8 @@ impl<'a> TileMap<'a> {
         self.placement.holders(number)
     }
 
-    /// Returns the piece of each outer dimension, `d0 [0,4), d2 [8,16)`. It is empty if there are
-    /// none.
+    /// Returns the piece of each outer dimension, such as `d0 [0,4), d2 [8,16)`, or an empty text
+    /// if there are no outer dimensions.
     pub(super) fn plane_name(&self, plane: &[Strip]) -> String {
         let parts = self.view.outer.iter().zip(plane);
         let parts =
@@ -155,7 +157,7 @@ impl<'a> TileMap<'a> {
         parts.collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns the indices of a cell, `[0,4)×[8,16)`.
+    /// Returns the indices of a cell, such as `[0,4)×[8,16)`.
     pub(super) fn cell_name(&self, plane: &[Strip], row: Strip, column: Strip) -> String {
         let ranges = self.view.sizes.iter().enumerate().map(|(dimension, &size)| {
             let outer = self.view.outer.iter().position(|&outer| outer == dimension);
@@ -177,7 +179,8 @@ fn strips(placement: &Placement, dimension: usize, size: u64, most: usize) -> Ve
     let cuts = &placement.cuts()[dimension];
     let pieces = cuts.covering((0, size)).1;
     let count = pieces.min(most as u64);
-    // There are far fewer than 2^58 devices and ranges, and so pieces: the products fit.
+    // The products fit, because the number of devices and ranges, and so of pieces, is far below
+    // 2^58.
     let first = |strip: u64| strip * pieces / count;
     (0..count)
         .map(|strip| {
@@ -187,7 +190,8 @@ fn strips(placement: &Placement, dimension: usize, size: u64, most: usize) -> Ve
         .collect()
 }
 
-/// Returns at most `most` devices of a tile: all of them, or some at equal distances.
+/// Returns at most `most` devices of a tile: all of them if they fit, and otherwise some at equal
+/// distances.
 pub(super) fn shown(holders: Holders<'_>, most: usize) -> Vec<u64> {
     let count = holders.len().min(most as u64);
     let at = |number: u64| {
@@ -197,7 +201,7 @@ pub(super) fn shown(holders: Holders<'_>, most: usize) -> Vec<u64> {
     (0..count).map(|number| holders.get(at(number))).collect()
 }
 
-/// Returns `0`, `0, 4`, or `0, 4, 8, 12 and 61 more`.
+/// Formats the devices of a tile, such as `0`, `0, 4`, or `0, 4, 8, 12 and 61 more`.
 pub(super) fn listed(holders: Holders<'_>) -> String {
     let first: Vec<String> =
         (0..holders.len().min(4)).map(|at| holders.get(at).to_string()).collect();

@@ -1,4 +1,5 @@
-//! Chooses the indices along a dimension that are drawn if not all fit.
+//! Selection of the indices along a dimension that are drawn, for dimensions that do not fit
+//! completely.
 
 use std::collections::BTreeSet;
 
@@ -11,11 +12,12 @@ pub(super) enum Item {
     Gap(u64),
 }
 
-/// Chooses at most `budget` entries for `0..extent`: all indices, or the corners, the ends of the
-/// first boxes and as many others from the front as fit, with the counts between them.
+/// Chooses at most `budget` entries for the indices `0..extent`. If not all indices fit, the first
+/// and the last index are chosen, then indices around `cuts` and around the ends of the first
+/// boxes, and then as many indices from the front as fit. Gaps between them are given as counts.
 ///
-/// `periods` are the extents of boxes, coarse to fine. `cuts` are indices at which another source
-/// begins.
+/// `periods` holds the extents of boxes, coarse to fine. `cuts` holds the indices at which the
+/// source changes.
 pub(super) fn choose(extent: u64, budget: usize, periods: &[u64], cuts: &[u64]) -> Vec<Item> {
     let budget = budget.max(3);
     if usize::try_from(extent).is_ok_and(|extent| extent <= budget) {
@@ -41,7 +43,8 @@ pub(super) fn choose(extent: u64, budget: usize, periods: &[u64], cuts: &[u64]) 
     items(&chosen, extent)
 }
 
-/// Returns the chosen indices with gaps between them. A gap of one index is drawn as that index.
+/// Returns the chosen indices with gaps between them. A gap of a single index is drawn as that
+/// index.
 fn items(chosen: &BTreeSet<u64>, extent: u64) -> Vec<Item> {
     let mut items = vec![];
     let mut next = 0;

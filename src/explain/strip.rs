@@ -1,4 +1,4 @@
-//! Divides memory into lines of places.
+//! Division of memory into lines of places.
 
 use crate::stride::StrideDescriptor;
 
@@ -7,9 +7,10 @@ use crate::stride::StrideDescriptor;
 pub(super) struct MemoryLine {
     /// The first place.
     pub(super) start: u64,
-    /// The contents of these places.
+    /// The contents of the places in the line.
     pub(super) places: Vec<PlaceContent>,
-    /// The reason that this line is shown if others are not.
+    /// The reason why this line is shown when others are hidden. It is empty if no lines are
+    /// hidden.
     pub(super) note: String,
     /// The number of hidden places between the previous line and this one.
     pub(super) hidden: u64,
@@ -18,11 +19,11 @@ pub(super) struct MemoryLine {
 /// The content of a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PlaceContent {
-    /// The element of this index.
+    /// The element with this logical index.
     Element(Vec<u64>),
     /// Padding, a gap or a tail.
     Padding,
-    /// An element or padding: the strides interleave in too many ways to tell.
+    /// Either an element or padding. The strides interleave in too many ways to tell which.
     Unknown,
 }
 
@@ -36,7 +37,7 @@ impl PlaceContent {
         }
     }
 
-    /// Returns the index as `3,17`, or a dot for padding.
+    /// Returns the index, such as `3,17`, or a dot for padding.
     pub(super) fn label(&self) -> String {
         match self {
             Self::Element(index) if index.is_empty() => "()".into(),
@@ -47,9 +48,9 @@ impl PlaceContent {
     }
 }
 
-/// Divides memory into lines of at most `width` places. If `height` lines hold all of it, all of it
-/// is shown. Otherwise there is a line at the start, one at each stride, and one at the end. Each
-/// line begins with a whole byte.
+/// Divides memory into lines of at most `width` places. If all of memory fits into `height` lines,
+/// all of it is shown. Otherwise, there is one line at the start, one at each stride, and one at
+/// the end. Each line begins at a whole byte.
 pub(super) fn strip(descriptor: &StrideDescriptor, width: usize, height: usize) -> Vec<MemoryLine> {
     let places = descriptor.physical_elements();
     if places == 0 {
@@ -107,18 +108,18 @@ fn line_of(
     MemoryLine { start, places, note, hidden }
 }
 
-/// Returns the number of elements in a byte, or 1 if an element is at least a byte.
+/// Returns the number of elements in a byte, or 1 if an element is at least as large as a byte.
 pub(super) fn byte(descriptor: &StrideDescriptor) -> u64 {
     8_u64.div_ceil(descriptor.element_bits().into())
 }
 
-/// Returns the longest line of at most `width` places that is a whole number of bytes and of the
-/// longest period that fits.
+/// Returns the length of the longest line of at most `width` places that consists of whole bytes
+/// and of whole periods, for the longest period that fits.
 fn period(descriptor: &StrideDescriptor, width: u64) -> u64 {
     let byte = byte(descriptor);
     let strides = descriptor.axes().iter().map(|axis| axis.stride.unsigned_abs());
     let whole = |&stride: &u64| stride > 1 && stride <= width && stride.is_multiple_of(byte);
-    // Otherwise powers of two are the easiest to read.
+    // Otherwise, use a power of two, which is easiest to read.
     let usual = match width {
         9.. => 8,
         _ if byte > width => 1 << width.ilog2(),
@@ -163,7 +164,8 @@ mod tests {
         }
     }
 
-    /// If a line broke inside a byte, its bars would be at different columns in each line.
+    /// Checks that no line breaks inside a byte. If one did, the bars between bytes would be at
+    /// different columns in each line.
     #[test]
     fn lines_are_whole_bytes() {
         let shapes =

@@ -1,4 +1,4 @@
-//! Draws pictures for a terminal.
+//! Drawing of pictures for a terminal.
 
 use std::fmt::Write as _;
 
@@ -16,11 +16,11 @@ use crate::stride::StrideDescriptor;
 
 /// The maximum number of rows of a grid.
 pub(super) const MAX_ROWS: usize = 16;
-/// The maximum number of lines of memory that are shown completely.
+/// The maximum number of lines for which memory is shown completely.
 const MAX_LINES: usize = 8;
 
 /// Draws a picture for a terminal of `width` columns (at least 40). A writer such as `anstream` may
-/// strip the ANSI colours: no information is in colours alone.
+/// strip the ANSI colours, because colours never carry information that is not also in the text.
 ///
 /// ```
 /// use stridec::{explain::{Picture, Side, terminal}, stride::StrideDescriptor};
@@ -73,7 +73,7 @@ fn side(text: &mut String, side: Side<'_>, dimensions: &Dimensions, width: usize
     for sentence in &words.tiles {
         wrapped(text, sentence, width);
     }
-    // A cell has an offset, a blank and a line. Rows begin with their index.
+    // A cell consists of an offset, a blank and a line. Each row begins with its index.
     let cell = digits(descriptor.physical_elements().saturating_sub(1)).max(3);
     let label = digits(descriptor.extents().iter().copied().max().unwrap_or(0)) + 6;
     let columns = width.saturating_sub(label) / (cell + 2);
@@ -99,7 +99,7 @@ pub(super) fn heading(text: &mut String, grid: &Grid<'_>) {
     let _ = writeln!(text, "{} ({along})", grid.caption);
 }
 
-/// Draws a grid, with light lines around cells of a box and heavy ones around tiles.
+/// Draws a grid, with light lines around the cells of a box and heavy lines around tiles.
 pub(super) fn draw(text: &mut String, grid: &Grid<'_>, width: usize) {
     let margin = grid.items[0]
         .iter()
@@ -112,7 +112,7 @@ pub(super) fn draw(text: &mut String, grid: &Grid<'_>, width: usize) {
     let frame = if grid.is_tiled() { 2 } else { 1 };
     let across = lines(grid, 1, frame);
     let down = lines(grid, 0, frame);
-    // Labels of columns. The label of a gap is the number of hidden columns.
+    // Write the labels of columns. The label of a gap is the number of hidden columns.
     let cells = |side: usize| grid.items[side].iter();
     let _ = write!(text, "{:margin$} ", "");
     for (item, &line) in cells(1).zip(&across) {
@@ -182,7 +182,7 @@ fn content(text: &mut String, grid: &Grid<'_>, cell: &Cell, width: usize) {
     }
 }
 
-/// Returns the strength of the line before each item, and of the frame at the end.
+/// Returns the weight of the line before each item, and of the frame at the end.
 fn lines(grid: &Grid<'_>, side: usize, frame: u8) -> Vec<u8> {
     let mut lines: Vec<u8> = grid.items[side]
         .iter()
@@ -196,7 +196,7 @@ fn lines(grid: &Grid<'_>, side: usize, frame: u8) -> Vec<u8> {
     lines
 }
 
-/// Returns the box-drawing character whose four arms have these strengths: 0, 1 or 2.
+/// Returns the box-drawing character whose four arms have these weights: 0, 1 or 2.
 fn joint(up: u8, right: u8, down: u8, left: u8) -> char {
     const JOINTS: &str =
         " ╴╸╷┐┑╻┒┓╶─╾┌┬┭┎┰┱╺╼━┍┮┯┏┲┳╵┘┙│┤┥╽┧┪└┴┵├┼┽┟╁╅┕┶┷┝┾┿┢╆╈╹┚┛╿┦┩┃┨┫┖┸┹┞╀╃┠╂╉┗┺┻┡╄╇┣╊╋";
@@ -204,7 +204,8 @@ fn joint(up: u8, right: u8, down: u8, left: u8) -> char {
     JOINTS.chars().nth(number).unwrap_or(' ')
 }
 
-/// Draws memory line by line: the offset of the first place, then the index that each place holds.
+/// Draws memory line by line: the offset of the line's first place, followed by the index that each
+/// place holds.
 fn memory(text: &mut String, descriptor: &StrideDescriptor, width: usize) {
     let places = descriptor.physical_elements();
     if places == 0 {
@@ -242,7 +243,7 @@ fn memory(text: &mut String, descriptor: &StrideDescriptor, width: usize) {
     }
 }
 
-/// Writes the table of digits of an index, major to minor.
+/// Writes the table of the digits of an index, major to minor.
 fn table(text: &mut String, words: &Sentences) {
     if words.digits.is_empty() {
         return;
@@ -258,7 +259,7 @@ fn table(text: &mut String, words: &Sentences) {
     }
 }
 
-/// Returns `+1022`, the label of a gap.
+/// Returns the label of a gap, such as `+1022`.
 fn more(hidden: u64) -> String {
     format!("+{hidden}")
 }

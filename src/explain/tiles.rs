@@ -1,22 +1,22 @@
-//! Derives the boxes of tiles, and the places of cells past the array, from the steps of a
-//! descriptor.
+//! Derivation of the boxes of tiles, and of the places of cells past the end of the array, from the
+//! steps of a descriptor.
 
 use std::convert::Infallible;
 
 use crate::stride::{Coordinate, Coordinates, Forward, StrideDescriptor, Undo};
 
-/// A dimension that tiles cut: one logical dimension, or several that a `*` in a tile joins.
+/// A dimension that tiles can cut: a logical dimension, or several that a `*` in a tile joins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TiledDimension {
     /// The coordinate along the dimension.
     pub(super) coordinate: usize,
-    /// The logical dimensions that it consists of, major to minor.
+    /// The logical dimensions that make up this dimension, major to minor.
     pub(super) of: Vec<usize>,
 }
 
 impl TiledDimension {
     /// Sets the coordinate along this dimension in a logical index. If `value` exceeds the extent,
-    /// so does the most major index.
+    /// the index along the most major dimension exceeds its extent too.
     pub(super) fn set(&self, descriptor: &StrideDescriptor, index: &mut [u64], value: u64) {
         let mut rest = value;
         for &dimension in self.of[1..].iter().rev() {
@@ -27,25 +27,25 @@ impl TiledDimension {
         index[self.of[0]] = rest;
     }
 
-    /// Returns the most minor of its logical dimensions.
+    /// Returns the minor-most logical dimension.
     pub(super) fn minor(&self) -> usize {
         self.of[self.of.len() - 1]
     }
 
-    /// Returns `d0` or `(d0*3+d1)`.
+    /// Returns the name, such as `d0` or `(d0*3+d1)`.
     pub(super) fn name(&self, descriptor: &StrideDescriptor) -> String {
         descriptor.coordinate_name(self.coordinate)
     }
 }
 
-/// The dimensions that tiles cut, and the boxes that they cut them into, level by level.
+/// The dimensions that tiles can cut, and the boxes into which tiles cut them, level by level.
 pub(super) struct BoxLevels {
-    /// The dimensions. Dimensions that a tile joins are one.
+    /// The dimensions. Dimensions that a tile joins are listed as one.
     pub(super) dimensions: Vec<TiledDimension>,
     /// The extents of the boxes along each coordinate, coarse to fine.
     ///
-    /// For a matrix with `T(8,128)(2,1)` it is `[[8, 128, …], [2, 1, …]]`. A dimension that a tile
-    /// does not cut has extent 1: each of its indices is its own box.
+    /// For a matrix with `T(8,128)(2,1)`, this is `[[8, 128, …], [2, 1, …]]`. A dimension that no
+    /// tile cuts has extent 1, so that each index is a separate box.
     pub(super) levels: Vec<Vec<u64>>,
 }
 
@@ -61,7 +61,7 @@ impl BoxLevels {
         let mut dimensions: Vec<TiledDimension> = vec![];
         for (coordinate, part) in parts.into_iter().enumerate() {
             let CoordinateRole::Whole(of) = part else { continue };
-            // A fold takes the place of its most minor dimension.
+            // A fold replaces its minor-most dimension.
             let at = dimensions.iter().position(|dimension| of.ends_with(&dimension.of));
             let joined = TiledDimension { coordinate, of };
             match at {
@@ -75,8 +75,8 @@ impl BoxLevels {
         Self { dimensions, levels }
     }
 
-    /// Returns the strength of the line before `index` along a coordinate: 2 at a box of the first
-    /// level, 1 at a deeper level, otherwise 0.
+    /// Returns the weight of the line before `index` along a coordinate: 2 at the start of a box of
+    /// the first level, 1 at a deeper level, and 0 elsewhere.
     pub(super) fn line(&self, coordinate: usize, index: u64) -> u8 {
         let mut within = index;
         for (level, extents) in self.levels.iter().enumerate() {
@@ -88,7 +88,7 @@ impl BoxLevels {
         0
     }
 
-    /// Returns the extents of boxes along a coordinate, coarse to fine.
+    /// Returns the extents of the boxes along a coordinate, coarse to fine.
     pub(super) fn periods(&self, coordinate: usize) -> Vec<u64> {
         self.levels.iter().map(|extents| extents[coordinate]).collect()
     }
@@ -101,7 +101,8 @@ impl BoxLevels {
         self.dimensions.iter().filter(is_cut).collect()
     }
 
-    /// Returns the dimension of one logical dimension, unless a tile joins it with another.
+    /// Returns the dimension that consists of one logical dimension only, or `None` if a tile joins
+    /// the logical dimension with others.
     pub(super) fn dimension(&self, logical: usize) -> Option<&TiledDimension> {
         self.dimensions.iter().find(|dimension| dimension.of == [logical])
     }
@@ -111,13 +112,13 @@ impl BoxLevels {
 enum CoordinateRole {
     /// A whole dimension, with the logical dimensions that it joins.
     Whole(Vec<usize>),
-    /// A remainder: the coordinate of the whole dimension, and the number of splits.
+    /// A remainder, given by the coordinate of the whole dimension and the number of splits so far.
     Remainder(usize, usize),
     /// A quotient, or a fold of quotients or remainders.
     Other,
 }
 
-/// Finds the extents of boxes while it follows the steps.
+/// Finds the extents of the boxes while following the steps of a descriptor.
 struct LevelFinder<'a> {
     coordinates: usize,
     levels: &'a mut Vec<Vec<u64>>,
@@ -162,7 +163,8 @@ impl Forward for LevelFinder<'_> {
     }
 }
 
-/// Returns the extent of a dimension with padding: the extent of its memory axis, or whole tiles.
+/// Returns the extent of a dimension including padding: the extent of its axis in memory, rounded
+/// up to whole tiles.
 pub(super) fn padded(descriptor: &StrideDescriptor, dimension: &TiledDimension) -> u64 {
     let mut extents: Coordinates<u64> = descriptor.extents().into();
     for axis in descriptor.axes() {
@@ -172,8 +174,8 @@ pub(super) fn padded(descriptor: &StrideDescriptor, dimension: &TiledDimension) 
     extents[dimension.minor()]
 }
 
-/// Computes the extent of each coordinate in whole tiles. In a fold, the most minor coordinate gets
-/// the extent of the fold.
+/// Computes the extent of each coordinate in whole tiles. In a fold, the minor-most coordinate gets
+/// the extent of the whole fold.
 struct WholeTiles;
 
 impl Undo for WholeTiles {
@@ -200,18 +202,18 @@ impl Undo for WholeTiles {
     }
 }
 
-/// Returns the place of the cell at `index`, which is an element or padding.
+/// Returns the place of the cell at `index`, which may be an element or padding.
 pub(super) fn place(descriptor: &StrideDescriptor, index: &[u64]) -> u64 {
     let values = descriptor.coordinates(index);
     let axes = descriptor.axes().iter();
-    // The place of padding past a single element may overflow an i64, but it is never drawn.
+    // The place of padding past a single element may overflow an `i64`, but is never drawn.
     let strided = axes
         .map(|axis| axis.stride.wrapping_mul(i64::try_from(values[axis.coordinate]).unwrap_or(0)))
         .fold(0_i64, i64::wrapping_add);
     descriptor.base_offset().wrapping_add_signed(strided)
 }
 
-/// Returns the product. If it overflows, it returns 2^64-1, which is far more than is drawn.
+/// Returns the product, saturating at 2^64-1, which is far more than is ever drawn.
 pub(super) fn product(extents: impl IntoIterator<Item = u64>) -> u64 {
     extents.into_iter().fold(1, u64::saturating_mul)
 }
@@ -243,7 +245,8 @@ mod tests {
         assert_eq!(boxes("f32[2,3]{1,0:T(*,4)}"), [[4]]);
     }
 
-    /// Dimensions that a `*` joins are one, in the position of the most minor.
+    /// Checks that dimensions joined by a `*` are listed as one, in the position of the minor-most
+    /// dimension.
     #[test]
     fn joined_dimensions_are_one() {
         let of = |text| -> Vec<(Vec<usize>, u64)> {
@@ -261,8 +264,8 @@ mod tests {
         assert_eq!(of("f32[2,3]{0,1:PAD(3,5,zero)}"), [(vec![0], 3), (vec![1], 5)]);
     }
 
-    /// `index` confirms the place of every cell of the padded array: it holds that element, or
-    /// padding.
+    /// Checks the place of every cell of the padded array against `index`: the place holds the
+    /// cell's element, or padding.
     #[test]
     fn places_are_those_of_the_descriptor() {
         let shapes = [

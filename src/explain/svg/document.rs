@@ -1,5 +1,5 @@
-//! A document for one layout, or for both sides of an operation and the elements that move between
-//! them.
+//! A document that shows a single layout, or both sides of an operation and the elements that move
+//! between them.
 
 use maud::{Markup, html};
 
@@ -16,16 +16,16 @@ use crate::explain::{
     sentences::Sentences,
 };
 
-/// The width of a picture of one layout, in pixels.
+/// The width of the picture of a single layout, in pixels.
 pub(super) const WIDTH: usize = 760;
 /// The width of each side of an operation, in pixels.
 const SIDE: usize = 500;
-/// The margin around a document, and the distance between its parts, in pixels.
+/// The margin around a document and the distance between its parts, in pixels.
 pub(super) const GAP: usize = 20;
 /// The maximum number of rows of a grid.
 pub(super) const MAX_ROWS: usize = 16;
 
-/// Draws a picture as an SVG document. An operation has both layouts side by side.
+/// Draws a picture as an SVG document. The two layouts of an operation are drawn side by side.
 ///
 /// ```
 /// use stridec::{explain::{Picture, Side, svg}, stride::StrideDescriptor};
@@ -44,10 +44,10 @@ pub fn svg(picture: &Picture<'_>) -> String {
     document(column(parts, GAP), picture.title, true).into_string()
 }
 
-/// Draws a picture as several documents, so that a page can arrange them: one for each side, and
-/// one for the elements that move.
+/// Draws a picture as several documents that a page can arrange: one for each side, and one for the
+/// elements that move.
 ///
-/// The first document has the style of all.
+/// The first document contains the style sheet for all of them.
 pub(in crate::explain) fn documents(picture: &Picture<'_>) -> (Vec<Markup>, Option<Markup>) {
     let PictureParts { sides, moves } = drawn(picture);
     let names =
@@ -59,7 +59,7 @@ pub(in crate::explain) fn documents(picture: &Picture<'_>) -> (Vec<Markup>, Opti
 
 /// The parts of a picture.
 struct PictureParts {
-    /// The layout, or the source and the destination.
+    /// The only layout, or the source and the destination.
     sides: Vec<SvgPart>,
     /// The elements that move, if there are any.
     moves: Option<SvgPart>,
@@ -86,7 +86,7 @@ fn drawn(picture: &Picture<'_>) -> PictureParts {
     PictureParts { sides, moves }
 }
 
-/// Makes a document of one part.
+/// Creates a document from one part.
 pub(super) fn document(part: SvgPart, title: &str, styled: bool) -> Markup {
     let SvgPart { markup, width, height } = part;
     let (width, height) = (width + 2 * GAP, height + 2 * GAP);
@@ -100,7 +100,7 @@ pub(super) fn document(part: SvgPart, title: &str, styled: bool) -> Markup {
     }
 }
 
-/// Draws one layout: its text, its description, the array, the memory, and the digits.
+/// Draws one layout: its notation, its description, the array, the memory and the digits.
 fn side(
     side: Side<'_>,
     common: Option<[usize; 2]>,
@@ -129,8 +129,8 @@ fn side(
     let drawn = grids.iter().map(|grid| grid::draw(grid, followed)).collect();
     let array = flow(drawn, width + 60, GAP);
     let memory = strip::draw(descriptor, followed, width);
-    // One key explains the colours of all parts that are coloured by place in the whole memory. A
-    // grid with its own scale has its own key.
+    // A single key explains the colours of all parts that are coloured by their place in the whole
+    // memory. A grid with a separate scale has a separate key.
     let whole = (descriptor.elements() > 0)
         .then(|| offsets_key([0, descriptor.physical_elements() - 1], words.padding.is_some()));
     if grids.iter().any(Grid::is_coloured_by_all) {

@@ -1,4 +1,5 @@
-//! Draws the bytes between devices: arrows between the devices of both sides, and a matrix.
+//! Drawing of the bytes sent between devices: arrows between the devices of both sides, and a
+//! matrix.
 
 use std::fmt::Write as _;
 
@@ -10,7 +11,7 @@ use crate::explain::{
     flows::{self, Flows},
 };
 
-/// The maximum number of groups whose cells have text.
+/// The maximum number of groups for which cells contain text.
 const MAX_CELLS: usize = 16;
 /// The maximum number of arrows.
 const MAX_ARROWS: usize = 600;
@@ -27,7 +28,7 @@ pub(super) fn arrows(flows: &Flows) -> SvgPart {
     let wide = names.iter().map(|name| text_width(name.chars().count())).max().unwrap_or(0) + 12;
     let top = 2 * LINE + 6;
     let most = flows.most().max(1);
-    // A sender is drawn with all of its arrows, or not at all.
+    // Draw either all arrows of a sender or none.
     let mut shown = 0;
     let mut drawn = vec![];
     for group in 0..flows.groups_of(0) {
@@ -38,7 +39,7 @@ pub(super) fn arrows(flows: &Flows) -> SvgPart {
         drawn.extend(from.into_iter().filter(|((from, to), _)| from != to));
         shown = group + 1;
     }
-    // The ends of arrows at one device are next to each other, in the order of their other ends.
+    // The ends of the arrows at a device are next to each other, in the order of their other ends.
     let mut leaving = vec![0; groups];
     let mut arriving = vec![0; groups];
     for ((from, to), _) in &drawn {
@@ -112,14 +113,14 @@ pub(super) fn arrows(flows: &Flows) -> SvgPart {
 }
 
 /// Returns the width of an arrow in pixels, in proportion to its bytes. If there are many arrows,
-/// all are thinner.
+/// they are all thinner.
 fn thickness(bytes: u128, most: u128, count: usize) -> usize {
     let thick = if count <= 64 { THICK } else { 2 };
     let share = bytes.saturating_mul(thick as u128) / most;
     usize::try_from(share).unwrap_or(thick).clamp(1, thick)
 }
 
-/// Describes the bytes of a device or of a group.
+/// Describes the bytes that a device or a group sends, receives and keeps.
 fn said(flows: &Flows, group: usize) -> String {
     let [sent, received, kept] =
         [&flows.sent, &flows.received, &flows.kept].map(|of| flows::bytes(of[group]));
@@ -127,7 +128,7 @@ fn said(flows: &Flows, group: usize) -> String {
     format!("{of} {}: sends {sent}, receives {received}, keeps {kept}", flows.name(group))
 }
 
-/// Draws the matrix of bytes that the devices of the rows send to the devices of the columns.
+/// Draws the matrix of the bytes that the devices of each row send to the devices of each column.
 pub(super) fn matrix(flows: &Flows) -> SvgPart {
     let [senders, receivers] = [flows.groups_of(0), flows.groups_of(1)];
     let with_text = flows.groups() <= MAX_CELLS;
@@ -141,7 +142,7 @@ pub(super) fn matrix(flows: &Flows) -> SvgPart {
     let top = head + LINE + 4;
     let most = flows.most();
     let at = |from: usize, to: usize| (left + to * wide, top + from * high);
-    // If there are many devices, only some have their number next to them.
+    // If there are many devices, label only some of them with their numbers.
     let every = if with_text { 1 } else { 8 };
     let cell = |from: usize, to: usize| {
         let bytes = flows.moved.get(&(from, to)).copied().unwrap_or(0);
@@ -200,7 +201,7 @@ pub(super) fn matrix(flows: &Flows) -> SvgPart {
     SvgPart { markup, width, height: bottom + if total { LINE + 6 } else { 2 } }
 }
 
-/// Returns the colour of a number of bytes.
+/// Returns the colour for a number of bytes.
 fn shade(bytes: u128, most: u128) -> Colour {
     let share = bytes.saturating_mul(1 << 10) / most.max(1);
     Colour::of(u64::try_from(share).unwrap_or(1 << 10), (1 << 10) + 1)

@@ -1,4 +1,4 @@
-//! Draws grids of the logical array.
+//! Drawing of grids of the logical array.
 
 use std::fmt::Write as _;
 
@@ -9,9 +9,9 @@ use super::scene::{
 };
 use crate::explain::{grid::Grid, paint::Paint, shown::Item};
 
-/// The maximum number of cells of a grid in which lines show the order of memory.
+/// The maximum number of cells for which a grid has lines that show the order of memory.
 const MAX_PATH: usize = 400;
-/// The maximum number of pixels by which such a line extends into a cell.
+/// The maximum length by which such a line extends into a cell, in pixels.
 const MAX_HALF: usize = 4;
 
 /// Draws a grid. Places in `followed` are outlined.
@@ -102,7 +102,7 @@ pub(super) fn draw(grid: &Grid<'_>, followed: &[u64]) -> SvgPart {
     SvgPart { markup, width: (right + tail).max(caption).max(key), height: bottom + 2 }
 }
 
-/// Returns the width of every cell of a grid, in pixels.
+/// Returns the width of the grid's cells, in pixels.
 fn widest(grid: &Grid<'_>) -> usize {
     let ticks = grid.items[1].iter().map(|item| label(grid, 1, *item).len()).max().unwrap_or(0);
     cell_width(ticks.max(grid.label_width()))
@@ -115,7 +115,8 @@ fn label(grid: &Grid<'_>, side: usize, item: Item) -> String {
     }
 }
 
-/// Draws short lines between cells that are neighbours both on the page and in memory.
+/// Draws a short line between each pair of cells that are adjacent both in the drawing and in
+/// memory.
 fn path(
     centres: &mut [(u64, [usize; 2])],
     at: impl Fn(usize, usize) -> [usize; 2],
@@ -131,7 +132,7 @@ fn path(
         if before + 1 != place || r0.abs_diff(r1) > 1 || c0.abs_diff(c1) > 1 {
             continue;
         }
-        // A few pixels on both sides of the border, so that no line crosses a number.
+        // Extend the line only a few pixels into each cell, so that no line crosses a number.
         let [[x0, y0], [x1, y1]] = [at(r0, c0), at(r1, c1)];
         let ends = |from: usize, to: usize, size: usize, most: usize| {
             let (middle, half) = (from.midpoint(to) + size / 2, (from.abs_diff(to) / 8).min(most));

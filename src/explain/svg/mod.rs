@@ -1,4 +1,5 @@
-//! Draws pictures as SVG: small files, with text as text, readable in light and dark mode.
+//! Drawing of pictures as SVG: small files in which text stays text, readable in light and dark
+//! mode.
 
 mod document;
 mod flows;

@@ -1,4 +1,4 @@
-//! Draws elements that move from one memory to the other.
+//! Drawing of elements that move from one memory to the other.
 
 use maud::{Markup, html};
 
@@ -11,8 +11,8 @@ use crate::{
 /// The distance between the two memories, in pixels.
 const BETWEEN: usize = 90;
 
-/// Draws each followed element in both memories, in the order of addresses, with a curve between
-/// its places. `all` is true if no other element moves.
+/// Draws each followed element in both memories, in address order, with a curve between its two
+/// places. `all` is true if no other elements move.
 pub(super) fn draw(
     [source, destination]: [&StrideDescriptor; 2],
     run: &[Move],
@@ -60,7 +60,7 @@ pub(super) fn draw(
 
 struct MemoryRow {
     markup: Markup,
-    /// Each drawn place, and the start of its cell in pixels.
+    /// Each drawn place, paired with the start of its cell in pixels.
     places: Vec<(u64, usize)>,
     wide: usize,
     end: usize,
@@ -73,7 +73,7 @@ impl MemoryRow {
     }
 }
 
-/// Draws the cells of some places in the order of addresses, with gaps between them.
+/// Draws the cells of some places in address order, with gaps between them.
 fn row(descriptor: &StrideDescriptor, mut coloured: Vec<(u64, Colour)>, width: usize) -> MemoryRow {
     coloured.sort_by_key(|&(place, _)| place);
     coloured.dedup_by_key(|&mut (place, _)| place);

@@ -1,4 +1,4 @@
-//! Draws the results of a program.
+//! Drawing of the results of a program.
 
 use maud::{Markup, html};
 
@@ -39,8 +39,8 @@ impl ProgramPicture<'_> {
         document(column(parts.collect(), 2 * GAP), name, true).into_string()
     }
 
-    /// Draws a result's array and its key as one document. If `styled` is set, it has the style of
-    /// all.
+    /// Draws the array of a result and its key as one document. If `styled` is set, the document
+    /// contains the style sheet for all documents of the page.
     pub(in crate::explain) fn result_document(
         &self,
         drawn: &ResultDrawing<'_>,
@@ -49,7 +49,7 @@ impl ProgramPicture<'_> {
         document(mosaic(drawn), self.ways.program().name(), styled)
     }
 
-    /// Makes the grids of a result, sized for a document.
+    /// Creates the grids of a result, sized for a document, and passes them to `draw`.
     pub(in crate::explain) fn with_drawn<T>(
         &self,
         result: usize,
@@ -59,7 +59,7 @@ impl ProgramPicture<'_> {
     }
 }
 
-/// Draws the array, each element in the colour of its source, and the key.
+/// Draws the array, with each element in the colour of its source, and the key.
 fn mosaic(drawn: &ResultDrawing<'_>) -> SvgPart {
     let followed: Vec<u64> =
         drawn.element.iter().filter_map(|index| drawn.array.offset(index).ok()).collect();
@@ -82,7 +82,7 @@ fn mosaic(drawn: &ResultDrawing<'_>) -> SvgPart {
     column(parts, GAP - 4)
 }
 
-/// Writes the way of the chosen element, with a line for each instruction.
+/// Writes the path of the chosen element back to its source, with one line for each instruction.
 fn way(drawn: &ResultDrawing<'_>) -> SvgPart {
     let Some((index, way)) = drawn.way() else {
         return SvgPart { markup: html! {}, width: 0, height: 0 };

@@ -1,4 +1,4 @@
-//! Draws a reshard: the array on both sides, and the bytes between devices.
+//! Drawing of a reshard: the array on both sides, and the bytes sent between devices.
 
 use maud::{Markup, html};
 
@@ -21,16 +21,16 @@ use crate::{
 const WIDTH: usize = 1000;
 /// The width of the array on each side, in pixels.
 const SIDE: usize = 400;
-/// The greatest height of the array, in pixels.
+/// The maximum height of the array, in pixels.
 const MAX_HEIGHT: usize = 400;
 /// The maximum number of groups of devices.
 pub(in crate::explain) const MAX_GROUPS: usize = 64;
-/// The maximum number of colours of one tile.
+/// The maximum number of colours in one tile.
 const MAX_BANDS: usize = 16;
 
-/// The parts of one document, or separate documents.
+/// The parts of a single document, or separate documents.
 pub(in crate::explain) struct ReshardParts<T> {
-    /// The array before and after.
+    /// The array before and after the reshard.
     pub(in crate::explain) sides: Vec<T>,
     /// The arrows between senders and receivers.
     pub(in crate::explain) arrows: T,
@@ -91,7 +91,8 @@ impl ReshardPicture<'_> {
         ReshardParts { sides, arrows: arrows(&flows), matrix: matrix(&flows) }
     }
 
-    /// Draws the reshard as several documents for a page. The first has the style of all.
+    /// Draws the reshard as several documents for a page. The first document contains the style
+    /// sheet for all of them.
     pub(in crate::explain) fn documents(&self) -> ReshardParts<Markup> {
         let ReshardParts { sides, arrows, matrix } = self.parts();
         let sides = sides.into_iter().enumerate();
@@ -116,7 +117,7 @@ fn side(map: &TileMap<'_>, view: &View, flows: &Flows) -> SvgPart {
     flow(planes, SIDE + 80, GAP)
 }
 
-/// Draws one plane, to scale if all strips stay visible.
+/// Draws one plane, to scale if all strips remain visible.
 fn plane(map: &TileMap<'_>, view: &View, flows: &Flows, plane: &[Strip], width: usize) -> SvgPart {
     let size = |dimension: Option<usize>| dimension.map_or(1, |dimension| view.sizes[dimension]);
     let [rows, columns] = &map.strips;
@@ -168,15 +169,15 @@ struct TileRect {
     height: usize,
 }
 
-/// Returns `device 0` or `devices 0, 4 and 2 more`.
+/// Names the devices of a tile, such as `device 0` or `devices 0, 4 and 2 more`.
 fn who(holders: Holders<'_>, flows: &Flows) -> String {
     let devices = if holders.len() == 1 { "device" } else { "devices" };
     let more = if flows.is_by_device() { "" } else { " in the first tile" };
     format!("{devices} {}{more}", listed(holders))
 }
 
-/// Returns the devices of a tile that get a coloured band in it, and the start and end of each
-/// band.
+/// Returns the devices of a tile that get a coloured band in it, each paired with the start and the
+/// end of its band.
 fn bands(
     TileRect { x, width, .. }: TileRect,
     holders: Holders<'_>,
@@ -208,8 +209,8 @@ fn tile(place: TileRect, holders: Holders<'_>, flows: &Flows, title: &str) -> Ma
 fn numbers(place: TileRect, holders: Holders<'_>, flows: &Flows, at: [usize; 2]) -> Markup {
     let bands = bands(place, holders);
     let longest = text_width((flows.devices() - 1).to_string().len()) + 4;
-    // Small tiles have numbers only at every second or third tile, so that they may extend into
-    // neighbours.
+    // If tiles are small, only every second or third tile has a number, which may extend into
+    // adjacent tiles.
     let fits =
         |at: usize, size: usize, label: usize| at.is_multiple_of(label.div_ceil(size.max(1)));
     let drawn = fits(at[0], place.height, LINE - 4)

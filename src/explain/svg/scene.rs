@@ -1,27 +1,27 @@
-//! The parts of documents: sizes in pixels, text, cells, and arrangement of parts.
+//! Building blocks of documents: sizes in pixels, text, cells, and the arrangement of parts.
 
 use maud::{Markup, PreEscaped, html};
 
 use crate::explain::colour::Colour;
 
-/// The height of a cell.
+/// The height of a cell, in pixels.
 pub(super) const CELL: usize = 24;
-/// The height of a line of text.
+/// The height of a line of text, in pixels.
 pub(super) const LINE: usize = 18;
 
-/// A part of a document, and its size.
+/// A part of a document, with its size in pixels.
 pub(super) struct SvgPart {
     pub(super) markup: Markup,
     pub(super) width: usize,
     pub(super) height: usize,
 }
 
-/// Returns the width of monospaced text in pixels.
+/// Returns the width of monospaced text, in pixels.
 pub(super) fn text_width(characters: usize) -> usize {
     (characters * 73).div_ceil(10)
 }
 
-/// Returns the width of a cell for a label of this many characters.
+/// Returns the width in pixels of a cell for a label with this many characters.
 pub(super) fn cell_width(characters: usize) -> usize {
     text_width(characters).max(16) + 12
 }
@@ -61,7 +61,7 @@ pub(super) fn flow(parts: Vec<SvgPart>, width: usize, gap: usize) -> SvgPart {
 
 /// Breaks a paragraph into lines of at most `width` pixels.
 pub(super) fn paragraph(text: &str, width: usize, class: &str) -> SvgPart {
-    // Sentences have a proportional font, which is narrower than the monospaced one.
+    // Sentences use a proportional font, which is narrower than the monospaced one.
     let most = (width * 10 / 66).max(20);
     let mut lines: Vec<String> = vec![];
     for word in text.split(' ') {
@@ -122,8 +122,8 @@ pub(super) fn text(
     html! { text class=(class) x=(x + width / 2) y=(y + 16) { (label) } }
 }
 
-/// Draws the key of a colour scale, with the labels of both ends, and the meaning of hatching if it
-/// is used.
+/// Draws the key of a colour scale, with labels at both ends, and explains hatching if `hatched`
+/// gives its meaning.
 pub(super) fn key([first, last]: [&str; 2], hatched: Option<&str>) -> SvgPart {
     let swatches = 12;
     let width = |text: &str| text_width(text.chars().count());
@@ -152,13 +152,13 @@ pub(super) fn offsets_key([first, last]: [u64; 2], padding: bool) -> SvgPart {
     key([&first, &last], padding.then_some("padding"))
 }
 
-/// Draws a line of a box, in the class for its strength.
+/// Draws a line of a box, in the class for its weight.
 pub(super) fn stroke(strength: u8, [x1, y1]: [usize; 2], [x2, y2]: [usize; 2]) -> Markup {
     let class = if strength > 1 { "o" } else { "i" };
     html! { path.(class) d=(format!("M{x1} {y1}L{x2} {y2}")) {} }
 }
 
-/// Returns the style of a document, which suits light and dark mode.
+/// Returns the style sheet of a document, which suits light and dark mode.
 pub(super) fn style() -> Markup {
     html! {
         style {

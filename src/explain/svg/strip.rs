@@ -1,4 +1,4 @@
-//! Draws memory.
+//! Drawing of memory.
 
 use maud::html;
 
@@ -11,7 +11,7 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The maximum number of lines of memory that are shown completely.
+/// The maximum number of lines for which memory is shown completely.
 const MAX_LINES: usize = 8;
 
 /// Draws memory in lines of at most `width` pixels. Places in `followed` are outlined.
