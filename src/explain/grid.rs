@@ -13,7 +13,7 @@ use crate::stride::{Coordinate, Forward, StrideDescriptor};
 
 /// The maximum number of planes drawn if all of them fit.
 const MAX_PLANES: u64 = 4;
-/// The maximum number of cells in all planes together, if more than two planes are drawn.
+/// The maximum number of cells of an array for which more than two of its planes are drawn.
 const MAX_PLANE_CELLS: u64 = 72;
 /// The maximum number of rows of a plane that is summarised.
 const SUMMARY_ROWS: usize = 9;

@@ -1,4 +1,4 @@
-//! Search for the lines of a kernel that use a stride.
+//! Finds the lines of a kernel that use a stride.
 
 use crate::nest::CopyNest;
 

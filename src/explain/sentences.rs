@@ -91,7 +91,7 @@ fn used(descriptor: &StrideDescriptor) -> u64 {
 }
 
 /// Describes the padding, such as
-/// `9 of 15 places are padding: 36 bytes, 60% of the memory. D0 is padded from 2 to 3; …`.
+/// `9 of 15 places are padding: 36 bytes, 60% of the memory. d0 is padded from 2 to 3; …`.
 fn padding(descriptor: &StrideDescriptor, boxes: &BoxLevels) -> Option<String> {
     let places = descriptor.physical_elements();
     let unused = Some(unused(descriptor)).filter(|&unused| unused > 0)?;

@@ -22,7 +22,7 @@ const MAX_PLANES: usize = 8;
 pub(super) struct View {
     /// The extents of the array.
     pub(super) sizes: Vec<u64>,
-    /// The dimension drawn downwards, if there is one.
+    /// The dimension drawn downwards, if the array has at least two dimensions.
     pub(super) down: Option<usize>,
     /// The dimension drawn across, if the array has at least one dimension.
     pub(super) across: Option<usize>,

@@ -1,5 +1,4 @@
-//! Selection of the indices along a dimension that are drawn, for dimensions that do not fit
-//! completely.
+//! Selects the indices to draw along a dimension that does not fit completely.
 
 use std::collections::BTreeSet;
 

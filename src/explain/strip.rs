@@ -1,4 +1,4 @@
-//! Division of memory into lines of places.
+//! Divides memory into lines of places.
 
 use crate::stride::StrideDescriptor;
 
@@ -9,8 +9,8 @@ pub(super) struct MemoryLine {
     pub(super) start: u64,
     /// The contents of the places in the line.
     pub(super) places: Vec<PlaceContent>,
-    /// The reason why this line is shown when others are hidden. It is empty if no lines are
-    /// hidden.
+    /// The reason why this line is shown when others are hidden. It is empty for the line at the
+    /// start, and if no lines are hidden.
     pub(super) note: String,
     /// The number of hidden places between the previous line and this one.
     pub(super) hidden: u64,

@@ -1,4 +1,4 @@
-//! Drawing of pictures for a terminal.
+//! Draws pictures for a terminal.
 
 use std::fmt::Write as _;
 

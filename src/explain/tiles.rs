@@ -1,5 +1,5 @@
-//! Derivation of the boxes of tiles, and of the places of cells past the end of the array, from the
-//! steps of a descriptor.
+//! Derives the boxes of tiles, and the places of cells past the end of the array, from the steps of
+//! a descriptor.
 
 use std::convert::Infallible;
 

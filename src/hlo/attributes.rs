@@ -1,5 +1,5 @@
-//! Conversion of the fields of an `xla.HloInstructionProto` to an [`Opcode`], shared by the proto
-//! reader and the text reader.
+//! Converts the fields of an `xla.HloInstructionProto` to an [`Opcode`]. The proto reader and the
+//! text reader share this code.
 
 use super::{
     Binary, ComparisonDirection, Gather, IdentityCall, InstructionError, Literal, Opcode,

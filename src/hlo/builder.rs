@@ -1,4 +1,4 @@
-//! Construction of modules, one instruction at a time, used by the readers and by other compilers.
+//! Builds modules one instruction at a time, for the readers and for other compilers.
 
 use super::{
     Computation, HloError, Instruction, InstructionError, MAX_CALLED_SHAPES, MAX_COMPUTATIONS,

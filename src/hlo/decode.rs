@@ -1,4 +1,4 @@
-//! Decoding of modules from serialized protos.
+//! Decodes modules from serialized protos.
 //!
 //! Messages are read field by field, and every instruction is decoded and checked before the next
 //! one. A hostile message therefore cannot allocate more memory than the module it encodes.

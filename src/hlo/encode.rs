@@ -1,4 +1,4 @@
-//! Encoding of modules as protos.
+//! Encodes modules as protos.
 
 use prost::Message;
 

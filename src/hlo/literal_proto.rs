@@ -1,4 +1,4 @@
-//! Conversion of literals from and to `xla.LiteralProto`.
+//! Converts literals from and to `xla.LiteralProto`.
 
 use prost::Message;
 

@@ -1,4 +1,4 @@
-//! Iteration over the fields of a serialized message, without decoding their contents.
+//! Iterates over the fields of a serialized message, without decoding their contents.
 
 use crate::shape::ShapeError;
 

@@ -1,5 +1,5 @@
-//! Packing and unpacking of messages. A message consists of regions of the array, one after
-//! another. Each region is dense and uses the dimension order of the destination's shards.
+//! Packs and unpacks messages. A message consists of regions of the array, one after another. Each
+//! region is dense and uses the dimension order of the destination's shards.
 
 use smallvec::SmallVec;
 

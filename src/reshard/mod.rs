@@ -1,4 +1,4 @@
-//! Planning and execution of a reshard from any sharding of an array to any other.
+//! Plans and runs a reshard from any sharding of an array to any other.
 //!
 //! [`plan`] lists the regions that devices send to each other. It is a pure function of the two
 //! placements, so every device computes the same plan without communication. [`rank_plan`] computes

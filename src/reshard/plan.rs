@@ -1,4 +1,4 @@
-//! [`plan`]: computation of every transfer of a reshard.
+//! [`plan`]: computes every transfer of a reshard.
 
 use std::{collections::HashMap, ops::ControlFlow};
 

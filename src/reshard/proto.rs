@@ -1,4 +1,4 @@
-//! Conversion of plans to `stridec.ReshardPlan`, for engines in other languages.
+//! Converts plans to `stridec.ReshardPlan`, for engines in other languages.
 
 use super::{Cost, ReshardPlan, Transfer};
 use crate::{

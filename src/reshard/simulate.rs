@@ -1,4 +1,4 @@
-//! [`simulate`]: execution of a reshard with all devices in one process.
+//! [`simulate`]: runs a reshard with all devices in one process.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, VecDeque},

@@ -1,4 +1,4 @@
-//! Splitting of regions at element numbers, which are counted in row-major order.
+//! Splits regions at element numbers, which are counted in row-major order.
 
 use crate::sharding::Region;
 

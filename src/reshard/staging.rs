@@ -1,4 +1,4 @@
-//! [`rounds`]: division of a plan into rounds, which bounds the memory for messages.
+//! [`rounds`]: divides a plan into rounds, which bounds the memory for messages.
 
 use super::{RankPlan, Transfer, split};
 use crate::{shape::FieldPath, sharding::ShardingError};

@@ -1,4 +1,4 @@
-//! Conversion of shardings from protos, with checks of every field.
+//! Converts shardings from protos and checks every field.
 
 use super::{
     Sharding, ShardingError,

@@ -1,4 +1,4 @@
-//! Printing of shardings in XLA's notation.
+//! Prints shardings in XLA's notation.
 
 use std::fmt::{self, Display, Formatter};
 

@@ -1,4 +1,4 @@
-//! Conversion of shardings to protos, with the same bytes that XLA writes.
+//! Converts shardings to protos, byte for byte as XLA writes them.
 
 use prost::Message as _;
 

@@ -1,5 +1,4 @@
-//! Drawing of the bytes sent between devices: arrows between the devices of both sides, and a
-//! matrix.
+//! Draws the bytes sent between devices: arrows between the devices of both sides, and a matrix.
 
 use std::fmt::Write as _;
 

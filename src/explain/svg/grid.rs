@@ -1,4 +1,4 @@
-//! Drawing of grids of the logical array.
+//! Draws grids of the logical array.
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,5 @@
-//! Drawing of pictures as SVG: small files in which text stays text, readable in light and dark
-//! mode.
+//! Draws pictures as SVG. The files are small, keep text as text, and are readable in light and
+//! dark mode.
 
 mod document;
 mod flows;

@@ -1,4 +1,4 @@
-//! Drawing of elements that move from one memory to the other.
+//! Draws elements that move from one memory to the other.
 
 use maud::{Markup, html};
 

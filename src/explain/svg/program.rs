@@ -1,4 +1,4 @@
-//! Drawing of the results of a program.
+//! Draws the results of a program.
 
 use maud::{Markup, html};
 

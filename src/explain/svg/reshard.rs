@@ -1,4 +1,4 @@
-//! Drawing of a reshard: the array on both sides, and the bytes sent between devices.
+//! Draws a reshard: the array on both sides, and the bytes sent between devices.
 
 use maud::{Markup, html};
 

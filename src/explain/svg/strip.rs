@@ -1,4 +1,4 @@
-//! Drawing of memory.
+//! Draws memory.
 
 use maud::html;
 

@@ -1,5 +1,5 @@
-//! Inference of an instruction's result shape from its operands and attributes. The rules are those
-//! of XLA's `shape_inference.cc`.
+//! Infers an instruction's result shape from its operands and attributes. The rules are those of
+//! XLA's `shape_inference.cc`.
 
 mod checks;
 mod elementwise;

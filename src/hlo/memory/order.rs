@@ -1,4 +1,4 @@
-//! Search for the order of dimensions that needs the least padding.
+//! Finds the order of dimensions that needs the least padding.
 
 use super::Footprint;
 use crate::shape::Shape;

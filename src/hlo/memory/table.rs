@@ -1,4 +1,4 @@
-//! Formatting of a report as a table.
+//! Formats a report as a table.
 
 use std::fmt::Write as _;
 

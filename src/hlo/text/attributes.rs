@@ -1,4 +1,4 @@
-//! Parsing of the attributes that affect data movement.
+//! Parses the attributes that affect data movement.
 
 use super::{cursor::Cursor, source};
 use crate::{

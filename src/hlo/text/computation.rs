@@ -1,4 +1,4 @@
-//! Parsing of computations and their instructions.
+//! Parses computations and their instructions.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Parsing of the values of constants.
+//! Parses the values of constants.
 
 use super::{cursor::Cursor, values};
 use crate::{

@@ -1,4 +1,4 @@
-//! Parsing of modules from text.
+//! Parses modules from text.
 
 use std::collections::HashMap;
 

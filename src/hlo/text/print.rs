@@ -1,4 +1,4 @@
-//! Printing of modules as text.
+//! Prints modules as text.
 
 use std::{
     collections::HashSet,

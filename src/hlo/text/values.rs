@@ -1,4 +1,4 @@
-//! Reading and printing of single values of constants.
+//! Reads and prints single values of constants.
 
 use std::fmt::{self, Display, Formatter};
 

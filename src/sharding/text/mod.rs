@@ -1,4 +1,4 @@
-//! Parsing of shardings from XLA's text, through the `FromStr` implementation of
+//! Parses shardings from XLA's text, through the `FromStr` implementation of
 //! [`Sharding`](super::Sharding), and from Shardy's text.
 //!
 //! ```text

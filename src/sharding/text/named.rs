@@ -1,4 +1,4 @@
-//! Parsing of shardings by the named axes of a mesh.
+//! Parses shardings by the named axes of a mesh.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Parsing of shardings by tiles, of one-word forms and of tuples.
+//! Parses shardings by tiles, one-word shardings, and the shardings of tuples.
 
 use super::{cursor::Cursor, named::named};
 use crate::{
