@@ -8,10 +8,10 @@ use crate::{
     sharding::{Placement, Region, ShardingError},
 };
 
-/// The maximum number of transfers in the plan of all devices.
-pub const MAX_TRANSFERS: usize = 1 << 24;
+/// The maximum number of transfers of a plan of all devices.
+const MAX_TRANSFERS: usize = 1 << 24;
 
-/// The maximum number of devices on either side of a reshard.
+/// The maximum number of devices of a side.
 pub const MAX_DEVICES: u64 = 1 << 24;
 
 /// A region of the array that moves from one device to another, or a local copy if both devices are
@@ -45,8 +45,8 @@ pub struct ReshardPlan {
 ///
 /// # Errors
 ///
-/// Returns an error if the shape is not an array, if the shards of a side are not parts of the
-/// array, or if there are more than [`MAX_DEVICES`] devices or [`MAX_TRANSFERS`] transfers.
+/// Returns an error if the shape is not an array, if the shards of a side are not parts of it, or
+/// if there are more than [`MAX_DEVICES`] devices or 2^24 transfers.
 pub fn plan(shape: &Shape, from: &Placement, to: &Placement) -> Result<ReshardPlan, ShardingError> {
     let element_bytes = element_bytes(shape)?;
     check(from, to)?;

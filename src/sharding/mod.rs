@@ -25,8 +25,9 @@
 //! A cyclic sharding deals out blocks to the tiles in turn, as `ScaLAPACK` does. XLA has no
 //! notation for cyclic shardings; see [`Sharding::cyclic`].
 //!
-//! Time and memory are bounded by the length of a sharding's text or bytes, no matter which numbers
-//! it contains. The exceptions are bounded by [`MAX_LISTED_DEVICES`] and [`MAX_RANGES`].
+//! Time and memory are bounded by the length of the text or bytes of a sharding, whatever numbers
+//! they contain. There are two exceptions: a sharding whose devices must be listed has at most 2^20 of
+//! them, and the devices of a cyclic sharding have at most 2^24 ranges of indices together.
 
 mod boxes;
 mod cuts;
@@ -54,12 +55,12 @@ pub use region::Region;
 pub use text::parse_shardy;
 pub use tile_box::TileBox;
 
-/// The maximum number of devices of a sharding that is given as an iota but has to be stored as a
-/// list. A list is needed if no transposition expresses the order of its copies.
-pub const MAX_LISTED_DEVICES: u64 = 1 << 20;
+/// The maximum number of devices of a sharding that is given as an iota but must be listed. A list
+/// is needed if no transposition expresses the order of its copies.
+pub(crate) const MAX_LISTED_DEVICES: u64 = 1 << 20;
 
-/// The maximum number of ranges of indices that all devices of a cyclic sharding may have in total.
-pub const MAX_RANGES: u64 = 1 << 24;
+/// The maximum number of ranges of indices that all devices of a cyclic sharding may have together.
+pub(crate) const MAX_RANGES: u64 = 1 << 24;
 
 #[cfg(test)]
 mod tests;

@@ -66,21 +66,7 @@ pub fn make_logical_to_physical(layout: &Layout) -> Vec<usize> {
     permutation_util::inverse(&major_to_minor(layout))
 }
 
-/// Returns true if the order is {0, 1, …}, in which dimension 0 is the most minor, like XLA's
-/// `IsMonotonicWithDim0Minor`.
-#[must_use]
-pub fn is_monotonic_with_dim0_minor(layout: &Layout) -> bool {
-    layout.minor_to_major.is_sorted()
-}
-
-/// Returns true if the order is {…, 1, 0}, in which dimension 0 is the most major, like XLA's
-/// `IsMonotonicWithDim0Major`.
-#[must_use]
-pub fn is_monotonic_with_dim0_major(layout: &Layout) -> bool {
-    layout.minor_to_major.iter().rev().is_sorted()
-}
-
-/// Makes a dimension the most major one, like XLA's `MoveDimToMajor`.
+/// Moves a dimension to the most major place: `MoveDimToMajor`.
 ///
 /// ```
 /// use stridec::{shape::Layout, xla::layout_util::move_dim_to_major};

@@ -37,16 +37,7 @@ pub fn permute_inverse<T: Clone>(input: &[T], permutation: &[i64]) -> Result<Vec
     Ok(inverse.into_iter().map(|i| input[i].clone()).collect())
 }
 
-/// Returns the inverse of a permutation, like XLA's `InversePermutation`.
-///
-/// # Errors
-///
-/// Returns an error if `permutation` is not a permutation.
-pub fn inverse_permutation(permutation: &[i64]) -> Result<Vec<usize>, ShapeError> {
-    Ok(inverse(&checked(permutation, permutation.len())?))
-}
-
-/// Composes two permutations, `out[i] = p1[p2[i]]`, like XLA's `ComposePermutations`.
+/// Composes two permutations, `out[i] = p1[p2[i]]`: `ComposePermutations`.
 ///
 /// # Errors
 ///
@@ -55,13 +46,7 @@ pub fn compose_permutations(p1: &[i64], p2: &[i64]) -> Result<Vec<usize>, ShapeE
     permute(&checked(p1, p1.len())?, p2)
 }
 
-/// Returns true if the permutation is the identity, like XLA's `IsIdentityPermutation`.
-#[must_use]
-pub fn is_identity_permutation(permutation: &[i64]) -> bool {
-    permutation.iter().copied().eq((0..).take(permutation.len()))
-}
-
-/// Moves the entry at `from` to `to` and shifts the entries in between, like `move_single` in XLA.
+/// Moves the entry at `from` to `to` and shifts the entries between them: `move_single`.
 ///
 /// ```
 /// use stridec::xla::permutation_util::move_single;

@@ -78,9 +78,8 @@ impl TensorDataType {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Returns the type with this number, or `None` for 0 and for unknown numbers.
-    #[must_use]
-    pub fn from_number(number: i32) -> Option<Self> {
+    /// Returns the type with this number; `None` for 0 and for numbers that DirectML does not have.
+    pub(crate) fn from_number(number: i32) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as i32 == number)
     }
 

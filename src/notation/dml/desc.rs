@@ -6,11 +6,7 @@ use smallvec::SmallVec;
 
 use super::{DmlError, MAX_DIMENSION_COUNT, TensorDataType, calc_buffer_tensor_size};
 
-/// The minimum alignment of the offset of a bound buffer range, in bytes:
-/// `DML_MINIMUM_BUFFER_TENSOR_ALIGNMENT`.
-pub const MINIMUM_BUFFER_TENSOR_ALIGNMENT: u32 = 16;
-
-/// All known flags of `DML_TENSOR_FLAGS`. The only one is `DML_TENSOR_FLAG_OWNED_BY_DML`.
+/// The known flags of `DML_TENSOR_FLAGS`: `DML_TENSOR_FLAG_OWNED_BY_DML`.
 const FLAGS: u32 = 1;
 
 /// The description of a tensor in a buffer, `DML_BUFFER_TENSOR_DESC`. A value of this type is
@@ -179,13 +175,6 @@ impl BufferTensorDesc {
     #[must_use]
     pub fn guaranteed_base_offset_alignment(&self) -> u32 {
         self.guaranteed_base_offset_alignment
-    }
-
-    /// Returns the effective alignment of the offset of a bound range, in bytes, which is at least
-    /// 16.
-    #[must_use]
-    pub fn base_offset_alignment(&self) -> u32 {
-        self.guaranteed_base_offset_alignment.max(MINIMUM_BUFFER_TENSOR_ALIGNMENT)
     }
 }
 

@@ -30,7 +30,7 @@ pub enum DmlError {
     DimensionCount {
         /// The number of dimensions.
         given: usize,
-        /// The minimum number of dimensions.
+        /// The minimum accepted number.
         least: usize,
         /// The maximum number of dimensions.
         limit: usize,
@@ -112,25 +112,7 @@ pub enum DmlError {
         /// The element type.
         data_type: TensorDataType,
     },
-    /// A bound range that is smaller than the tensor.
-    #[error(
-        "binding size: expected at least {least} bytes, which is total_tensor_size_in_bytes, got {given}"
-    )]
-    BindingSize {
-        /// The size of the range, in bytes.
-        given: u64,
-        /// The total size of the tensor, in bytes.
-        least: u64,
-    },
-    /// A bound range whose offset is not sufficiently aligned.
-    #[error("binding offset: expected a multiple of {alignment} bytes, got {given}")]
-    BindingOffset {
-        /// The offset, in bytes.
-        given: u64,
-        /// The alignment of the tensor, in bytes.
-        alignment: u32,
-    },
-    /// An element type that DirectML does not have.
+    /// An element type that DirectML lacks.
     #[error(
         "element_type: DirectML has no {element_type}; expected f16 to f64, s4 to s64 or u4 to u64"
     )]
@@ -226,8 +208,7 @@ impl DmlError {
         Self::DimensionCount { given, least: 1, limit: MAX_DIMENSION_COUNT }
     }
 
-    /// Returns the field of the description that the error is about, or `None` for errors about a
-    /// binding or about layout letters.
+    /// Returns the field of the description that the error is about; `None` for letters.
     #[must_use]
     pub fn field(&self) -> Option<FieldPath> {
         let (name, dimension) = match self {

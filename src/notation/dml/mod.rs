@@ -28,4 +28,4 @@ pub use size::calc_buffer_tensor_size;
 pub(super) use text::{read, write};
 
 /// The maximum number of dimensions of a tensor: `DML_TENSOR_DIMENSION_COUNT_MAX1`.
-pub const MAX_DIMENSION_COUNT: usize = 8;
+pub(crate) const MAX_DIMENSION_COUNT: usize = 8;

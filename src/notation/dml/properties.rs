@@ -1,4 +1,4 @@
-//! Properties of the memory that a description covers, and the check of a binding.
+//! Properties of a description's memory.
 
 use super::{BufferTensorDesc, DmlError, MAX_DIMENSION_COUNT, size::implied_elements};
 use crate::stride::packed_elements;
@@ -13,15 +13,7 @@ impl BufferTensorDesc {
         packed_elements(dimensions.map(|(&stride, &size)| (stride.into(), size.into()))).is_some()
     }
 
-    /// Returns true if elements along a dimension share a place, because a dimension with more than
-    /// one element has a stride of 0.
-    #[must_use]
-    pub fn is_broadcast(&self) -> bool {
-        let strides = self.explicit_strides();
-        strides.iter().zip(&self.sizes).any(|(&stride, &size)| stride == 0 && size > 1)
-    }
-
-    /// Returns true if the strides leave unused places between the first and the last element.
+    /// Returns true if the strides leave unused places between the first element and the last.
     ///
     /// Unused bytes after the last element do not count.
     #[must_use]
@@ -73,23 +65,6 @@ impl BufferTensorDesc {
         }
         Ok(promoted)
     }
-
-    /// Checks the offset and the size of a bound buffer range, in bytes.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the range is smaller than the tensor's total size, or if its offset is
-    /// not a multiple of [`base_offset_alignment`](Self::base_offset_alignment).
-    pub fn check_binding(&self, offset: u64, size: u64) -> Result<(), DmlError> {
-        let (least, alignment) = (self.total_tensor_size_in_bytes(), self.base_offset_alignment());
-        if size < least {
-            return Err(DmlError::BindingSize { given: size, least });
-        }
-        if !offset.is_multiple_of(alignment.into()) {
-            return Err(DmlError::BindingOffset { given: offset, alignment });
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]
@@ -103,40 +78,20 @@ mod tests {
 
     #[test]
     fn the_published_examples_have_their_predicates() {
-        // These are NCHW, NHWC, a broadcast over rows, rows of 3 padded to 5, and the columns of a
-        // transposed matrix.
-        for (sizes, strides, [packed, broadcast, padded]) in [
-            (&[1, 1, 3, 5][..], &[15, 15, 5, 1][..], [true, false, false]),
-            (&[1, 1, 3, 5], &[15, 1, 5, 1], [true, false, false]),
-            (&[2, 3], &[0, 1], [false, true, false]),
-            (&[2, 3], &[5, 1], [false, false, true]),
-            (&[2, 3], &[1, 2], [true, false, false]),
-            (&[1, 3], &[0, 1], [true, false, false]),
+        // NCHW, NHWC, a broadcast over rows, rows of 3 padded to 5, columns of a transposed matrix.
+        for (sizes, strides, [packed, padded]) in [
+            (&[1, 1, 3, 5][..], &[15, 15, 5, 1][..], [true, false]),
+            (&[1, 1, 3, 5], &[15, 1, 5, 1], [true, false]),
+            (&[2, 3], &[0, 1], [false, false]),
+            (&[2, 3], &[5, 1], [false, true]),
+            (&[2, 3], &[1, 2], [true, false]),
+            (&[1, 3], &[0, 1], [true, false]),
         ] {
             let desc = desc(sizes, strides);
             let given = [desc.is_packed(), desc.is_padded()];
             assert_eq!(given, [packed, padded], "{sizes:?} {strides:?}");
         }
         assert!(BufferTensorDesc::new(Float32, &[2, 3], None).unwrap().is_packed());
-    }
-
-    #[test]
-    fn a_binding_keeps_the_promises() {
-        let desc = BufferTensorDesc::new(Float64, &[1, 1, 1, 3], None).unwrap();
-        assert_eq!(desc.check_binding(16, 24), Ok(()));
-        assert_eq!(desc.check_binding(16, 20), Err(DmlError::BindingSize { given: 20, least: 24 }));
-        assert_eq!(
-            desc.check_binding(8, 24),
-            Err(DmlError::BindingOffset { given: 8, alignment: 16 })
-        );
-        let desc = desc.with_guaranteed_base_offset_alignment(64).unwrap();
-        assert_eq!(
-            desc.check_binding(48, 24),
-            Err(DmlError::BindingOffset { given: 48, alignment: 64 })
-        );
-        // A guarantee below the minimum has no effect.
-        let desc = desc.with_guaranteed_base_offset_alignment(8).unwrap();
-        assert_eq!(desc.base_offset_alignment(), 16);
     }
 
     #[test]
