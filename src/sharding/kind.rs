@@ -223,7 +223,7 @@ impl Sharding {
     }
 
     /// Returns the sharding with every device listed. Returns `None` if the sharding has no tiles,
-    /// or if it has more devices than [`MAX_LISTED_DEVICES`].
+    /// or if it has more devices than 2^20.
     ///
     /// ```
     /// use stridec::sharding::Sharding;
