@@ -21,15 +21,15 @@ fn floats(values: impl IntoIterator<Item = f32>) -> Vec<u8> {
 #[test]
 fn comparisons_of_constants_choose_elements() {
     let (a, b) = ([1, 2, 3, 4], [4, 2, 1, 9]);
-    let cases: [(&str, fn(i32, i32) -> bool); 6] = [
-        ("EQ", |a, b| a == b),
-        ("NE", |a, b| a != b),
-        ("GE", |a, b| a >= b),
-        ("GT", |a, b| a > b),
-        ("LE", |a, b| a <= b),
-        ("LT", |a, b| a < b),
-    ];
-    for (direction, holds) in cases {
+    let holds = |direction: &str, a: i32, b: i32| match direction {
+        "EQ" => a == b,
+        "NE" => a != b,
+        "GE" => a >= b,
+        "GT" => a > b,
+        "LE" => a <= b,
+        _ => a < b,
+    };
+    for direction in ["EQ", "NE", "GE", "GT", "LE", "LT"] {
         let instructions = format!(
             "a = s32[4] constant({{1, 2, 3, 4}})
              b = s32[4] constant({{4, 2, 1, 9}})
@@ -39,7 +39,7 @@ fn comparisons_of_constants_choose_elements() {
              c = pred[4] compare(left, right), direction={direction}
              ROOT r = s32[4] select(c, left, right)"
         );
-        let chosen = a.iter().zip(b).map(|(&a, b)| if holds(a, b) { a } else { b });
+        let chosen = a.iter().zip(b).map(|(&a, b)| if holds(direction, a, b) { a } else { b });
         assert_eq!(result(&instructions, &[]), integers(chosen), "{direction}");
     }
 }
