@@ -45,7 +45,7 @@ macro_rules! lane {
 
             #[inline]
             fn place(self) -> usize {
-                (self.number() as isize).cast_unsigned()
+                usize::try_from(self).unwrap_or(usize::MAX)
             }
 
             #[inline]

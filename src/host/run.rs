@@ -9,11 +9,11 @@ use super::{
     kept::{self, Record},
     pieces::DestinationSlices,
     plan::{LineAlignment, Streams},
-    share::{contiguous, is_small, shares},
+    share::{Share, contiguous, is_small, shares},
     simd::Simd,
     step::StepRunner,
     stream::streaming,
-    task::Task,
+    task::{Task, has_whole_bytes},
 };
 use crate::nest::{CopyNest, Operand};
 
@@ -112,8 +112,7 @@ pub fn plan(nest: &CopyNest, threads: usize) -> String {
     // No page of the image is written.
     let mut image = vec![0; nest.dst_bytes() as usize];
     let task = Task::new(nest, &[], image.len());
-    let small = is_small(image.len(), has_whole_bytes(nest));
-    let shares = if small {
+    let shares = if task.is_small {
         vec![contiguous(nest, &mut image, 0)]
     } else {
         shares(nest, &mut image, threads)
@@ -121,7 +120,7 @@ pub fn plan(nest: &CopyNest, threads: usize) -> String {
     let mut lines: Vec<(usize, String)> = Vec::new();
     for share in shares {
         let mut record = Record::plan();
-        task.run(share, None, &mut record);
+        task.run_share(share, &mut record);
         let steps = record.steps().iter().map(|step| format!("  {step}"));
         for line in std::iter::once("a share:".to_owned()).chain(steps) {
             match lines.iter_mut().find(|(_, other)| *other == line) {
@@ -143,36 +142,25 @@ fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
     {
         *last = 0; // The bits after the last unit belong to no place.
     }
-    let bytes = destination.len();
-    let task = Task::new(nest, sources, bytes);
-    let small = is_small(bytes, has_whole_bytes(nest));
-    if small {
+    let task = Task::new(nest, sources, destination.len());
+    if task.is_small {
         return fill_small(&task, destination);
     }
     let shares = shares(nest, destination, rayon::current_num_threads());
-    let streamed = task.streams.long || bytes >= last_level_bytes() / SHORT_SHARE;
     // One share at a time: otherwise rayon gives a thread several shares, which no other thread can
     // take over.
-    shares.into_par_iter().with_max_len(1).for_each(|share| {
-        if streamed {
-            streaming(|stream| task.run(share, Some(stream), &mut Record::none()));
-        } else {
-            task.run(share, None, &mut Record::none());
-        }
-    });
-}
-
-/// Returns true if a unit has the same width on both sides, of at least a byte.
-fn has_whole_bytes(nest: &CopyNest) -> bool {
-    nest.src_bits() == nest.dst_bits() && nest.dst_bits() >= 8
+    shares
+        .into_par_iter()
+        .with_max_len(1)
+        .for_each(|share| task.run_share(share, &mut Record::none()));
 }
 
 impl<'a> Task<'a> {
     /// Returns the task of filling a destination of `bytes` bytes.
     fn new(nest: &'a CopyNest, sources: &'a [&'a [u8]], bytes: usize) -> Self {
         let whole_bytes = has_whole_bytes(nest);
-        let small = is_small(bytes, whole_bytes);
-        let large = |share: usize| !small && bytes >= last_level_bytes() / share;
+        let is_small = is_small(bytes, whole_bytes);
+        let large = |share: usize| !is_small && bytes >= last_level_bytes() / share;
         let reaches = |share: usize| whole_bytes && large(share);
         let long = reaches(LONG_SHARE);
         let streams = Streams {
@@ -183,7 +171,23 @@ impl<'a> Task<'a> {
             start: LineAlignment::Uneven,
             pieces: None,
         };
-        Self { nest, sources, simd: Simd::best().filter(|_| whole_bytes), streams }
+        Self {
+            nest,
+            sources,
+            is_small,
+            simd: Simd::best().filter(|_| whole_bytes),
+            streams,
+            is_streamed: long || large(SHORT_SHARE),
+        }
+    }
+
+    /// Fills a share, with non-temporal stores if the destination is large, and records the steps.
+    fn run_share(&self, share: Share, record: &mut Record) {
+        if self.is_streamed {
+            streaming(|stream| self.run(share, Some(stream), record));
+        } else {
+            self.run(share, None, record);
+        }
     }
 }
 

@@ -27,10 +27,19 @@ const CACHED_PLANS: usize = 16;
 pub(super) struct Task<'a> {
     pub(super) nest: &'a CopyNest,
     pub(super) sources: &'a [&'a [u8]],
+    /// True if the destination is one share, whatever the number of threads.
+    pub(super) is_small: bool,
     /// The instruction set for shuffles of bytes; `None` if units are not whole bytes.
     pub(super) simd: Option<Simd>,
     /// The copies that use non-temporal stores.
     pub(super) streams: Streams,
+    /// True if some copies use non-temporal stores.
+    pub(super) is_streamed: bool,
+}
+
+/// Returns true if a unit has the same whole number of bytes on both sides.
+pub(super) fn has_whole_bytes(nest: &CopyNest) -> bool {
+    nest.src_bits() == nest.dst_bits() && nest.dst_bits().is_multiple_of(8)
 }
 
 /// The extents of a box.
@@ -87,7 +96,7 @@ impl Task<'_> {
         let first = self.nest.axes().position(block).unwrap_or(filling.dst.len());
         filling.block_axis = first.max(axis);
         for walk_box in boxes {
-            let repeats = self.is_whole_bytes();
+            let repeats = has_whole_bytes(self.nest);
             resolve(of, walk_box, repeats, &mut |found| filling.find(&found));
         }
         filling.fill_found();
@@ -102,7 +111,7 @@ impl Task<'_> {
         dst.iter().enumerate().map(|(axis, &dst)| (src(axis), dst)).collect()
     }
 
-    /// Returns the plan for a box of one case, or for several staged boxes.
+    /// Returns the plan for a box of one case.
     fn plan<'k>(
         &self,
         cache: &'k mut Vec<CachedPlan>,
@@ -127,16 +136,10 @@ impl Task<'_> {
         &cache[found].plan
     }
 
-    /// Returns true if a unit has the same whole number of bytes on both sides.
-    fn is_whole_bytes(&self) -> bool {
-        let (src_bits, dst_bits) = (self.nest.src_bits(), self.nest.dst_bits());
-        src_bits == dst_bits && dst_bits.is_multiple_of(8)
-    }
-
     /// Returns the size of a unit in an address: its bytes if both sides have the same whole number
     /// of them, and 1 otherwise.
     pub(super) fn scale(&self) -> usize {
-        if self.is_whole_bytes() { self.nest.dst_bits() as usize / 8 } else { 1 }
+        if has_whole_bytes(self.nest) { self.nest.dst_bits() as usize / 8 } else { 1 }
     }
 
     /// Converts an offset in units to one in addresses. Images fit the address space.
@@ -495,7 +498,7 @@ impl Filling<'_, '_, '_> {
         case: usize,
     ) -> Option<CopyStep> {
         let task = self.runner.task;
-        task.is_whole_bytes().then_some(())?;
+        has_whole_bytes(task.nest).then_some(())?;
         let (mut bytes, mut axes) = (task.scale(), SmallVec::<[PlanAxis; 4]>::new());
         let extents: Extents = walk_box.extents().collect();
         for (&extent, &(src, dst)) in extents.iter().zip(&self.strides[case]).rev() {
