@@ -77,6 +77,11 @@ fn main() {
     });
 }
 
+/// Returns an image of so many bytes that look random.
+fn image(bytes: u64) -> Vec<u8> {
+    (0..bytes).map(|n| (n.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect()
+}
+
 /// An operation with its images.
 struct Run {
     name: String,
@@ -88,8 +93,7 @@ struct Run {
 impl Run {
     fn new(name: impl Into<String>, operation: &Operation) -> Self {
         let nest = operation.nest().clone();
-        let source: Vec<u8> =
-            (0..nest.src_bytes()).map(|n: u64| (n.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
+        let source = image(nest.src_bytes());
         let destination = vec![0xa5; usize::try_from(nest.dst_bytes()).expect("an image")];
         Self { name: name.into(), nest, source, destination }
     }

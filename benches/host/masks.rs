@@ -7,7 +7,10 @@ use std::error::Error;
 use rayon::ThreadPoolBuilder;
 use stridec::{hlo::Module, program::Program};
 
-use super::timing::{Contender, Report, option, round_robin};
+use super::{
+    programs::beside_memcpy,
+    timing::{Report, option},
+};
 
 /// The name of a function, and the body of its entry computation.
 const FUNCTIONS: [(&str, &str); 8] = [
@@ -104,24 +107,7 @@ pub fn measure(repetitions: usize) -> Result<(), Box<dyn Error>> {
             })
             .collect();
         let parameters: Vec<&[u8]> = parameters.iter().map(Vec::as_slice).collect();
-        let bytes = usize::try_from(program.results()[0].bytes())?;
-        let (mut result, from, mut to) = (vec![1; bytes], vec![2; bytes], vec![3; bytes]);
-        let timings = pool.install(|| {
-            let mut results = [&mut result[..]];
-            let run = Contender {
-                name: "stridec".to_owned(),
-                bytes,
-                run: Box::new(|| {
-                    program.run_on_host_into(&parameters, &mut results).expect("a run");
-                }),
-            };
-            let memcpy = Contender {
-                name: "memcpy".to_owned(),
-                bytes,
-                run: Box::new(|| to.copy_from_slice(&from)),
-            };
-            round_robin(repetitions, false, vec![run, memcpy])
-        });
+        let timings = pool.install(|| beside_memcpy(&program, &parameters, repetitions));
         report.add(name, &timings);
         println!("{:60.2} of memcpy", timings[1].best_ms / timings[0].best_ms);
     }

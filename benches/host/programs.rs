@@ -7,8 +7,8 @@ use rayon::ThreadPoolBuilder;
 use stridec::{hlo::Module, program::Program};
 
 use super::{
-    base64,
-    timing::{Contender, Report, geomean, option, round_robin},
+    base64, image,
+    timing::{Contender, Report, Timing, geomean, option, round_robin},
 };
 
 /// Times every module of `benches/data/programs.jsonl` on one thread, in the default layouts.
@@ -28,32 +28,10 @@ pub fn measure(repetitions: usize) -> Result<(), Box<dyn Error>> {
         }
         let module = base64::decode(case["module"].as_str().ok_or("expected a module")?);
         let program = Program::lower(&Module::decode(&module)?.with_default_layouts())?;
-        let image = |bytes: u64| -> Vec<u8> {
-            (0..bytes).map(|n| (n.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect()
-        };
         let parameters: Vec<Vec<u8>> =
             program.parameters().iter().map(|buffer| image(buffer.bytes())).collect();
         let parameters: Vec<&[u8]> = parameters.iter().map(Vec::as_slice).collect();
-        let mut results: Vec<Vec<u8>> =
-            program.results().iter().map(|buffer| image(buffer.bytes())).collect();
-        let bytes = results.iter().map(Vec::len).sum();
-        let (from, mut to) = (image(bytes as u64), image(bytes as u64));
-        let timings = pool.install(|| {
-            let mut results: Vec<&mut [u8]> = results.iter_mut().map(Vec::as_mut_slice).collect();
-            let run = Contender {
-                name: "stridec".to_owned(),
-                bytes,
-                run: Box::new(|| {
-                    program.run_on_host_into(&parameters, &mut results).expect("a run");
-                }),
-            };
-            let memcpy = Contender {
-                name: "memcpy".to_owned(),
-                bytes,
-                run: Box::new(|| to.copy_from_slice(&from)),
-            };
-            round_robin(repetitions, false, vec![run, memcpy])
-        });
+        let timings = pool.install(|| beside_memcpy(&program, &parameters, repetitions));
         report.add(name, &timings);
         let share = timings[1].best_ms / timings[0].best_ms;
         of_memcpy.push(share);
@@ -73,4 +51,21 @@ pub fn measure(repetitions: usize) -> Result<(), Box<dyn Error>> {
     summary(of_memcpy, "of memcpy");
     summary(over_jax, "over JAX");
     Ok(())
+}
+
+/// Times a program beside a copy of as many bytes as its results have.
+pub fn beside_memcpy(program: &Program, parameters: &[&[u8]], repetitions: usize) -> Vec<Timing> {
+    let mut results: Vec<Vec<u8>> =
+        program.results().iter().map(|buffer| image(buffer.bytes())).collect();
+    let bytes = results.iter().map(Vec::len).sum();
+    let (from, mut to) = (image(bytes as u64), image(bytes as u64));
+    let mut results: Vec<&mut [u8]> = results.iter_mut().map(Vec::as_mut_slice).collect();
+    let run = Contender {
+        name: "stridec".to_owned(),
+        bytes,
+        run: Box::new(|| program.run_on_host_into(parameters, &mut results).expect("a run")),
+    };
+    let memcpy =
+        Contender { name: "memcpy".to_owned(), bytes, run: Box::new(|| to.copy_from_slice(&from)) };
+    round_robin(repetitions, false, vec![run, memcpy])
 }

@@ -12,6 +12,7 @@ use stridec::{
 };
 
 use super::{
+    image,
     sweep_cases::{What, cases},
     timing::{geomean, option},
 };
@@ -82,10 +83,6 @@ fn summary(shares: &[f64]) -> String {
     )
 }
 
-fn image(bytes: u64) -> Vec<u8> {
-    (0..bytes).map(|n| (n.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect()
-}
-
 fn row(name: String, what: &What, threads: usize) -> Row {
     let (bytes, mut run): (usize, Box<dyn FnMut()>) = match what {
         What::Operation(operation) => {
@@ -147,8 +144,8 @@ fn of_program(program: &Program) -> (usize, Box<dyn FnMut() + '_>) {
     (bytes, Box::new(run))
 }
 
-/// Compares some places of the destination with the meaning of the nest: those of every so many
-/// positions, and the last ones.
+/// Compares some places of the destination with the meaning of the nest: [`CHECKED`] positions at
+/// equal distances, and the last 300.
 fn check(name: &str, nest: &CopyNest, source: &[u8], destination: &[u8]) {
     let bits = |image: &[u8], unit: u64, bits: u32| {
         let value = |bit: u64| u128::from(image[(bit / 8) as usize] >> (bit % 8) & 1);
