@@ -13,6 +13,19 @@ pub(super) struct Fill {
     pub(super) value: u128,
 }
 
+/// Returns the axes, outermost first, outside of those along which units of `unit` follow each
+/// other, and the length of these runs.
+pub(super) fn run_of(axes: &[(usize, isize)], unit: usize) -> (&[(usize, isize)], usize) {
+    let (mut outer, mut run) = (axes.len(), unit);
+    while let Some(&(extent, stride)) = axes[..outer].last()
+        && (extent == 1 || stride == run.cast_signed())
+    {
+        outer -= 1;
+        run *= extent;
+    }
+    (&axes[..outer], run)
+}
+
 impl Fill {
     /// Writes the units of a box. `axes` has the extents and strides, outermost first, and `to` is
     /// the address of the first unit.
@@ -22,14 +35,8 @@ impl Fill {
         to: isize,
         destination: &mut DestinationSlices,
     ) {
-        let (mut outer, mut run) = (axes.len(), self.scale);
-        while let Some(&(extent, stride)) = axes[..outer].last()
-            && (extent == 1 || stride == run.cast_signed())
-        {
-            outer -= 1;
-            run *= extent;
-        }
-        self.each_run(&axes[..outer], run / self.scale, to, destination);
+        let (outer, run) = run_of(axes, self.scale);
+        self.each_run(outer, run / self.scale, to, destination);
     }
 
     fn each_run(

@@ -77,14 +77,7 @@ fn row(nest: &CopyNest) -> Option<(usize, bool)> {
             _ => {}
         }
     }
-    let quotients = nest.quotients().iter().map(|quotient| &quotient.of);
-    let mut asked = nest
-        .cases()
-        .iter()
-        .flat_map(|case| case.when.iter().map(|guard| &guard.of))
-        .chain(quotients)
-        .chain(nest.lookups().iter().flat_map(Lookup::forms));
-    if asked.all(|form| form.weight(inner) == 0) {
+    if asked_forms(nest).all(|form| form.weight(inner) == 0) {
         let is_run = |case: &Case| match &case.take {
             CaseValue::Read { at, .. } => at.weight(inner) == 1,
             CaseValue::Bits(_) => true,
@@ -95,6 +88,13 @@ fn row(nest: &CopyNest) -> Option<(usize, bool)> {
     let moves =
         nest.lookups().iter().flat_map(Lookup::forms).any(|form| depends(nest, form, inner));
     moves.then_some((1, false))
+}
+
+/// Returns the forms that are not moved with the source: those of guards, quotients and lookups.
+pub(super) fn asked_forms(nest: &CopyNest) -> impl Iterator<Item = &Affine> {
+    let guards = nest.cases().iter().flat_map(|case| &case.when).map(|guard| &guard.of);
+    let quotients = nest.quotients().iter().map(|quotient| &quotient.of);
+    guards.chain(quotients).chain(nest.lookups().iter().flat_map(Lookup::forms))
 }
 
 /// Returns true if a form depends on a lookup.
@@ -248,20 +248,25 @@ impl Gathered<'_> {
         takes: impl Fn(usize) -> bool,
         out: &mut [u8],
     ) {
-        match (self.row, self.unit) {
-            (1, 1) => each::<1, L>(source, units, takes, out),
-            (1, 2) => each::<2, L>(source, units, takes, out),
-            (1, 4) => each::<4, L>(source, units, takes, out),
-            (1, 8) => each::<8, L>(source, units, takes, out),
-            (1, 16) => each::<16, L>(source, units, takes, out),
-            _ => {
-                let bytes = self.row * self.unit;
-                for (row, out) in out.chunks_exact_mut(bytes).enumerate() {
-                    if takes(row) {
-                        let first = units[row].place() * self.unit;
-                        out.copy_from_slice(&source[first..first + bytes]);
-                    }
-                }
+        if self.row == 1 {
+            let done = match self.unit {
+                1 => follow::<1, L>(source, units, &takes, out),
+                2 => follow::<2, L>(source, units, &takes, out),
+                4 => follow::<4, L>(source, units, &takes, out),
+                8 => follow::<8, L>(source, units, &takes, out),
+                16 => follow::<16, L>(source, units, &takes, out),
+                _ => false,
+            };
+            if !done {
+                copy_units(self.unit, source, out, |row| takes(row).then(|| units[row].place()));
+            }
+            return;
+        }
+        let bytes = self.row * self.unit;
+        for (row, out) in out.chunks_exact_mut(bytes).enumerate() {
+            if takes(row) {
+                let first = units[row].place() * self.unit;
+                out.copy_from_slice(&source[first..first + bytes]);
             }
         }
     }
@@ -275,30 +280,14 @@ fn set<const BYTES: usize>(bits: [u8; 16], takes: impl Fn(usize) -> bool, out: &
     }
 }
 
-/// Copies units of `unit` bytes to `rows` rows. `place` returns the unit that a row takes, if it
-/// takes one.
-pub(super) fn each_unit_of_case(
+/// Copies units of `unit` bytes to the rows that take one. `place` returns the unit that a row
+/// takes.
+pub(super) fn copy_units(
     unit: usize,
     source: &[u8],
     out: &mut [u8],
-    rows: usize,
     place: impl Fn(usize) -> Option<usize>,
 ) {
-    fn each<const BYTES: usize>(
-        source: &[u8],
-        out: &mut [u8],
-        place: impl Fn(usize) -> Option<usize>,
-    ) {
-        let (source, _) = source.as_chunks::<BYTES>();
-        if source.is_empty() {
-            return; // No row can take a unit.
-        }
-        for (row, out) in out.as_chunks_mut::<BYTES>().0.iter_mut().enumerate() {
-            let place = place(row);
-            let unit = source[place.unwrap_or(0)];
-            *out = if place.is_some() { unit } else { *out };
-        }
-    }
     match unit {
         1 => each::<1>(source, out, place),
         2 => each::<2>(source, out, place),
@@ -306,7 +295,7 @@ pub(super) fn each_unit_of_case(
         8 => each::<8>(source, out, place),
         16 => each::<16>(source, out, place),
         _ => {
-            for (row, out) in (0..rows).zip(out.chunks_exact_mut(unit)) {
+            for (row, out) in out.chunks_exact_mut(unit).enumerate() {
                 if let Some(place) = place(row) {
                     out.copy_from_slice(&source[place * unit..(place + 1) * unit]);
                 }
@@ -316,33 +305,38 @@ pub(super) fn each_unit_of_case(
 }
 
 /// Copies units of `BYTES` bytes. Random masks would be mispredicted, so that a unit is loaded and
-/// stored in every row: one that no row takes is loaded from the start of the source.
-fn each<const BYTES: usize, L: Lane>(
-    source: &[u8],
-    units: &[L],
-    takes: impl Fn(usize) -> bool,
-    out: &mut [u8],
-) {
+/// stored in every row: in a row that takes none, the first one of the source.
+fn each<const BYTES: usize>(source: &[u8], out: &mut [u8], place: impl Fn(usize) -> Option<usize>) {
     let (source, _) = source.as_chunks::<BYTES>();
     if source.is_empty() {
         return; // No row can take a unit.
     }
+    for (row, out) in out.as_chunks_mut::<BYTES>().0.iter_mut().enumerate() {
+        let place = place(row);
+        let unit = source[place.unwrap_or(0)];
+        *out = if place.is_some() { unit } else { *out };
+    }
+}
+
+/// Copies units of `BYTES` bytes that follow each other in the source, which is most frequent.
+/// Returns false, with nothing written, if they do not.
+fn follow<const BYTES: usize, L: Lane>(
+    source: &[u8],
+    units: &[L],
+    takes: &impl Fn(usize) -> bool,
+    out: &mut [u8],
+) -> bool {
     let (out, _) = out.as_chunks_mut::<BYTES>();
-    let rows = out.len();
-    // Consecutive units are most frequent.
     let first = units.first().map_or(0, |first| first.place());
     let other = |other: usize, (n, at): (usize, &L)| other | (at.place() ^ first.wrapping_add(n));
     let follows = |units: &[L]| units.iter().enumerate().fold(0, other) == 0;
-    let follow = follows(&units[..rows.min(8)]) && follows(units);
-    if let Some(units) = source.get(first..first.saturating_add(rows)).filter(|_| follow) {
-        for (row, (out, unit)) in out.iter_mut().zip(units).enumerate() {
-            *out = if takes(row) { *unit } else { *out };
-        }
-        return;
+    if !(follows(&units[..units.len().min(8)]) && follows(units)) {
+        return false;
     }
-    for (row, (out, &unit)) in out.iter_mut().zip(units).enumerate() {
-        let taken = takes(row);
-        let unit = source[if taken { unit.place() } else { 0 }];
-        *out = if taken { unit } else { *out };
+    let source = source.as_chunks::<BYTES>().0;
+    let Some(source) = source.get(first..first.saturating_add(out.len())) else { return false };
+    for (row, (out, unit)) in out.iter_mut().zip(source).enumerate() {
+        *out = if takes(row) { *unit } else { *out };
     }
+    true
 }

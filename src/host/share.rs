@@ -11,7 +11,7 @@ use crate::nest::CopyNest;
 
 /// The smallest share that is worth another thread, in bytes. Smaller shares spend more time on
 /// handing work over; larger shares leave threads idle in copies of medium size.
-const SHARE_BYTES: usize = 1 << 17;
+pub(super) const SHARE_BYTES: usize = 1 << 17;
 
 /// The number of shares of whole bytes from which a destination is worth a second thread. A smaller
 /// destination is copied before another thread wakes up, and its steps are cached. With 2 instead

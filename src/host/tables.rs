@@ -8,14 +8,15 @@ use rayon::prelude::*;
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    gathered::{Gathered, NO_CASE, each_unit_of_case},
+    gathered::{Gathered, NO_CASE, asked_forms, copy_units},
     lane::Lane,
     pattern::{BlockPart, BlockValue, Pattern},
     pieces::DestinationSlices,
     plane::{PlanAxis, merged},
+    share::SHARE_BYTES,
     simd::{PatternSource, Simd},
 };
-use crate::nest::{Affine, CaseValue, CopyNest, Lookup, Value, signed};
+use crate::nest::{Affine, CaseValue, CopyNest, Value, signed};
 
 /// The maximum number of positions in a table. A larger table leaves the second-level cache between
 /// two steps.
@@ -43,11 +44,7 @@ pub(super) struct Table {
 /// Returns the number of outer axes on which neither quotients, lookups nor guards depend. Returns
 /// `None` if a table of the other axes would be too large, or used too seldom.
 pub(super) fn outer_axes(nest: &CopyNest) -> Option<usize> {
-    let guards = nest.cases().iter().flat_map(|case| &case.when).map(|guard| &guard.of);
-    let quotients = nest.quotients().iter().map(|quotient| &quotient.of);
-    let lookups = nest.lookups().iter().flat_map(Lookup::forms);
-    let forms: SmallVec<[&Affine; 8]> = guards.chain(quotients).chain(lookups).collect();
-    let moves = |axis: usize| forms.iter().any(|form| form.weight(Value::Axis(axis)) != 0);
+    let moves = |axis| asked_forms(nest).any(|form| form.weight(Value::Axis(axis)) != 0);
     let outer = (0..nest.extents().len()).take_while(|&axis| !moves(axis)).count();
     let (around, inside) = nest.extents().split_at(outer);
     let fits = inside.iter().product::<u64>() <= MOST_POSITIONS
@@ -115,15 +112,13 @@ impl Table {
                     let moved = digits.iter().enumerate();
                     let moved = moved.map(|(axis, digit)| at.weight(Value::Axis(axis)) * digit);
                     let moved: i64 = moved.sum();
-                    let (source, rows) = (of.sources[*source], self.units.len());
+                    let source = of.sources[*source];
                     let place = |row: usize| (self.units[row] + moved).cast_unsigned() as usize;
                     if self.only_case == Some(number) {
-                        each_unit_of_case(of.unit, source, out, rows, |row| Some(place(row)));
+                        copy_units(of.unit, source, out, |row| Some(place(row)));
                     } else {
                         let takes = |row: usize| self.case_of[row] == number;
-                        each_unit_of_case(of.unit, source, out, rows, |row| {
-                            takes(row).then(|| place(row))
-                        });
+                        copy_units(of.unit, source, out, |row| takes(row).then(|| place(row)));
                     }
                 }
                 CaseValue::Bits(bits) => of.bits(*bits, |row| self.case_of[row] == number, out),
@@ -199,6 +194,3 @@ impl Table {
         true
     }
 }
-
-/// The least size of a share, in bytes.
-const SHARE_BYTES: usize = 1 << 17;

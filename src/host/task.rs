@@ -7,6 +7,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::{
     boxes::{Bound, Repeated, Resolved, WalkBox, resolve},
+    fill::run_of,
     kept::Record,
     pattern::{BLOCK_BYTES, BlockPart, BlockValue, Pattern},
     plan::{LineAlignment, Mover, Streams, TilePlan},
@@ -127,8 +128,7 @@ impl Task<'_> {
             if cache.len() == CACHED_PLANS {
                 cache.clear();
             }
-            let axes = extents.iter().zip(strides);
-            let axes = axes.map(|(&extent, &(src, dst))| PlanAxis { extent, src, dst });
+            let axes = plan_axes(extents.iter().copied(), strides);
             let plan = Rc::new(TilePlan::new(axes, self.scale(), self.simd, streams));
             cache.push(CachedPlan { case, start, extents, plan });
             cache.len() - 1
@@ -146,6 +146,14 @@ impl Task<'_> {
     fn offset(&self, units: i64) -> isize {
         units as isize * self.scale().cast_signed()
     }
+}
+
+/// Returns the axes of a box with these extents and strides.
+fn plan_axes(
+    extents: impl Iterator<Item = usize>,
+    strides: &[(isize, isize)],
+) -> impl Iterator<Item = PlanAxis> {
+    extents.zip(strides).map(|(extent, &(src, dst))| PlanAxis { extent, src, dst })
 }
 
 /// A share while it is filled.
@@ -210,7 +218,7 @@ impl Filling<'_, '_, '_> {
         steps.sum::<isize>() - self.first
     }
 
-    /// Fills the boxes that were found.
+    /// Fills one box, or boxes that repeat.
     fn fill(&mut self, found: &Resolved) {
         let step = match *found {
             Resolved::Box(walk_box, PositionValue::Unit { source, unit }, case) => {
@@ -351,11 +359,9 @@ impl Filling<'_, '_, '_> {
             return None;
         }
         let axes_of = |walk_box: &WalkBox, strides: &AxisStrides, wanted: bool| {
-            let axes = walk_box.extents().zip(strides).zip(&inside);
-            let axes = axes.filter(|(_, inside)| **inside == wanted);
-            let axes: SmallVec<[PlanAxis; 8]> =
-                axes.map(|((extent, &(src, dst)), _)| PlanAxis { extent, src, dst }).collect();
-            axes
+            let axes = plan_axes(walk_box.extents(), strides).zip(&inside);
+            let axes = axes.filter(|(_, inside)| **inside == wanted).map(|(axis, _)| axis);
+            axes.collect::<SmallVec<[PlanAxis; 8]>>()
         };
         let periods = repeats.iter().zip(hull.extents()).zip(strides).map(
             |((&(extent, advance), steps), &(_, dst))| PlanAxis {
@@ -412,11 +418,9 @@ impl Filling<'_, '_, '_> {
                     matches!(plan.mover, Mover::Transpose(_) | Mover::Strips(_))
                 }
                 PositionValue::Bits(_) => {
-                    let axes = extents.iter().zip(&self.dst).rev();
-                    let run = axes.fold(task.scale(), |run, (&extent, &dst)| {
-                        if dst == run.cast_signed() { run * extent } else { run }
-                    });
-                    run >= LINE
+                    let axes = extents.into_iter().zip(self.dst.iter().copied());
+                    let axes: SmallVec<[(usize, isize); 8]> = axes.collect();
+                    run_of(&axes, task.scale()).1 >= LINE
                 }
             }
         })
@@ -525,9 +529,8 @@ impl Filling<'_, '_, '_> {
         let of = (case, self.streams(to));
         let plan = task.plan(&mut self.plans, of, extents, &self.strides[case]).clone();
         let from = task.offset(unit.cast_signed());
-        let axes = walk_box.extents().zip(&self.strides[case]);
-        let axes = axes.map(|(extent, &(src, dst))| PlanAxis { extent, src, dst });
-        let axes: SmallVec<[PlanAxis; 8]> = axes.collect();
+        let axes: SmallVec<[PlanAxis; 8]> =
+            plan_axes(walk_box.extents(), &self.strides[case]).collect();
         self.copy(plan, axes, (source, from), to)
     }
 
