@@ -118,7 +118,9 @@ fn row(name: String, what: &What, threads: usize) -> Row {
     let rate = moved / ours;
     let plan = match what {
         What::Operation(operation) => host::plan(operation.nest(), threads),
-        What::Program(_) => String::new(),
+        What::Program(program) => {
+            program.steps().iter().map(|step| host::plan(step.nest(), threads)).collect()
+        }
     };
     Row { name, share: rate / (moved / copied).min(MOST_RATE), rate, plan }
 }

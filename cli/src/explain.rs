@@ -39,10 +39,8 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
     let kind = given.map(|operation| (operation, OpKind::from_str(operation, false)));
     let in_file = args.flags.in_file()?;
     let in_file = match (in_file, &kind) {
-        (Some(FileRequest::Program(_)), _) | (None, Some((_, Err(_) | Ok(OpKind::Hlo))))
-            if args.plan.is_some() =>
-        {
-            let reason = "--plan: only `relayout` and `slice` take this flag";
+        (None, Some((_, Err(_)))) if args.plan.is_some() => {
+            let reason = "--plan: only `relayout`, `slice` and `hlo` take this flag";
             return Err(Failure::invalid(reason.to_owned()));
         }
         (Some(FileRequest::Program(requested)), _) => return program(args, Some(requested.module)),
@@ -104,6 +102,12 @@ fn program(args: &ExplainArgs, requested: Option<Module>) -> Result<(), Failure>
         let parameters = program::parameters(input, ways.program())?;
         let images: Vec<&[u8]> = parameters.iter().map(ImageFile::image).collect();
         ways = ways.with_parameters(&images)?;
+    }
+    if let Some(threads) = args.plan {
+        let steps = ways.program().steps().iter().map(|step| {
+            format!("{}:\n{}", step.destination(), host::plan(step.nest(), threads.max(1)))
+        });
+        return print(&steps.collect::<String>());
     }
     let mut picture = ProgramPicture::new(&ways);
     let results = ways.program().results().len();

@@ -23,8 +23,8 @@ pub(super) struct ExplainArgs {
     pub(super) module: Option<String>,
     #[command(flatten)]
     pub(super) flags: OpFlags,
-    /// relayout, slice: prints how the host copies, with the given number of threads, in place of
-    /// the drawing
+    /// relayout, slice, hlo: prints how the host copies, with the given number of threads, in place
+    /// of the drawing
     #[arg(long, value_name = "THREADS", num_args = 0..=1, default_missing_value = "1")]
     pub(super) plan: Option<usize>,
     #[command(flatten)]

@@ -20,7 +20,7 @@ impl WalkBox {
     }
 
     /// Returns the number of steps along each axis.
-    pub(super) fn extents(&self) -> impl Iterator<Item = usize> + '_ {
+    pub(super) fn extents(&self) -> impl Iterator<Item = usize> + Clone + '_ {
         self.ranges.iter().map(|(low, end)| usize::try_from(end - low).unwrap_or_default())
     }
 }
@@ -62,8 +62,16 @@ pub(super) enum Resolved<'a> {
     /// a source, from which the direct weights of the axes lead on, or bits that all positions
     /// take.
     Box(&'a WalkBox, PositionValue, usize),
-    /// Boxes that repeat along the axes, and the number of the case that reads them.
-    Repeated(&'a Repeated, usize),
+    /// Boxes that repeat along the axes.
+    Repeated(&'a Repeated),
+}
+
+/// A box of the walk with the value of its first position, and the number of the case.
+#[derive(Clone)]
+pub(super) struct FoundBox {
+    pub(super) walk_box: WalkBox,
+    pub(super) value: PositionValue,
+    pub(super) case: usize,
 }
 
 /// The boxes of a period, and the number of its repetitions. Tilings that do not nest have a common
@@ -76,10 +84,13 @@ pub(super) enum Resolved<'a> {
 pub(super) struct Repeated {
     /// The first period.
     pub(super) first: Box<WalkBox>,
-    /// The boxes of the period, with the unit that the first position of each reads.
-    pub(super) boxes: Vec<(WalkBox, u64)>,
-    /// For each axis, the number of periods and the distance of two in the source, in units.
-    pub(super) repeats: Vec<(usize, i64)>,
+    /// The boxes of the period.
+    pub(super) boxes: Vec<FoundBox>,
+    /// The number of periods along each axis.
+    pub(super) repeats: SmallVec<[usize; 8]>,
+    /// For each case, the distance in its source from one period to the next along each axis, in
+    /// units.
+    pub(super) advances: Vec<SmallVec<[i64; 8]>>,
     /// True if the boxes are better moved together, as the rows of a period.
     pub(super) small: bool,
 }
@@ -125,16 +136,15 @@ pub(super) fn resolve(
                 rest.extend([above, below]);
             }
             Decision::LookedUp { axes, case } => look_up(of, &walk_box, &axes, case, each),
-            Decision::Repeated { first, repeats, case } => {
+            Decision::Repeated(Periods { first, repeats, advances, .. }) => {
                 let mut boxes = Vec::new();
-                // Every position of the box reads by this case: the guards are decided.
                 resolve_boxes(of, WalkBox::clone(&first), &mut |found| {
-                    if let Resolved::Box(walk_box, PositionValue::Unit { unit, .. }, _) = found {
-                        boxes.push((walk_box.clone(), unit));
+                    if let Resolved::Box(walk_box, value, case) = found {
+                        boxes.push(FoundBox { walk_box: walk_box.clone(), value, case });
                     }
                 });
                 let small = first.extents().product::<usize>() < boxes.len() * LARGE_BOX;
-                each(Resolved::Repeated(&Repeated { first, boxes, repeats, small }, case));
+                each(Resolved::Repeated(&Repeated { first, boxes, repeats, advances, small }));
             }
         }
     }
@@ -185,11 +195,7 @@ enum Decision {
         axis: usize,
         at: i64,
     },
-    Repeated {
-        first: Box<WalkBox>,
-        repeats: Vec<(usize, i64)>,
-        case: usize,
-    },
+    Repeated(Periods),
     /// All positions are read by the case, whose lookups depend on these axes.
     LookedUp {
         axes: SmallVec<[bool; 8]>,
@@ -198,45 +204,96 @@ enum Decision {
 }
 
 impl Decision {
-    /// Returns the axis that is cut.
-    fn axis(&self) -> Option<usize> {
+    /// Returns the axis that is cut, or the outermost one with periods.
+    fn axis(&self) -> usize {
         match *self {
-            Self::Cut { axis, .. } => Some(axis),
-            _ => None,
+            Self::Cut { axis, .. } | Self::Repeated(Periods { outermost: Some(axis), .. }) => axis,
+            _ => usize::MAX,
         }
     }
 }
 
-/// Finds the repetition of a box that reads and whose quotients vary: whole periods, or a place to
-/// cut the rest off. `None` if periods are too long or too few.
-fn period(
+/// The first period of a box, the number of periods along each axis, and their distances in the
+/// source of each case, in units.
+struct Periods {
+    first: Box<WalkBox>,
+    repeats: SmallVec<[usize; 8]>,
+    advances: Vec<SmallVec<[i64; 8]>>,
+    /// The outermost axis whose periods move quotients, if there is one.
+    outermost: Option<usize>,
+}
+
+/// Calls [`period`] if boxes that repeat are wanted together.
+fn period_if(
+    wanted: bool,
     nest: &CopyNest,
-    (case, src): (usize, &Affine),
+    number: usize,
     walk_box: &WalkBox,
     bounds: &Bounds,
 ) -> Option<Decision> {
+    if wanted { period(nest, number, walk_box, bounds) } else { None }
+}
+
+/// Finds the repetition of a box whose quotients vary: whole periods, or a place to cut the rest
+/// off. `number` is the first case that does not fail for the whole box. Returns `None` if periods
+/// are too long or too few, or if lookups move.
+fn period(nest: &CopyNest, number: usize, walk_box: &WalkBox, bounds: &Bounds) -> Option<Decision> {
+    // The guards that some positions of the box pass and others may fail, and the cases that they
+    // lead to.
+    let mut open: SmallVec<[&Affine; 4]> = SmallVec::new();
+    let mut cases: SmallVec<[&Affine; 4]> = SmallVec::new();
+    for Case { when, take } in &nest.cases()[number..] {
+        let states = || when.iter().map(|guard| (&guard.of, standing(guard, bounds)));
+        if states().any(|(_, state)| matches!(state, Standing::Fails)) {
+            continue;
+        }
+        let before = open.len();
+        let is_open = |state: &Standing| matches!(state, Standing::Open { .. });
+        open.extend(states().filter(|(_, state)| is_open(state)).map(|(form, _)| form));
+        if let CaseValue::Read { at, .. } = take {
+            cases.push(at);
+        }
+        if open.len() == before {
+            break;
+        }
+    }
+    let forms = || open.iter().chain(&cases).copied();
+    if Depends::of(nest, forms()).looks_up() {
+        return None;
+    }
     let mut first = Box::new(walk_box.clone());
-    let mut repeats = vec![(1, 0); first.ranges.len()];
+    let mut repeats: SmallVec<[usize; 8]> = smallvec![1; first.ranges.len()];
+    let mut outermost = None;
+    let mut advances = vec![smallvec![0; first.ranges.len()]; nest.cases().len()];
     let (mut size, mut count) = (1_i64, 1_i64);
     for (axis, (low, end)) in first.ranges.iter_mut().enumerate().rev() {
         let extent = *end - *low;
-        let Period { steps, advance, moves } = period_of_axis(nest, src, bounds, axis, extent);
+        let period = Period::of_axis(nest, &open, bounds, axis, extent);
+        let moves = period.moves.iter().any(|&by| by != 0);
         // An axis that moves no quotient is a part of the period, or repeats it.
         let inside = !moves && size.saturating_mul(extent) <= MOST_OF_PERIOD;
-        let steps = if inside || extent < 2 * steps { extent } else { steps };
+        let steps = if inside || extent < 2 * period.steps { extent } else { period.steps };
         let times = extent / steps;
         if times > 1 {
             if extent % steps != 0 {
                 return Some(Decision::Cut { axis, at: *low + times * steps });
             }
-            repeats[axis] = (usize::try_from(times).ok()?, advance);
+            repeats[axis] = usize::try_from(times).ok()?;
+            if moves {
+                outermost = Some(axis);
+            }
+            for (advances, case) in advances.iter_mut().zip(nest.cases()) {
+                if let CaseValue::Read { at, .. } = &case.take {
+                    advances[axis] = period.moved(at, axis);
+                }
+            }
         }
         *end = *low + steps;
         size = size.saturating_mul(steps);
         count = count.saturating_mul(times);
     }
     let pays = size <= MOST_OF_PERIOD && count >= LEAST_REPEATS;
-    pays.then_some(Decision::Repeated { first, repeats, case })
+    pays.then_some(Decision::Repeated(Periods { first, repeats, advances, outermost }))
 }
 
 /// Returns the least number of steps of an axis that moves every quotient by a whole number; all of
@@ -244,50 +301,53 @@ fn period(
 pub(super) fn period_steps(nest: &CopyNest, axis: usize) -> u64 {
     let extent = signed(nest.extents()[axis]);
     let bounds = Bounds::of_box(nest, nest.extents().iter().map(|&extent| (0, signed(extent) - 1)));
-    let of = Affine::value(Value::Axis(axis));
-    period_of_axis(nest, &of, &bounds, axis, extent).steps.unsigned_abs()
+    Period::of_axis(nest, &[], &bounds, axis, extent).steps.unsigned_abs()
 }
 
-/// The minimum number of steps of an axis that moves every quotient by a whole number.
+/// The minimum number of steps of an axis that moves every quotient by a whole number, and no open
+/// guard.
 struct Period {
     /// The number of steps; all steps of the axis if it has no whole period.
     steps: i64,
-    /// The distance of the steps in the source.
-    advance: i64,
-    /// True if the axis moves a quotient that varies.
-    moves: bool,
+    /// The distance of the steps in each quotient; a number other than 0 if the axis has no whole
+    /// period.
+    moves: SmallVec<[i64; 4]>,
 }
 
-fn period_of_axis(
-    nest: &CopyNest,
-    src: &Affine,
-    bounds: &Bounds,
-    axis: usize,
-    extent: i64,
-) -> Period {
-    // The distance of the steps in each quotient.
-    let (mut steps, mut moves): (i64, SmallVec<[i64; 4]>) = (1, SmallVec::new());
-    let moved = |form: &Affine, steps: i64, moves: &[i64]| {
-        let direct = form.weight(Value::Axis(axis)) * steps;
-        let weights = (0..moves.len()).map(|number| form.weight(Value::Quotient(number)));
-        direct + weights.zip(moves).map(|(weight, by)| weight * by).sum::<i64>()
-    };
-    for (number, Quotient { of, by }) in nest.quotients().iter().enumerate() {
-        if is_constant(Value::Quotient(number), bounds) {
-            moves.push(0);
-            continue;
+impl Period {
+    fn of_axis(
+        nest: &CopyNest,
+        open: &[&Affine],
+        bounds: &Bounds,
+        axis: usize,
+        extent: i64,
+    ) -> Self {
+        let none = || Self { steps: extent, moves: smallvec![1] };
+        let mut period = Self { steps: 1, moves: SmallVec::new() };
+        for (number, Quotient { of, by }) in nest.quotients().iter().enumerate() {
+            if is_constant(Value::Quotient(number), bounds) {
+                period.moves.push(0);
+                continue;
+            }
+            let (by, by_steps) = (signed(*by), period.moved(of, axis));
+            let factor = by / gcd(by_steps, by).abs();
+            if factor > extent / period.steps {
+                return none();
+            }
+            period.steps *= factor;
+            period.moves.iter_mut().for_each(|of| *of *= factor);
+            period.moves.push(by_steps * factor / by);
         }
-        let (by, by_steps) = (signed(*by), moved(of, steps, &moves));
-        let factor = by / gcd(by_steps, by).abs();
-        if factor > extent / steps {
-            return Period { steps: extent, advance: 0, moves: true };
-        }
-        steps *= factor;
-        moves.iter_mut().for_each(|of| *of *= factor);
-        moves.push(by_steps * factor / by);
+        if open.iter().any(|form| period.moved(form, axis) != 0) { none() } else { period }
     }
-    let advance = moved(src, steps, &moves);
-    Period { steps, advance, moves: moves.iter().any(|&of| of != 0) }
+
+    /// Returns the distance of the steps in a form without lookups. Quotients that have no distance
+    /// yet count as constant.
+    fn moved(&self, form: &Affine, axis: usize) -> i64 {
+        let direct = form.weight(Value::Axis(axis)) * self.steps;
+        let weights = (0..self.moves.len()).map(|number| form.weight(Value::Quotient(number)));
+        direct + weights.zip(&self.moves).map(|(weight, by)| weight * by).sum::<i64>()
+    }
 }
 
 /// Evaluates the cases of the nest in order. The first one that does not fail for the whole box
@@ -316,7 +376,9 @@ fn decide(of: Bound, walk_box: &WalkBox, repeats: bool) -> Decision {
             .filter(|(form, _)| is_linear(form, &bounds))
             .map(|&(form, threshold)| cut(form, threshold, walk_box, &bounds));
         if let Some(first) = cuts.min_by_key(Decision::axis) {
-            return first;
+            // Rows that are cut in the same way in every period of an outer axis are cut once.
+            let period = period_if(repeats, nest, number, walk_box, &bounds);
+            return period.filter(|found| found.axis() < first.axis()).unwrap_or(first);
         }
         // The value and the open guards depend on quotients and lookups, which must be constant
         // first. Only those of the first open guard, or of the value if none is open, have a
@@ -331,12 +393,7 @@ fn decide(of: Bound, walk_box: &WalkBox, repeats: bool) -> Decision {
             _ => Depends::of(nest, open.iter().map(|&(form, _)| form).chain(read)),
         };
         if let Some(cut) = cut_quotient(nest, &depends, walk_box, &bounds) {
-            return match take {
-                CaseValue::Read { at, .. } if repeats && asked.is_none() && !depends.looks_up() => {
-                    period(nest, (number, at), walk_box, &bounds).unwrap_or(cut)
-                }
-                _ => cut,
-            };
+            return period_if(repeats, nest, number, walk_box, &bounds).unwrap_or(cut);
         }
         let unknown = (0..nest.lookups().len())
             .find(|&of| depends.lookups[of] && !is_constant(Value::Lookup(of), &bounds));

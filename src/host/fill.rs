@@ -1,6 +1,12 @@
 //! Fills contiguous units, or those of a box, with one value.
 
+use smallvec::SmallVec;
+
 use super::pieces::{Destination as _, DestinationSlices};
+
+/// The number of bytes that are copied at a time if the bytes of the value differ. A shorter block
+/// needs more copies; a longer one takes time to make that short rows do not save.
+const BLOCK_BYTES: usize = 256;
 
 /// A value to be written to units that are contiguous or lie along axes.
 #[derive(Clone, Copy, Debug)]
@@ -36,13 +42,27 @@ impl Fill {
         destination: &mut DestinationSlices,
     ) {
         let (outer, run) = run_of(axes, self.scale);
-        self.each_run(outer, run / self.scale, to, destination);
+        let count = run / self.scale;
+        let units = self.units(count);
+        self.each_run(outer, (count, &units), to, destination);
+    }
+
+    /// Returns at most `count` units of whole bytes, as they are copied to the destination; none if
+    /// all bytes of the value are equal, or if units are smaller than a byte.
+    fn units(self, count: usize) -> SmallVec<[u8; BLOCK_BYTES]> {
+        let value = &self.value.to_le_bytes()[..self.bits as usize / 8];
+        let mut units = SmallVec::new();
+        if value.iter().any(|&byte| byte != value[0]) {
+            let count = count.min(BLOCK_BYTES / value.len());
+            (0..count).for_each(|_| units.extend_from_slice(value));
+        }
+        units
     }
 
     fn each_run(
         self,
         axes: &[(usize, isize)],
-        run: usize,
+        run: (usize, &[u8]),
         to: isize,
         destination: &mut DestinationSlices,
     ) {
@@ -59,20 +79,16 @@ impl Fill {
         }
     }
 
-    /// Writes `count` contiguous units, from number `first` on.
-    fn run(self, first: usize, count: usize, destination: &mut [u8]) {
+    /// Writes `count` contiguous units, from number `first` on. `block` has some of them.
+    fn run(self, first: usize, (count, block): (usize, &[u8]), destination: &mut [u8]) {
         let bits = self.bits as usize;
         if let Some(bytes) = bits.checked_div(8).filter(|&bytes| bytes > 0) {
             let units = &mut destination[first * bytes..(first + count) * bytes];
-            let value = self.value.to_le_bytes();
-            if value[..bytes].iter().all(|&byte| byte == value[0]) {
-                units.fill(value[0]);
-            } else {
-                units
-                    .chunks_exact_mut(bytes)
-                    .for_each(|unit| unit.copy_from_slice(&value[..bytes]));
+            if block.is_empty() {
+                return units.fill(self.value.to_le_bytes()[0]);
             }
-            return;
+            let blocks = units.chunks_mut(block.len());
+            return blocks.for_each(|units| units.copy_from_slice(&block[..units.len()]));
         }
         // All units of a byte have the same value, so only the first and the last byte need masks.
         let unit = self.value.to_le_bytes()[0];

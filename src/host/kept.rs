@@ -88,7 +88,7 @@ impl Record {
 mod tests {
     use smallvec::SmallVec;
 
-    use super::*;
+    use super::{super::step::FillValue, *};
     use crate::{Operation, host::run};
 
     fn transpose(rows: u64) -> CopyNest {
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn steps_of_many_bytes_are_not_kept() {
         let mut record = Record::of(&transpose(2));
-        let fill = || CopyStep::Fill { value: 0, axes: SmallVec::new(), to: 0 };
+        let fill = || CopyStep::Fill { value: FillValue::Bits(0), axes: SmallVec::new(), to: 0 };
         let count = BYTES / fill().bytes();
         (0..count).for_each(|_| record.add(fill()));
         assert!(record.steps.is_some());

@@ -99,13 +99,16 @@ impl Pattern {
     ) -> Option<Self> {
         let mut around: SmallVec<[PatternLoop; 8]> = SmallVec::new();
         let mut rest: SmallVec<[PlanAxis; 8]> = loops.into();
-        while let [(0, run)] = &mut block[..]
-            && run.len() < enough * simd.width()
-            && let Some(next) = rest.iter().position(|axis| axis.dst == run.len().cast_signed())
+        // Several runs are the rows of a block, which become longer together.
+        while let [(_, run), others @ ..] = &block[..]
+            && let length = run.len()
+            && others.iter().all(|(_, run)| run.len() == length)
+            && length < enough * simd.width()
+            && let Some(next) = rest.iter().position(|axis| axis.dst == length.cast_signed())
         {
             let axis = rest.remove(next);
-            let steps = steps_of_block(simd, run.len(), axis.extent, enough);
-            repeat(run, steps, axis.src, stays);
+            let steps = steps_of_block(simd, length, axis.extent, enough);
+            block.iter_mut().for_each(|(_, run)| repeat(run, steps, axis.src, stays));
             if steps < axis.extent {
                 around.push(blocks_of_axis(axis, steps));
                 break;

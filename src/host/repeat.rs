@@ -1,6 +1,7 @@
 //! Boxes that follow each other by equal steps.
 
-use super::boxes::WalkBox;
+use super::boxes::FoundBox;
+use crate::nest::PositionValue;
 
 /// Boxes of equal extents that follow each other by equal steps on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,18 +15,25 @@ pub(super) struct Series {
 }
 
 impl Series {
-    /// Returns the longest series at the start of `boxes`. Each box is given with the unit that its
-    /// first position reads.
-    pub(super) fn of(boxes: &[(WalkBox, u64)]) -> Self {
-        let next = |of: &[(WalkBox, u64)]| {
-            let [(first, read), (second, read_next), ..] = of else { return None };
-            if !first.extents().eq(second.extents()) {
+    /// Returns the longest series at the start of `boxes`: of boxes that one case reads, or that
+    /// take one value.
+    pub(super) fn of(boxes: &[FoundBox]) -> Self {
+        let next = |of: &[FoundBox]| {
+            let [first, second, ..] = of else { return None };
+            let (from, to) = (&first.walk_box, &second.walk_box);
+            if first.case != second.case || !from.extents().eq(to.extents()) {
                 return None;
             }
-            let lows = first.ranges.iter().zip(&second.ranges);
+            let units = match (first.value, second.value) {
+                (PositionValue::Unit { unit: a, .. }, PositionValue::Unit { unit: b, .. }) => {
+                    b.cast_signed() - a.cast_signed()
+                }
+                (PositionValue::Bits(a), PositionValue::Bits(b)) if a == b => 0,
+                _ => return None,
+            };
+            let lows = from.ranges.iter().zip(&to.ranges);
             let mut moved = lows.map(|(a, b)| b.0 - a.0).enumerate().filter(|&(_, by)| by != 0);
             let (axis, steps) = moved.next().filter(|&(_, steps)| steps > 0)?;
-            let units = read_next.cast_signed() - read.cast_signed();
             moved.next().is_none().then_some((axis, steps, units))
         };
         let Some(step) = next(boxes) else {
@@ -39,12 +47,13 @@ impl Series {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::boxes::WalkBox, *};
 
     #[test]
     fn boxes_that_follow_each_other_by_equal_steps_are_a_series() {
         let of = |rows: (i64, i64), columns: (i64, i64), unit| {
-            (WalkBox { ranges: [rows, columns].into_iter().collect() }, unit)
+            let walk_box = WalkBox { ranges: [rows, columns].into_iter().collect() };
+            FoundBox { walk_box, value: PositionValue::Unit { source: 0, unit }, case: 0 }
         };
         let boxes = [
             of((0, 4), (0, 2), 10),

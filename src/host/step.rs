@@ -37,7 +37,16 @@ pub(super) enum CopyStep {
     /// Writes the repetitions of a block, from the given places of the sources that it reads.
     Pattern { pattern: Rc<Pattern>, places: SmallVec<[PatternPlace; 2]>, to: isize },
     /// Fills a box of the given extents and strides with one value.
-    Fill { value: u128, axes: SmallVec<[(usize, isize); 8]>, to: isize },
+    Fill { value: FillValue, axes: SmallVec<[(usize, isize); 8]>, to: isize },
+}
+
+/// The value of a [`CopyStep::Fill`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum FillValue {
+    /// Bits that are known when the copy is planned.
+    Bits(u128),
+    /// The unit at a byte of a source, as in a broadcast of a scalar.
+    Unit { source: usize, from: isize },
 }
 
 impl CopyStep {
@@ -113,6 +122,15 @@ impl<'a, 'b> StepRunner<'a, 'b> {
                 });
             }
             CopyStep::Fill { value, ref axes, to } => {
+                let value = match value {
+                    FillValue::Bits(value) => value,
+                    FillValue::Unit { source, from } => {
+                        let mut bytes = [0; 16];
+                        let unit = &task.sources[source][byte_index(from)..][..task.scale()];
+                        bytes[..unit.len()].copy_from_slice(unit);
+                        u128::from_le_bytes(bytes)
+                    }
+                };
                 let fill = Fill { bits: task.nest.dst_bits(), scale: task.scale(), value };
                 fill.write(axes, to, &mut self.destination);
             }

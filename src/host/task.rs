@@ -6,7 +6,7 @@ use std::rc::Rc;
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    boxes::{Bound, Repeated, Resolved, WalkBox, resolve},
+    boxes::{Bound, FoundBox, Repeated, Resolved, WalkBox, resolve},
     fill::run_of,
     kept::Record,
     pattern::{BLOCK_BYTES, BlockPart, BlockValue, Pattern},
@@ -15,7 +15,7 @@ use super::{
     repeat::Series,
     share::Share,
     simd::Simd,
-    step::{CopyStep, PatternPlace, StepRunner},
+    step::{CopyStep, FillValue, PatternPlace, StepRunner},
     stream::{LINE, Stream},
 };
 use crate::nest::{Case, CaseValue, CopyAxis, CopyNest, PositionValue, Value};
@@ -142,6 +142,22 @@ impl Task<'_> {
         if has_whole_bytes(self.nest) { self.nest.dst_bits() as usize / 8 } else { 1 }
     }
 
+    /// Returns the step that writes one unit of a source to all places of a box; `None` unless all
+    /// of them read that unit.
+    fn broadcast(
+        &self,
+        axes: impl Iterator<Item = PlanAxis> + Clone,
+        (source, from): (usize, isize),
+        to: isize,
+    ) -> Option<CopyStep> {
+        let stays = axes.clone().all(|axis| axis.extent == 1 || axis.src == 0);
+        (stays && has_whole_bytes(self.nest)).then(|| CopyStep::Fill {
+            value: FillValue::Unit { source, from },
+            axes: axes.map(|axis| (axis.extent, axis.dst)).collect(),
+            to,
+        })
+    }
+
     /// Converts an offset in units to one in addresses. Images fit the address space.
     fn offset(&self, units: i64) -> isize {
         units as isize * self.scale().cast_signed()
@@ -150,9 +166,9 @@ impl Task<'_> {
 
 /// Returns the axes of a box with these extents and strides.
 fn plan_axes(
-    extents: impl Iterator<Item = usize>,
+    extents: impl Iterator<Item = usize> + Clone,
     strides: &[(isize, isize)],
-) -> impl Iterator<Item = PlanAxis> {
+) -> impl Iterator<Item = PlanAxis> + Clone {
     extents.zip(strides).map(|(extent, &(src, dst))| PlanAxis { extent, src, dst })
 }
 
@@ -178,13 +194,6 @@ struct Filling<'a, 'b, 'c> {
     /// The boxes that were found and are not filled yet.
     found: Vec<FoundBox>,
     record: &'c mut Record,
-}
-
-/// A box of the walk with the value of its first position, and the number of the case.
-struct FoundBox {
-    walk_box: WalkBox,
-    value: PositionValue,
-    case: usize,
 }
 
 /// The number of boxes that are found before they are filled.
@@ -222,21 +231,19 @@ impl Filling<'_, '_, '_> {
     fn fill(&mut self, found: &Resolved) {
         let step = match *found {
             Resolved::Box(walk_box, PositionValue::Unit { source, unit }, case) => {
-                match self.runs(walk_box, (source, unit), case) {
-                    Some(step) => step,
-                    None => self.read(walk_box, source, unit, case),
-                }
+                let runs = self.runs(walk_box, (source, unit), case);
+                runs.unwrap_or_else(|| self.read(walk_box, source, unit, case))
             }
             Resolved::Box(walk_box, PositionValue::Bits(value), case) => {
                 let strides = self.strides[case].iter().map(|&(_, stride)| stride);
                 let axes = walk_box.extents().zip(strides).collect();
-                CopyStep::Fill { value, axes, to: self.place(walk_box) }
+                CopyStep::Fill { value: FillValue::Bits(value), axes, to: self.place(walk_box) }
             }
-            Resolved::Repeated(of, case) => {
-                let step = if of.small { self.period(of, case) } else { None };
+            Resolved::Repeated(of) => {
+                let step = if of.small { self.period(of) } else { None };
                 match step {
                     Some(step) => step,
-                    None => return self.large(of, case),
+                    None => return self.large(of),
                 }
             }
         };
@@ -252,7 +259,7 @@ impl Filling<'_, '_, '_> {
                     self.fill_found();
                 }
             }
-            Resolved::Repeated(..) => {
+            Resolved::Repeated(_) => {
                 self.fill_found();
                 self.fill(found);
             }
@@ -266,7 +273,7 @@ impl Filling<'_, '_, '_> {
         let mut rest = &found[..];
         while !rest.is_empty() {
             let (group, others) = rest.split_at(self.boxes_of_block(rest));
-            match self.block(group) {
+            match self.block(group, None) {
                 Some(step) => self.step(step),
                 None => {
                     for FoundBox { walk_box, value, case } in group {
@@ -286,9 +293,10 @@ impl Filling<'_, '_, '_> {
         1 + rest.iter().take_while(same).count()
     }
 
-    /// Returns the step that fills boxes that make one block of the destination; `None` if they do
-    /// not, or if they are better filled one by one.
-    fn block(&mut self, group: &[FoundBox]) -> Option<CopyStep> {
+    /// Returns the step that fills boxes that make one block of the destination, at all places of
+    /// their period if they have one; `None` if they make no block, or if they are better filled
+    /// one by one.
+    fn block(&mut self, group: &[FoundBox], period: Option<&Repeated>) -> Option<CopyStep> {
         let [first, _, ..] = group else { return None };
         let mut hull = first.walk_box.clone();
         for FoundBox { walk_box, .. } in group {
@@ -301,31 +309,22 @@ impl Filling<'_, '_, '_> {
         if together != volume(&hull) {
             return None;
         }
-        self.repeated_block(group, &hull, &[])
+        self.repeated_block(group, &hull, period)
     }
 
     /// Returns the step that moves the boxes of a period at all of its places; `None` if they are
     /// better moved one by one.
-    fn period(&mut self, of: &Repeated, case: usize) -> Option<CopyStep> {
-        let CaseValue::Read { source, .. } = self.runner.task.nest.cases()[case].take else {
-            return None;
-        };
-        let found = |(walk_box, unit): &(WalkBox, u64)| FoundBox {
-            walk_box: walk_box.clone(),
-            value: PositionValue::Unit { source, unit: *unit },
-            case,
-        };
-        let group: Vec<FoundBox> = of.boxes.iter().map(found).collect();
-        self.repeated_block(&group, &of.first, &of.repeats)
+    fn period(&mut self, of: &Repeated) -> Option<CopyStep> {
+        self.repeated_block(&of.boxes, &of.first, Some(of))
     }
 
-    /// Returns the step that fills boxes which together make the box `hull`, and their repetitions:
-    /// for each axis, the number of times and the distance in the source, in units.
+    /// Returns the step that fills boxes which together make the box `hull`, at all places of their
+    /// period if they have one.
     fn repeated_block(
         &mut self,
         group: &[FoundBox],
         hull: &WalkBox,
-        repeats: &[(usize, i64)],
+        period: Option<&Repeated>,
     ) -> Option<CopyStep> {
         let task = self.runner.task;
         let (simd, unit) = (task.simd?, task.scale());
@@ -342,18 +341,25 @@ impl Filling<'_, '_, '_> {
                 inside[first..].fill(true);
             }
         }
-        // A value that is read at all places of the loops, as one to pad with, stays where it is.
-        let stays = |case: usize| {
-            repeats.is_empty()
-                && (0..inside.len()).all(|n| inside[n] || self.strides[case][n].0 == 0)
+        // The distance of two periods along an axis in the source of a case.
+        let advance = |case: usize, axis: usize| match period {
+            Some(of) if of.repeats[axis] > 1 => task.offset(of.advances[case][axis]),
+            _ => 0,
         };
+        // The strides of a case along an axis around the block: from step to step, and from period
+        // to period.
+        let around = |case: usize, axis: usize| {
+            let step = if inside[axis] { 0 } else { self.strides[case][axis].0 };
+            (step, advance(case, axis))
+        };
+        // A value that is read at all places of the loops, as one to pad with, stays where it is.
+        let stays = |case: usize| (0..inside.len()).all(|axis| around(case, axis) == (0, 0));
         let reads = |of: &&FoundBox| matches!(of.value, PositionValue::Unit { .. });
         let cases = || group.iter().filter(reads).map(|of| of.case);
         let moving = cases().find(|&case| !stays(case)).or(cases().next())?;
         let strides = &self.strides[moving];
         let apart = |case: usize| {
-            !stays(case)
-                && (0..inside.len()).any(|n| !inside[n] && self.strides[case][n] != strides[n])
+            !stays(case) && (0..inside.len()).any(|axis| around(case, axis) != around(moving, axis))
         };
         if cases().any(apart) {
             return None;
@@ -363,13 +369,14 @@ impl Filling<'_, '_, '_> {
             let axes = axes.filter(|(_, inside)| **inside == wanted).map(|(axis, _)| axis);
             axes.collect::<SmallVec<[PlanAxis; 8]>>()
         };
-        let periods = repeats.iter().zip(hull.extents()).zip(strides).map(
-            |((&(extent, advance), steps), &(_, dst))| PlanAxis {
+        let periods = period.iter().flat_map(|of| {
+            let axes = of.repeats.iter().zip(of.first.extents()).zip(strides).enumerate();
+            axes.map(|(axis, ((&extent, steps), &(_, dst)))| PlanAxis {
                 extent,
-                src: task.offset(advance),
+                src: advance(moving, axis),
                 dst: steps.cast_signed() * dst,
-            },
-        );
+            })
+        });
         let loops = merged(periods.chain(axes_of(hull, strides, false)));
         if loops.iter().map(|axis| axis.extent).product::<usize>() < LEAST_REPEATS {
             return None;
@@ -454,23 +461,29 @@ impl Filling<'_, '_, '_> {
         self.patterns[found].pattern.clone()
     }
 
-    /// Copies each box of a period at all places of the period: each axis of the box gets an axis
-    /// of repeats around it. Boxes that follow each other by equal steps become one more axis.
-    fn large(&mut self, of: &Repeated, case: usize) {
+    /// Fills the boxes of a period at all places of the period, those that make one block together.
+    /// Each axis of a box gets an axis of repeats around it. Boxes that follow each other by equal
+    /// steps become one more axis.
+    fn large(&mut self, of: &Repeated) {
         let task = self.runner.task;
-        let CaseValue::Read { source, .. } = task.nest.cases()[case].take else { return };
         let mut rest = &of.boxes[..];
-        while let [(walk_box, unit), ..] = rest {
+        while let [FoundBox { walk_box, value, case }, ..] = rest {
+            let (group, others) = rest.split_at(self.boxes_of_block(rest));
+            if let Some(step) = self.block(group, Some(of)) {
+                self.step(step);
+                rest = others;
+                continue;
+            }
             let to = self.place(walk_box);
-            let streams = self.streams(to);
             let Series { count, axis: along, steps, units } = Series::of(rest);
             let mut axes: Vec<PlanAxis> = Vec::new();
             for (axis, (extent, &(src, dst))) in
-                walk_box.extents().zip(&self.strides[case]).enumerate()
+                walk_box.extents().zip(&self.strides[*case]).enumerate()
             {
-                let (times, advance) = of.repeats[axis];
+                let advance = of.advances.get(*case).map_or(0, |advances| advances[axis]);
                 let (low, end) = of.first.ranges[axis];
                 let period = (end - low) as isize * dst;
+                let times = of.repeats[axis];
                 axes.push(PlanAxis { extent: times, src: task.offset(advance), dst: period });
                 if axis == along {
                     let (src, dst) = (task.offset(units), steps as isize * dst);
@@ -478,9 +491,22 @@ impl Filling<'_, '_, '_> {
                 }
                 axes.push(PlanAxis { extent, src, dst });
             }
-            let of = axes.iter().copied();
-            let plan = Rc::new(TilePlan::new(of, task.scale(), task.simd, streams));
-            let step = self.copy(plan, axes, (source, task.offset(unit.cast_signed())), to);
+            let step = match *value {
+                PositionValue::Unit { source, unit } => {
+                    let from = task.offset(unit.cast_signed());
+                    let of = axes.iter().copied();
+                    let broadcast = task.broadcast(of.clone(), (source, from), to);
+                    let streams = self.streams(to);
+                    broadcast.unwrap_or_else(|| {
+                        let plan = Rc::new(TilePlan::new(of, task.scale(), task.simd, streams));
+                        self.copy(plan, axes.clone(), (source, from), to)
+                    })
+                }
+                PositionValue::Bits(value) => {
+                    let axes = axes.iter().map(|axis| (axis.extent, axis.dst)).collect();
+                    CopyStep::Fill { value: FillValue::Bits(value), axes, to }
+                }
+            };
             self.step(step);
             rest = &rest[count..];
         }
@@ -526,9 +552,13 @@ impl Filling<'_, '_, '_> {
     fn read(&mut self, walk_box: &WalkBox, source: usize, unit: u64, case: usize) -> CopyStep {
         let task = self.runner.task;
         let (to, extents) = (self.place(walk_box), walk_box.extents().collect());
+        let axes = plan_axes(walk_box.extents(), &self.strides[case]);
+        let from = task.offset(unit.cast_signed());
+        if let Some(step) = task.broadcast(axes, (source, from), to) {
+            return step;
+        }
         let of = (case, self.streams(to));
         let plan = task.plan(&mut self.plans, of, extents, &self.strides[case]).clone();
-        let from = task.offset(unit.cast_signed());
         let axes: SmallVec<[PlanAxis; 8]> =
             plan_axes(walk_box.extents(), &self.strides[case]).collect();
         self.copy(plan, axes, (source, from), to)
@@ -556,10 +586,11 @@ impl Filling<'_, '_, '_> {
                 axes.pop(); // the axis along which the units of the nest make a longer one
             }
             let take = BlockValue::Unit { source: 0, from: 0 };
-            let part = BlockPart { axes: SmallVec::new(), to: 0, take };
-            let parts = (vec![part], smallvec![false]);
+            let block = BlockPart { axes: SmallVec::new(), to: 0, take };
+            let stays = axes.iter().all(|axis| axis.src == 0);
+            let parts = (vec![block], smallvec![stays]);
             if let Some(pattern) = self.pattern(simd, plan.unit, parts, axes) {
-                let places = smallvec![PatternPlace { source, from, stays: false }];
+                let places = smallvec![PatternPlace { source, from, stays }];
                 return CopyStep::Pattern { pattern, places, to };
             }
         }

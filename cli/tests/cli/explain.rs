@@ -36,7 +36,7 @@ fn the_hosts_plan_is_printed() {
     let identity = ["explain", "relayout", "--from", "u8[3]", "--to", "{0}", "--plan", "2"];
     assert_eq!(sandbox.stridec(&identity).text(), "a share:\n  runs of 3 bytes\n");
     let shape = sandbox.stridec(&["explain", "u8[3]", "--plan"]);
-    shape.fails(2, "--plan: only `relayout` and `slice` take this flag");
+    shape.fails(2, "--plan: only `relayout`, `slice` and `hlo` take this flag");
 }
 
 /// A reshard, as text and in files, with the flags of `reshard plan`.

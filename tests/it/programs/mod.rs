@@ -5,6 +5,7 @@ mod converts;
 mod folds;
 mod gathers;
 mod interleave;
+mod pads;
 mod scratch;
 
 use stridec::{ErrorKind, hlo::Module, internals::Inspect, program::Program};
