@@ -32,6 +32,7 @@ mod onednn;
 mod pitched;
 mod pjrt;
 mod prefix;
+mod stacked;
 mod strides;
 mod tensor;
 mod torch;

@@ -45,7 +45,10 @@ pub fn from_byte_strides(
     let strides = byte_strides
         .iter()
         .zip(sizes)
-        .map(|(&stride, &size)| if size < 2 { Ok(0) } else { whole("byte_strides", stride) })
+        .map(|(&stride, &size)| match whole("byte_strides", stride) {
+            Err(_) if size < 2 => Ok(0),
+            stride => stride,
+        })
         .collect::<Result<Vec<_>, _>>()?;
     let strides = normalized_strides(sizes, &strides);
     let offset = match byte_offset {
@@ -80,22 +83,39 @@ fn least_offset(sizes: &[u64], strides: &[i64]) -> Result<u64, StrideError> {
         .ok_or(StrideError::TooLarge { what: "strides" })
 }
 
-/// Replaces the strides of dimensions with fewer than two elements, which have no effect, by packed
-/// ones.
+/// Replaces the strides of dimensions with one element, which have no effect, by packed ones.
 ///
-/// A packed stride is the product of the next dimension's extent and stride. The last dimension's
-/// packed stride is 1.
+/// A packed stride is the product of the extent and the stride of the next more minor dimension.
+/// The dimension keeps the place among the others that its stride gives it, so that an array in a
+/// channels-last order has channels-last strides. A stride below 1 gives no place: then the
+/// dimension follows the previous one, as in row-major order.
+///
+/// An array without elements gets the strides of a row-major array, in which an extent of 0 counts
+/// as 1: those are what other systems take for contiguous.
 #[must_use]
 fn normalized_strides(sizes: &[u64], strides: &[i64]) -> Vec<i64> {
+    if sizes.contains(&0)
+        && let Some(packed) = packed_strides(sizes, 1)
+    {
+        return packed;
+    }
+    // The dimensions from minor to major. Of equal strides, that of one element is the more minor.
+    let has_place = |d: &usize| sizes[*d] > 1 || strides[*d] > 0;
+    let mut order: Vec<usize> = (0..sizes.len()).filter(has_place).collect();
+    order.sort_by_key(|&d| (strides[d].unsigned_abs(), sizes[d] > 1, std::cmp::Reverse(d)));
+    for dimension in (0..sizes.len()).rev().filter(|d| !has_place(d)) {
+        let next = order.iter().position(|&other| other == dimension + 1);
+        order.insert(next.map_or(0, |next| next + 1), dimension);
+    }
     let mut strides = strides.to_vec();
     let mut span = 1_i64;
-    for (stride, &size) in strides.iter_mut().zip(sizes).rev() {
-        if size < 2 {
-            *stride = span;
+    for dimension in order {
+        if sizes[dimension] < 2 {
+            strides[dimension] = span;
+            continue;
         }
-        span =
-            i64::try_from(size.max(1)).unwrap_or(i64::MAX).saturating_mul(stride.saturating_abs());
-        span = span.max(1);
+        let size = i64::try_from(sizes[dimension]).unwrap_or(i64::MAX);
+        span = size.saturating_mul(strides[dimension].saturating_abs()).max(1);
     }
     strides
 }
@@ -164,9 +184,48 @@ mod tests {
     use ElementType::{F32, S8, Token};
 
     #[test]
-    fn strides_over_fewer_than_two_elements_are_those_of_packing() {
-        assert_eq!(normalized_strides(&[1, 1, 3, 5], &[7, -99, 5, 1]), [15, 15, 5, 1]);
-        assert_eq!(normalized_strides(&[3, 1], &[4, 0]), [4, 1]);
+    fn strides_over_one_element_are_those_of_packing() {
+        for (sizes, strides, expected) in [
+            (&[1, 1, 3, 5][..], &[7, -99, 5, 1][..], &[15, 15, 5, 1][..]),
+            (&[3, 1], &[4, 0], &[4, 1]),
+            (&[1, 3], &[0, 1], &[3, 1]),
+            // channels_last of torch, and the same in the contiguous format
+            (&[1, 3, 4, 5], &[60, 1, 15, 3], &[60, 1, 15, 3]),
+            (&[4, 1, 5, 6], &[30, 1, 6, 1], &[30, 1, 6, 1]),
+            (&[4, 3, 1, 1], &[3, 1, 3, 3], &[3, 1, 3, 3]),
+            (&[2, 1, 5, 7], &[35, 35, 7, 1], &[35, 35, 7, 1]),
+            (&[2, 1, 3], &[-30, 9999, 3], &[-30, 60, 3]),
+            // without elements
+            (&[2, 0, 3, 4], &[1, 5, 7, -2], &[12, 12, 4, 1]),
+            (&[3, 0], &[8, 1], &[1, 1]),
+        ] {
+            assert_eq!(normalized_strides(sizes, strides), expected, "{sizes:?} {strides:?}");
+        }
+    }
+
+    /// Checks that every order of dimensions, some of one element, has the strides of its layout.
+    #[test]
+    fn dimensions_of_one_element_keep_their_place_in_the_layout() {
+        for bits in 0..16_u32 {
+            let extent = |d: u64| if bits >> d & 1 == 1 { 1 } else { d + 2 };
+            let sizes: Vec<u64> = (0..4).map(extent).collect();
+            for number in 0..256_usize {
+                let order: Vec<usize> = (0..4).map(|place| number >> (2 * place) & 3).collect();
+                if (0..4).any(|d| !order.contains(&d)) {
+                    continue;
+                }
+                let mut expected = vec![0; 4];
+                let mut span = 1;
+                for &d in &order {
+                    expected[d] = span;
+                    span *= i64::try_from(sizes[d]).unwrap();
+                }
+                let layout = crate::shape::Layout::new(order);
+                let shape = crate::shape::Shape::new(F32, sizes.clone(), layout).unwrap();
+                let tensor = StrideDescriptor::try_from(&shape).unwrap();
+                assert_eq!(plain_strides(&tensor), Ok(expected), "{shape}");
+            }
+        }
     }
 
     #[test]

@@ -204,6 +204,36 @@ impl StrideDescriptor {
         (whole && cells == self.physical_elements() && (dense || cells == 0)).then_some(extents)
     }
 
+    /// Returns the extents of [`physical_dimensions`](Self::physical_dimensions) without those of one
+    /// place that tiles add: the remainders of divisions by 1, and dimensions before the first. The
+    /// most significant part of each dimension stays.
+    ///
+    /// ```
+    /// use stridec::{shape::Shape, stride::StrideDescriptor};
+    /// let shape: Shape = "f32[2,24,1,5]{3,2,1,0:T(8,1,1)}".parse()?;
+    /// let blocked = StrideDescriptor::try_from(&shape)?;
+    /// assert_eq!(blocked.physical_dimensions(), Some(vec![2, 3, 1, 5, 8, 1, 1]));
+    /// assert_eq!(blocked.array_dimensions(), Some(vec![2, 3, 1, 5, 8]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn array_dimensions(&self) -> Option<Vec<u64>> {
+        let mut tops: Vec<usize> = (0..self.rank).collect();
+        let mut next = self.rank;
+        for step in &self.steps {
+            if let Step::Split { of, .. } = step {
+                tops.iter_mut().filter(|top| **top == *of).for_each(|top| *top = next);
+                next += 1;
+            }
+            next += 1;
+        }
+        let extents = self.physical_dimensions()?;
+        let is_kept =
+            |&(extent, axis): &(u64, &Axis)| extent != 1 || tops.contains(&axis.coordinate);
+        let kept = extents.into_iter().zip(&self.axes).filter(is_kept);
+        Some(kept.map(|(extent, _)| extent).collect())
+    }
+
     /// Returns the linear offset of the element at `index`, in elements from the end of the prefix.
     ///
     /// ```

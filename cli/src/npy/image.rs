@@ -12,14 +12,15 @@ const MAX_SHOWN: usize = 16;
 
 /// Returns the header of the file that holds a tensor's image.
 ///
-/// If memory is not an array of the tensor's extents, it is one dimension of elements. Packed
-/// elements, and elements after a prefix, are one dimension of bytes.
+/// A dimension of a tiled layout is the array's dimensions that its parts make. If memory is not
+/// such an array, it is one dimension of elements. Packed elements, and elements after a prefix, are
+/// one dimension of bytes.
 pub(crate) fn header_of(tensor: &StrideDescriptor) -> Header {
     let header = |descr: String, shape| Header { descr, fortran_order: false, shape };
     if tensor.element_bits() < 8 || tensor.prefix_bytes() > 0 {
         return header("|u1".into(), vec![tensor.image_bytes()]);
     }
-    let shape = tensor.physical_dimensions().unwrap_or_else(|| vec![tensor.physical_elements()]);
+    let shape = tensor.array_dimensions().unwrap_or_else(|| vec![tensor.physical_elements()]);
     header(descr::of(tensor), shape)
 }
 
@@ -45,7 +46,10 @@ pub(crate) fn check(
             header.descr.escape_debug()
         ));
     }
-    let physical = header.shape == image.shape
+    // Dimensions of one element, which some writers keep and others drop, move nothing.
+    let shapes = [&header.shape, &image.shape]
+        .map(|shape| shape.iter().copied().filter(|&extent| extent != 1).collect::<Vec<_>>());
+    let physical = shapes[0] == shapes[1]
         && (!header.fortran_order
             || header.shape.iter().filter(|&&extent| extent != 1).count() < 2);
     if physical || !bytes && is_logical(header, tensor) {
@@ -159,6 +163,7 @@ mod tests {
 
     #[test]
     fn memory_that_is_no_array_of_the_extents_is_one_dimension() {
+        assert_eq!(header_of(&tensor("f32[2,24,1,5]{3,2,1,0:T(8,1,1)}")).shape, [2, 3, 1, 5, 8]);
         assert_eq!(header_of(&tensor("f32[3]{0:L(8)}")).shape, [8]);
         assert_eq!(header_of(&tensor("f32[3]{0:M(4)}")).shape, [16]);
         assert_eq!(header_of(&tensor("s4[3]{0:E(4)}")).shape, [2]);
@@ -177,6 +182,10 @@ mod tests {
         assert!(accepts("f32[2,3]{0,1:PAD(3,5,zero)}", false, &[5, 3]));
         assert!(!accepts("f32[2,3]{0,1:PAD(3,5,zero)}", true, &[2, 3]));
         assert!(accepts("f32[3,5]{1,0:T(2,2)}", false, &[2, 3, 2, 2]));
+        // nChw8c, as numpy users have it, and with the dimensions of XLA's tile
+        assert!(accepts("f32[2,24,1,5]{3,2,1,0:T(8,1,1)}", false, &[2, 3, 1, 5, 8]));
+        assert!(accepts("f32[2,24,1,5]{3,2,1,0:T(8,1,1)}", false, &[2, 3, 1, 5, 8, 1, 1]));
+        assert!(!accepts("f32[2,24,1,5]{3,2,1,0:T(8,1,1)}", false, &[2, 24, 1, 5]));
         assert!(!accepts("f32[4,4]{1,0:T(2,2)}", false, &[4, 4]));
         assert!(accepts("s4[4,4]{1,0:E(4)}", false, &[8]));
         assert!(!accepts("s4[4,4]{1,0:E(4)}", false, &[4, 4]));

@@ -24,6 +24,9 @@ pub(super) struct Memory {
     /// The position of each digit that has a pitch, paired with the pitch in elements. The largest
     /// pitch comes first.
     pub(super) pitches: Vec<(usize, u64)>,
+    /// The stride of the most significant digit of each dimension, or of the dimension if it has
+    /// one element. `None` if that stride says nothing.
+    pub(super) tops: Vec<Option<u64>>,
 }
 
 impl Memory {
@@ -41,12 +44,28 @@ impl Memory {
         if step > 1 {
             parts.push(ChainDigit { dimension: None, level: 0, extent: 1, padded: step });
         }
-        Ok(Self { parts, pitches })
+        let mut tops: Vec<Option<u64>> = tensor
+            .strides()
+            .map(|stride| u64::try_from(stride?).ok().filter(|&stride| stride > 0))
+            .collect();
+        for (top, digits) in tops.iter_mut().zip(tensor.digits().into_iter().flatten()) {
+            if let Some(digit) = digits.last() {
+                *top = u64::try_from(digit.stride).ok();
+            }
+        }
+        Ok(Self { parts, pitches, tops })
     }
 
-    /// Returns true if the digits are in the row-major order of their dimensions.
-    pub(super) fn is_ordered(&self) -> bool {
-        self.parts.is_sorted_by_key(|part| part.dimension)
+    /// Inserts a dimension of one element into an order of dimensions, from major to minor: after
+    /// those with larger or equal strides. A dimension whose stride says nothing is outermost.
+    pub(super) fn insert(&self, order: &mut Vec<usize>, dimension: usize) {
+        let top = self.tops[dimension];
+        let is_outside = |other: &&usize| match self.tops[**other] {
+            None => true,
+            stride => top.is_some() && stride >= top,
+        };
+        let at = order.iter().take_while(is_outside).count();
+        order.insert(at, dimension);
     }
 
     /// Returns this memory and equivalent ones that express the padding in other ways: by units

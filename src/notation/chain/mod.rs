@@ -46,7 +46,8 @@ pub(super) fn layout(tensor: &StrideDescriptor) -> Result<Layout, String> {
     let best = memory.shortest(tensor.rank());
     let (order, tiles) = best.ok_or("it takes a chain of more than 64 tiles")?;
     let mut layout = row_major;
-    if !tiles.is_empty() || !memory.is_ordered() {
+    let has_place = |dimension: &&usize| memory.tops[**dimension].is_some();
+    if !tiles.is_empty() || !order.iter().filter(has_place).is_sorted() {
         layout.minor_to_major = order.into_iter().rev().collect();
     }
     layout.tiles = tiles;
@@ -106,7 +107,7 @@ impl Memory {
     }
 
     /// Returns the orders of the dimensions to try, each from major to minor. Dimensions of one
-    /// element are outermost.
+    /// element are where their strides put them.
     fn orders(&self, rank: usize) -> Vec<Vec<usize>> {
         let appears =
             |dimension: &usize| self.parts.iter().any(|part| part.dimension == Some(*dimension));
@@ -121,7 +122,13 @@ impl Memory {
         } else {
             vec![several.clone(), by_first, by_last, several.into_iter().rev().collect()]
         };
-        orders.into_iter().map(|order| [&single[..], &order[..]].concat()).collect()
+        let with_single = |mut order: Vec<usize>| {
+            for &dimension in &single {
+                self.insert(&mut order, dimension);
+            }
+            order
+        };
+        orders.into_iter().map(with_single).collect()
     }
 
     /// Returns the tiles that sort the digits by their keys, followed by one tile for each pitch.

@@ -54,11 +54,12 @@ pub fn memref(tensor: &StrideDescriptor) -> Result<String, StrideError> {
     Ok(format!("memref<{}{layout}>", extents.join("x")))
 }
 
-/// Returns true if the strides describe a packed row-major array.
+/// Returns true if the strides describe a packed row-major array. The strides of dimensions of one
+/// element have no effect.
 fn is_row_major(sizes: &[u64], strides: &[i64]) -> bool {
     let mut span = 1_i64;
     sizes.iter().zip(strides).rev().all(|(&size, &stride)| {
-        let continues = stride == span;
+        let continues = stride == span || size == 1;
         span = span.saturating_mul(i64::try_from(size.max(1)).unwrap_or(i64::MAX));
         continues
     })

@@ -9,7 +9,12 @@
 //! dimensions 0 to 11, and other letters name the dimensions of images, weights and recurrent
 //! networks. A capital letter means that the dimension has blocks, which are listed at the end of
 //! the tag. If a dimension has two blocks, the last one holds the least significant part. The
-//! extent of a dimension with blocks is rounded up to whole blocks.
+//! extent of a dimension with blocks is rounded up to whole blocks. Two elements of 4 bits share a
+//! byte.
+//!
+//! Every such tag is read. Only those of [`tags`] are written, because oneDNN accepts no others.
+
+mod tags;
 
 use std::ops::Range;
 
@@ -17,12 +22,13 @@ use super::{
     Tensor,
     cursor::{Cursor, Result},
     pitched::Pitched,
-    prefix::{Prefix, written},
+    prefix::{Prefix, element_type, written},
+    stacked::Stacked,
     tensor::broken_rule,
 };
 use crate::{
     shape::{ElementType, ParseError},
-    stride::{Digit, StrideDescriptor},
+    stride::StrideDescriptor,
 };
 
 /// The letters for dimensions 0 to 11.
@@ -48,12 +54,38 @@ const ALIASES: [(&str, &str); 6] = [
 pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     let mut ahead = cursor.clone();
     if ahead.eat("dims") {
-        return of_strides(ahead);
+        return of_strides(ahead, ElementType::F32);
     }
-    let prefix = Prefix::read(cursor)?;
+    if let Ok((element_type, 0)) = element_type(&mut ahead)
+        && ahead.eat("dims")
+    {
+        return of_strides(ahead, element_type);
+    }
+    let prefix = packed(Prefix::read(cursor)?, cursor)?;
     let tag = Tag::read(cursor, prefix.sizes.len())?;
     cursor.end()?;
-    tag.array(&prefix)
+    tag.stacked().array(&prefix, tag.place)
+}
+
+/// Returns the bits of an element in oneDNN's memory: two elements of 4 bits share a byte, and all
+/// other types have their own size.
+fn memory_bits(element_type: ElementType) -> Option<u32> {
+    match element_type.bits() {
+        Some(4) => Some(4),
+        _ => element_type.storage_bits(),
+    }
+}
+
+/// Sets the bits of an element, which may be given only if they are oneDNN's.
+fn packed(prefix: Prefix, cursor: &Cursor<'_>) -> Result<Prefix> {
+    let bits = u64::from(memory_bits(prefix.element_type).unwrap_or(0));
+    if ![0, bits].contains(&prefix.element_bits) {
+        let start = cursor.position();
+        let element_type = prefix.element_type;
+        let reason = format!("expected elements of {bits} bits, as oneDNN stores {element_type}");
+        return Err(ParseError::new(start..start, reason));
+    }
+    Ok(Prefix { element_bits: bits, ..prefix })
 }
 
 /// A parsed tag: the outer dimensions and the blocks, both from major to minor.
@@ -115,30 +147,8 @@ impl Tag {
         Ok(Self { outer, blocks, place })
     }
 
-    /// Applies the tag to the extents of `prefix`. The blocks are innermost, and the quotients of
-    /// the dimensions are outside them.
-    pub(super) fn array(&self, prefix: &Prefix) -> Result<Tensor> {
-        let too_large = || ParseError::new(self.place.clone(), "expected at most 2^63-1 elements");
-        let Prefix { element_type, element_bits, sizes } = prefix;
-        let mut digits: Vec<Vec<Digit>> = vec![Vec::new(); sizes.len()];
-        let mut left = sizes.clone();
-        let mut span = 1_i64;
-        let parts = self.blocks.iter().rev().map(|&(size, of)| (Some(size), of));
-        for (size, of) in parts.chain(self.outer.iter().rev().map(|&of| (None, of))) {
-            let extent = size.unwrap_or(left[of]);
-            left[of] = left[of].div_ceil(extent.max(1));
-            digits[of].push(Digit { extent, stride: span });
-            let steps = i64::try_from(extent.max(1)).map_err(|_| too_large())?;
-            span = span.checked_mul(steps).ok_or_else(too_large)?;
-        }
-        let is_empty = sizes.contains(&0);
-        let tensor = StrideDescriptor::of_digits(*element_type, *element_bits, sizes, &digits, 0)
-            .and_then(|tensor| {
-                let elements = if is_empty { 0 } else { span.unsigned_abs() };
-                tensor.with_physical_elements(elements)
-            })
-            .map_err(|error| broken_rule(self.place.clone(), error.kind(), error))?;
-        Tensor::of_descriptor(&tensor, self.place.clone())
+    fn stacked(&self) -> Stacked {
+        Stacked::nested(&self.outer, &self.blocks)
     }
 }
 
@@ -156,9 +166,9 @@ fn domain(names: &str) -> Option<&'static str> {
     plain.or(named.copied()).filter(|_| !names.is_empty())
 }
 
-/// Parses `dims 2x3x1 strides 5x1x7`. As in oneDNN, the memory has room for each dimension's size
-/// times its stride.
-fn of_strides(mut cursor: Cursor<'_>) -> Result<Tensor> {
+/// Parses `2x3x1 strides 5x1x7`, after `dims`. As in oneDNN, the memory has room for each
+/// dimension's size times its stride.
+fn of_strides(mut cursor: Cursor<'_>, element_type: ElementType) -> Result<Tensor> {
     let start = cursor.position();
     let numbers = |cursor: &mut Cursor<'_>| {
         let mut numbers = vec![cursor.natural(0)?.0];
@@ -176,7 +186,8 @@ fn of_strides(mut cursor: Cursor<'_>) -> Result<Tensor> {
     let memory = sizes.iter().zip(&strides).map(|(&size, &stride)| size.saturating_mul(stride));
     let memory = memory.max().filter(|_| !sizes.contains(&0)).unwrap_or(0);
     let strides: Vec<i64> = strides.into_iter().filter_map(|n| i64::try_from(n).ok()).collect();
-    let tensor = StrideDescriptor::strided(ElementType::F32, 0, &sizes, &strides, 0)
+    let bits = memory_bits(element_type).unwrap_or(0).into();
+    let tensor = StrideDescriptor::strided(element_type, bits, &sizes, &strides, 0)
         .and_then(|tensor| {
             let least = tensor.physical_elements();
             tensor.with_physical_elements(memory.max(least))
@@ -187,8 +198,54 @@ fn of_strides(mut cursor: Cursor<'_>) -> Result<Tensor> {
 
 pub(super) fn write(array: &Tensor) -> std::result::Result<String, String> {
     let tensor = array.descriptor();
-    let prefix = written(tensor.element_type(), tensor.element_bits(), tensor.sizes());
-    Ok(format!("{prefix} {}", tag(tensor)?))
+    let (element_type, sizes) = (tensor.element_type(), tensor.sizes());
+    let bits = memory_bits(element_type).unwrap_or(0);
+    if tensor.element_bits() != bits {
+        let given = tensor.element_bits();
+        return Err(format!(
+            "expected elements of {bits} bits, as oneDNN stores them, got {given}"
+        ));
+    }
+    let spelled = tag(tensor);
+    let tag = match &spelled {
+        Ok(tag) if tags::is_known(tag) => Some(tag.as_str()),
+        _ => tags::of_rank(tensor.rank()).find(|tag| has_tag(tensor, tag)),
+    };
+    if let Some(tag) = tag {
+        let prefix = written(element_type, element_type.storage_bits().unwrap_or(0), sizes);
+        return Ok(format!("{prefix} {tag}"));
+    }
+    let reason = match spelled {
+        Ok(tag) => format!("dnnl_types.h has no tag {tag}"),
+        Err(reason) => reason,
+    };
+    strides(tensor).ok_or(reason)
+}
+
+/// Returns the description of a tensor with strides, if oneDNN has the same memory for it.
+fn strides(tensor: &StrideDescriptor) -> Option<String> {
+    let strides: Vec<i64> = tensor.strides().collect::<Option<_>>()?;
+    let ends = tensor
+        .sizes()
+        .iter()
+        .zip(&strides)
+        .map(|(&size, &stride)| u64::try_from(stride).ok()?.checked_mul(size));
+    let ends = ends.collect::<Option<Vec<u64>>>()?;
+    let memory = if tensor.elements() == 0 { 0 } else { ends.into_iter().max()? };
+    let is_whole = memory == tensor.physical_elements() && tensor.base_offset() == 0;
+    let by = |numbers: Vec<String>| numbers.join("x");
+    (is_whole && tensor.rank() <= LETTERS.len()).then(|| {
+        let sizes = by(tensor.sizes().iter().map(ToString::to_string).collect());
+        let strides = by(strides.iter().map(ToString::to_string).collect());
+        format!("{} dims {sizes} strides {strides}", tensor.element_type())
+    })
+}
+
+/// Returns true if a tag in the letters `a` to `l` describes a tensor.
+fn has_tag(tensor: &StrideDescriptor, tag: &str) -> bool {
+    Cursor::starting_at(tag, 0)
+        .and_then(|mut cursor| Tag::read(&mut cursor, tensor.rank()))
+        .is_ok_and(|tag| tag.stacked().describes(tensor))
 }
 
 /// Returns the tag of a tensor, with the letters `a` to `l`.
@@ -276,6 +333,35 @@ fn blocked(tensor: &StrideDescriptor) -> std::result::Result<Vec<TagBlock>, Stri
 mod tests {
     use super::*;
     use crate::shape::Shape;
+
+    #[test]
+    fn every_tag_of_the_header_is_read() {
+        for rank in 1..=LETTERS.len() {
+            for text in tags::of_rank(rank) {
+                let read = Tag::read(&mut Cursor::starting_at(text, 0).unwrap(), rank);
+                assert!(read.is_ok(), "{text}");
+            }
+        }
+        assert!((1..=LETTERS.len()).map(|rank| tags::of_rank(rank).count()).sum::<usize>() > 800);
+    }
+
+    #[test]
+    fn only_tags_of_the_header_are_written() {
+        for (text, expected) in [
+            ("bf16[100,300]{1,0:T(8,128)(2,1)}", "dnnl_types.h has no tag AB4a128b2a"),
+            ("s8[64,256]{1,0:T(32,128)(4,1)}", "dnnl_types.h has no tag AB8a128b4a"),
+            ("f32[2,3,5,7]{0,3,1,2}", "f32 dims 2x3x5x7 strides 1x14x42x2"),
+            ("f32[2,3,5,7]{1,3,2,0}", "f32[2,3,5,7] acdb"),
+            // `cabd` and `bacd` are the same memory, and only the latter is in the header.
+            ("f32[2,3,1,7]{3,0,1,2}", "f32[2,3,1,7] bacd"),
+            ("u4[16,24]{1,0:E(4)}", "u4[16,24] ab"),
+            ("u4[16,24]", "expected elements of 4 bits, as oneDNN stores them, got 8"),
+        ] {
+            let array = Tensor::try_from(text.parse::<Shape>().unwrap()).unwrap();
+            let given = write(&array);
+            assert_eq!(given.as_ref().unwrap_or_else(|reason| reason), expected, "{text}");
+        }
+    }
 
     #[test]
     fn tags_of_shapes() {
