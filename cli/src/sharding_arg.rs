@@ -1,5 +1,5 @@
 //! The argument `SHARDING`: XLA's text, Shardy's, or `@FILE` with an `xla.OpSharding` or with
-//! boxes.
+//! the part of each device.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use stridec::{
     Error,
     proto::xla,
-    sharding::{Sharding, ShardingError, TileBox},
+    sharding::{Region, Sharding, ShardingError},
 };
 
 use super::{
@@ -39,7 +39,8 @@ fn failure(text: &str, error: ShardingError) -> Failure {
 }
 
 /// Returns the sharding of a JSON object whose names are device numbers, or `None` for other
-/// values.
+/// values. A device has a box, `[[start, limit], …]`, or a list of ranges for each dimension,
+/// `[[[start, limit], …], …]`.
 fn boxes(value: Value) -> Option<Result<Sharding, Failure>> {
     let Value::Object(devices) = value else { return None };
     let is_number = |name: &String| name.bytes().all(|byte| byte.is_ascii_digit());
@@ -50,7 +51,8 @@ fn boxes(value: Value) -> Option<Result<Sharding, Failure>> {
         let invalid = || {
             let expected =
                 "expected [[start, limit], …], numbers of 0 to 2^63-1, no start above its limit";
-            Failure::invalid(format!("{device}: {expected}, got {ranges}"))
+            let lists = "or for each dimension a list of such ranges, in ascending order";
+            Failure::invalid(format!("{device}: {expected}, {lists}, got {ranges}"))
         };
         let pair = |range: &Value| match &range.as_array()?[..] {
             [start, limit] => {
@@ -61,11 +63,17 @@ fn boxes(value: Value) -> Option<Result<Sharding, Failure>> {
             }
             _ => None,
         };
-        let ranges: Option<Vec<(u64, u64)>> =
-            ranges.as_array().ok_or_else(invalid)?.iter().map(pair).collect();
+        let dimension = |value: &Value| match pair(value) {
+            Some(range) => Some(vec![range]),
+            None => value.as_array()?.iter().map(pair).collect(),
+        };
+        let ranges: Option<Vec<Vec<(u64, u64)>>> =
+            ranges.as_array().ok_or_else(invalid)?.iter().map(dimension).collect();
         let device = device.parse::<u64>().map_err(|_| invalid())?;
-        Ok((device, ranges.and_then(TileBox::new).ok_or_else(invalid)?))
+        Ok((device, ranges.and_then(Region::from_ranges).ok_or_else(invalid)?))
     });
     let boxes: Result<Vec<_>, Failure> = boxes.collect();
-    Some(boxes.and_then(|boxes| Sharding::boxes(boxes).map_err(|error| Error::from(error).into())))
+    let sharding =
+        |boxes| Sharding::regions(boxes).map_err(|error| Failure::from(Error::from(error)));
+    Some(boxes.and_then(sharding))
 }

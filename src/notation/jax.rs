@@ -1,5 +1,5 @@
 //! The `repr` of JAX's `Layout`, as printed by current and earlier versions. It follows the type
-//! and the extents of the array.
+//! and the extents of the array, in XLA's words or in JAX's: `f32[2,3]` or `float32[2,3]`.
 //!
 //! `major_to_minor` is XLA's `minor_to_major` reversed, and the tiles are the same as XLA's. The
 //! element size follows JAX's `jax/_src/layout.py`: without tiles (`tiling=None`), an element has
@@ -10,8 +10,9 @@ use super::{
     Tensor,
     cursor::{Cursor, Result},
     literal::{NamedValues, Value, ValueKind, value},
-    prefix::{Prefix, written},
+    prefix::{Prefix, extents, written},
     tensor::broken_rule,
+    types::from_numpy_dtype,
     xla,
 };
 use crate::shape::{ElementType, Layout, ParseError, Shape, Tile, TileDimension};
@@ -26,7 +27,7 @@ const BITS: [&str; 2] = ["sub_byte_element_size_in_bits", "_sub_byte_element_siz
 /// Parses `f32[2,3] Layout(major_to_minor=(1, 0), …)`, or a `Format(layout=…, sharding=…)` that
 /// contains a layout.
 pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
-    let prefix = Prefix::plain(cursor)?;
+    let prefix = prefix(cursor)?;
     let outer = value(cursor)?;
     cursor.end()?;
     let layout = inner(cursor, &outer)?;
@@ -58,6 +59,20 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     let shape = Shape::new(prefix.element_type, prefix.sizes, layout)
         .map_err(|error| broken_rule(fields.place.clone(), error.kind(), error))?;
     Tensor::of_shape(shape, fields.place.clone())
+}
+
+/// Parses `f32[2,3]`, or `float32[2,3]` as JAX prints the type of an array.
+fn prefix(cursor: &mut Cursor<'_>) -> Result<Prefix> {
+    let mut ahead = cursor.clone();
+    let (name, _) = ahead.word(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+    match from_numpy_dtype(name) {
+        Some(element_type) => {
+            let sizes = extents(&mut ahead)?;
+            *cursor = ahead;
+            Ok(Prefix { element_type, element_bits: 0, sizes })
+        }
+        None => Prefix::plain(cursor),
+    }
 }
 
 /// Returns the layout inside a value that may also contain a sharding.

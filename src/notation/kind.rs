@@ -5,9 +5,9 @@ use std::{fmt, str::FromStr};
 use super::{
     Tensor,
     cursor::{Cursor, Result},
-    cute, dlpack, dml, jax, memref,
-    named::{self, CUDNN, ONNXRUNTIME, TENSORRT},
-    numpy, onednn, torch, triton, xla,
+    cute, dlpack, dml, ggml, jax, memref,
+    named::{self, CUBLASLT, CUDNN, ONNXRUNTIME, TTNN},
+    numpy, onednn, tensorrt, torch, triton, tvm, xla,
 };
 use crate::shape::ParseError;
 
@@ -31,6 +31,16 @@ pub enum Kind {
     TensorRt,
     /// cuDNN's formats.
     Cudnn,
+    /// cuBLASLt's orders of matrices, and its layouts of scale factors.
+    CublasLt,
+    /// `OpenVINO`'s formats of GPU memory.
+    OpenVino,
+    /// TVM's layouts.
+    Tvm,
+    /// TT-NN's layouts.
+    Ttnn,
+    /// ggml's extents and strides in bytes.
+    Ggml,
     /// CuTe's nested shapes and strides.
     Cute,
     /// MLIR's memref. The prefix `memref:` is optional.
@@ -45,7 +55,7 @@ pub enum Kind {
 
 impl Kind {
     /// All notations.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 18] = [
         Self::Xla,
         Self::Jax,
         Self::Numpy,
@@ -54,6 +64,11 @@ impl Kind {
         Self::OnnxRuntime,
         Self::TensorRt,
         Self::Cudnn,
+        Self::CublasLt,
+        Self::OpenVino,
+        Self::Tvm,
+        Self::Ttnn,
+        Self::Ggml,
         Self::Cute,
         Self::Memref,
         Self::Dml,
@@ -73,6 +88,11 @@ impl Kind {
             Self::OnnxRuntime => "onnxruntime",
             Self::TensorRt => "tensorrt",
             Self::Cudnn => "cudnn",
+            Self::CublasLt => "cublaslt",
+            Self::OpenVino => "openvino",
+            Self::Tvm => "tvm",
+            Self::Ttnn => "ttnn",
+            Self::Ggml => "ggml",
             Self::Cute => "cute",
             Self::Memref => "memref",
             Self::Dml => "dml",
@@ -90,8 +110,13 @@ impl Kind {
             Self::Torch => torch::read(cursor),
             Self::OneDnn => onednn::read(cursor),
             Self::OnnxRuntime => named::read(cursor, ONNXRUNTIME),
-            Self::TensorRt => named::read(cursor, TENSORRT),
+            Self::TensorRt => tensorrt::read(cursor),
             Self::Cudnn => named::read(cursor, CUDNN),
+            Self::CublasLt => named::read(cursor, CUBLASLT),
+            Self::OpenVino => named::read_openvino(cursor),
+            Self::Tvm => tvm::read(cursor),
+            Self::Ttnn => named::read(cursor, TTNN),
+            Self::Ggml => ggml::read(cursor),
             Self::Cute => cute::read(cursor),
             Self::Memref => memref::read(cursor),
             Self::Dml => dml::read(cursor),
@@ -115,8 +140,13 @@ impl Kind {
             Self::Torch => torch::write(array),
             Self::OneDnn => onednn::write(array),
             Self::OnnxRuntime => named::write(array, ONNXRUNTIME),
-            Self::TensorRt => named::write(array, TENSORRT),
+            Self::TensorRt => tensorrt::write(array),
             Self::Cudnn => named::write(array, CUDNN),
+            Self::CublasLt => named::write(array, CUBLASLT),
+            Self::OpenVino => named::write_openvino(array),
+            Self::Tvm => tvm::write(array),
+            Self::Ttnn => named::write(array, TTNN),
+            Self::Ggml => ggml::write(array),
             Self::Cute => cute::write(array),
             Self::Memref => memref::write(array),
             Self::Dml => dml::write(array),

@@ -21,6 +21,7 @@ mod cute;
 mod dlpack;
 pub mod dml;
 mod error;
+mod ggml;
 mod jax;
 mod keys;
 mod kind;
@@ -35,8 +36,10 @@ mod prefix;
 mod stacked;
 mod strides;
 mod tensor;
+mod tensorrt;
 mod torch;
 mod triton;
+mod tvm;
 mod types;
 mod xla;
 

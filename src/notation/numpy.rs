@@ -1,5 +1,5 @@
 //! numpy's arrays, as data and as text. The text is either `shape=(2, 3) strides=(12, 4)
-//! dtype=float32` or the dictionary of `__array_interface__`.
+//! dtype=float32`, or the dictionary of `__array_interface__` or of the header of a `.npy` file.
 //!
 //! Strides are in bytes. As for `numpy.ndarray`, `offset=` is the offset of the element at index 0,
 //! in bytes. Without it, the element at the lowest address is at the start of the buffer.
@@ -14,7 +14,7 @@ use super::{
     types::{from_numpy_dtype, from_numpy_typestr, numpy_dtype},
 };
 use crate::{
-    shape::{ElementType, ParseError, StridedShape},
+    shape::{ElementType, Layout, ParseError, Shape, StridedShape},
     stride::{StrideDescriptor, StrideError},
 };
 
@@ -90,6 +90,9 @@ impl NumpyArray {
 const NAMES: [&str; 8] =
     ["shape", "strides", "dtype", "typestr", "offset", "data", "version", "descr"];
 
+/// The fields of the header of a `.npy` file.
+const HEADER_NAMES: [&str; 3] = ["descr", "fortran_order", "shape"];
+
 pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     cursor.skip_blanks();
     let start = cursor.position();
@@ -101,6 +104,9 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     } else {
         assignments(cursor)?
     };
+    if fields.get(&["fortran_order"], usize::MAX).is_some() {
+        return of_header(cursor, &fields, start);
+    }
     fields.only(&NAMES, 0)?;
     let whole = start..cursor.position();
     let given = fields.require(&["dtype", "typestr"], usize::MAX)?;
@@ -123,6 +129,23 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     let shape = StridedShape::new(element_type, sizes, strides, array.base_offset(), 0)
         .map_err(|error| broken_rule(place.clone(), error.kind(), error))?;
     Tensor::try_from(shape).map_err(|error| broken_rule(place, error.kind(), error))
+}
+
+/// Reads the header of a `.npy` file, `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }`.
+fn of_header(cursor: &Cursor<'_>, fields: &NamedValues<'_>, start: usize) -> Result<Tensor> {
+    fields.only(&HEADER_NAMES, 0)?;
+    let place = start..cursor.position();
+    let element_type = dtype(cursor, fields.require(&["descr"], usize::MAX)?)?;
+    let sizes = fields.require(&["shape"], usize::MAX)?.naturals(cursor)?;
+    let order = fields.require(&["fortran_order"], usize::MAX)?;
+    let layout = match order.kind {
+        ValueKind::Name("True") => Layout::new(0..sizes.len()),
+        ValueKind::Name("False") => Layout::default_for_rank(sizes.len()),
+        _ => return Err(order.wrong(cursor, "True or False")),
+    };
+    let shape = Shape::new(element_type, sizes, layout)
+        .map_err(|error| ParseError::invalid(place.clone(), error))?;
+    Tensor::of_shape(shape, place)
 }
 
 /// Returns a field if it is present and not `None`.
@@ -164,7 +187,6 @@ pub(super) fn write(array: &Tensor) -> std::result::Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shape::Shape;
 
     fn numpy(text: &str) -> std::result::Result<NumpyArray, StrideError> {
         NumpyArray::try_from(&StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap())

@@ -55,6 +55,25 @@ impl Stacked {
         Self { blocks, order }
     }
 
+    /// Creates a stack from the parts of memory, from major to minor: a dimension, or a block of one.
+    /// A dimension may have one block.
+    pub(super) fn of_parts(rank: usize, parts: &[(usize, Option<u64>)]) -> Self {
+        let mut blocks = vec![Vec::new(); rank];
+        for &(of, size) in parts {
+            blocks[of].extend(size);
+        }
+        let level = |(of, size): &(usize, Option<u64>)| match size {
+            Some(_) => (*of, 0),
+            None => (*of, blocks[*of].len()),
+        };
+        let order = parts.iter().rev().map(level).collect();
+        Self { blocks, order }
+    }
+
+    pub(super) fn rank(&self) -> usize {
+        self.blocks.len()
+    }
+
     /// Returns the descriptor of an array with these blocks.
     ///
     /// # Errors

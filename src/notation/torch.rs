@@ -41,19 +41,21 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     };
     // The positions of size, stride, offset and dtype among the positional arguments.
     let positions = match *name {
-        "FixedLayout" => [2, 3, 4, 1],
+        "FixedLayout" | "FlexibleLayout" => [2, 3, 4, 1],
         "assert_size_stride" => [1, 2, usize::MAX, usize::MAX],
         "reinterpret_tensor" => [1, 2, 3, usize::MAX],
         name if name.starts_with("empty_strided_") => [0, 1, usize::MAX, 2],
         _ => {
-            let expected = "FixedLayout(…), empty_strided_…(…), assert_size_stride(…) or reinterpret_tensor(…)";
+            let expected = "FixedLayout(…), FlexibleLayout(…), empty_strided_…(…), assert_size_stride(…) or \
+                            reinterpret_tensor(…)";
             return Err(call.wrong(cursor, expected));
         }
     };
     of_fields(cursor, fields, Some(positions))
 }
 
-/// Parses `f32[2, 3][3, 1]cuda:0`, in which the device is optional.
+/// Parses `f32[2, 3][3, 1]cuda:0`, in which the device is optional. Without strides, the array is
+/// contiguous.
 fn of_graph(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     let (name, place) = cursor.word(|letter| letter.is_ascii_alphanumeric() || letter == '_');
     let element_type = from_torch_abbreviation(name).ok_or_else(|| {
@@ -61,12 +63,16 @@ fn of_graph(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     })?;
     let start = cursor.position();
     let sizes = extents(cursor)?;
-    let strides = extents(cursor)?;
+    let strides = if cursor.rest().starts_with('[') {
+        let strides = extents(cursor)?;
+        strides.into_iter().filter_map(|stride| i64::try_from(stride).ok()).collect()
+    } else {
+        let too_large = || cursor.wrong(start..cursor.position(), "at most 2^63-1 elements");
+        packed_strides(&sizes, 1).ok_or_else(too_large)?
+    };
     let whole = start..cursor.position();
     cursor.word(|letter| letter.is_ascii_alphanumeric() || letter == ':');
     cursor.end()?;
-    let strides: Vec<i64> =
-        strides.into_iter().filter_map(|stride| i64::try_from(stride).ok()).collect();
     Tensor::strided(element_type, 0, &sizes, &strides, 0, whole)
 }
 

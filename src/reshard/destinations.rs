@@ -55,8 +55,9 @@ impl<'a> TileDestinations<'a> {
         let mut left_out = Vec::new();
         for holder in 0..holders.len() {
             let device = holders.get(holder);
-            let index = to.tile_number(device).and_then(|tile| grid.index_of(tile));
-            left_out.extend(index.zip(to.rank_in_tile(device)));
+            for &tile in to.tile_numbers(device).iter() {
+                left_out.extend(grid.index_of(tile).zip(to.rank_in_tile(device, tile)));
+            }
         }
         left_out.sort_unstable();
         let (mut held, mut before) = (Vec::with_capacity(left_out.len()), 0);
@@ -122,12 +123,12 @@ impl<'a> TileDestinations<'a> {
         ControlFlow::Continue(())
     }
 
-    /// Returns the part that a device needs, together with its offset in the sequence. Returns
-    /// `None` if the device holds the source tile or needs nothing of it.
-    pub(super) fn destination(&self, device: u64) -> Option<(Region, u128)> {
-        let index = self.grid.index_of(self.to.tile_number(device)?)?;
-        let rank = self.to.rank_in_tile(device)?;
-        if self.source.tile_number(device) == Some(self.tile) {
+    /// Returns the part that a device needs for one of its tiles, together with its offset in the
+    /// sequence. Returns `None` if the device holds the source tile or needs nothing of it.
+    pub(super) fn destination(&self, device: u64, tile: u64) -> Option<(Region, u128)> {
+        let index = self.grid.index_of(tile)?;
+        let rank = self.to.rank_in_tile(device, tile)?;
+        if self.source.holds(device, self.tile) {
             return None;
         }
         let region = self.grid.overlap(index);

@@ -17,7 +17,7 @@ pub const MAX_DEVICES: u64 = 1 << 24;
 /// A region of the array that moves from one device to another, or a local copy if both devices are
 /// the same.
 ///
-/// The region is a single box unless a sharding is cyclic.
+/// The region is a single box unless a sharding is cyclic or lists parts of several ranges.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Transfer {
     /// The device that holds the elements.
@@ -118,9 +118,11 @@ fn too_many(what: &str, limit: u64) -> ShardingError {
 /// Returns the number of bytes that the transfers move.
 fn cost(transfers: &[Transfer], element_bytes: u64) -> Cost {
     let elements = |transfer: &Transfer| u128::from(transfer.region.elements());
-    // A device holds only one tile, so all transfers that it sends are adjacent in the list.
-    let sent = transfers.chunk_by(|one, other| one.from == other.from);
-    let sent = sent.map(|run| run.iter().map(elements).sum());
+    // Transfers that a device sends are mostly adjacent in the list.
+    let mut sent = HashMap::<u64, u128>::new();
+    for run in transfers.chunk_by(|one, other| one.from == other.from) {
+        *sent.entry(run[0].from).or_default() += run.iter().map(elements).sum::<u128>();
+    }
     let mut received = HashMap::<u64, u128>::new();
     for transfer in transfers {
         *received.entry(transfer.to).or_default() += elements(transfer);
@@ -129,7 +131,7 @@ fn cost(transfers: &[Transfer], element_bytes: u64) -> Cost {
     Cost {
         total_bytes: received.values().sum::<u128>() * bytes,
         receive_bytes: received.into_values().max().unwrap_or(0) * bytes,
-        send_bytes: sent.max().unwrap_or(0) * bytes,
+        send_bytes: sent.into_values().max().unwrap_or(0) * bytes,
     }
 }
 
@@ -189,7 +191,8 @@ impl ReshardPlan {
     }
 
     /// Returns the minimum cost over all plans without forwarding. The busiest sender of this plan
-    /// sends at most 1.01 times its minimum.
+    /// sends at most 1.01 times its minimum, unless parts are listed and overlap: then the devices
+    /// share each tile evenly, and those with many tiles may send more.
     #[must_use]
     pub fn bounds(&self) -> Cost {
         self.bounds

@@ -42,9 +42,9 @@ pub struct RankPlan {
 pub fn rank_plan(from: &Placement, to: &Placement, device: u64) -> Result<RankPlan, ShardingError> {
     check(from, to)?;
     let mut part = RankPlan::default();
-    if let Some((tile, own)) = from.tile_number(device).zip(from.rank_in_tile(device))
-        && let Some(destinations) = TileDestinations::new(from, to, tile)
-    {
+    for &tile in from.tile_numbers(device).iter() {
+        let Some(own) = from.rank_in_tile(device, tile) else { continue };
+        let Some(destinations) = TileDestinations::new(from, to, tile) else { continue };
         let end = destinations.end(own);
         _ = destinations.each_from(destinations.first_tile(own), |wanted| {
             if wanted.offset >= end {
@@ -61,13 +61,13 @@ pub fn rank_plan(from: &Placement, to: &Placement, device: u64) -> Result<RankPl
     let wanted = to.region(device).filter(|tile| !tile.is_empty());
     if let Some(tile) = &wanted {
         part.copy = from.region(device).and_then(|own| own.intersection(tile));
-        let own = from.tile_number(device);
+        let own = from.tile_numbers(device);
         let grid = OverlapGrid::new(from, tile);
         part.receives.reserve(grid.len().try_into().unwrap_or(0));
         let mut sources = grid.tiles(0);
         while let Some((source, region)) = sources.current() {
-            // The device already holds the elements of its own tile.
-            if own != Some(source) {
+            // The device already holds the elements of its own tiles.
+            if own.binary_search(&source).is_err() {
                 receive(&mut part, from, to, device, source, region);
             }
             sources.advance();
@@ -87,16 +87,19 @@ fn receive(
     region: &Region,
 ) {
     let holders = from.holders(source);
-    if holders.len() == 1 {
+    let tiles = to.tile_numbers(device);
+    if holders.len() == 1 && tiles.len() == 1 {
         // The only holder sends everything, so the other destinations of the tile do not matter.
         let region = region.clone();
         part.receives.push(Transfer { from: holders.get(0), to: device, region });
         return;
     }
     let Some(destinations) = TileDestinations::new(from, to, source) else { return };
-    let Some((region, offset)) = destinations.destination(device) else { return };
-    destinations.pieces(WantedPart { device, region: &region, offset }, |holder, region| {
-        let from = destinations.holders.get(holder);
-        part.receives.push(Transfer { from, to: device, region });
-    });
+    for &tile in tiles.iter() {
+        let Some((region, offset)) = destinations.destination(device, tile) else { continue };
+        destinations.pieces(WantedPart { device, region: &region, offset }, |holder, region| {
+            let from = destinations.holders.get(holder);
+            part.receives.push(Transfer { from, to: device, region });
+        });
+    }
 }

@@ -3,7 +3,7 @@
 use super::ranges::Ranges;
 
 /// The division of a dimension into pieces, each of which belongs to a tile. Every tile is a single
-/// piece, except in a cyclic sharding.
+/// piece, except in a cyclic sharding and in one that lists parts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Cuts {
     /// XLA's division into tiles of extent `side`. The last nonempty tile may be partial, and any
@@ -12,6 +12,9 @@ pub(crate) enum Cuts {
     /// Tiles that end at these coordinates, in ascending order. The last coordinate is the extent
     /// of the dimension.
     At(Vec<u64>),
+    /// Pieces that end at these coordinates, and the tile of each piece. Tiles are numbered in the
+    /// order of their first pieces.
+    Listed { limits: Vec<u64>, tiles: Vec<u64> },
     /// The cyclic division, in which pieces of `block` coordinates are dealt out to the tiles in
     /// turn. The last piece may be shorter. Tile `t` gets the pieces `t`, `t + tiles`, and so on.
     /// There are at least two tiles, and more pieces than tiles.
@@ -46,13 +49,14 @@ impl Cuts {
     }
 
     pub(crate) fn pieces_are_tiles(&self) -> bool {
-        self.dealt_pieces().is_none()
+        matches!(self, Self::Even { .. } | Self::At(_))
     }
 
     pub(crate) fn tiles(&self) -> u64 {
         match self {
             Self::Even { tiles, .. } | Self::Dealt { tiles, .. } => *tiles,
             Self::At(limits) => limits.len() as u64,
+            Self::Listed { tiles, .. } => tiles.iter().max().map_or(0, |last| last + 1),
         }
     }
 
@@ -60,7 +64,7 @@ impl Cuts {
     pub(super) fn size(&self) -> u64 {
         match self {
             Self::Even { size, .. } | Self::Dealt { size, .. } => *size,
-            Self::At(limits) => limits.last().copied().unwrap_or(0),
+            Self::At(limits) | Self::Listed { limits, .. } => limits.last().copied().unwrap_or(0),
         }
     }
 
@@ -75,9 +79,11 @@ impl Cuts {
         match self {
             Self::Even { size, side, .. } => (piece, regular(*size, *side)),
             Self::Dealt { size, tiles, block } => (piece % tiles, regular(*size, *block)),
-            Self::At(limits) => {
-                let tile = piece as usize;
-                (piece, (if tile == 0 { 0 } else { limits[tile - 1] }, limits[tile]))
+            Self::At(limits) | Self::Listed { limits, .. } => {
+                let at = piece as usize;
+                let range = (if at == 0 { 0 } else { limits[at - 1] }, limits[at]);
+                let tile = if let Self::Listed { tiles, .. } = self { tiles[at] } else { piece };
+                (tile, range)
             }
         }
     }
@@ -88,6 +94,10 @@ impl Cuts {
         if let Self::Dealt { size, tiles, block } = self {
             let pieces = tile..size.div_ceil(*block);
             return Ranges::new(pieces.step_by(*tiles as usize).map(|piece| self.piece(piece).1));
+        }
+        if let Self::Listed { limits, .. } = self {
+            let pieces = (0..limits.len() as u64).map(|piece| self.piece(piece));
+            return Ranges::new(pieces.filter(|(of, _)| *of == tile).map(|(_, range)| range));
         }
         let (_, (start, limit)) = self.piece(tile);
         Ranges::one(start, limit)
@@ -107,6 +117,9 @@ impl Cuts {
                 let starts = std::iter::once(&0).chain(limits);
                 limits.iter().zip(starts).map(|(limit, start)| limit - start).max().unwrap_or(0)
             }
+            Self::Listed { .. } => {
+                (0..self.tiles()).map(|tile| self.ranges(tile).len()).max().unwrap_or(0)
+            }
         }
     }
 
@@ -117,7 +130,7 @@ impl Cuts {
             Self::Even { side, .. } | Self::Dealt { block: side, .. } => {
                 (start / side, limit.div_ceil(*side))
             }
-            Self::At(limits) => {
+            Self::At(limits) | Self::Listed { limits, .. } => {
                 let first = limits.partition_point(|&end| end <= start);
                 let end = first + limits[first..].partition_point(|&end| end < limit) + 1;
                 (first as u64, end as u64)

@@ -5,12 +5,13 @@ use super::{
     error::rule,
     kind::{ShardGroup, ShardingKind, field},
     mesh::{AxisRef, CheckedAxes, Mesh, iota, listed, product},
-    named::{Named, NamedAxes},
+    named::{Named, NamedAxes, ReductionOp},
     tiling::{Ids, Subgroup, Tiling},
 };
 use crate::{
     proto::xla::{
         AxisRefProto, MeshProto, NamedShardingProto, OpSharding,
+        named_sharding_proto::ReductionOpProto,
         op_sharding::{ShardGroupType, Type},
     },
     shape::{self, FieldPath},
@@ -202,7 +203,18 @@ fn named_sharding(proto: &NamedShardingProto) -> Result<Named> {
         }
         *checked = axes;
     }
-    Ok(Named::Axes(Box::new(NamedAxes { mesh, dimensions, lists: checked })))
+    let reduction = reduction(proto)?;
+    Ok(Named::Axes(Box::new(NamedAxes { mesh, dimensions, lists: checked, reduction })))
+}
+
+fn reduction(proto: &NamedShardingProto) -> Result<ReductionOp> {
+    let given = proto.reduction_op;
+    match ReductionOpProto::try_from(given) {
+        Ok(ReductionOpProto::Sum) => Ok(ReductionOp::Sum),
+        Ok(ReductionOpProto::Max) => Ok(ReductionOp::Max),
+        Ok(ReductionOpProto::Min) => Ok(ReductionOp::Min),
+        Err(_) => Err(rule(field("reduction_op"), "0 to 2 of ReductionOpProto", given)),
+    }
 }
 
 /// Reads a mesh without axes, to which no list of axes may refer.
@@ -218,7 +230,14 @@ fn without_axes(proto: &NamedShardingProto, mesh: &MeshProto) -> Result<Named> {
     }
     let path = field("mesh").field("device_ids");
     match mesh.device_ids[..] {
-        [] => Ok(Named::Empty),
+        [] => {
+            let closed = proto.dim_shardings.iter().map(|dimension| dimension.is_closed);
+            Ok(Named::Empty(closed.collect()))
+        }
+        [_] if !proto.dim_shardings.is_empty() => {
+            let none = "none where one device has everything";
+            Err(rule(field("dim_shardings"), none, proto.dim_shardings.len()))
+        }
         [device] => Ok(Named::Maximal(natural(path.index(0), device)?)),
         ref ids => Err(rule(path, "at most one device for a mesh without axes", ids.len())),
     }

@@ -1,8 +1,8 @@
 //! [`Sharding`]: the assignment of the parts of an array to devices.
 
 use super::{
-    MAX_LISTED_DEVICES, Placement, ShardingError, TileBox,
-    boxes::DeviceBoxes,
+    MAX_LISTED_DEVICES, Placement, Region, ShardingError, TileBox,
+    device_regions::DeviceRegions,
     error::rule,
     named::Named,
     tiling::{Cyclic, Ids, Tiling},
@@ -32,7 +32,7 @@ pub(super) enum ShardingKind {
     Tiles(Tiling),
     Cyclic(Cyclic),
     Named(Named),
-    Boxes(DeviceBoxes),
+    Regions(DeviceRegions),
     /// The shardings of a tuple's elements, which must not be tuples themselves.
     Tuple(Vec<Sharding>),
 }
@@ -98,7 +98,7 @@ impl Sharding {
     }
 
     /// Creates a sharding from the box of each device. This describes shards of other frameworks
-    /// for which XLA has no notation.
+    /// for which XLA has no notation. Boxes may overlap.
     ///
     /// ```
     /// use stridec::sharding::{Sharding, TileBox};
@@ -112,10 +112,35 @@ impl Sharding {
     ///
     /// # Errors
     ///
-    /// Returns an error if a device occurs twice, if two different boxes overlap, or if the boxes
-    /// do not form a grid.
+    /// Returns an error if a device occurs twice, or if an index is in no box.
     pub fn boxes(boxes: impl IntoIterator<Item = (u64, TileBox)>) -> Result<Self, ShardingError> {
-        Ok(ShardingKind::Boxes(DeviceBoxes::new(boxes)?).into())
+        Self::regions(boxes.into_iter().map(|(device, tile)| (device, Region::from(&tile))))
+    }
+
+    /// Creates a sharding from the part of each device, a product of lists of ranges. A shard has
+    /// the indices of its ranges side by side. Parts may overlap.
+    ///
+    /// ```
+    /// use stridec::sharding::{Region, Sharding};
+    /// // Rows of 4 query heads, 4 key heads and 4 value heads, each half on a device.
+    /// let halves = [[(0, 2), (4, 6), (8, 10)], [(2, 4), (6, 8), (10, 12)]];
+    /// let parts = (0..).zip(halves).map(|(device, rows)| {
+    ///     (device, Region::from_ranges([rows.to_vec(), vec![(0, 64)]]).unwrap())
+    /// });
+    /// let fused = Sharding::regions(parts)?.place(&"f32[12,64]".parse()?, None)?;
+    /// assert_eq!(fused.region(1).unwrap().to_string(), "[2,4)∪[6,8)∪[10,12)×[0,64)");
+    /// assert_eq!(fused.tile_shape(), [6, 64]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a device occurs twice, if an index is in no part, or if the parts cut
+    /// one another into more than 2^24 ranges.
+    pub fn regions(
+        regions: impl IntoIterator<Item = (u64, Region)>,
+    ) -> Result<Self, ShardingError> {
+        Ok(ShardingKind::Regions(DeviceRegions::new(regions)?).into())
     }
 
     /// Returns the block-cyclic sharding over the same tiles and devices, as in `ScaLAPACK`. If a
@@ -199,7 +224,7 @@ impl Sharding {
                 Some(tiling.devices())
             }
             ShardingKind::Named(named) => named.devices(),
-            ShardingKind::Boxes(boxes) => Some(boxes.devices()),
+            ShardingKind::Regions(boxes) => Some(boxes.devices()),
             _ => None,
         }
     }
@@ -216,7 +241,7 @@ impl Sharding {
     #[must_use]
     pub fn as_tiles(&self) -> Option<Self> {
         match &self.kind {
-            ShardingKind::Boxes(_) | ShardingKind::Cyclic(_) | ShardingKind::Tuple(_) => None,
+            ShardingKind::Regions(_) | ShardingKind::Cyclic(_) | ShardingKind::Tuple(_) => None,
             ShardingKind::Named(named) => named.tiles().ok().map(Self::from),
             _ => Some(self.clone()),
         }

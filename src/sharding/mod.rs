@@ -22,15 +22,17 @@
 //! `TileLimitForDevice` in `xla/hlo/ir/hlo_sharding.cc`). Devices are numbered in the order of the
 //! device assignment.
 //!
-//! A cyclic sharding deals out blocks to the tiles in turn, as `ScaLAPACK` does. XLA has no
-//! notation for cyclic shardings; see [`Sharding::cyclic`].
+//! A cyclic sharding deals out blocks to the tiles in turn, as `ScaLAPACK` does; see
+//! [`Sharding::cyclic`]. A sharding may also list the part of each device, a product of lists of
+//! ranges; see [`Sharding::regions`]. XLA has no notation for either.
 //!
 //! Time and memory are bounded by the length of the text or bytes of a sharding, whatever numbers
 //! they contain. There are two exceptions: a sharding whose devices must be listed has at most 2^20 of
-//! them, and the devices of a cyclic sharding have at most 2^24 ranges of indices together.
+//! them, and the devices of a cyclic sharding, or of one that lists parts, have at most 2^24 ranges
+//! of indices together.
 
-mod boxes;
 mod cuts;
+mod device_regions;
 mod digits;
 mod error;
 mod from_proto;
@@ -59,7 +61,8 @@ pub use tile_box::TileBox;
 /// is needed if no transposition expresses the order of its copies.
 pub(crate) const MAX_LISTED_DEVICES: u64 = 1 << 20;
 
-/// The maximum number of ranges of indices that all devices of a cyclic sharding may have together.
+/// The maximum number of ranges of indices that all devices of a cyclic sharding, or of one that
+/// lists parts, may have together.
 pub(crate) const MAX_RANGES: u64 = 1 << 24;
 
 #[cfg(test)]

@@ -12,8 +12,9 @@ use super::{
 /// A sharding by the named axes of a mesh.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Named {
-    /// A mesh without axes. Every device has the whole array.
-    Empty,
+    /// A mesh without axes. Every device has the whole array. For each dimension, true if it is
+    /// closed; the list is empty if the sharding has no dimensions.
+    Empty(Vec<bool>),
     /// A mesh without axes, with this device as its only one.
     Maximal(u64),
     Axes(Box<NamedAxes>),
@@ -27,6 +28,26 @@ pub(super) struct NamedAxes {
     pub(super) dimensions: Vec<(Vec<AxisRef>, bool)>,
     /// The axes of each subgroup in [`Subgroup::ALL`], in mesh order.
     pub(super) lists: [Vec<AxisRef>; 3],
+    pub(super) reduction: ReductionOp,
+}
+
+/// The reduction of the values along unreduced axes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum ReductionOp {
+    Sum,
+    Max,
+    Min,
+}
+
+impl ReductionOp {
+    /// Returns the word of XLA's and Shardy's texts.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Sum => "sum",
+            Self::Max => "max",
+            Self::Min => "min",
+        }
+    }
 }
 
 impl NamedAxes {
@@ -83,7 +104,7 @@ impl Named {
     /// Converts the sharding to tiles and devices.
     pub(super) fn tiles(&self) -> Result<ShardingKind, ShardingError> {
         let axes = match self {
-            Self::Empty => return Ok(ShardingKind::Replicated),
+            Self::Empty(_) => return Ok(ShardingKind::Replicated),
             Self::Maximal(device) => return Ok(ShardingKind::Maximal(*device)),
             Self::Axes(axes) => axes,
         };

@@ -1,9 +1,11 @@
 //! [`Placement`]: the parts of an array on each device.
 
+use smallvec::{SmallVec, smallvec};
+
 use super::{
     MAX_RANGES, NotWhole, Region, Sharding, ShardingError, TileBox,
-    boxes::DeviceBoxes,
     cuts::Cuts,
+    device_regions::DeviceRegions,
     digits::DigitPermutation,
     error::rule,
     kind::{ShardingKind, field},
@@ -16,8 +18,9 @@ use crate::shape::{FieldPath, Shape};
 /// number of devices.
 ///
 /// The array is cut into a grid of tiles, numbered row-major. The devices that have a tile are its
-/// holders, and each tile has at least one. A tile is a single box, or several blocks in a cyclic
-/// sharding.
+/// holders, and each tile has at least one. A tile is a single box, several blocks in a cyclic
+/// sharding, or a product of lists of ranges. A device has one tile, except where parts are listed
+/// and overlap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
     cuts: Vec<Cuts>,
@@ -38,7 +41,7 @@ enum Owners {
     },
     /// The only device.
     One(u64),
-    Listed(DeviceBoxes),
+    Listed(DeviceRegions),
 }
 
 /// The devices that hold a tile.
@@ -58,7 +61,7 @@ impl Placement {
         let sizes = sizes(shape)?;
         let count = match (sharding.devices(), devices) {
             (Some(own), Some(given))
-                if own != given && !matches!(sharding.kind, ShardingKind::Boxes(_)) =>
+                if own != given && !matches!(sharding.kind, ShardingKind::Regions(_)) =>
             {
                 let expected = format!("{given} devices, as the program has");
                 return Err(rule(FieldPath::new("sharding"), expected, own));
@@ -105,9 +108,19 @@ impl Placement {
             Owners::Grid { copies: tiling.copies(), order, ids }
         };
         let (cuts, holders) = match &sharding.kind {
+            ShardingKind::Named(Named::Empty(dimensions))
+                if !dimensions.is_empty() && dimensions.len() != sizes.len() =>
+            {
+                let expected = format!("{} dimensions, as {shape} has", sizes.len());
+                return Err(rule(
+                    field("named_sharding.dim_shardings"),
+                    expected,
+                    dimensions.len(),
+                ));
+            }
             ShardingKind::Replicated
             | ShardingKind::Unreduced
-            | ShardingKind::Named(Named::Empty) => replicated(),
+            | ShardingKind::Named(Named::Empty(_)) => replicated(),
             ShardingKind::Maximal(device) | ShardingKind::Named(Named::Maximal(device)) => {
                 one(*device)?
             }
@@ -135,7 +148,7 @@ impl Placement {
                 let ids = (!axes.mesh.is_plain()).then(|| axes.mesh.ids.clone());
                 (cuts, Owners::Grid { copies, order: axes.order(), ids })
             }
-            ShardingKind::Boxes(boxes) => {
+            ShardingKind::Regions(boxes) => {
                 let own: Vec<u64> = boxes.cuts.iter().map(Cuts::size).collect();
                 if own != sizes {
                     let expected = format!("boxes of an array of {sizes:?}, as {shape} is");
@@ -164,6 +177,9 @@ impl Placement {
     /// of a partial tile are at its front.
     #[must_use]
     pub fn tile_shape(&self) -> Vec<u64> {
+        if let Owners::Listed(regions) = &self.holders {
+            return regions.sides();
+        }
         self.cuts.iter().map(Cuts::side).collect()
     }
 
@@ -172,9 +188,9 @@ impl Placement {
     #[must_use]
     pub fn region(&self, device: u64) -> Option<Region> {
         if let Owners::Listed(boxes) = &self.holders {
-            return boxes.of_device.get(&device).map(|(tile, _)| Region::from(tile));
+            return boxes.of_device.get(&device).map(|(region, _)| region.clone());
         }
-        self.tile_number(device).map(|tile| self.tile_region(tile))
+        self.tile_numbers(device).first().map(|&tile| self.tile_region(tile))
     }
 
     /// Returns every device that has a part of the array, paired with this part, in ascending
@@ -219,16 +235,32 @@ impl Placement {
         }
     }
 
-    /// Returns the number of the tile that a device holds, or `None` if it holds none.
-    pub(crate) fn tile_number(&self, device: u64) -> Option<u64> {
+    /// Returns the numbers of the tiles that a device holds, in ascending order.
+    pub(crate) fn tile_numbers(&self, device: u64) -> SmallVec<[u64; 1]> {
         match &self.holders {
-            _ if device >= self.devices => None,
+            _ if device >= self.devices => SmallVec::new(),
             Owners::Grid { copies, order, ids } => {
                 let position = ids.as_ref().map_or(device, |ids| ids.position(device));
-                Some(order.position(position) / copies)
+                smallvec![order.position(position) / copies]
             }
-            Owners::One(only) => (*only == device).then_some(0),
-            Owners::Listed(boxes) => boxes.of_device.get(&device)?.1,
+            Owners::One(only) if *only == device => smallvec![0],
+            Owners::One(_) => SmallVec::new(),
+            Owners::Listed(regions) => regions
+                .of_device
+                .get(&device)
+                .map_or(SmallVec::new(), |(_, tiles)| tiles[..].into()),
+        }
+    }
+
+    /// Returns true if a device holds a tile.
+    #[expect(clippy::cast_possible_truncation)] // the tiles of boxes are listed
+    pub(crate) fn holds(&self, device: u64, tile: u64) -> bool {
+        match &self.holders {
+            Owners::Listed(regions) => {
+                let holders = regions.of_tile.get(tile as usize);
+                holders.is_some_and(|holders| holders.binary_search(&device).is_ok())
+            }
+            _ => self.tile_numbers(device).first() == Some(&tile),
         }
     }
 
@@ -249,8 +281,9 @@ impl Placement {
         Holders { placement: self, tile, len }
     }
 
-    /// Returns the index of a device among the holders of its tile.
-    pub(crate) fn rank_in_tile(&self, device: u64) -> Option<u64> {
+    /// Returns the index of a device among the holders of one of its tiles.
+    #[expect(clippy::cast_possible_truncation)] // the tiles of boxes are listed
+    pub(crate) fn rank_in_tile(&self, device: u64, tile: u64) -> Option<u64> {
         match &self.holders {
             _ if device >= self.devices => None,
             Owners::Grid { copies, order, ids } => {
@@ -258,9 +291,9 @@ impl Placement {
                 Some(order.position(position) % copies)
             }
             Owners::One(only) => (*only == device).then_some(0),
-            Owners::Listed(_) => {
-                let holders = self.holders(self.tile_number(device)?);
-                (0..holders.len()).find(|&at| holders.get(at) == device)
+            Owners::Listed(regions) => {
+                let holders = regions.of_tile.get(tile as usize)?;
+                holders.binary_search(&device).ok().map(|at| at as u64)
             }
         }
     }

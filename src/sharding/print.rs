@@ -4,10 +4,10 @@ use std::fmt::{self, Display, Formatter};
 
 use super::{
     Sharding,
-    boxes::DeviceBoxes,
+    device_regions::DeviceRegions,
     kind::ShardingKind,
     mesh::{AxisRef, Mesh},
-    named::{Named, NamedAxes},
+    named::{Named, NamedAxes, ReductionOp},
     tiling::{Cyclic, Ids, Subgroup, Tiling},
 };
 
@@ -27,7 +27,7 @@ impl Display for Sharding {
                 write!(f, "{{devices={tiling} blocks=[{}]", list(blocks))?;
             }
             ShardingKind::Named(named) => write!(f, "{{{named}")?,
-            ShardingKind::Boxes(boxes) => return boxes.fmt(f),
+            ShardingKind::Regions(regions) => return regions.fmt(f),
             ShardingKind::Tuple(leaves) => {
                 f.write_str("{")?;
                 for (at, leaf) in leaves.iter().enumerate() {
@@ -86,7 +86,11 @@ impl Display for Ids {
 impl Display for Named {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Empty => f.write_str("mesh[], replicated"),
+            Self::Empty(dimensions) if dimensions.is_empty() => f.write_str("mesh[], replicated"),
+            Self::Empty(dimensions) => {
+                let dimensions = dimensions.iter().map(|closed| if *closed { "{}" } else { "{?}" });
+                write!(f, "mesh[], [{}]", list_with(", ", dimensions))
+            }
             Self::Maximal(device) => write!(f, "maximal_mesh[device_id={device}]"),
             Self::Axes(axes) => axes.fmt(f),
         }
@@ -103,7 +107,11 @@ impl Display for NamedAxes {
             [(Subgroup::Unreduced, ", unreduced"), (Subgroup::Manual, ", manual")]
         {
             if self.is_wholly(subgroup) {
-                return f.write_str(word);
+                f.write_str(word)?;
+                if subgroup == Subgroup::Unreduced && self.reduction != ReductionOp::Sum {
+                    write!(f, "={}", self.reduction.name())?;
+                }
+                return Ok(());
             }
         }
         let refs = |axes: &[AxisRef]| {
@@ -125,8 +133,12 @@ impl Display for NamedAxes {
         write!(f, ", [{}]", dimensions.join(", "))?;
         for subgroup in [Subgroup::Replicated, Subgroup::Unreduced, Subgroup::Manual] {
             let axes = refs(&self.lists[subgroup as usize]);
+            let reduction = match (subgroup, self.reduction) {
+                (Subgroup::Unreduced, ReductionOp::Max | ReductionOp::Min) => self.reduction.name(),
+                _ => "",
+            };
             if !axes.is_empty() {
-                write!(f, ", {}={{{}}}", subgroup.name(), axes.join(", "))?;
+                write!(f, ", {}={reduction}{{{}}}", subgroup.name(), axes.join(", "))?;
             }
         }
         Ok(())
@@ -144,14 +156,20 @@ impl Display for Mesh {
     }
 }
 
-/// Prints the boxes as the JSON of `@boxes.json`, because XLA has no notation for boxes.
-impl Display for DeviceBoxes {
+/// Prints the parts as the JSON of `@boxes.json`, because XLA has no notation for them.
+impl Display for DeviceRegions {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("{")?;
-        for (at, (device, (tile, _))) in self.of_device.iter().enumerate() {
-            let ranges = tile.ranges().iter().map(|(start, limit)| format!("[{start}, {limit}]"));
+        for (at, (device, (region, _))) in self.of_device.iter().enumerate() {
+            let is_box = region.as_box().is_some();
+            let dimension = |ranges: &[(u64, u64)]| {
+                let ranges = ranges.iter().map(|(start, limit)| format!("[{start}, {limit}]"));
+                let ranges = list_with(", ", ranges);
+                if is_box { ranges } else { format!("[{ranges}]") }
+            };
+            let dimensions = list_with(", ", region.dimensions().map(dimension));
             let separator = if at == 0 { "" } else { ", " };
-            write!(f, "{separator}\"{device}\": [{}]", ranges.collect::<Vec<_>>().join(", "))?;
+            write!(f, "{separator}\"{device}\": [{dimensions}]")?;
         }
         f.write_str("}")
     }
@@ -165,5 +183,9 @@ fn quoted(name: &str) -> String {
 }
 
 fn list(numbers: impl IntoIterator<Item = impl ToString>) -> String {
-    numbers.into_iter().map(|number| number.to_string()).collect::<Vec<_>>().join(",")
+    list_with(",", numbers)
+}
+
+fn list_with(separator: &str, items: impl IntoIterator<Item = impl ToString>) -> String {
+    items.into_iter().map(|item| item.to_string()).collect::<Vec<_>>().join(separator)
 }

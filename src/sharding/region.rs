@@ -10,8 +10,8 @@ const INLINE: usize = 4;
 /// A part of an array: all indices whose coordinate in each dimension lies in one of that
 /// dimension's ranges.
 ///
-/// A region is a box if every dimension has a single range. In a cyclic sharding, a dimension may
-/// have several ranges.
+/// A region is a box if every dimension has a single range. In a cyclic sharding, or in one that
+/// lists parts, a dimension may have several ranges.
 ///
 /// ```
 /// use stridec::sharding::Sharding;
@@ -43,6 +43,33 @@ impl From<&TileBox> for Region {
 }
 
 impl Region {
+    /// Creates a region from the ranges `[start, limit)` of each dimension. Returns `None` if the
+    /// ranges of a dimension are not in ascending order, if two of them overlap, or if a start
+    /// exceeds its limit. A dimension without ranges has no index.
+    ///
+    /// ```
+    /// use stridec::sharding::Region;
+    /// let region = Region::from_ranges([vec![(0, 4), (8, 10)], vec![(0, 3)]]).unwrap();
+    /// assert_eq!(region.to_string(), "[0,4)∪[8,10)×[0,3)");
+    /// assert_eq!(Region::from_ranges([[(8, 10), (0, 4)]]), None);
+    /// ```
+    #[must_use]
+    pub fn from_ranges(
+        dimensions: impl IntoIterator<Item = impl IntoIterator<Item = (u64, u64)>>,
+    ) -> Option<Self> {
+        let dimension = |ranges: Vec<(u64, u64)>| {
+            let is_ordered = ranges.iter().all(|(start, limit)| start <= limit)
+                && ranges.windows(2).all(|pair| pair[0].1 <= pair[1].0);
+            is_ordered.then(|| match ranges[..] {
+                [(start, limit)] => Ranges::one(start, limit),
+                _ => Ranges::new(ranges.into_iter().filter(|(start, limit)| start < limit)),
+            })
+        };
+        let dimensions: Option<Vec<Ranges>> =
+            dimensions.into_iter().map(|ranges| dimension(ranges.into_iter().collect())).collect();
+        Some(Self::new(dimensions?))
+    }
+
     pub(crate) fn new(dimensions: impl IntoIterator<Item = Ranges>) -> Self {
         let mut dimensions = dimensions.into_iter();
         let (mut rank, mut ranges) = (0, [(0, 0); INLINE]);

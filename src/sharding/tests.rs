@@ -132,7 +132,7 @@ fn the_text_of_a_module() {
 }
 
 #[test]
-fn boxes_are_those_of_cuts() {
+fn boxes_cover_every_index() {
     let boxes = |boxes: &[(u64, [(u64, u64); 2])]| {
         Sharding::boxes(
             boxes.iter().map(|(device, ranges)| (*device, TileBox::new(*ranges).unwrap())),
@@ -147,16 +147,35 @@ fn boxes_are_those_of_cuts() {
     let placement = rows.unwrap().place(&"u8[5,2]".parse().unwrap(), None).unwrap();
     assert_eq!(placement.devices(), 8);
     assert_eq!(placement.tile(2), placement.tile(4));
-    assert_eq!((placement.tile_number(7), placement.tile(1)), (None, None));
+    assert!(placement.tile_numbers(7).is_empty() && placement.tile(1).is_none());
     assert_eq!(placement.tile_shape(), [3, 2]);
     for (given, expected) in [
-        (&[(0, [(0, 3), (0, 2)]), (1, [(2, 5), (0, 2)])][..], "another ends at 3"),
-        (&[(0, [(0, 3), (0, 2)]), (1, [(4, 5), (0, 2)])], "none with index 3"),
-        (&[(0, [(0, 3), (0, 1)]), (1, [(3, 5), (1, 2)])], "4 for these cuts"),
+        (&[(0, [(0, 3), (0, 2)]), (1, [(4, 5), (0, 2)])][..], "none with index 3"),
+        (&[(0, [(0, 3), (0, 1)]), (1, [(3, 5), (1, 2)])], "none with [0,3)×[1,2)"),
         (&[(0, [(0, 3), (0, 1)]), (0, [(3, 5), (1, 2)])], "0 twice"),
         (&[], "at least one device"),
     ] {
         let error = boxes(given).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn parts_that_overlap_share_tiles() {
+    // Query heads of their own, and key heads that two devices share.
+    let parts = [[(0, 2), (8, 9)], [(2, 4), (8, 9)], [(4, 6), (9, 10)], [(6, 8), (9, 10)]];
+    let parts = (0..).zip(parts).map(|(device, rows)| {
+        (device, Region::from_ranges([rows.to_vec(), vec![(0, 3)]]).unwrap())
+    });
+    let sharding = Sharding::regions(parts).unwrap();
+    let placement = sharding.place(&"u8[10,3]".parse().unwrap(), None).unwrap();
+    assert_eq!(placement.tile_count(), 6);
+    assert_eq!(placement.tile_numbers(1)[..], [1, 4]);
+    assert_eq!((placement.rank_in_tile(1, 4), placement.holders(4).len()), (Some(1), 2));
+    assert_eq!(placement.region(1).unwrap().to_string(), "[2,4)∪[8,9)×[0,3)");
+    assert_eq!(placement.tile_shape(), [3, 3]);
+    assert!(sharding.to_string().starts_with(r#"{"0": [[[0, 2], [8, 9]], [[0, 3]]], "1": "#));
+    for ranges in [&[(3, 2)][..], &[(0, 3), (2, 4)], &[(4, 5), (0, 1)]] {
+        assert_eq!(Region::from_ranges([ranges.iter().copied()]), None);
     }
 }

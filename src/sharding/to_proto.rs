@@ -6,7 +6,7 @@ use super::{
     Sharding, ShardingError,
     kind::ShardingKind,
     mesh::{AxisRef, Mesh},
-    named::{Named, NamedAxes},
+    named::{Named, NamedAxes, ReductionOp},
     tiling::{Ids, Subgroup, Tiling},
 };
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
         AxisRefProto, MeshProto, NamedShardingProto, OpSharding,
         axis_ref_proto::SubAxis,
         mesh_proto::{IotaTransform, MeshAxis},
-        named_sharding_proto::DimensionSharding,
+        named_sharding_proto::{DimensionSharding, ReductionOpProto},
         op_sharding::{ShardGroupType, Type},
     },
     shape::FieldPath,
@@ -51,7 +51,7 @@ impl TryFrom<&Sharding> for OpSharding {
                 tuple_shardings: leaves.iter().map(Self::try_from).collect::<Result<_, _>>()?,
                 ..of_type(Type::Tuple)
             },
-            ShardingKind::Boxes(boxes) => {
+            ShardingKind::Regions(boxes) => {
                 return Err(no_form(format!("a sharding by {} boxes", boxes.of_device.len())));
             }
             ShardingKind::Cyclic(_) => return Err(no_form(sharding.to_string())),
@@ -110,7 +110,13 @@ fn tiles(tiling: &Tiling) -> OpSharding {
 fn named(sharding: &Named) -> NamedShardingProto {
     let mesh = |mesh| NamedShardingProto { mesh: Some(mesh), ..NamedShardingProto::default() };
     match sharding {
-        Named::Empty => mesh(MeshProto::default()),
+        Named::Empty(dimensions) => NamedShardingProto {
+            dim_shardings: dimensions
+                .iter()
+                .map(|&is_closed| DimensionSharding { axes: Vec::new(), is_closed })
+                .collect(),
+            ..mesh(MeshProto::default())
+        },
         Named::Maximal(device) => {
             mesh(MeshProto { device_ids: vec![signed(*device)], ..MeshProto::default() })
         }
@@ -129,6 +135,12 @@ fn named_axes(sharding: &NamedAxes) -> NamedShardingProto {
         replicated_axes: list(Subgroup::Replicated),
         unreduced_axes: list(Subgroup::Unreduced),
         manual_axes: list(Subgroup::Manual),
+        reduction_op: match sharding.reduction {
+            ReductionOp::Sum => ReductionOpProto::Sum,
+            ReductionOp::Max => ReductionOpProto::Max,
+            ReductionOp::Min => ReductionOpProto::Min,
+        }
+        .into(),
     }
 }
 

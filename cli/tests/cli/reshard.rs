@@ -124,7 +124,11 @@ fn shardings_that_are_wrong_or_no_movement() {
     plan("{devices=[2,1,2]<=[4] last_tile_dims={unreduced}}").fails(3, "which takes an addition");
     plan("{devices=[99999999,1]<=[99999999]}").fails(3, "at most 16777216 devices");
     sandbox.write("boxes.json", r#"{"0": [[0, 3], [0, 4]], "1": [[2, 4], [0, 4]]}"#);
-    plan("@boxes.json").fails(3, "must be those that cuts of each dimension make");
+    assert!(plan("@boxes.json").text().contains("0 to 2: [2,3)×[0,4)"));
+    sandbox.write("boxes.json", r#"{"0": [[[0, 1], [3, 4]], [[0, 4]]], "1": [[1, 3], [0, 4]]}"#);
+    assert!(plan("@boxes.json").text().contains("0 to 3: [3,4)×[0,4)"));
+    sandbox.write("boxes.json", r#"{"0": [[[3, 4], [0, 1]], [[0, 4]]], "1": [[1, 3], [0, 4]]}"#);
+    plan("@boxes.json").fails(2, "a list of such ranges, in ascending order");
     sandbox.write("s.json", r#"{"type": "OTHER", "tileAssignmentDimensions": [2, 2], "iotaReshapeDims": [4], "iotaTransposePerm": [0]}"#);
     assert_eq!(plan("@s.json").code, 0);
     sandbox.write("s.pb", b"\x08\x03\x1a\x02\x02\x02\x4a\x01\x04\x52\x01\x00");

@@ -91,8 +91,8 @@ fn packed(prefix: Prefix, cursor: &Cursor<'_>) -> Result<Prefix> {
 /// A parsed tag: the outer dimensions and the blocks, both from major to minor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tag {
-    outer: Vec<usize>,
-    blocks: Vec<(u64, usize)>,
+    pub(super) outer: Vec<usize>,
+    pub(super) blocks: Vec<(u64, usize)>,
     place: Range<usize>,
 }
 
@@ -249,7 +249,7 @@ fn has_tag(tensor: &StrideDescriptor, tag: &str) -> bool {
 }
 
 /// Returns the tag of a tensor, with the letters `a` to `l`.
-fn tag(tensor: &StrideDescriptor) -> std::result::Result<String, String> {
+pub(super) fn tag(tensor: &StrideDescriptor) -> std::result::Result<String, String> {
     let rank = tensor.rank();
     if rank == 0 || rank > LETTERS.len() {
         return Err(format!("expected 1 to 12 dimensions, got {rank}"));

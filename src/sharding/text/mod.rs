@@ -9,11 +9,13 @@
 //!          | "last_tile_dim_replicate" | "last_tile_dims={" type { "," type } "}"
 //!          | ( "shard_as" | "shard_like" ) n | "metadata={" … "}"
 //!          | "blocks=[" ns "]"   not XLA's: block sizes; not in tuples
-//! named    = "{mesh[" [ name "=" n { "," name "=" n } ] "]" [ ids ]
-//!            ( ", replicated" | ", manual" | ", unreduced" | ", [" [ dim { "," dim } ] "]" { lists } ) "}"
+//! named    = "{mesh[" [ name "=" n { "," name "=" n } ] "]" [ ids ] [ "," ]
+//!            ( "replicated" | "manual" | "unreduced" [ "=" op ] [ "{" refs "}" ]
+//!            | "[" [ dim { "," dim } ] "]" { lists } ) "}"
 //!          | "{maximal_mesh[device_id=" n "]}"
 //! ids      = ", device_ids=(" ( ns | "[" ns "]" [ "T(" ns ")" ] ) ")"
-//! lists    = ", " list "={" refs "}"
+//! lists    = ", " list "=" [ op ] "{" refs "}"        op only of unreduced
+//! op       = "sum" | "max" | "min"
 //! dim      = "{" [ refs ] [ "?" ] "}"
 //! list     = "replicated" | "unreduced" | "manual"
 //! refs     = ref { "," ref };  ref = name [ ":(" n ")" n ]

@@ -8,7 +8,7 @@ use crate::{
         AxisRefProto, MeshProto, NamedShardingProto, OpSharding,
         axis_ref_proto::SubAxis,
         mesh_proto::{IotaTransform, MeshAxis},
-        named_sharding_proto::DimensionSharding,
+        named_sharding_proto::{DimensionSharding, ReductionOpProto},
     },
     sharding::ShardingError,
 };
@@ -57,8 +57,13 @@ impl Axes {
         Ok(axes)
     }
 
-    /// Reads the axes of every dimension, in brackets.
-    pub(super) fn dimensions(&self, cursor: &mut Cursor<'_>) -> Result<Vec<DimensionSharding>> {
+    /// Reads the axes of every dimension, in brackets. A dimension may have a priority in Shardy's
+    /// text, not in XLA's.
+    pub(super) fn dimensions(
+        &self,
+        cursor: &mut Cursor<'_>,
+        has_priorities: bool,
+    ) -> Result<Vec<DimensionSharding>> {
         cursor.expect("[")?;
         let mut dimensions = Vec::new();
         cursor.list("]", |cursor| {
@@ -75,16 +80,34 @@ impl Axes {
                 }
                 Ok(())
             })?;
-            // Shardy's priority of the dimension guides propagation and does not affect the
-            // placement.
-            if cursor.eat("p") {
-                cursor.number()?;
+            if has_priorities {
+                priority(cursor, &dimension)?;
             }
             dimensions.push(dimension);
             Ok(())
         })?;
         Ok(dimensions)
     }
+}
+
+/// Skips Shardy's priority of a dimension, such as `p1`. It guides propagation and does not affect
+/// the placement.
+fn priority(cursor: &mut Cursor<'_>, dimension: &DimensionSharding) -> Result<()> {
+    cursor.skip_blanks();
+    if !cursor.rest().starts_with('p') {
+        return Ok(());
+    }
+    if dimension.axes.is_empty() && dimension.is_closed {
+        return Err(cursor.unexpected("no priority for a dimension that is empty and closed"));
+    }
+    let digits: &str = &cursor.rest()[1..];
+    let len = digits.bytes().take_while(u8::is_ascii_digit).count();
+    let digits = &digits[..len];
+    if digits.parse::<i64>().is_err() || (len > 1 && digits.starts_with('0')) {
+        return Err(cursor.unexpected("a priority without leading zeros, such as p1"));
+    }
+    cursor.set_position(cursor.position() + 1 + len);
+    Ok(())
 }
 
 fn whole(mesh_axis_index: i64) -> AxisRefProto {
@@ -117,8 +140,8 @@ pub(super) fn named(cursor: &mut Cursor<'_>) -> Result<OpSharding> {
     } else {
         cursor.expect("mesh")?;
         let mut mesh = mesh_axes(cursor)?;
-        cursor.expect(",")?;
-        if cursor.eat("device_ids") {
+        // XLA's parser takes a mesh without a comma after it.
+        if cursor.eat(",") && cursor.eat("device_ids") {
             cursor.expect("=")?;
             cursor.expect("(")?;
             if cursor.eat("[") {
@@ -133,7 +156,7 @@ pub(super) fn named(cursor: &mut Cursor<'_>) -> Result<OpSharding> {
             } else {
                 mesh.device_ids = cursor.numbers(")")?;
             }
-            cursor.expect(",")?;
+            cursor.eat(",");
         }
         let axes = Axes::of(&mesh);
         match cursor.peek_keyword() {
@@ -144,10 +167,17 @@ pub(super) fn named(cursor: &mut Cursor<'_>) -> Result<OpSharding> {
             }
             "unreduced" => {
                 cursor.keyword();
-                proto.unreduced_axes = axes.all();
+                if cursor.eat("=") {
+                    let reduction = reduction(cursor);
+                    let words = || cursor.unexpected("sum, max or min");
+                    proto.reduction_op = reduction.ok_or_else(words)?.into();
+                }
+                let is_listed = cursor.sees("{");
+                proto.unreduced_axes =
+                    if is_listed { axes.references(cursor)? } else { axes.all() };
             }
             _ => {
-                proto.dim_shardings = axes.dimensions(cursor)?;
+                proto.dim_shardings = axes.dimensions(cursor, false)?;
                 lists(cursor, &axes, &mut proto)?;
             }
         }
@@ -183,10 +213,30 @@ pub(super) fn lists(
             let reason = format!("expected each list once, got {word} again");
             return Err(ShardingError::Syntax { offset, reason });
         }
-        cursor.expect("=")?;
+        // Shardy's parser takes `unreduced{…}` too.
+        if word != "unreduced" || !cursor.sees("{") {
+            cursor.expect("=")?;
+        }
+        if word == "unreduced"
+            && let Some(op) = reduction(cursor)
+        {
+            proto.reduction_op = op.into();
+        }
         *list = axes.references(cursor)?;
     }
     Ok(())
+}
+
+/// Reads the reduction of unreduced axes, if one comes next.
+fn reduction(cursor: &mut Cursor<'_>) -> Option<ReductionOpProto> {
+    let op = match cursor.peek_keyword() {
+        "sum" => ReductionOpProto::Sum,
+        "max" => ReductionOpProto::Max,
+        "min" => ReductionOpProto::Min,
+        _ => return None,
+    };
+    cursor.keyword();
+    Some(op)
 }
 
 fn metadata(cursor: &mut Cursor<'_>) -> Result<()> {

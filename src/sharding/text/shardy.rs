@@ -48,7 +48,7 @@ pub fn parse_shardy(text: &str, mesh: Option<&str>) -> Result<Sharding> {
     cursor.expect(",")?;
     let axes = Axes::of(&mesh);
     let mut proto = NamedShardingProto {
-        dim_shardings: axes.dimensions(&mut cursor)?,
+        dim_shardings: axes.dimensions(&mut cursor, true)?,
         ..NamedShardingProto::default()
     };
     lists(&mut cursor, &axes, &mut proto)?;
@@ -88,6 +88,12 @@ fn named_mesh(text: &str, wanted: &str) -> Result<MeshProto> {
     Ok(mesh)
 }
 
+/// Returns the number of devices of a mesh, or 0 if there are more than 2^63-1.
+fn devices(mesh: &MeshProto) -> i64 {
+    let product = |count: i64, size: i64| count.checked_mul(size);
+    mesh.axes.iter().map(|axis| axis.size).try_fold(1, product).unwrap_or(0)
+}
+
 /// Reads a mesh, such as `<["x"=2, "y"=4], device_ids=[…]>`.
 fn mesh(cursor: &mut Cursor<'_>) -> Result<MeshProto> {
     cursor.expect("<")?;
@@ -97,6 +103,10 @@ fn mesh(cursor: &mut Cursor<'_>) -> Result<MeshProto> {
             cursor.expect(piece)?;
         }
         mesh.device_ids = cursor.numbers("]")?;
+        // Shardy drops a list that is in the order of the mesh.
+        if !mesh.axes.is_empty() && mesh.device_ids.iter().copied().eq(0..devices(&mesh)) {
+            mesh.device_ids.clear();
+        }
     }
     cursor.expect(">")?;
     Ok(mesh)

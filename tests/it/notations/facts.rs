@@ -143,7 +143,14 @@ fn written(fact: &Fact) {
     let tag = array.write(Kind::OneDnn).map(|text| format!("onednn:{text}"));
     match tag {
         Ok(text) => is_the_same(&array, &text),
-        Err(error) => assert!(expected["onednn"].is_null(), "{error}"),
+        // The tags of the cases follow oneDNN's letters. Only those of its header are written, and
+        // only with its own bits.
+        Err(error) => {
+            let reason = error.reason();
+            let is_foreign = reason.starts_with("dnnl_types.h has no tag")
+                || reason.ends_with(&format!("got {}", array.descriptor().element_bits()));
+            assert!(expected["onednn"].is_null() || is_foreign, "{error}");
+        }
     }
     if let Some(tag) = expected["onednn"].as_str() {
         is_the_same(&array, &format!("onednn:f32{} {tag}", fact.0["dimensions"]));

@@ -1,10 +1,11 @@
 //! The notations of other systems: the cases of `tests/data/notation_facts.jsonl`, with numbers
-//! that those systems computed; random layouts, written and read again; and texts made to break a
-//! parser.
+//! that those systems computed; names; random layouts, written and read again; and texts made to
+//! break a parser.
 
 mod facts;
 mod hostile;
 mod memref;
+mod names;
 mod round_trips;
 
 use stridec::{stride::StrideDescriptor, xla::index_util::for_each_index_of};

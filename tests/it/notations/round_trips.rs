@@ -51,8 +51,18 @@ fn the_same_offset_for_every_index() {
     println!("{written:?} of {cases}");
     // The names in systems for inference exist for few layouts only.
     for kind in Kind::ALL {
-        let few = [Kind::OnnxRuntime, Kind::TensorRt, Kind::Cudnn].contains(&kind);
-        let few = few || kind == Kind::Triton;
+        let few = matches!(
+            kind,
+            Kind::OnnxRuntime
+                | Kind::TensorRt
+                | Kind::Cudnn
+                | Kind::CublasLt
+                | Kind::OpenVino
+                | Kind::Ttnn
+                | Kind::Ggml
+                | Kind::OneDnn
+                | Kind::Triton
+        );
         // A random XLA layout has a modern text, and JAX's if nothing precedes the data.
         let least = match kind {
             Kind::Xla => cases,

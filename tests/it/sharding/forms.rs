@@ -73,6 +73,60 @@ fn every_form_reads_to_the_same_sharding() {
     assert_eq!((shardings, boxes), (89, 897));
 }
 
+/// The texts of XLA's and Shardy's newest parsers.
+#[test]
+fn newest_texts_are_read_as_their_systems_read_them() {
+    for (text, printed) in [
+        ("{mesh['x'=2,'y'=2] [{'x'}, {'y'}]}", "{mesh['x'=2,'y'=2], [{'x'}, {'y'}]}"),
+        (
+            "{mesh['x'=2,'y'=2], device_ids=(3,2,1,0) [{'x'}, {'y'}]}",
+            "{mesh['x'=2,'y'=2], device_ids=(3,2,1,0), [{'x'}, {'y'}]}",
+        ),
+        ("{mesh['x'=2] replicated}", "{mesh['x'=2], replicated}"),
+        ("{mesh[], [{}, {}]}", "{mesh[], [{}, {}]}"),
+        ("{mesh[], [{?}, {}]}", "{mesh[], [{?}, {}]}"),
+        ("{mesh[], replicated}", "{mesh[], replicated}"),
+        ("<mesh<[]>, [{}, {}]>", "{mesh[], [{}, {}]}"),
+        ("<mesh<[\"x\"=2], device_ids=[0, 1]>, [{\"x\"}]>", "{mesh['x'=2], [{'x'}]}"),
+        ("<mesh<[\"x\"=2]>, [{\"x\"}p10, {?}p0]>", "{mesh['x'=2], [{'x'}, {?}]}"),
+        (
+            "{mesh['x'=2,'y'=2], [{'x'}], unreduced=max{'y'}}",
+            "{mesh['x'=2,'y'=2], [{'x'}], unreduced=max{'y'}}",
+        ),
+        (
+            "<mesh<[\"x\"=2, \"y\"=2]>, [{\"x\"}], unreduced=sum{\"y\"}>",
+            "{mesh['x'=2,'y'=2], [{'x'}], unreduced={'y'}}",
+        ),
+        ("{mesh['x'=2], unreduced=min}", "{mesh['x'=2], unreduced=min}"),
+        ("{mesh['x'=2], unreduced}", "{mesh['x'=2], unreduced}"),
+        ("{mesh['x'=2], unreduced=max{'x'}}", "{mesh['x'=2], unreduced=max}"),
+    ] {
+        let sharding: Sharding = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!(sharding.to_string(), printed, "{text}");
+        assert_eq!(printed.parse::<Sharding>().as_ref(), Ok(&sharding), "{text}");
+        assert_eq!(Sharding::decode(&sharding.encode().unwrap()).as_ref(), Ok(&sharding), "{text}");
+    }
+    for text in [
+        "<mesh<[\"a\"=2]>, [{\"a\"}p01]>",
+        "<mesh<[\"a\"=2]>, [{}p1]>",
+        "<mesh<[\"a\"=2]>, [{\"a\"}p]>",
+        "<mesh<[], device_ids=[3]>, [{}]>",
+        "{mesh['a'=2], [{'a'}p1]}",
+        "{mesh['a'=2], device_ids=(0,1), [{'a'}]}",
+        "{mesh['a'=2], [{'a'}], unreduced=avg{'a'}}",
+        "{mesh['a'=2], unreduced={'a'}}",
+        "{maximal_mesh[device_id=3], [{}]}",
+    ] {
+        assert!(text.parse::<Sharding>().is_err(), "{text}");
+    }
+    let placed = |text: &str, shape: &str| {
+        let sharding: Sharding = text.parse().unwrap();
+        sharding.place(&shape.parse().unwrap(), Some(2)).map(|placement| placement.tile(1))
+    };
+    assert!(placed("{mesh[], [{}, {}]}", "f32[2,3]").unwrap().is_some());
+    assert!(placed("{mesh[], [{}, {}]}", "f32[2,3,4]").is_err());
+}
+
 #[test]
 fn the_leaves_of_tuples() {
     let tuples = cases("tuple");

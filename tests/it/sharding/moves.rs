@@ -87,6 +87,32 @@ fn sharding(random: &mut Random, rank: usize) -> (Sharding, Option<u64>) {
     (sharding, Some(devices as u64))
 }
 
+/// Parts of lists of ranges of random devices, which overlap, and cover an array of these sizes.
+fn parts(random: &mut Random, sizes: &[u64]) -> Sharding {
+    let devices = 1 + random.below(6) as u64;
+    let mut regions: Vec<Vec<Vec<(u64, u64)>>> = Vec::new();
+    for _ in 0..devices {
+        regions.push(
+            sizes
+                .iter()
+                .map(|&size| {
+                    let mut limits: Vec<u64> = (0..2 * random.below(4))
+                        .map(|_| random.below(usize::try_from(size).unwrap() + 1) as u64)
+                        .collect();
+                    limits.sort_unstable();
+                    limits.chunks(2).map(|pair| (pair[0], pair[1])).collect()
+                })
+                .collect(),
+        );
+    }
+    // One device has everything, so that every index is somewhere.
+    let whole = random.below(regions.len());
+    regions[whole] = sizes.iter().map(|&size| vec![(0, size)]).collect();
+    let regions = (0..).zip(regions);
+    let regions = regions.map(|(device, of)| (device, Region::from_ranges(of).unwrap()));
+    Sharding::regions(regions.collect::<Vec<_>>()).unwrap()
+}
+
 /// A layout of the shards: an order of the dimensions, sometimes with tiles or packed elements.
 fn layout(random: &mut Random, rank: usize, packed: bool) -> Option<Layout> {
     if random.below(4) == 0 && !packed {
@@ -195,7 +221,12 @@ fn pair(random: &mut Random) -> Pair {
     let array: Shape = format!("{element_type}[{}]", sizes.join(",")).parse().unwrap();
     let mut text = array.to_string();
     let mut side = |random: &mut Random| {
-        let (sharding, devices) = sharding(random, rank);
+        let (sharding, devices) = if random.below(5) == 0 {
+            let sizes = array.dimensions().iter().map(|size| size.bound().unwrap());
+            (parts(random, &sizes.collect::<Vec<_>>()), None)
+        } else {
+            sharding(random, rank)
+        };
         let packed = element_type == "s4" && random.below(2) == 0;
         let layout = layout(random, rank, packed);
         let printed = layout.clone().map(|layout| {
