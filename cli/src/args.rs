@@ -18,11 +18,13 @@ Examples:
 
 SHAPE is one of
   f32[2,3]{0,1}                    XLA's notation, tiles too: bf16[16,256]{1,0:T(8,128)(2,1)}
-  f32[2,3]{0,1:PAD(3,5,zero)}      padded_dimensions and padding_value
+  f32[2,3]{0,1:PAD(3,5,zero)}      padded_dimensions and padding_value, with or without tiles
   f32[2,3] strided<[5,1]>          strides and an offset, in elements: strided<[5,1], offset: 2>
   @FILE                            an xla.Shape: .pb, .binpb, .textproto, .pbtxt, .txtpb or .json
   @-                               an xla.Shape on standard input, in any of these formats
-  KIND:TEXT                        another system's: jax:f32[2,3] Layout(major_to_minor=(1, 0))
+  KIND:TEXT                        another system's: jax:f32[2,3] Layout(major_to_minor=(1, 0));
+                                   numpy, torch, dlpack, dml, memref, triton, cute, onednn,
+                                   onnxruntime, openvino, tvm, tensorrt, cudnn, cublaslt, ttnn, ggml
 and #1,0 after it names a part of a tuple. Write it in single quotes: shells expand braces.
 
 Targets of `compile`: webgpu; webgpu-cpu for any software driver, lavapipe and swiftshader for

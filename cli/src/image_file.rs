@@ -8,6 +8,7 @@ use super::{
     errors::Failure,
     input::{Input, InputBytes},
     npy::{self, Header},
+    reshard::ShardFile,
 };
 
 /// The image of a tensor, in a `.npy` file or raw.
@@ -35,8 +36,18 @@ impl ImageFile {
             npy::check(&header, tensor, parameter).map_err(invalid)?;
             start = length;
         }
-        let bytes = input.read_image(start, tensor.image_bytes(), shape)?;
+        let bytes = input.read_image(start, tensor.image_bytes(), shape, false)?;
         Ok(Self { bytes, start })
+    }
+
+    /// Opens the file of a shard. A shard without elements needs no file.
+    pub(super) fn of_shard(file: &ShardFile) -> Result<Self, Failure> {
+        let ShardFile { path, tensor, name, is_empty, .. } = file;
+        if *is_empty && !path.exists() {
+            let bytes = usize::try_from(tensor.image_bytes()).unwrap_or(usize::MAX);
+            return Ok(Self { bytes: InputBytes::Read(vec![0; bytes]), start: 0 });
+        }
+        Self::open(path, tensor, name, None)
     }
 
     pub(super) fn image(&self) -> &[u8] {

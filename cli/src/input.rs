@@ -84,34 +84,41 @@ impl Input {
     }
 
     /// Reads an input that consists of `header` bytes and an image of `expected` bytes. A pipe is
-    /// read up to one byte after these, to notice that there is more.
+    /// read up to one byte after these, to notice that there is more. If `is_storage` is true,
+    /// there may be more, which belongs to the storage that the tensor is a view of.
     pub(super) fn read_image(
         self,
         header: usize,
         expected: u64,
         tensor: &str,
+        is_storage: bool,
     ) -> Result<InputBytes, Failure> {
         let Self { path, from, start } = self;
         let mut more = "";
         let bytes = match from {
             From::Mapped(map) => InputBytes::Mapped(map),
-            From::Pipe(pipe) => {
+            From::Pipe(mut pipe) => {
                 let mut bytes = start;
                 let limit = (header as u64).saturating_add(expected).saturating_add(1);
-                pipe.take(limit.saturating_sub(bytes.len() as u64))
-                    .read_to_end(&mut bytes)
-                    .map_err(|error| Failure::unreadable(&path, &error))?;
+                let unreadable = |error: io::Error| Failure::unreadable(&path, &error);
+                let left = limit.saturating_sub(bytes.len() as u64);
+                (&mut pipe).take(left).read_to_end(&mut bytes).map_err(unreadable)?;
+                if is_storage {
+                    io::copy(&mut pipe, &mut io::sink()).map_err(unreadable)?;
+                }
                 more = " or more";
                 InputBytes::Read(bytes)
             }
         };
         let given = bytes.len().saturating_sub(header) as u64;
-        if given == expected {
+        if given == expected || is_storage && given > expected {
             return Ok(bytes);
         }
         let more = if given > expected { more } else { "" };
-        let reason =
-            format!("expected {expected} bytes (the memory of {tensor}), got {given} bytes{more}");
+        let least = if is_storage { "at least " } else { "" };
+        let reason = format!(
+            "expected {least}{expected} bytes (the memory of {tensor}), got {given} bytes{more}"
+        );
         Err(Failure::invalid(reason).about(input_name(&path)))
     }
 }

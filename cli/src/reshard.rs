@@ -85,8 +85,8 @@ fn simulated(args: &MoveArgs) -> Result<(), Failure> {
     let inputs = files(&args.input, "--input", &shape, &from)?;
     let outputs = files(&args.output, "--output", &shape, &to)?;
     let mut sources = BTreeMap::new();
-    for ShardFile { device, path, tensor, name } in &inputs {
-        sources.insert(*device, ImageFile::open(path, tensor, name, None)?);
+    for file in &inputs {
+        sources.insert(file.device, ImageFile::of_shard(file)?);
     }
     let mut opened = Vec::new();
     for ShardFile { path, .. } in &outputs {
@@ -119,6 +119,8 @@ pub(super) struct ShardFile {
     pub(super) tensor: StrideDescriptor,
     /// The shape of the shard as text, for messages.
     pub(super) name: String,
+    /// True if the device has no elements.
+    pub(super) is_empty: bool,
 }
 
 /// Returns the files of all shards of a side.
@@ -151,5 +153,7 @@ pub(super) fn file(
     };
     let tensor = StrideDescriptor::try_from(&shard).map_err(Error::from)?;
     let path = PathBuf::from(pattern.replace("{rank}", &device.to_string()));
-    Ok(Some(ShardFile { device, path, tensor, name: shard.to_string() }))
+    let is_empty = placement.region(device).is_some_and(|region| region.is_empty());
+    let note = if is_empty { ", a shard without elements" } else { "" };
+    Ok(Some(ShardFile { device, path, tensor, name: format!("{shard}{note}"), is_empty }))
 }

@@ -10,7 +10,7 @@ use super::{
     input::{is_npy, refuse_archive},
     npy,
     output::Output,
-    reshard::{ReshardSides, ShardFile, file, sides},
+    reshard::{ReshardSides, file, sides},
     reshard_args::{MoveArgs, SidesArgs},
     sharding_arg::sharding,
 };
@@ -41,9 +41,7 @@ fn moved(world: &World, args: &MoveArgs) -> Result<(), Failure> {
     let rank = world.rank();
     let opened = (|| {
         let source = match file(&args.input, "--input", &shape, &from, rank)? {
-            Some(ShardFile { path, tensor, name, .. }) => {
-                Some(ImageFile::open(&path, &tensor, &name, None)?)
-            }
+            Some(file) => Some(ImageFile::of_shard(&file)?),
             None => None,
         };
         let Some(to) = file(&args.output, "--output", &shape, &to, rank)? else {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use stridec::{Error, Operation, Tensor};
+use stridec::{Error, Operation, Tensor, notation::TensorForm};
 
 use super::{
     args::{OpKind, RunArgs},
@@ -81,18 +81,27 @@ impl OperationInput {
             _ => None,
         };
         let operation = operation(source)?;
-        npy::check(&header, operation.source(), None).map_err(invalid)?;
+        if !(is_view(&operation) && npy::is_storage(&header, operation.source())) {
+            npy::check(&header, operation.source(), None).map_err(invalid)?;
+        }
         let bytes = read_image(input, start, &operation)?;
         Ok(Self { operation, bytes, start })
     }
 
     fn image(&self) -> &[u8] {
-        &self.bytes[self.start..]
+        let rest = &self.bytes[self.start..];
+        let length = usize::try_from(self.operation.source().image_bytes());
+        length.ok().and_then(|length| rest.get(..length)).unwrap_or(rest)
     }
 }
 
 /// Reads an input that consists of `header` bytes and the source's image.
 fn read_image(input: Input, header: usize, operation: &Operation) -> Result<InputBytes, Failure> {
     let tensor = operation.source_tensor().to_string();
-    input.read_image(header, operation.source().image_bytes(), &tensor)
+    input.read_image(header, operation.source().image_bytes(), &tensor, is_view(operation))
+}
+
+/// Returns true if the source is described by strides, as a view of a storage that may be larger.
+fn is_view(operation: &Operation) -> bool {
+    matches!(operation.source_tensor().form(), TensorForm::Strided(_))
 }

@@ -39,10 +39,14 @@ fn failure(text: &str, error: ShardingError) -> Failure {
 }
 
 /// Returns the sharding of a JSON object whose names are device numbers, or `None` for other
-/// values. A device has a box, `[[start, limit], …]`, or a list of ranges for each dimension,
+/// values. The object may be in the field `devices` of what `describe --sharding` writes. A device
+/// has a box, `[[start, limit], …]`, or a list of ranges for each dimension,
 /// `[[[start, limit], …], …]`.
 fn boxes(value: Value) -> Option<Result<Sharding, Failure>> {
-    let Value::Object(devices) = value else { return None };
+    let Value::Object(mut devices) = value else { return None };
+    if let Some(Value::Object(described)) = devices.get_mut("devices") {
+        devices = std::mem::take(described);
+    }
     let is_number = |name: &String| name.bytes().all(|byte| byte.is_ascii_digit());
     if devices.is_empty() || !devices.keys().all(is_number) {
         return None;

@@ -65,6 +65,9 @@ fn run_on<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let room = Room::of(py, operation.destination(), out, &[source])?;
     let (from, to) = (source.bytes()?, room.array.bytes_mut("out")?);
+    // The storage of a view may be larger than the source.
+    let length = usize::try_from(operation.source().image_bytes());
+    let from = length.ok().and_then(|length| from.get(..length)).unwrap_or(from);
     py.detach(|| device.copy(operation, from, to)).map_err(raised)?;
     Ok(room.object)
 }
@@ -136,7 +139,7 @@ impl Operation {
         device: &str,
     ) -> PyResult<Bound<'py, PyAny>> {
         let array = HostArray::of(source, "source")?;
-        Image::of(self.lowered.source()).check(&array, "source")?;
+        Image::of_source(self.lowered.source_tensor()).check(&array, "source")?;
         run_on(py, &self.lowered, &array, out, Device::of(device)?)
     }
 
@@ -204,7 +207,7 @@ fn described<'py>(
 ) -> PyResult<(HostArray, Tensor)> {
     let found = HostArray::of(array, "array")?;
     let tensor = tensor(source, "source")?;
-    Image::of(tensor.descriptor()).check(&found, "array")?;
+    Image::of_source(&tensor).check(&found, "array")?;
     Ok((found, tensor))
 }
 

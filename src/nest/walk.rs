@@ -30,10 +30,11 @@ pub(super) struct Walk {
 /// The kind of a place of the destination that holds no element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unfilled {
-    /// A gap between elements, the padding of a tile, a tail or a prefix. Such a place is zero,
-    /// even if it is padding of `padded_dimensions` too.
+    /// A gap between elements, a tail or a prefix. Such a place is zero, even if it is padding of
+    /// `padded_dimensions` too.
     Gap,
-    /// A place of `padded_dimensions` past the elements, which has the padding value.
+    /// A place of `padded_dimensions`, or of a tile over them, past the elements. It has the
+    /// padding value, which is zero if there are only tiles.
     Padding,
 }
 
@@ -157,7 +158,7 @@ impl Undo for Walk {
     ) -> Result<Affine, PastI64> {
         let whole = remainder.checked_plus(signed(by), &quotient).ok_or(PastI64)?;
         if !extent.is_multiple_of(by) {
-            self.guard(whole.clone(), extent, Unfilled::Gap);
+            self.guard(whole.clone(), extent, Unfilled::Padding);
         }
         Ok(whole)
     }

@@ -131,7 +131,8 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     Tensor::try_from(shape).map_err(|error| broken_rule(place, error.kind(), error))
 }
 
-/// Reads the header of a `.npy` file, `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }`.
+/// Reads the header of a `.npy` file, `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3),
+/// }`.
 fn of_header(cursor: &Cursor<'_>, fields: &NamedValues<'_>, start: usize) -> Result<Tensor> {
     fields.only(&HEADER_NAMES, 0)?;
     let place = start..cursor.position();

@@ -55,8 +55,8 @@ impl Stacked {
         Self { blocks, order }
     }
 
-    /// Creates a stack from the parts of memory, from major to minor: a dimension, or a block of one.
-    /// A dimension may have one block.
+    /// Creates a stack from the parts of memory, from major to minor: a dimension, or a block of
+    /// one. A dimension may have one block.
     pub(super) fn of_parts(rank: usize, parts: &[(usize, Option<u64>)]) -> Self {
         let mut blocks = vec![Vec::new(); rank];
         for &(of, size) in parts {

@@ -1,5 +1,5 @@
-//! `TensorRT`'s formats: by name, as in `f16[2,17,3,5] kCHW2`, or as its verbose log prints them, as in
-//! `[1,144,128,128] Int8(589824,16384:4,128,1)`.
+//! `TensorRT`'s formats: by name, as in `f16[2,17,3,5] kCHW2`, or as its verbose log prints them,
+//! as in `[1,144,128,128] Int8(589824,16384:4,128,1)`.
 //!
 //! In a log, the strides of the dimensions follow the type. `:4` after one of them means that
 //! vectors of 4 elements of this dimension are innermost; all strides then count vectors. The log

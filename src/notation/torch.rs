@@ -46,8 +46,8 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
         "reinterpret_tensor" => [1, 2, 3, usize::MAX],
         name if name.starts_with("empty_strided_") => [0, 1, usize::MAX, 2],
         _ => {
-            let expected = "FixedLayout(…), FlexibleLayout(…), empty_strided_…(…), assert_size_stride(…) or \
-                            reinterpret_tensor(…)";
+            let expected = "FixedLayout(…), FlexibleLayout(…), empty_strided_…(…), \
+                            assert_size_stride(…) or reinterpret_tensor(…)";
             return Err(call.wrong(cursor, expected));
         }
     };

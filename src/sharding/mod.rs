@@ -27,9 +27,9 @@
 //! ranges; see [`Sharding::regions`]. XLA has no notation for either.
 //!
 //! Time and memory are bounded by the length of the text or bytes of a sharding, whatever numbers
-//! they contain. There are two exceptions: a sharding whose devices must be listed has at most 2^20 of
-//! them, and the devices of a cyclic sharding, or of one that lists parts, have at most 2^24 ranges
-//! of indices together.
+//! they contain. There are two exceptions: a sharding whose devices must be listed has at most 2^20
+//! of them, and the devices of a cyclic sharding, or of one that lists parts, have at most 2^24
+//! ranges of indices together.
 
 mod cuts;
 mod device_regions;

@@ -204,9 +204,9 @@ impl StrideDescriptor {
         (whole && cells == self.physical_elements() && (dense || cells == 0)).then_some(extents)
     }
 
-    /// Returns the extents of [`physical_dimensions`](Self::physical_dimensions) without those of one
-    /// place that tiles add: the remainders of divisions by 1, and dimensions before the first. The
-    /// most significant part of each dimension stays.
+    /// Returns the extents of [`physical_dimensions`](Self::physical_dimensions) without those of
+    /// one place that tiles add: the remainders of divisions by 1, and dimensions before the first.
+    /// The most significant part of each dimension stays.
     ///
     /// ```
     /// use stridec::{shape::Shape, stride::StrideDescriptor};

@@ -14,7 +14,8 @@ const MOST_SHOWN: usize = 200;
 impl TryFrom<&Shape> for StrideDescriptor {
     type Error = StrideError;
 
-    /// Lowers an XLA array. The physical order is applied first, then padding or tiles.
+    /// Lowers an XLA array. The physical order is applied first, then padding, then tiles. If there
+    /// are padded dimensions, their value fills the padding of tiles too.
     ///
     /// ```
     /// use stridec::{shape::Shape, stride::StrideDescriptor};
@@ -54,6 +55,9 @@ impl TryFrom<&Shape> for StrideDescriptor {
                 },
             })
             .collect();
+        if !layout.padded_dimensions.is_empty() && !layout.tiles.is_empty() {
+            outer = lowering.padded(outer)?;
+        }
         for tile in &layout.tiles {
             outer = lowering.tile(outer, tile)?;
         }
@@ -76,7 +80,11 @@ impl TryFrom<&Shape> for StrideDescriptor {
         if axes.iter().any(|axis| axis.extent == 0) {
             cells = 0;
         }
-        let padding = if axes.iter().any(|axis| axis.extent > lowering.extents[axis.coordinate]) {
+        let is_padded = match layout.tiles[..] {
+            [] => axes.iter().any(|axis| axis.extent > lowering.extents[axis.coordinate]),
+            _ => !layout.padded_dimensions.is_empty() && cells > sizes.iter().product(),
+        };
+        let padding = if is_padded {
             let value = layout.padding_value.unwrap_or(PaddingValue::Unknown);
             extended(element_type, element_type.padding_bits(value)?, element_bits)
         } else {
@@ -300,9 +308,6 @@ fn refuse_unsupported(layout: &Layout) -> Result<(), StrideError> {
         }
         Err(StrideError::Unsupported { field, value, accepted })
     };
-    if !layout.padded_dimensions.is_empty() && !layout.tiles.is_empty() {
-        return refuse("layout.tiles", "expected tiles or padded_dimensions, not both");
-    }
     if !layout.split_configs.is_empty() {
         return refuse("layout.split_configs", "expected an array in one memory");
     }
@@ -327,6 +332,28 @@ struct TileLowering {
 }
 
 impl TileLowering {
+    /// Replaces each axis by one of its padded extent, before tiles are applied. The new
+    /// coordinates are the remainders of divisions by the padded extents.
+    fn padded(
+        &mut self,
+        outer: SmallVec<[MemoryAxis; 8]>,
+    ) -> Result<SmallVec<[MemoryAxis; 8]>, StrideError> {
+        let rank = outer.len();
+        let extents = outer.iter().map(|axis| axis.extent.max(1));
+        let tile = Tile::new(extents);
+        let is_empty = outer.iter().any(|axis| axis.extent == 0);
+        let unpadded = outer
+            .iter()
+            .map(|axis| MemoryAxis { extent: self.extents[axis.coordinate], ..*axis })
+            .collect();
+        let mut outer = self.tile(unpadded, &tile)?;
+        if !is_empty {
+            // The quotients are 0, because no extent exceeds its padded one.
+            outer.drain(..rank);
+        }
+        Ok(outer)
+    }
+
     /// Applies one tile to the most minor axes of `outer`. A `*` folds an axis into the next one.
     fn tile(
         &mut self,
@@ -401,7 +428,6 @@ mod tests {
             ),
             (|layout| *layout = "{1,0:D(D,C)}".parse().unwrap(), "layout.dim_level_types"),
             (|layout| *layout = "{1,0:SC(0:1)}".parse().unwrap(), "layout.split_configs"),
-            (|layout| *layout = "{1,0:T(2)PAD(2,4)}".parse().unwrap(), "layout.tiles"),
         ] {
             let error = lowered(change).unwrap_err();
             assert!(
@@ -417,9 +443,35 @@ mod tests {
             ("f32[2,3]{1,0:PAD(2,3,one)}", 0),
             ("f32[2,3]{1,0:PAD(2,4,one)}", 0x3f80_0000),
             ("f32[2,3]{1,0:PAD(2,4)}", 0),
+            ("f32[2,3]{1,0:T(2,4)PAD(2,3,one)}", 0x3f80_0000),
+            ("f32[2,4]{1,0:T(2,4)PAD(2,4,one)}", 0),
+            ("f32[2,4]{1,0:T(2,4)PAD(3,4,one)}", 0x3f80_0000),
         ] {
             let shape: Shape = text.parse().unwrap();
             assert_eq!(StrideDescriptor::try_from(&shape).unwrap().padding(), expected, "{text}");
+        }
+    }
+
+    /// Compares the places of padded dimensions under tiles with those of an array that has the
+    /// padded extents.
+    #[test]
+    fn tiles_apply_to_padded_dimensions() {
+        for (text, whole) in [
+            ("s8[5,3]{1,0:T(4,2)PAD(6,7,lowest)}", "s8[6,7]{1,0:T(4,2)}"),
+            ("s8[5,3]{0,1:T(4)(2)PAD(9,3,lowest)}", "s8[9,3]{0,1:T(4)(2)}"),
+            ("s8[2,3,5]{2,1,0:T(2,*,4)PAD(2,4,6,lowest)}", "s8[2,4,6]{2,1,0:T(2,*,4)}"),
+            ("s8[5]{0:T(2,3)PAD(7,lowest)}", "s8[7]{0:T(2,3)}"),
+            ("s8[0,3]{1,0:T(2,2)PAD(2,3,lowest)}", "s8[2,3]{1,0:T(2,2)}"),
+            ("s8[0,3]{1,0:T(2,2)PAD(0,4,lowest)}", "s8[0,4]{1,0:T(2,2)}"),
+        ] {
+            let [padded, whole] = [text, whole]
+                .map(|text| StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap());
+            assert_eq!(padded.physical_elements(), whole.physical_elements(), "{text}");
+            crate::xla::index_util::for_each_index_of(padded.sizes(), |index| {
+                let offset = padded.offset(index).unwrap();
+                assert_eq!(Ok(offset), whole.offset(index), "{text}");
+                assert_eq!(padded.index(offset).unwrap().as_deref(), Some(index), "{text}");
+            });
         }
     }
 

@@ -28,6 +28,13 @@ fn random_relayouts() {
     check_all("random_relayouts", 5, Duration::from_secs(20), random::relayout);
 }
 
+/// Padded dimensions under tiles, whose value fills the padding of the tiles.
+#[test]
+fn random_tiles_of_padded_dimensions() {
+    let time = Duration::from_secs(10);
+    check_all("random_tiles_of_padded_dimensions", 9, time, random::padded_tiles);
+}
+
 /// Channels, odd extents and pitches, steps in both directions: operations that are compiled to
 /// blocks.
 #[test]

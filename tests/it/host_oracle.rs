@@ -23,6 +23,12 @@ fn random_relayouts() {
     check_all(5, cases(26_000), random::relayout);
 }
 
+/// Padded dimensions under tiles: their value fills the padding of the tiles too.
+#[test]
+fn random_tiles_of_padded_dimensions() {
+    check_all(6, cases(8_000), random::padded_tiles);
+}
+
 /// Ranks 6 to 8, images up to 64 KiB.
 #[test]
 fn random_operations_of_high_rank() {

@@ -21,7 +21,7 @@ pub fn run(
     if let Some(layout) = padded.and_then(Shape::layout)
         && !layout.padded_dimensions.is_empty()
     {
-        for cell in 0..layout.padded_dimensions.iter().product::<u64>() {
+        for cell in 0..cells(layout) {
             put(&mut out, prefix(destination), cell, bits, destination.padding());
         }
     }
@@ -34,6 +34,34 @@ pub fn run(
         put(&mut out, prefix(destination), destination.offset(index).unwrap(), bits, value);
     });
     out
+}
+
+/// Returns the number of cells of padded dimensions, after tiles: a tile of `k` extents rounds the
+/// `k` most minor ones up, and puts its own behind them.
+fn cells(layout: &stridec::shape::Layout) -> u64 {
+    use stridec::shape::TileDimension::{Combine, Size};
+    let order = layout.minor_to_major.iter().rev();
+    let mut extents: Vec<u64> = order.map(|&d| layout.padded_dimensions[d]).collect();
+    for tile in &layout.tiles {
+        while extents.len() < tile.dimensions.len() {
+            extents.insert(0, 1);
+        }
+        let covered = extents.split_off(extents.len() - tile.dimensions.len());
+        let (mut inner, mut combined) = (Vec::new(), 1);
+        for (extent, size) in covered.into_iter().zip(&tile.dimensions) {
+            combined *= extent;
+            if let Size(size) = *size {
+                extents.push(combined.div_ceil(size));
+                inner.push(size);
+                combined = 1;
+            }
+        }
+        if tile.dimensions.last() == Some(&Combine) {
+            extents.push(combined);
+        }
+        extents.append(&mut inner);
+    }
+    extents.into_iter().product()
 }
 
 /// Calls `each` with every index below `sizes`, in row-major order.

@@ -132,6 +132,32 @@ pub fn relayout(random: &mut Random) -> Operation {
     Operation { source_side, destination_side, source, destination, window }
 }
 
+/// A random relayout to padded dimensions under tiles, which also the source may have.
+pub fn padded_tiles(random: &mut Random) -> Operation {
+    let Operation { source_side, destination_side, window, .. } = relayout(random);
+    let [(source_side, source), (destination_side, destination)] = [source_side, destination_side]
+        .map(|side| {
+            let Side::Shape(shape) = side else { panic!("a relayout is of shapes") };
+            let (element_type, sizes) = (shape.element_type(), shape.dimensions());
+            let sizes: Vec<u64> = sizes.iter().map(|size| size.bound().unwrap()).collect();
+            let mut layout = shape.layout().unwrap().clone();
+            if layout.tiles.is_empty() {
+                layout = layout.tiled([2_u64, 4]);
+            }
+            if layout.padded_dimensions.is_empty() {
+                let values = [PaddingValue::One, PaddingValue::Lowest, PaddingValue::Highest];
+                let value = random.pick(&values);
+                let is_value = element_type.padding_bits(value).is_ok();
+                let padded: Vec<u64> = sizes.iter().map(|&n| n + random.below(4)).collect();
+                layout = layout.padded(padded, is_value.then_some(value));
+            }
+            let shape = Shape::new(element_type, sizes, layout).unwrap();
+            let descriptor = StrideDescriptor::try_from(&shape).unwrap();
+            (Side::Shape(Box::new(shape)), descriptor)
+        });
+    Operation { source_side, destination_side, source, destination, window }
+}
+
 /// A random operation that is compiled to blocks: a few channels, odd extents and pitches, steps in
 /// both directions, mostly of bytes, long enough for several blocks along an axis.
 pub fn runs(random: &mut Random) -> Operation {

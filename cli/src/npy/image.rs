@@ -13,8 +13,8 @@ const MAX_SHOWN: usize = 16;
 /// Returns the header of the file that holds a tensor's image.
 ///
 /// A dimension of a tiled layout is the array's dimensions that its parts make. If memory is not
-/// such an array, it is one dimension of elements. Packed elements, and elements after a prefix, are
-/// one dimension of bytes.
+/// such an array, it is one dimension of elements. Packed elements, and elements after a prefix,
+/// are one dimension of bytes.
 pub(crate) fn header_of(tensor: &StrideDescriptor) -> Header {
     let header = |descr: String, shape| Header { descr, fortran_order: false, shape };
     if tensor.element_bits() < 8 || tensor.prefix_bytes() > 0 {
@@ -84,6 +84,20 @@ pub(crate) fn check(
     ))
 }
 
+/// Returns true if a file's array is a storage that has a tensor's memory at its start: one
+/// dimension of at least as many elements.
+pub(crate) fn is_storage(header: &Header, tensor: &StrideDescriptor) -> bool {
+    let elements = match header.shape[..] {
+        [elements] => elements,
+        _ => return false,
+    };
+    elements >= tensor.physical_elements()
+        && descr::check_byte_order(&header.descr).is_ok()
+        && tensor.element_bits() >= 8
+        && tensor.prefix_bytes() == 0
+        && descr::holds(tensor, &header.descr)
+}
+
 /// Returns extents as text for a message, shortened if there are many.
 fn shown(extents: &[u64]) -> String {
     match extents {
@@ -148,6 +162,8 @@ pub(crate) fn tensor_of(header: &Header) -> Result<Shape, String> {
 
 #[cfg(test)]
 mod tests {
+    use stridec::shape::StridedShape;
+
     use super::*;
 
     fn tensor(text: &str) -> StrideDescriptor {
@@ -190,6 +206,23 @@ mod tests {
         assert!(accepts("s4[4,4]{1,0:E(4)}", false, &[8]));
         assert!(!accepts("s4[4,4]{1,0:E(4)}", false, &[4, 4]));
         assert!(accepts("f32[]", true, &[]));
+    }
+
+    #[test]
+    fn a_storage_may_be_larger() {
+        let rows: StridedShape = "u8[4,4,4] strided<[256,4,1]>".parse().unwrap();
+        let rows = StrideDescriptor::try_from(&rows).unwrap();
+        for (shape, descr, expected) in [
+            (&[1024][..], "|u1", true),
+            (&[784], "|u1", true),
+            (&[783], "|u1", false),
+            (&[1024], "<u2", false),
+            (&[4, 256], "|u1", false),
+        ] {
+            let header =
+                Header { descr: descr.into(), fortran_order: false, shape: shape.to_vec() };
+            assert_eq!(is_storage(&header, &rows), expected, "{shape:?} {descr}");
+        }
     }
 
     #[test]

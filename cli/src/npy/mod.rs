@@ -5,4 +5,4 @@ mod header;
 mod image;
 
 pub(super) use header::{Header, MAX_HEADER};
-pub(super) use image::{check, header_of, is_array, tensor_of};
+pub(super) use image::{check, header_of, is_array, is_storage, tensor_of};

@@ -41,6 +41,31 @@ fn an_output_that_cannot_be_written_is_a_failed_run() {
     assert_eq!(sandbox.names(), ["folder", "in.bin"]);
 }
 
+/// A view's storage has more bytes than the view needs.
+#[test]
+fn a_view_is_read_from_its_storage() {
+    let sandbox = Sandbox::new();
+    let storage: Vec<u8> = (0..=255).cycle().take(1024).collect();
+    let expected: Vec<u8> = (0..4)
+        .flat_map(|_| (0..4).flat_map(|row| (0..4).map(move |column| 4 * row + column)))
+        .collect();
+    sandbox.write("in.bin", &storage);
+    for from in [
+        "u8[4,4,4] strided<[256,4,1]>",
+        "torch:size=(4, 4, 4) stride=(256, 4, 1) storage_offset=0 dtype=torch.uint8",
+        "numpy:shape=(4, 4, 4) strides=(256, 4, 1) dtype=uint8",
+    ] {
+        assert_eq!(sandbox.relayout(from, "u8[4,4,4]", "in.bin", "out.bin").text(), "");
+        assert_eq!(sandbox.read("out.bin"), expected);
+        let args = ["run", "relayout", "--from", from, "--to", "u8[4,4,4]", "-i", "-", "-o", "-"];
+        let args = [&args[..], &["--device", "host"]].concat();
+        assert_eq!(sandbox.stridec_with_input(&args, &storage).stdout, expected);
+        sandbox.stridec_with_input(&args, &storage[..783]).fails(2, "expected at least 784 bytes");
+    }
+    // A layout has its own size.
+    sandbox.relayout("u8[4,4,4]", "u8[4,4,4]", "in.bin", "no.bin").fails(2, "expected 64 bytes");
+}
+
 #[test]
 fn a_failed_run_leaves_the_output_as_it_was() {
     let sandbox = sandbox();

@@ -69,6 +69,27 @@ fn fortran_order_is_a_layout() {
 }
 
 #[test]
+fn a_blocked_layout_is_the_array_of_its_blocks() {
+    let sandbox = Sandbox::new();
+    // nChw8c with one row of images, beside the same with the dimensions of XLA's tile
+    let blocked = "onednn:f32[2,9,1,3] nChw8c";
+    let data: Vec<u8> = (0..54).collect();
+    sandbox.write("plain.npy", npy("<f4", "False", "(2, 9, 1, 3)", &f32s(data.clone())));
+    assert_eq!(sandbox.relayout("f32[2,9,1,3]", blocked, "plain.npy", "blocked.npy").text(), "");
+    let image = sandbox.read("blocked.npy");
+    let header = String::from_utf8_lossy(&image[..128]).into_owned();
+    assert!(header.contains("'shape': (2, 2, 1, 3, 8)"), "{header}");
+    for shape in ["(2, 2, 1, 3, 8)", "(2, 2, 1, 3, 8, 1, 1)"] {
+        sandbox.write("in.npy", npy("<f4", "False", shape, &image[128..]));
+        assert_eq!(sandbox.relayout(blocked, "f32[2,9,1,3]", "in.npy", "back.bin").text(), "");
+        assert_eq!(sandbox.read("back.bin"), f32s(data.clone()));
+    }
+    sandbox.write("in.npy", npy("<f4", "False", "(2, 3, 2, 1, 8)", &image[128..]));
+    let says = "expected one of [2, 2, 1, 3, 8] in C order";
+    sandbox.relayout(blocked, "f32[2,9,1,3]", "in.npy", "no.bin").fails(2, says);
+}
+
+#[test]
 fn types_that_numpy_lacks_are_unsigned_integers() {
     let sandbox = Sandbox::new();
     for (kind, layout, descr, shape, bytes) in [

@@ -1,7 +1,12 @@
 //! The memory image of a layout as a numpy array: which arrays are one, and room for a new one.
 
 use pyo3::{intern, prelude::*, types::PyTuple};
-use stridec::{notation::NumpyArray, shape::ElementType, stride::StrideDescriptor};
+use stridec::{
+    Tensor,
+    notation::{NumpyArray, TensorForm},
+    shape::ElementType,
+    stride::StrideDescriptor,
+};
 
 use super::{HostArray, dtype, numpy::numpy};
 use crate::errors::invalid;
@@ -14,6 +19,8 @@ pub(crate) struct Image<'a> {
     layout: &'a StrideDescriptor,
     dtype: &'static str,
     pub(crate) sizes: Vec<u64>,
+    /// True if the array may be a larger storage, with the memory at its start.
+    is_view: bool,
 }
 
 impl<'a> Image<'a> {
@@ -22,7 +29,8 @@ impl<'a> Image<'a> {
     pub(crate) fn of(layout: &'a StrideDescriptor) -> Self {
         let bits = layout.element_bits();
         if bits < 8 || layout.prefix_bytes() > 0 {
-            return Self { layout, dtype: "uint8", sizes: vec![layout.image_bytes()] };
+            let sizes = vec![layout.image_bytes()];
+            return Self { layout, dtype: "uint8", sizes, is_view: false };
         }
         let dtype = match bits {
             _ if is_natural(layout) => NumpyArray::dtype(layout.element_type()).unwrap_or("uint8"),
@@ -34,7 +42,14 @@ impl<'a> Image<'a> {
         };
         let sizes = layout.physical_dimensions().filter(|sizes| sizes.len() <= MAX_RANK);
         let sizes = sizes.unwrap_or_else(|| vec![layout.physical_elements()]);
-        Self { layout, dtype, sizes }
+        Self { layout, dtype, sizes, is_view: false }
+    }
+
+    /// The memory of an operation's source. If strides describe it, it is a view of a storage that
+    /// may be larger.
+    pub(crate) fn of_source(tensor: &'a Tensor) -> Self {
+        let is_view = matches!(tensor.form(), TensorForm::Strided(_));
+        Self { is_view, ..Self::of(tensor.descriptor()) }
     }
 
     /// Checks that an array is the memory of the layout. It may have the extents of the memory, one
@@ -44,7 +59,14 @@ impl<'a> Image<'a> {
         let layout = self.layout;
         let given = array.sizes();
         let dense = array.is_row_major();
-        if array.element_type() == ElementType::U8 && given == [layout.image_bytes()] && dense {
+        let length = match given {
+            [length] if dense => Some(*length),
+            _ => None,
+        };
+        let has = |length: u64, needed: u64| length == needed || self.is_view && length > needed;
+        if array.element_type() == ElementType::U8
+            && length.is_some_and(|length| has(length, layout.image_bytes()))
+        {
             return Ok(());
         }
         let whole = layout.element_bits() >= 8 && layout.prefix_bytes() == 0;
@@ -54,8 +76,8 @@ impl<'a> Image<'a> {
             let given = NumpyArray::dtype(array.element_type()).unwrap_or("none");
             return Err(invalid(&format!("{argument}.dtype"), &expected, given));
         }
-        let cells = given == self.sizes || given == [layout.physical_elements()];
-        if cells && dense || lies_as(array, layout)? {
+        let is_flat = length.is_some_and(|length| has(length, layout.physical_elements()));
+        if is_flat || given == self.sizes && dense || lies_as(array, layout)? {
             return Ok(());
         }
         let cells = tuple(&self.sizes);

@@ -43,8 +43,8 @@ fn line(element_type: ElementType) -> Option<u64> {
 }
 
 /// `TensorRT`'s formats: `TensorFormat` in `NvInferRuntimeBase.h`, with the names of its Python
-/// package and of `trtexec --inputIOFormats`. They apply to arrays whose last dimensions are C, H, W
-/// or C, D, H, W.
+/// package and of `trtexec --inputIOFormats`. They apply to arrays whose last dimensions are C, H,
+/// W or C, D, H, W.
 pub(in crate::notation) const TENSORRT: NamedFormats = &[
     format("kLINEAR", &["LINEAR", "chw"], |_, sizes| Some(row_major(sizes))),
     format("kCHW2", &["CHW2"], |_, sizes| vectors(sizes, 3, 2)),

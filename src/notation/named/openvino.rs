@@ -5,16 +5,16 @@
 //! part   = letters | letter "s" | letter "sv" size | letter "sa" size
 //! ```
 //!
-//! The letters are batches, features and the spatial dimensions w, z, y, x of data, or groups, outputs
-//! and inputs of weights. They give the order from major to minor. `fs` are the slices of the
-//! features, and `fsv16` the 16 features in a slice; `osa4` is a block around blocks. The logical
-//! order is `bfwzyx` for data and `goiwzyx` for weights.
+//! The letters are batches, features and the spatial dimensions w, z, y, x of data, or groups,
+//! outputs and inputs of weights. They give the order from major to minor. `fs` are the slices of
+//! the features, and `fsv16` the 16 features in a slice; `osa4` is a block around blocks. The
+//! logical order is `bfwzyx` for data and `goiwzyx` for weights.
 
 use super::{Cursor, Prefix, Result, Stacked, Tensor, no_such_format};
 use crate::notation::prefix::written;
 
-/// The formats of `src/plugins/intel_gpu/src/runtime/format.cpp` that follow the grammar. Those that
-/// are left out swizzle or align in other ways, or are images.
+/// The formats of `src/plugins/intel_gpu/src/runtime/format.cpp` that follow the grammar. Those
+/// that are left out swizzle or align in other ways, or are images.
 const FORMATS: &str = "
 bfyx byxf yxfb fbyx fyxb fybx xbfy ybfx byfx bxfy bzyxf bfzyx bfwzyx bfuwzyx bfvuwzyx
 b_fs_yx_fsv2 b_fs_yx_fsv4 b_fs_yx_fsv8 b_fs_yx_fsv16 b_fs_yx_fsv32 b_fs_zyx_fsv2 b_fs_zyx_fsv4

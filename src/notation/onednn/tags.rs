@@ -1,6 +1,6 @@
 //! The format tags of oneDNN 3.14, in the letters `a` to `l`: the enumerators of
-//! `dnnl_format_tag_t` in `include/oneapi/dnnl/dnnl_types.h`, without the aliases for images, weights
-//! and recurrent networks, which are other names for these.
+//! `dnnl_format_tag_t` in `include/oneapi/dnnl/dnnl_types.h`, without the aliases for images,
+//! weights and recurrent networks, which are other names for these.
 //!
 //! This prints them from a checkout of oneDNN:
 //!

@@ -146,6 +146,18 @@ fn random_kernels_keep_their_proofs() {
     tally.finish(cases * 5 / 2);
 }
 
+/// Padded dimensions under tiles, whose value fills the padding of the tiles.
+#[test]
+fn tiles_of_padded_dimensions() {
+    let (cases, tally) = (cases(400), Tally::default());
+    (0..cases).into_par_iter().for_each(|seed| {
+        let mut random = Random((seed << 32) + 12);
+        let operation = random::padded_tiles(&mut random);
+        tally.judge_all(&mut random, &operation);
+    });
+    assert!(tally.kernels.into_inner() >= cases * 2);
+}
+
 /// Strides of 2, 3 and 13 leave gaps, in which the position in the source drops below 0. The kernel
 /// takes no quotient of it there.
 #[test]

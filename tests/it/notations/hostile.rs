@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use stridec::notation::{Kind, read};
 
 /// The prefix of a notation, and pieces of its texts.
-const PIECES: [(&str, &[&str]); 10] = [
+const PIECES: [(&str, &[&str]); 15] = [
     ("jax:f32[2,3] ", &["Layout(", "major_to_minor=", "(0, 1)", "tiling=", "((", "sharding=", "'"]),
     ("numpy:", &["shape=", "(2, 3)", "strides=", "{'shape': ", "dtype=", "'<f4'", "["]),
     ("torch:", &["size=", "f32[2, 3]", "[3, 1]", "FixedLayout(", "stride=", "torch.float32", "("]),
@@ -15,6 +15,11 @@ const PIECES: [(&str, &[&str]); 10] = [
         &["nChw", "aBcd", "16c", "16b", "dims ", "2x3", " strides ", "wino_fmt"],
     ),
     ("tensorrt:f16[2,17,3,5] ", &["kCHW2", "kDLA_HWC4", "k", "{:E(4)}"]),
+    ("tensorrt:[1,9,3,5] ", &["Int8(", "135,", "15:4", ",5,1)", "9223372036854775807", ")"]),
+    ("cublaslt:s8[20,40] ", &["COL32", "_2R_4R4", "128x4", "CUBLASLT_ORDER_", "::", "."]),
+    ("openvino:f16[2,17,3,5] ", &["b_fs_yx_fsv16", "bs", "_", "fsv", "osa4", "format::"]),
+    ("tvm:f32[2,17,8,8] ", &["NCHW", "4c", "16n", "N", "0c", "18446744073709551615c"]),
+    ("ggml:", &["f16 ", "ne=[3,4,1,1]", " nb=", "[4,12,48,48]", "type=", "q4_0", "(", "-1"]),
     ("cute:", &["((2,4),8)", ":", "((1,16),2)", "(", "_4", "Sw<1,4,3> o ", "_1@0", "f16 "]),
     (
         "memref",

@@ -92,7 +92,7 @@ fn names_are_written() {
         ("f16[1,1,4,3]{2,3,1,0}", Kind::Ggml, "ne=[3,4,1,1] nb=[8,2,24,24] type=f16"),
         ("s8[16,64]{0,1}", Kind::CublasLt, "s8[16,64] COL"),
         ("cublaslt:s8[64,64] COL32_2R_4R4", Kind::CublasLt, "s8[64,64] COL32_2R_4R4"),
-        ("openvino:f32[2,17,3,5] fs_b_yx_fsv32", Kind::OpenVino, "f32[2,17,3,5] fs_b_yx_fsv32"),
+        ("openvino:f32[2,33,3,5] fs_b_yx_fsv32", Kind::OpenVino, "f32[2,33,3,5] fs_b_yx_fsv32"),
         (
             "f32[1,3,4,5]{1,3,2,0}",
             Kind::Torch,
