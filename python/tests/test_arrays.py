@@ -59,6 +59,17 @@ def test_tiled_images_hold_the_elements_where_the_shape_says():
     assert same(stridec.relayout(cells, to="{1,0}", source=shape), x)
 
 
+def test_a_view_is_read_from_its_storage():
+    storage = numpy.arange(1024, dtype=numpy.uint32).astype(numpy.uint8)
+    view = numpy.lib.stride_tricks.as_strided(storage, (4, 4, 4), (256, 4, 1))
+    source = "u8[4,4,4] strided<[256,4,1]>"
+    assert numpy.array_equal(stridec.relayout(storage, "{2,1,0}", source=source), view)
+    with pytest.raises(ValueError, match="array.shape"):
+        stridec.relayout(storage[:783], "{2,1,0}", source=source)
+    with pytest.raises(ValueError, match="array.shape"):
+        stridec.relayout(storage, "{2,1,0}", source="u8[4,4,4]")
+
+
 def test_elements_below_a_byte_are_packed_and_unpacked():
     x = filled((3, 5), ml_dtypes.int4)
     packed = stridec.relayout(x, to="{1,0:E(4)}")

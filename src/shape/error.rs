@@ -192,6 +192,20 @@ pub enum ShapeError {
         /// The accepted values, in words.
         accepted: &'static str,
     },
+    /// A number that fills padding and that the element type cannot represent.
+    #[error("{field}: expected {least} to {most}, the values of {element_type}, got {given}")]
+    PaddingNumber {
+        /// The field.
+        field: FieldPath,
+        /// The element type.
+        element_type: ElementType,
+        /// The given number.
+        given: i64,
+        /// The least value of the type.
+        least: i64,
+        /// The greatest value of the type, or of an int64.
+        most: i64,
+    },
     /// Bytes that are not a serialized message.
     #[error("{field}: {reason}; expected a serialized {message}")]
     Decode {
@@ -248,6 +262,7 @@ macro_rules! about {
             | Self::UnknownEnum { $field, .. }
             | Self::StaticUnbounded { $field, .. }
             | Self::NoSuchValue { $field, .. }
+            | Self::PaddingNumber { $field, .. }
     };
 }
 

@@ -28,6 +28,10 @@ pub struct Layout {
     pub padded_dimensions: SmallVec<[u64; 8]>,
     /// The value that fills the padding, or `None` if the proto does not specify one.
     pub padding_value: Option<PaddingValue>,
+    /// The number that fills the padding, such as the zero point of a quantized network: the value
+    /// of an integer, or the bits of an element of another type. It takes precedence over
+    /// `padding_value`. XLA has no such field.
+    pub padding_number: Option<i64>,
     /// The tiles, in the order in which they are applied.
     pub tiles: Vec<Tile>,
     /// The size of an element in memory, in bits: `E(n)`. 0 means the width of the element type,
@@ -57,6 +61,7 @@ impl Layout {
             minor_to_major: minor_to_major.into_iter().collect(),
             padded_dimensions: SmallVec::new(),
             padding_value: None,
+            padding_number: None,
             tiles: Vec::new(),
             element_size_in_bits: 0,
             tail_padding_alignment_in_elements: 1,
@@ -82,7 +87,27 @@ impl Layout {
         value: Option<PaddingValue>,
     ) -> Self {
         self.padded_dimensions = padded_dimensions.into_iter().collect();
-        self.padding_value = value;
+        (self.padding_value, self.padding_number) = (value, None);
+        self
+    }
+
+    /// Sets the physical extents, one per logical dimension, and the number that fills the padding.
+    ///
+    /// ```
+    /// use stridec::shape::{ElementType, Layout, Shape};
+    /// let layout = Layout::new([1, 0]).tiled([4, 4]).padded_with_number([5, 3], -3);
+    /// let shape = Shape::new(ElementType::S8, [5, 3], Some(layout))?;
+    /// assert_eq!(shape.to_string(), "s8[5,3]{1,0:T(4,4)PAD(5,3,value(-3))}");
+    /// # Ok::<(), stridec::shape::ShapeError>(())
+    /// ```
+    #[must_use]
+    pub fn padded_with_number(
+        mut self,
+        padded_dimensions: impl IntoIterator<Item = u64>,
+        number: i64,
+    ) -> Self {
+        self.padded_dimensions = padded_dimensions.into_iter().collect();
+        (self.padding_value, self.padding_number) = (None, Some(number));
         self
     }
 
@@ -119,7 +144,9 @@ impl Layout {
     /// Returns true if the layout has the padded dimensions or the padding value of TensorFlow 1.x.
     #[must_use]
     pub(crate) fn has_padding(&self) -> bool {
-        !self.padded_dimensions.is_empty() || self.padding_value.is_some()
+        !self.padded_dimensions.is_empty()
+            || self.padding_value.is_some()
+            || self.padding_number.is_some()
     }
 }
 

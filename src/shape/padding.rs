@@ -64,10 +64,72 @@ impl ElementType {
     }
 }
 
+impl ElementType {
+    /// Returns the bit pattern of one element whose value is `number`: the value of an integer or a
+    /// predicate, or the bits of an element of another type.
+    ///
+    /// ```
+    /// use stridec::shape::ElementType;
+    /// assert_eq!(ElementType::S8.padding_number_bits(-3), Ok(0xfd));
+    /// assert_eq!(ElementType::F16.padding_number_bits(0x3c00), Ok(0x3c00)); // 1
+    /// assert!(ElementType::U8.padding_number_bits(-3).is_err());
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the type has no elements, or none of this value.
+    pub fn padding_number_bits(self, number: i64) -> Result<u128, ShapeError> {
+        let field = || FieldPath::new("layout").field("padding_number");
+        let Some(bits) = self.bits() else {
+            return Err(ShapeError::NoElements { field: field(), element_type: self });
+        };
+        let bits = if self == Self::Pred { 1 } else { bits };
+        let (least, most) = if self.is_signed_integer() {
+            (i64::MIN >> (64 - bits), i64::MAX >> (64 - bits))
+        } else {
+            (0, i64::try_from(ones(bits.min(63))).unwrap_or(i64::MAX))
+        };
+        if !(least..=most).contains(&number) {
+            let element_type = self;
+            return Err(ShapeError::PaddingNumber {
+                field: field(),
+                element_type,
+                given: number,
+                least,
+                most,
+            });
+        }
+        // The bits of a negative number are repeated up to the type's width.
+        Ok(u128::from(number.cast_unsigned()) & (u128::MAX >> (128 - bits)))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use PaddingValue::{Highest, Invalid, Lowest, One, Unknown, Zero};
+
+    #[test]
+    fn numbers_have_the_range_of_the_type() {
+        for (element_type, number, expected) in [
+            (ElementType::S8, -128, Some(0x80)),
+            (ElementType::S8, 128, None),
+            (ElementType::S4, -3, Some(0xd)),
+            (ElementType::S4, 8, None),
+            (ElementType::S64, i64::MIN, Some(1 << 63)),
+            (ElementType::U8, 128, Some(128)),
+            (ElementType::U8, 256, None),
+            (ElementType::U64, i64::MAX, Some(u128::from(i64::MAX.unsigned_abs()))),
+            (ElementType::Pred, 1, Some(1)),
+            (ElementType::Pred, 2, None),
+            (ElementType::F32, 0x3f80_0000, Some(0x3f80_0000)),
+            (ElementType::Bf16, 0x1_0000, None),
+            (ElementType::C128, 7, Some(7)),
+            (ElementType::Token, 0, None),
+        ] {
+            assert_eq!(element_type.padding_number_bits(number).ok(), expected, "{element_type}");
+        }
+    }
 
     /// The bit patterns of zero, one, and the lowest and highest value of each type, taken from the
     /// type's published specification.

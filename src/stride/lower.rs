@@ -82,11 +82,19 @@ impl TryFrom<&Shape> for StrideDescriptor {
         }
         let is_padded = match layout.tiles[..] {
             [] => axes.iter().any(|axis| axis.extent > lowering.extents[axis.coordinate]),
-            _ => !layout.padded_dimensions.is_empty() && cells > sizes.iter().product(),
+            _ => {
+                let is_empty = sizes.contains(&0);
+                let elements = if is_empty { 0 } else { sizes.iter().product() };
+                !layout.padded_dimensions.is_empty() && cells > elements
+            }
         };
         let padding = if is_padded {
             let value = layout.padding_value.unwrap_or(PaddingValue::Unknown);
-            extended(element_type, element_type.padding_bits(value)?, element_bits)
+            let bits = match layout.padding_number {
+                Some(number) => element_type.padding_number_bits(number)?,
+                None => element_type.padding_bits(value)?,
+            };
+            extended(element_type, bits, element_bits)
         } else {
             0
         };
@@ -445,6 +453,9 @@ mod tests {
             ("f32[2,3]{1,0:PAD(2,4)}", 0),
             ("f32[2,3]{1,0:T(2,4)PAD(2,3,one)}", 0x3f80_0000),
             ("f32[2,4]{1,0:T(2,4)PAD(2,4,one)}", 0),
+            ("s8[5]{0:T(4)PAD(5,value(-3))}", 0xfd),
+            ("s4[5]{0:PAD(6,value(-3))}", 0xfd),
+            ("u8[5]{0:PAD(6,value(128))}", 128),
             ("f32[2,4]{1,0:T(2,4)PAD(3,4,one)}", 0x3f80_0000),
         ] {
             let shape: Shape = text.parse().unwrap();

@@ -60,7 +60,7 @@ impl LayoutField {
             Self::Prefix => layout.dynamic_shape_metadata_prefix_bytes = 0,
             Self::Padding => {
                 layout.padded_dimensions.clear();
-                layout.padding_value = None;
+                (layout.padding_value, layout.padding_number) = (None, None);
             }
             Self::Format => layout.format = Format::Unspecified,
         }

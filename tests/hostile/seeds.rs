@@ -93,7 +93,7 @@ const MODULES: [&str; 10] = [
 ];
 
 /// Layouts in the notations of other systems.
-const OTHERS: [&str; 15] = [
+const OTHERS: [&str; 22] = [
     "jax:f32[2,3] Format(layout=Layout(major_to_minor=(1, 0), tiling=((8, 128), (2, 1)), sub_byte_element_size_in_bits=0), sharding=X('a'))",
     "numpy:{'shape': (2, 3), 'typestr': '<f4', 'strides': (-12, 4), 'data': (1, False), 'version': 3}",
     "torch:size=(2, 3) stride=(3, 1) storage_offset=5 dtype=torch.float32",
@@ -109,6 +109,13 @@ const OTHERS: [&str; 15] = [
     "dml:{\"data_type\": \"FLOAT16\", \"sizes\": [1, 3, 5, 7], \"strides\": [105, 1, 21, 3], \"total_tensor_size_in_bytes\": 212}",
     "dlpack:{\"code\": 2, \"bits\": 32, \"lanes\": 1, \"shape\": [2, 3], \"strides\": [3, 1], \"byte_offset\": 8}",
     "triton:- offset=1 -> (0, 1)\n   offset=2 -> (1, 0)\nwhere out dims are: [dim0 (size 2), dim1 (size 2)]",
+    "tensorrt:[1,9,3,5] Int8(45,15:4,5,1)",
+    "cublaslt:s8[20,40] COL4_4R2_8C",
+    "openvino:s8[9,7,3,3] os_is_yx_osa4_isa8_osv8_isv4",
+    "tvm:f32[17,9,3,3] OIHW4i16o",
+    "ttnn:bf16[70,100] TILE",
+    "ggml:f16 ne=[3,4,2,1] nb=[8,2,24,48]",
+    "numpy:{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }",
 ];
 
 /// The seeds of a format, each with its file's name.

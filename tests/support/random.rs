@@ -149,7 +149,11 @@ pub fn padded_tiles(random: &mut Random) -> Operation {
                 let value = random.pick(&values);
                 let is_value = element_type.padding_bits(value).is_ok();
                 let padded: Vec<u64> = sizes.iter().map(|&n| n + random.below(4)).collect();
-                layout = layout.padded(padded, is_value.then_some(value));
+                layout = if random.one_in(3) && element_type.is_signed_integer() {
+                    layout.padded_with_number(padded, -1)
+                } else {
+                    layout.padded(padded, is_value.then_some(value))
+                };
             }
             let shape = Shape::new(element_type, sizes, layout).unwrap();
             let descriptor = StrideDescriptor::try_from(&shape).unwrap();

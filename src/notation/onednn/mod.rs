@@ -43,10 +43,10 @@ const DOMAINS: [&str; 20] = [
 /// The tags in `dnnl_types.h` that do not mean what their letters say, each paired with its correct
 /// spelling in the letters `a` to `l`.
 const ALIASES: [(&str, &str); 6] = [
-    ("OwI24o", "Acb24a"),
     ("OhwI24o", "Acdb24a"),
-    ("OdhwI24o", "Acdeb24a"),
-    ("gIOw2i8o16i2o", "aBCd2c8b16c2b"),
+    ("OhwI32o", "Acdb32a"),
+    ("gOhwI24o", "aBdec24b"),
+    ("gOhwI32o", "aBdec32b"),
     ("gIOhw2i8o16i2o", "aBCde2c8b16c2b"),
     ("gIOdhw2i8o16i2o", "aBCdef2c8b16c2b"),
 ];

@@ -44,6 +44,7 @@ impl From<&Layout> for xla::Layout {
             minor_to_major: layout.minor_to_major.iter().map(|&n| int64(n as u64)).collect(),
             padded_dimensions: layout.padded_dimensions.iter().copied().map(int64).collect(),
             padding_value: layout.padding_value.map(|value| value as i32),
+            padding_number: layout.padding_number,
             format: layout.format as i32,
             max_sparse_elements: int64(sparse.max_sparse_elements),
             tiles: layout.tiles.iter().map(tile_proto).collect(),

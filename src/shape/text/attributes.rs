@@ -274,8 +274,9 @@ fn padding(
     let list = layout_field("padded_dimensions");
     let start = parser.expect("(")?.start;
     parser.list(")", |parser, i| {
+        let is_last = layout.padding_value.is_some() || layout.padding_number.is_some();
         if let Token::Number(_) = parser.token()
-            && layout.padding_value.is_none()
+            && !is_last
         {
             let field = || list.clone().index(i);
             let (extent, place) = parser.natural(field, 0, i64::MAX)?;
@@ -283,21 +284,33 @@ fn padding(
             layout.padded_dimensions.push(extent);
             return Ok(());
         }
+        if let Token::Word("value") = parser.token()
+            && !is_last
+        {
+            parser.advance()?;
+            parser.expect("(")?;
+            let (number, place) = parser.number()?;
+            places.add(layout_field("padding_number"), place);
+            layout.padding_number = Some(number);
+            return parser.expect(")").map(drop);
+        }
         let value = match parser.token() {
-            Token::Word(name) if layout.padding_value.is_none() => PaddingValue::from_name(name),
+            Token::Word(name) if !is_last => PaddingValue::from_name(name),
             _ => None,
         };
-        let accepted = match layout.padding_value {
-            None => "a physical extent, or last zero, one, lowest, highest or unknown",
-            Some(_) => "`)`",
+        let accepted = match is_last {
+            false => {
+                "a physical extent, or last zero, one, lowest, highest or unknown, or value(n)"
+            }
+            true => "`)`",
         };
         layout.padding_value = Some(value.ok_or_else(|| parser.unexpected(accepted))?);
         parser.advance().map(drop)
     })?;
     places.add(list, parser.since(start));
     if !layout.has_padding() {
-        let reason =
-            "expected physical extents, zero, one, lowest, highest or unknown, got no padding";
+        let reason = "expected physical extents, zero, one, lowest, highest or unknown, or \
+                      value(n), got no padding";
         return Err(ParseError::new(parser.since(start), reason));
     }
     Ok(())

@@ -16,7 +16,8 @@
 //!           | "SC" ("(" n ":" [n ("," n)*] ")")+ split_configs
 //!           | "P(" shape ")"                     physical_shape
 //!           | "M(" n ")"                         dynamic_shape_metadata_prefix_bytes
-//!           | "PAD(" [n ("," n)*] [word] ")"     padded_dimensions, padding_value; stridec's own
+//!           | "PAD(" [n ("," n)*] [value] ")"    padded_dimensions, padding_value; stridec's own
+//! value     = word | "value(" n ")"              padding_value, or padding_number
 //! strided   = "strided<[" [n ("," n)*] "]" [", offset:" n] ">"
 //! ```
 //!

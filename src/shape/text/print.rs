@@ -155,11 +155,12 @@ fn write_attributes(f: &mut String, layout: &Layout) -> fmt::Result {
         write!(f, "M({})", layout.dynamic_shape_metadata_prefix_bytes)?;
     }
     if layout.has_padding() {
-        let comma = match layout.padding_value {
-            Some(_) if !layout.padded_dimensions.is_empty() => ",",
-            _ => "",
+        let value = match (layout.padding_number, layout.padding_value) {
+            (Some(number), _) => format!("value({number})"),
+            (None, value) => value.map_or(String::new(), |value| value.to_string()),
         };
-        let value = layout.padding_value.map_or("", |value| value.name());
+        let is_list = !value.is_empty() && !layout.padded_dimensions.is_empty();
+        let comma = if is_list { "," } else { "" };
         write!(f, "PAD({}{comma}{value})", CommaList(&layout.padded_dimensions))?;
     }
     Ok(())

@@ -156,6 +156,8 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ("f32[2,3]{0,1:PAD(3,zero)}", "(3,zero)", "expected 2 entries"),
     ("f32[2,3]{0,1:PAD(3,5,blue)}", "blue", "zero, one, lowest, highest or unknown"),
     ("f32[2,3]{0,1:PAD(zero,3)}", "3", "`)`"),
+    ("f32[2,3]{0,1:PAD(2,3,value(1),2)}", "2", "`)`"),
+    ("f32[2,3]{0,1:PAD(2,3,value(x))}", "x", "a number"),
     ("f32[2,3]{0,1:PAD(zero,one)}", "one", "`)`"),
     ("f32[2,3]{0,1:PAD()}", "()", "no padding"),
     ("f32[?,3]{0,1:PAD(3,5)}", "3", "in dimension 0, got `?`"),

@@ -82,6 +82,25 @@ fn names_mean_what_their_systems_say() {
     assert_eq!(bytes("ttnn:bf16[1,100] TILE"), 2 * 32 * 128);
 }
 
+/// The aliases of `dnnl_types.h` in oneDNN 3.14, each followed by the tag that it stands for there.
+#[test]
+fn every_alias_of_onednn_is_its_tag() {
+    let mut count = 0;
+    for line in include_str!("../../data/onednn_aliases.txt").lines() {
+        let (alias, tag) = line.split_once(' ').unwrap();
+        let rank = tag.bytes().take_while(u8::is_ascii_alphabetic).count();
+        // Extents that are no multiples of blocks, and that differ.
+        let extents: Vec<String> = (3..).take(rank).map(|extent: u32| extent.to_string()).collect();
+        let [alias, tag] =
+            [alias, tag].map(|name| format!("onednn:f32[{}] {name}", extents.join(",")));
+        let [given, expected] =
+            [&alias, &tag].map(|text| read(text).unwrap_or_else(|error| panic!("{text}: {error}")));
+        assert_eq!(given.descriptor(), expected.descriptor(), "{alias}");
+        count += 1;
+    }
+    assert_eq!(count, 798);
+}
+
 #[test]
 fn names_are_written() {
     for (text, kind, expected) in [
