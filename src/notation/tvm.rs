@@ -85,7 +85,8 @@ pub(super) fn write(array: &Tensor) -> std::result::Result<String, String> {
         if blocks[..number].iter().any(|block| block.1 == of) {
             return Err("a layout has at most one block of each dimension".to_owned());
         }
-        text += &format!("{size}{}", letter(of).to_ascii_lowercase());
+        text += &size.to_string();
+        text.push(letter(of).to_ascii_lowercase());
     }
     let prefix = written(tensor.element_type(), tensor.element_bits(), tensor.sizes());
     Ok(format!("{prefix} {text}"))

@@ -55,7 +55,7 @@ impl<'a> TileDestinations<'a> {
         let mut left_out = Vec::new();
         for holder in 0..holders.len() {
             let device = holders.get(holder);
-            for &tile in to.tile_numbers(device).iter() {
+            for &tile in &to.tile_numbers(device) {
                 left_out.extend(grid.index_of(tile).zip(to.rank_in_tile(device, tile)));
             }
         }

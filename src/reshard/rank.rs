@@ -42,7 +42,7 @@ pub struct RankPlan {
 pub fn rank_plan(from: &Placement, to: &Placement, device: u64) -> Result<RankPlan, ShardingError> {
     check(from, to)?;
     let mut part = RankPlan::default();
-    for &tile in from.tile_numbers(device).iter() {
+    for &tile in &from.tile_numbers(device) {
         let Some(own) = from.rank_in_tile(device, tile) else { continue };
         let Some(destinations) = TileDestinations::new(from, to, tile) else { continue };
         let end = destinations.end(own);
@@ -95,7 +95,7 @@ fn receive(
         return;
     }
     let Some(destinations) = TileDestinations::new(from, to, source) else { return };
-    for &tile in tiles.iter() {
+    for &tile in &tiles {
         let Some((region, offset)) = destinations.destination(device, tile) else { continue };
         destinations.pieces(WantedPart { device, region: &region, offset }, |holder, region| {
             let from = destinations.holders.get(holder);

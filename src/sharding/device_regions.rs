@@ -171,7 +171,9 @@ fn cut(parts: &[&Region], dimension: usize) -> Result<(Cuts, Vec<Vec<u64>>), Sha
         let next = numbers.len() as u64;
         let tile = *numbers.entry(holders).or_insert(next);
         if tile == next {
-            holders.iter().for_each(|&part| of_part[part as usize].push(tile));
+            for &part in holders {
+                of_part[part as usize].push(tile);
+            }
         }
         tiles.push(tile);
     }

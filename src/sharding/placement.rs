@@ -59,27 +59,7 @@ impl Placement {
         devices: Option<u64>,
     ) -> Result<Self, ShardingError> {
         let sizes = sizes(shape)?;
-        let count = match (sharding.devices(), devices) {
-            (Some(own), Some(given))
-                if own != given && !matches!(sharding.kind, ShardingKind::Regions(_)) =>
-            {
-                let expected = format!("{given} devices, as the program has");
-                return Err(rule(FieldPath::new("sharding"), expected, own));
-            }
-            (Some(own), Some(given)) if own > given => {
-                let expected = format!("devices below {given}");
-                return Err(rule(FieldPath::new("boxes"), expected, own - 1));
-            }
-            (_, Some(given)) => given,
-            (Some(own), None) => own,
-            (None, None) => {
-                let expected = "the number of devices, which this sharding does not say";
-                return Err(rule(FieldPath::new("devices"), expected, "none"));
-            }
-        };
-        if count == 0 || i64::try_from(count).is_err() {
-            return Err(rule(FieldPath::new("devices"), "1 to 2^63-1 devices", count));
-        }
+        let count = device_count(sharding, devices)?;
         let whole = || sizes.iter().map(|&size| Cuts::even(size, 1)).collect::<Vec<_>>();
         let one = |device: u64| {
             if device >= count {
@@ -319,6 +299,32 @@ impl Holders<'_> {
             Owners::Listed(boxes) => boxes.of_tile[self.tile as usize][at as usize],
         }
     }
+}
+
+/// Returns the number of devices of a program that is given, or that the sharding determines.
+fn device_count(sharding: &Sharding, devices: Option<u64>) -> Result<u64, ShardingError> {
+    let count = match (sharding.devices(), devices) {
+        (Some(own), Some(given))
+            if own != given && !matches!(sharding.kind, ShardingKind::Regions(_)) =>
+        {
+            let expected = format!("{given} devices, as the program has");
+            return Err(rule(FieldPath::new("sharding"), expected, own));
+        }
+        (Some(own), Some(given)) if own > given => {
+            let expected = format!("devices below {given}");
+            return Err(rule(FieldPath::new("boxes"), expected, own - 1));
+        }
+        (_, Some(given)) => given,
+        (Some(own), None) => own,
+        (None, None) => {
+            let expected = "the number of devices, which this sharding does not say";
+            return Err(rule(FieldPath::new("devices"), expected, "none"));
+        }
+    };
+    if count == 0 || i64::try_from(count).is_err() {
+        return Err(rule(FieldPath::new("devices"), "1 to 2^63-1 devices", count));
+    }
+    Ok(count)
 }
 
 /// Converts the row-major number of a tile to its index in each dimension.

@@ -56,7 +56,7 @@ impl TryFrom<&Shape> for StrideDescriptor {
             })
             .collect();
         if !layout.padded_dimensions.is_empty() && !layout.tiles.is_empty() {
-            outer = lowering.padded(outer)?;
+            outer = lowering.padded(&outer)?;
         }
         for tile in &layout.tiles {
             outer = lowering.tile(outer, tile)?;
@@ -80,13 +80,11 @@ impl TryFrom<&Shape> for StrideDescriptor {
         if axes.iter().any(|axis| axis.extent == 0) {
             cells = 0;
         }
-        let is_padded = match layout.tiles[..] {
-            [] => axes.iter().any(|axis| axis.extent > lowering.extents[axis.coordinate]),
-            _ => {
-                let is_empty = sizes.contains(&0);
-                let elements = if is_empty { 0 } else { sizes.iter().product() };
-                !layout.padded_dimensions.is_empty() && cells > elements
-            }
+        let is_padded = if layout.tiles.is_empty() {
+            axes.iter().any(|axis| axis.extent > lowering.extents[axis.coordinate])
+        } else {
+            let elements = if sizes.contains(&0) { 0 } else { sizes.iter().product() };
+            !layout.padded_dimensions.is_empty() && cells > elements
         };
         let padding = if is_padded {
             let value = layout.padding_value.unwrap_or(PaddingValue::Unknown);
@@ -342,10 +340,7 @@ struct TileLowering {
 impl TileLowering {
     /// Replaces each axis by one of its padded extent, before tiles are applied. The new
     /// coordinates are the remainders of divisions by the padded extents.
-    fn padded(
-        &mut self,
-        outer: SmallVec<[MemoryAxis; 8]>,
-    ) -> Result<SmallVec<[MemoryAxis; 8]>, StrideError> {
+    fn padded(&mut self, outer: &[MemoryAxis]) -> Result<SmallVec<[MemoryAxis; 8]>, StrideError> {
         let rank = outer.len();
         let extents = outer.iter().map(|axis| axis.extent.max(1));
         let tile = Tile::new(extents);

@@ -87,10 +87,7 @@ pub(crate) fn check(
 /// Returns true if a file's array is a storage that has a tensor's memory at its start: one
 /// dimension of at least as many elements.
 pub(crate) fn is_storage(header: &Header, tensor: &StrideDescriptor) -> bool {
-    let elements = match header.shape[..] {
-        [elements] => elements,
-        _ => return false,
-    };
+    let [elements] = header.shape[..] else { return false };
     elements >= tensor.physical_elements()
         && descr::check_byte_order(&header.descr).is_ok()
         && tensor.element_bits() >= 8

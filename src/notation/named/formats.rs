@@ -138,17 +138,16 @@ pub(in crate::notation) const ONNXRUNTIME: NamedFormats = &[
     format("NCHWc 16", &[], |_, sizes| of_four(sizes, vectors(sizes, 3, 16))),
     format("OIHWBo 8", &[], |_, sizes| of_four(sizes, vectors(sizes, 4, 8))),
     format("OIHWBo 16", &[], |_, sizes| of_four(sizes, vectors(sizes, 4, 16))),
-    format("OIHWBiBo 8", &[], |_, sizes| of_four(sizes, filters(8))),
-    format("OIHWBiBo 16", &[], |_, sizes| of_four(sizes, filters(16))),
+    format("OIHWBiBo 8", &[], |_, sizes| of_four(sizes, Some(filters(8)))),
+    format("OIHWBiBo 16", &[], |_, sizes| of_four(sizes, Some(filters(16)))),
 ];
 
 fn of_four(sizes: &[u64], memory: Option<FormatMemory>) -> Option<FormatMemory> {
     memory.filter(|_| sizes.len() == 4)
 }
 
-fn filters(size: u64) -> Option<FormatMemory> {
-    let blocks = Layout::default_for_rank(4).tiled([size, size, 1, 1]).tiled([size, 1, 1, 1]);
-    Some(blocks.into())
+fn filters(size: u64) -> FormatMemory {
+    Layout::default_for_rank(4).tiled([size, size, 1, 1]).tiled([size, 1, 1, 1]).into()
 }
 
 /// TT-NN's layouts. Tiles of 32 by 32 cover the last two dimensions, and have four faces of 16 by

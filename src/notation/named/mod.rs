@@ -32,6 +32,7 @@ pub(super) struct NamedFormat {
 }
 
 /// The memory of an array in a named layout.
+#[expect(clippy::large_enum_variant, reason = "one is alive at a time")]
 enum FormatMemory {
     Layout(Layout),
     Stacked(Stacked),

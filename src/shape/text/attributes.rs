@@ -298,11 +298,10 @@ fn padding(
             Token::Word(name) if !is_last => PaddingValue::from_name(name),
             _ => None,
         };
-        let accepted = match is_last {
-            false => {
-                "a physical extent, or last zero, one, lowest, highest or unknown, or value(n)"
-            }
-            true => "`)`",
+        let accepted = if is_last {
+            "`)`"
+        } else {
+            "a physical extent, or last zero, one, lowest, highest or unknown, or value(n)"
         };
         layout.padding_value = Some(value.ok_or_else(|| parser.unexpected(accepted))?);
         parser.advance().map(drop)
