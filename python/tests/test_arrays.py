@@ -59,6 +59,15 @@ def test_tiled_images_hold_the_elements_where_the_shape_says():
     assert same(stridec.relayout(cells, to="{1,0}", source=shape), x)
 
 
+def test_a_blocked_image_is_the_array_of_its_blocks():
+    x = numpy.arange(54, dtype=numpy.float32).reshape(2, 9, 1, 3)
+    image = stridec.relayout(x, "{3,2,1,0:T(8,1,1)}")
+    assert image.shape == (2, 2, 1, 3, 8)
+    source = "f32[2,9,1,3]{3,2,1,0:T(8,1,1)}"
+    for given in (image, image.reshape(2, 2, 1, 3, 8, 1, 1)):
+        assert numpy.array_equal(stridec.relayout(given, "{3,2,1,0}", source=source), x)
+
+
 def test_a_view_is_read_from_its_storage():
     storage = numpy.arange(1024, dtype=numpy.uint32).astype(numpy.uint8)
     view = numpy.lib.stride_tricks.as_strided(storage, (4, 4, 4), (256, 4, 1))

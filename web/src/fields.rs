@@ -49,6 +49,7 @@ fn is_plain(layout: &Layout) -> bool {
     rest.split_configs.clear();
     rest.format = Format::Unspecified;
     rest.sparse = None;
+    rest.padding_number = None;
     rest == *layout
 }
 

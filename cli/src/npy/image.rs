@@ -46,10 +46,10 @@ pub(crate) fn check(
             header.descr.escape_debug()
         ));
     }
-    // Dimensions of one element, which some writers keep and others drop, move nothing.
-    let shapes = [&header.shape, &image.shape]
-        .map(|shape| shape.iter().copied().filter(|&extent| extent != 1).collect::<Vec<_>>());
-    let physical = shapes[0] == shapes[1]
+    // The memory of tiles may also have the dimensions of one place that tiles add.
+    let with_tiles = tensor.physical_dimensions().filter(|_| !bytes);
+    let is_memory = header.shape == image.shape || with_tiles.as_ref() == Some(&header.shape);
+    let physical = is_memory
         && (!header.fortran_order
             || header.shape.iter().filter(|&&extent| extent != 1).count() < 2);
     if physical || !bytes && is_logical(header, tensor) {
@@ -203,6 +203,9 @@ mod tests {
         assert!(accepts("s4[4,4]{1,0:E(4)}", false, &[8]));
         assert!(!accepts("s4[4,4]{1,0:E(4)}", false, &[4, 4]));
         assert!(accepts("f32[]", true, &[]));
+        // An array of the logical extents in another order is not taken for the memory.
+        assert!(!accepts("f32[2,1,2]{0,2,1}", false, &[2, 1, 2]));
+        assert!(accepts("f32[2,1,2]{0,2,1}", false, &[1, 2, 2]));
     }
 
     #[test]

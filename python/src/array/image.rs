@@ -40,7 +40,7 @@ impl<'a> Image<'a> {
             64 => "uint64",
             _ => "V16",
         };
-        let sizes = layout.physical_dimensions().filter(|sizes| sizes.len() <= MAX_RANK);
+        let sizes = layout.array_dimensions().filter(|sizes| sizes.len() <= MAX_RANK);
         let sizes = sizes.unwrap_or_else(|| vec![layout.physical_elements()]);
         Self { layout, dtype, sizes, is_view: false }
     }
@@ -77,7 +77,10 @@ impl<'a> Image<'a> {
             return Err(invalid(&format!("{argument}.dtype"), &expected, given));
         }
         let is_flat = length.is_some_and(|length| has(length, layout.physical_elements()));
-        if is_flat || given == self.sizes && dense || lies_as(array, layout)? {
+        // The memory of tiles may also have the dimensions of one place that tiles add.
+        let with_tiles = layout.physical_dimensions();
+        let is_whole = given == self.sizes || with_tiles.is_some_and(|sizes| given == sizes);
+        if is_flat || is_whole && dense || lies_as(array, layout)? {
             return Ok(());
         }
         let cells = tuple(&self.sizes);
