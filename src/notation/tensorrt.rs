@@ -35,6 +35,13 @@ const TYPES: [(&str, ElementType); 12] = [
 
 pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     let mut ahead = cursor.clone();
+    let (word, place) = ahead.word(|letter| letter.is_ascii_alphanumeric());
+    if ahead.sees("(") && TYPES.iter().any(|known| known.0 == word) {
+        let reason = "expected the extents, which a log does not say, before it: \
+                      [1,144,128,128] Int8(589824,16384:4,128,1)";
+        return Err(ParseError::new(place, reason));
+    }
+    let mut ahead = cursor.clone();
     let prefix = if ahead.sees("[") {
         let sizes = extents(&mut ahead)?;
         (None, sizes)

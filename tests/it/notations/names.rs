@@ -133,6 +133,7 @@ fn names_without_a_meaning_here_are_refused() {
         "tensorrt:[1,144,16,16] Int8(9216:4,256:4,16,1)",
         "tensorrt:[1,144,16] Int8(9216,256:4,16,1)",
         "tensorrt:[1,144,16,16] 9216",
+        "tensorrt:Int8(9216,256:4,16,1)",
         "cublaslt:s8[16] COL32",
         "openvino:f32[2,17,3,5] os_is_yx_osv32_isv4_swizzled_by_2",
         "openvino:f32[2,17,3,5] image_2d_rgba",
