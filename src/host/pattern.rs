@@ -124,7 +124,7 @@ impl Pattern {
     }
 
     /// Returns true if registers are gathered from many loads each.
-    fn gathers(&self) -> bool {
+    pub(super) fn gathers(&self) -> bool {
         let (loads, stores) = self.registers.operations();
         loads > MANY_LOADS * stores
     }

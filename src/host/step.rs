@@ -36,6 +36,9 @@ pub(super) enum CopyStep {
     Runs { axes: SmallVec<[PlanAxis; 4]>, bytes: usize, source: usize, from: isize, to: isize },
     /// Writes the repetitions of a block, from the given places of the sources that it reads.
     Pattern { pattern: Rc<Pattern>, places: SmallVec<[PatternPlace; 2]>, to: isize },
+    /// Copies the `bytes` bytes that the destination has at `to` to the `count` places after them,
+    /// at every step of the axes.
+    Again { axes: SmallVec<[(usize, isize); 8]>, bytes: usize, count: usize, to: isize },
     /// Fills a box of the given extents and strides with one value.
     Fill { value: FillValue, axes: SmallVec<[(usize, isize); 8]>, to: isize },
 }
@@ -56,7 +59,7 @@ impl CopyStep {
             + match self {
                 Self::Copy { plan, .. } => plan.bytes(),
                 Self::Pattern { pattern, places, .. } => pattern.bytes() + size_of_val(&places[..]),
-                Self::Runs { .. } | Self::Fill { .. } => 0,
+                Self::Runs { .. } | Self::Again { .. } | Self::Fill { .. } => 0,
             }
     }
 }
@@ -70,6 +73,10 @@ impl fmt::Display for CopyStep {
                 axes.iter().try_for_each(|axis| write!(f, ", {} times", axis.extent))
             }
             Self::Pattern { pattern, .. } => write!(f, "{pattern}"),
+            Self::Again { axes, bytes, count, .. } => {
+                write!(f, "the same {bytes} bytes {count} times more")?;
+                axes.iter().try_for_each(|(extent, _)| write!(f, ", {extent} times"))
+            }
             Self::Fill { axes, .. } => {
                 write!(f, "a value, along")?;
                 axes.iter()
@@ -121,6 +128,13 @@ impl<'a, 'b> StepRunner<'a, 'b> {
                     self.destination.bytes(to, bytes).copy_from_slice(from);
                 });
             }
+            CopyStep::Again { ref axes, bytes, count, to } => {
+                let stream = self.stream.map(|(stream, _)| stream);
+                each_start(axes, to, &mut |to| {
+                    let (slice, place) = self.destination.place(to);
+                    repeat(&mut slice[place..place + (count + 1) * bytes], bytes, stream);
+                });
+            }
             CopyStep::Fill { value, ref axes, to } => {
                 let value = match value {
                     FillValue::Bits(value) => value,
@@ -151,6 +165,34 @@ impl<'a, 'b> StepRunner<'a, 'b> {
             let stream = self.stream.map(|(stream, _)| stream);
             bits.copy(plan, (source, from), (destination, to), stream);
         }
+    }
+}
+
+/// The number of bytes that are copied at a time to repeat shorter ones, and the least that rows
+/// and their repetitions take together; shorter ones are patterns. The first-level cache holds the
+/// bytes; shorter copies take longer to start than to run.
+pub(super) const REPEATED_BYTES: usize = 1 << 13;
+
+/// Copies the first `bytes` bytes to the rest of `row`, again and again.
+fn repeat(row: &mut [u8], bytes: usize, stream: Option<&Stream>) {
+    let most = bytes.max(REPEATED_BYTES / bytes * bytes);
+    let mut done = bytes;
+    while done < row.len() {
+        let count = done.min(most).min(row.len() - done);
+        let (before, after) = row.split_at_mut(done);
+        match stream.filter(|_| count >= REPEATED_BYTES / 2) {
+            Some(stream) => stream.copy(&mut after[..count], &before[..count]),
+            None => after[..count].copy_from_slice(&before[..count]),
+        }
+        done += count;
+    }
+}
+
+/// Calls `each` with the destination offset of every step of the axes.
+fn each_start(axes: &[(usize, isize)], to: isize, each: &mut impl FnMut(isize)) {
+    let [(extent, stride), inner @ ..] = axes else { return each(to) };
+    for step in 0..extent.cast_signed() {
+        each_start(inner, to + step * stride, each);
     }
 }
 

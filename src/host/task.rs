@@ -15,7 +15,7 @@ use super::{
     repeat::Series,
     share::Share,
     simd::Simd,
-    step::{CopyStep, FillValue, PatternPlace, StepRunner},
+    step::{CopyStep, FillValue, PatternPlace, REPEATED_BYTES, StepRunner},
     stream::{LINE, Stream},
 };
 use crate::nest::{Case, CaseValue, CopyAxis, CopyNest, PositionValue, Value};
@@ -231,8 +231,20 @@ impl Filling<'_, '_, '_> {
     fn fill(&mut self, found: &Resolved) {
         let step = match *found {
             Resolved::Box(walk_box, PositionValue::Unit { source, unit }, case) => {
-                let runs = self.runs(walk_box, (source, unit), case);
-                runs.unwrap_or_else(|| self.read(walk_box, source, unit, case))
+                match self.runs(walk_box, (source, unit), case) {
+                    Some(step) => step,
+                    None => match self.again(walk_box, case) {
+                        Some((first, step)) => {
+                            self.fill(&Resolved::Box(
+                                &first,
+                                PositionValue::Unit { source, unit },
+                                case,
+                            ));
+                            step
+                        }
+                        None => self.read(walk_box, source, unit, case),
+                    },
+                }
             }
             Resolved::Box(walk_box, PositionValue::Bits(value), case) => {
                 let strides = self.strides[case].iter().map(|&(_, stride)| stride);
@@ -408,6 +420,10 @@ impl Filling<'_, '_, '_> {
         if cycles > bytes / 4 && self.is_transposed(group) {
             return None;
         }
+        // The lines that a long block gathers evict each other before the next block reads them.
+        if bytes > LINE && pattern.gathers() {
+            return None;
+        }
         Some(CopyStep::Pattern { pattern, places, to })
     }
 
@@ -546,6 +562,40 @@ impl Filling<'_, '_, '_> {
         let small = (times == 1 || bytes >= LINE) && times * bytes <= SMALL_BOX;
         let (from, to) = (task.offset(unit.cast_signed()), self.place(walk_box));
         small.then_some(CopyStep::Runs { axes, bytes, source, from, to })
+    }
+
+    /// Returns the part of a box that is copied once, and the step that repeats it in the
+    /// destination; `None` if no rows are read again, if the repeated rows are short, or if rows are
+    /// long runs of the source.
+    fn again(&self, walk_box: &WalkBox, case: usize) -> Option<(WalkBox, CopyStep)> {
+        let task = self.runner.task;
+        has_whole_bytes(task.nest).then_some(())?;
+        // The bytes of the row in the destination, and those that are one run of the source.
+        let (mut bytes, mut run, mut moves) = (task.scale(), Some(task.scale()), false);
+        let axes: SmallVec<[PlanAxis; 8]> =
+            plan_axes(walk_box.extents(), &self.strides[case]).collect();
+        for (axis, &PlanAxis { extent, src, dst }) in axes.iter().enumerate().rev() {
+            if extent == 1 {
+                continue;
+            }
+            if dst != bytes.cast_signed() || axis < self.slice_axis {
+                return None;
+            }
+            if src == 0 && moves {
+                let mut first = walk_box.clone();
+                first.ranges[axis].1 = first.ranges[axis].0 + 1;
+                let outer = axes[..axis].iter().map(|axis| (axis.extent, axis.dst));
+                let axes = outer.filter(|(extent, _)| *extent > 1).collect();
+                let step =
+                    CopyStep::Again { axes, bytes, count: extent - 1, to: self.place(walk_box) };
+                let pays = extent * bytes >= REPEATED_BYTES && run.is_none_or(|run| run < LINE);
+                return pays.then_some((first, step));
+            }
+            moves |= src != 0;
+            run = run.filter(|_| src == bytes.cast_signed()).map(|run| run * extent);
+            bytes *= extent;
+        }
+        None
     }
 
     /// Returns the step that copies a box.
