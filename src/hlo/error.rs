@@ -45,6 +45,16 @@ pub enum HloError {
         /// The problem, in words.
         reason: String,
     },
+    /// The text has a part that stridec does not support.
+    #[error("line {line}, column {column}: {reason}")]
+    NotSupported {
+        /// The line, from 1.
+        line: usize,
+        /// The column in bytes, from 1.
+        column: usize,
+        /// The part, in words.
+        reason: String,
+    },
     /// An error in the instruction or computation that begins on the given line of a text.
     #[error("line {line}: {error}")]
     Line {
@@ -127,7 +137,8 @@ impl HloError {
             | Self::TooDeep { .. }
             | Self::TooManyCalledShapes { .. }
             | Self::TooManyLiteralBytes { .. }
-            | Self::TooManyBytes { .. } => ErrorKind::Unsupported,
+            | Self::TooManyBytes { .. }
+            | Self::NotSupported { .. } => ErrorKind::Unsupported,
             Self::Line { error, .. } => error.kind(),
             _ => ErrorKind::Invalid,
         }

@@ -1,4 +1,4 @@
-//! Programs: XLA's HLO modules, read from protos or text, or built in code.
+//! Programs: XLA's HLO modules, read from protos, HLO text or StableHLO text, or built in code.
 //!
 //! A [`Module`] is valid by construction: operands precede their users, callees precede their
 //! callers, every shape agrees with the operands and attributes, and parameters are numbered from
@@ -36,6 +36,7 @@ mod memory;
 mod module;
 mod opcode;
 mod source_line;
+mod stablehlo;
 #[cfg(test)]
 mod tests;
 mod text;

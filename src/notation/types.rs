@@ -106,22 +106,6 @@ pub(super) fn from_torch_abbreviation(name: &str) -> Option<ElementType> {
     ElementType::from_name(&name).filter(|kind| kind.bits().is_some())
 }
 
-/// Returns MLIR's name of a type, or `None` for a type without elements.
-pub(super) fn mlir_type(element_type: ElementType) -> Option<String> {
-    use ElementType as E;
-    Some(match element_type {
-        E::Pred => "i1".to_owned(),
-        E::C64 => "complex<f32>".to_owned(),
-        E::C128 => "complex<f64>".to_owned(),
-        E::Bf16 | E::F16 | E::F32 | E::F64 => element_type.name().to_owned(),
-        E::Tuple | E::Opaque | E::Token | E::Buffer => return None,
-        kind if kind.is_signed_integer() => format!("i{}", kind.bits()?),
-        kind if kind.is_unsigned_integer() => format!("ui{}", kind.bits()?),
-        // For example, f8e4m3fn is f8E4M3FN in MLIR.
-        kind => format!("f{}", kind.name()[1..].to_uppercase()),
-    })
-}
-
 /// Returns DLPack's `DLDataTypeCode` and the size of a value in bits, or `None` for a type without
 /// elements.
 pub(super) fn dlpack_type(element_type: ElementType) -> Option<(u8, u8)> {

@@ -148,6 +148,21 @@ impl ElementType {
             .find(|kind| kind.name() == name)
     }
 
+    /// Returns MLIR's name, or `None` for a type without elements.
+    pub(crate) fn mlir_name(self) -> Option<String> {
+        Some(match self {
+            Self::Pred => "i1".to_owned(),
+            Self::C64 => "complex<f32>".to_owned(),
+            Self::C128 => "complex<f64>".to_owned(),
+            Self::Bf16 | Self::F16 | Self::F32 | Self::F64 => self.name().to_owned(),
+            Self::Tuple | Self::Opaque | Self::Token | Self::Buffer => return None,
+            kind if kind.is_signed_integer() => format!("i{}", kind.bits()?),
+            kind if kind.is_unsigned_integer() => format!("ui{}", kind.bits()?),
+            // For example, f8e4m3fn is f8E4M3FN in MLIR.
+            kind => format!("f{}", kind.name()[1..].to_uppercase()),
+        })
+    }
+
     /// Returns the type with this number in XLA's `PrimitiveType`, or `None` for 0 and for unknown
     /// numbers.
     pub(crate) fn from_number(number: i32) -> Option<Self> {

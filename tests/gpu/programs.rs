@@ -1,12 +1,18 @@
-//! Programs on the GPU: the modules of `tests/data/hlo_cases.jsonl`, and programs that need several
-//! kernels.
+//! Programs on the GPU: the modules of `tests/data/hlo_cases.jsonl` and
+//! `tests/data/stablehlo_cases.jsonl`, and programs that need several kernels.
 
-use super::support::{gpu::gpu, hlo_cases::check_outputs, scratch};
+use super::support::{
+    gpu::gpu,
+    hlo_cases::{check_outputs, hlo_cases, stablehlo_cases},
+    scratch,
+};
 
 #[test]
 fn outputs_are_equal_to_the_byte() {
     let Some(gpu) = gpu("programs on the GPU") else { return };
-    check_outputs(|program, images| Ok(gpu.run_program(program, images)?));
+    for cases in [hlo_cases(), stablehlo_cases()] {
+        check_outputs(cases, |program, images| Ok(gpu.run_program(program, images)?));
+    }
 }
 
 #[test]

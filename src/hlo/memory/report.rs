@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use super::{Footprint, proto, scan::ScannedModule, text};
-use crate::{hlo::HloError, shape::Shape};
+use crate::{
+    hlo::{HloError, Module, text::cursor::Cursor},
+    shape::Shape,
+};
 
 /// The memory that the buffers of a module occupy. Only shapes are read, so any module can be
 /// measured, even one with unsupported opcodes.
@@ -69,12 +72,18 @@ impl MemoryReport {
         Ok(proto::scan(bytes)?.report())
     }
 
-    /// Reads HLO text, or the allocations listed in XLA's out-of-memory report.
+    /// Reads HLO text, `StableHLO` text, or the allocations listed in XLA's out-of-memory report.
+    /// The instructions of `StableHLO` are those of [`Module::parse`].
     ///
     /// # Errors
     ///
-    /// Returns an error if the text is neither of these, or if a shape is invalid.
+    /// Returns an error if the text is none of these, or if a shape is invalid.
     pub fn of_text(text: &str) -> Result<Self, HloError> {
+        let mut cursor = Cursor::new(text);
+        cursor.start()?;
+        if cursor.is_mlir() {
+            return Ok(text::scan(&Module::parse(text)?.to_string())?.report());
+        }
         Ok(text::scan(text)?.report())
     }
 

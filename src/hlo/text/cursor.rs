@@ -46,9 +46,11 @@ impl<'a> text::Cursor<'a, HloError> {
 
     /// Returns true if the text continues with an MLIR module, which JAX prints by default.
     pub(in crate::hlo) fn is_mlir(&self) -> bool {
-        let starts =
-            ["module @", "module {", "module attributes ", "#loc", "#map", "builtin.module"];
-        starts.iter().any(|start| self.rest().starts_with(start))
+        let starts = ["#", "!", "\"", "{-#", "builtin.module", "func.func "];
+        let module = self.rest().strip_prefix("module").map(str::trim_ascii_start);
+        let is_module =
+            |rest: &str| ["@", "{", "attributes"].iter().any(|start| rest.starts_with(start));
+        module.is_some_and(is_module) || starts.iter().any(|start| self.rest().starts_with(start))
     }
 
     /// Returns the line number of a position, counting from 1.

@@ -19,4 +19,4 @@ mod literal;
 pub(super) mod parse;
 mod print;
 mod source;
-mod values;
+pub(super) mod values;

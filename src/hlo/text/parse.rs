@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{cursor::Cursor, source};
 use crate::{
-    hlo::{Builder, HloError, MAX_MODULE_BYTES, Module, source_line::StackFrames},
+    hlo::{Builder, HloError, MAX_MODULE_BYTES, Module, source_line::StackFrames, stablehlo},
     shape::{FieldPath, Shape},
 };
 
@@ -12,7 +12,8 @@ use crate::{
 const TABLES: [&str; 4] = ["FileNames", "FunctionNames", "FileLocations", "StackFrames"];
 
 impl Module {
-    /// Reads HLO text, in the form that XLA prints and `--xla_dump_to` writes.
+    /// Reads HLO text, in the form that XLA prints and `--xla_dump_to` writes, or `StableHLO` text,
+    /// as JAX prints it. A text that begins with `module` or with an alias of MLIR is `StableHLO`.
     ///
     /// Names may lack `%`, operands may lack shapes, and shapes may lack layouts, in which case the
     /// default layouts apply. Without `entry_computation_layout`, the buffers have the layouts of
@@ -35,10 +36,14 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// Returns an error if the text is not an HLO module, if the module is invalid, or if it
+    /// Returns an error if the text is not a module, if the module is invalid, or if it
     /// exceeds a limit of stridec.
     pub fn parse(text: &str) -> Result<Self, HloError> {
         let mut cursor = Cursor::new(text);
+        cursor.start()?;
+        if cursor.is_mlir() {
+            return stablehlo::parse(text);
+        }
         let (name, buffers) = header(&mut cursor)?;
         let (builder, frames) = (Builder::new(name), StackFrames::default());
         let mut reader =
@@ -62,11 +67,7 @@ type EntryBuffers = (Vec<Shape>, Shape);
 pub(in crate::hlo) fn header<'a>(
     cursor: &mut Cursor<'a>,
 ) -> Result<(&'a str, Option<EntryBuffers>), HloError> {
-    let start = cursor.start()?;
-    if cursor.is_mlir() {
-        let reason = "expected HLO text, got MLIR; JAX's `lowered.as_text(\"hlo\")` gives HLO text";
-        return Err(cursor.error(start, reason));
-    }
+    cursor.start()?;
     let (mut name, mut buffers) = ("", None);
     if cursor.eat_word("HloModule") {
         name = cursor.name()?;

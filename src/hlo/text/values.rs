@@ -9,7 +9,7 @@ use crate::shape::ElementType;
 /// Integers are decimal and must be in the range of the type. Floats are decimal numbers, `inf` or
 /// `nan`, which may have a payload, as in `nan(0x1)`. Values of `pred` are `true`, `false`, `0` and
 /// `1`.
-pub(super) fn bits(element_type: ElementType, text: &str) -> Option<u128> {
+pub(in crate::hlo) fn bits(element_type: ElementType, text: &str) -> Option<u128> {
     if element_type == ElementType::Pred {
         return match text {
             "true" | "1" => Some(1),

@@ -14,7 +14,6 @@ use crate::{
         literal::{ValueKind, value},
         strides::packed_strides,
         tensor::broken_rule,
-        types::mlir_type,
     },
     shape::{ElementType, MAX_RANK, ParseError},
     stride::{StrideDescriptor, digits_of_terms},
@@ -103,7 +102,7 @@ fn element_type(cursor: &mut Cursor<'_>) -> Result<ElementType> {
     }
     let signless = name.strip_prefix("si").map_or(name.clone(), |bits| format!("i{bits}"));
     let known =
-        ElementType::ALL.into_iter().find(|&kind| mlir_type(kind) == Some(signless.clone()));
+        ElementType::ALL.into_iter().find(|&kind| kind.mlir_name() == Some(signless.clone()));
     known.ok_or_else(|| {
         let expected = "an element type that XLA has, such as f32, i8 or complex<f32>";
         if name.is_empty() { cursor.unexpected(expected) } else { cursor.wrong(place, expected) }

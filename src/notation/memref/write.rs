@@ -7,7 +7,6 @@ use crate::{
         Tensor,
         pitched::Pitched,
         strides::{expect_element_bits, plain_strides},
-        types::mlir_type,
     },
     shape::ElementType,
     stride::{StrideDescriptor, StrideError},
@@ -35,7 +34,7 @@ use crate::{
 pub fn memref(tensor: &StrideDescriptor) -> Result<String, StrideError> {
     let strides = plain_strides(tensor)?;
     let element_type = tensor.element_type();
-    let (Some(name), Some(bits)) = (mlir_type(element_type), element_type.storage_bits()) else {
+    let (Some(name), Some(bits)) = (element_type.mlir_name(), element_type.storage_bits()) else {
         return Err(StrideError::NoElements { element_type });
     };
     expect_element_bits(tensor, bits)?;
@@ -74,7 +73,8 @@ pub(in crate::notation) fn write(array: &Tensor) -> Result<String, String> {
         return memref(tensor).map_err(|error| error.to_string());
     }
     let element_type = tensor.element_type();
-    let (name, bits) = mlir_type(element_type)
+    let (name, bits) = element_type
+        .mlir_name()
         .zip(element_type.storage_bits())
         .ok_or_else(|| format!("expected an array, got {element_type}"))?;
     expect_element_bits(tensor, bits).map_err(|error| error.to_string())?;

@@ -7,6 +7,7 @@ mod gathers;
 mod interleave;
 mod pads;
 mod scratch;
+mod stablehlo;
 
 use stridec::{ErrorKind, hlo::Module, internals::Inspect, program::Program};
 
@@ -17,7 +18,7 @@ use super::support::{
 
 #[test]
 fn outputs_are_equal_to_the_byte_on_the_host() {
-    check_outputs(|program, images| Ok(program.run_on_host(images)?));
+    check_outputs(hlo_cases(), |program, images| Ok(program.run_on_host(images)?));
 }
 
 #[test]

@@ -1,0 +1,144 @@
+//! Reads the values of attributes, in the forms that MLIR has had for them.
+
+use super::{
+    cursor::{Place, decoded, find_entry},
+    parse::MlirParser,
+    syntax::MlirOperation,
+};
+use crate::{
+    hlo::{HloError, text::cursor::Cursor},
+    text::excerpt,
+};
+
+type Result<T> = std::result::Result<T, HloError>;
+
+impl<'a> MlirParser<'a> {
+    /// Returns the place of an attribute of an operation: a field of its own syntax, one of
+    /// `fields`, or an entry of a dictionary. Aliases are followed.
+    pub(super) fn attribute(
+        &self,
+        operation: &MlirOperation<'a>,
+        name: &str,
+        fields: &[&str],
+    ) -> Option<Place> {
+        let field = operation.fields.iter().find(|(field, _)| fields.contains(field));
+        let place = match field {
+            Some((_, place)) => place.clone(),
+            None => {
+                let dictionaries = operation.dictionaries.iter();
+                dictionaries.filter_map(|place| find_entry(&self.cursor, place, name)).next()?
+            }
+        };
+        Some(self.resolved(place))
+    }
+
+    /// Returns the place of an attribute, or an error if it is missing.
+    pub(super) fn required(
+        &self,
+        operation: &MlirOperation<'a>,
+        name: &str,
+        fields: &[&str],
+    ) -> Result<Place> {
+        self.attribute(operation, name, fields).ok_or_else(|| {
+            let reason = format!("expected an attribute `{name}` of {}", operation.name);
+            self.cursor.error(operation.start, reason)
+        })
+    }
+
+    /// Returns the place of the attribute that an alias stands for, or the place itself.
+    pub(super) fn resolved(&self, place: Place) -> Place {
+        let name = self.cursor.text(place.clone()).trim().strip_prefix('#');
+        name.and_then(|name| self.aliases.get(name)).cloned().unwrap_or(place)
+    }
+
+    /// Reads a list of integers: `[1, 0]`, `array<i64: 1, 0>` or `dense<[1, 0]> : tensor<2xi64>`.
+    pub(super) fn integers(&mut self, place: Place) -> Result<Vec<i64>> {
+        let mut cursor = self.cursor.part(place.clone());
+        let mut integers = Vec::new();
+        if cursor.sees("dense") {
+            return self.integer_constant(place);
+        }
+        let close = if cursor.eat("array<") {
+            cursor.keyword();
+            if !cursor.eat(":") {
+                cursor.expect(">")?;
+                return Ok(integers);
+            }
+            ">"
+        } else {
+            cursor.expect("[")?;
+            "]"
+        };
+        cursor.list(close, |cursor| {
+            integers.push(integer(cursor)?);
+            if cursor.eat(":") {
+                cursor.type_text()?;
+            }
+            Ok(())
+        })?;
+        cursor.end()?;
+        Ok(integers)
+    }
+
+    /// Reads an integer, such as `1 : i64`.
+    pub(super) fn integer(&self, place: Place) -> Result<i64> {
+        integer(&mut self.cursor.part(place))
+    }
+
+    /// Reads the name of a case of an enum: `LT`, or `#stablehlo<comparison_direction LT>`.
+    pub(super) fn enum_case(&self, place: Place) -> &'a str {
+        let text = self.cursor.text(place).trim_matches(['>', '"', ' ']);
+        text.rsplit([' ', '<', '"']).next().unwrap_or(text)
+    }
+
+    /// Reads a string and decodes it.
+    pub(super) fn decoded_string(&self, place: Place) -> Result<String> {
+        let place = self.cursor.part(place).string()?;
+        Ok(decoded(self.cursor.text(place)))
+    }
+
+    /// Reads the name of a function, with its `@`.
+    pub(super) fn symbol_name(&self, place: Place) -> Result<String> {
+        self.cursor.part(place).symbol()
+    }
+
+    /// Reads the names of functions in a list, such as `[@f, @g]`.
+    pub(super) fn symbol_names(&self, place: Place) -> Result<Vec<String>> {
+        let mut names = Vec::new();
+        let mut cursor = self.cursor.part(place);
+        cursor.expect("[")?;
+        cursor.list("]", |cursor| {
+            names.push(cursor.symbol()?);
+            Ok(())
+        })?;
+        Ok(names)
+    }
+
+    /// Reads the fields of a structure, such as `#stablehlo.gather<offset_dims = [1], …>`.
+    pub(super) fn structure(&self, place: Place) -> Result<Vec<(&'a str, Place)>> {
+        let mut cursor = self.cursor.part(place);
+        let mut fields = Vec::new();
+        if cursor.eat("#") {
+            cursor.keyword();
+        }
+        cursor.expect("<")?;
+        cursor.entries(">", |name, place| {
+            fields.push((name, place));
+            Ok(())
+        })?;
+        Ok(fields)
+    }
+}
+
+/// Reads an integer in decimal digits.
+pub(super) fn integer(cursor: &mut Cursor<'_>) -> Result<i64> {
+    let start = cursor.start()?;
+    let Some(place) = cursor.digits() else {
+        return Err(cursor.unexpected("an integer"));
+    };
+    let text = cursor.text(place);
+    text.parse().map_err(|_| {
+        let given = excerpt(text, 40);
+        cursor.error(start, format!("expected an integer of 64 bits, got `{given}`"))
+    })
+}

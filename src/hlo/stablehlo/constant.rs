@@ -1,0 +1,226 @@
+//! The values of constants: `dense<…>`, with numbers or with bytes in hexadecimal digits.
+
+use super::{cursor::Place, parse::MlirParser};
+use crate::{
+    hlo::{
+        HloError, Literal,
+        text::{cursor::Cursor, values},
+    },
+    shape::{ElementType, Shape, queries},
+    text::excerpt,
+};
+
+type Result<T> = std::result::Result<T, HloError>;
+
+/// The largest value of one repeated number that is kept as a literal, in bytes. A larger one
+/// becomes a broadcast, so that a short text does not take much memory.
+const MAX_REPEATED_BYTES: usize = 1024;
+
+/// The value of a constant.
+pub(super) enum MlirConstant {
+    /// The value is left out.
+    Elided,
+    /// All elements.
+    Whole(Literal),
+    /// A scalar, which all elements equal.
+    Repeated(Literal),
+}
+
+impl<'a> MlirParser<'a> {
+    /// Reads a list of integers that is written as a constant, with its type after a colon.
+    pub(super) fn integer_constant(&mut self, place: Place) -> Result<Vec<i64>> {
+        let start = place.start;
+        let mut cursor = self.cursor.part(place);
+        let value = cursor.attribute_value()?;
+        cursor.expect(":")?;
+        let number = self.types.read(&mut cursor)?;
+        let shape = self.types.shape(number).clone();
+        let is_list = shape.rank() <= 1 && shape.element_type() == ElementType::S64;
+        match self.constant(value, &shape)? {
+            MlirConstant::Whole(literal) if is_list => {
+                let chunks = literal.bytes().chunks_exact(8);
+                let integer = |bytes: &[u8]| i64::from_le_bytes(bytes.try_into().expect("8 bytes"));
+                Ok(chunks.map(integer).collect())
+            }
+            _ => Err(self.cursor.error(start, "expected a list of integers of 64 bits")),
+        }
+    }
+
+    /// Reads a constant of the given shape.
+    pub(super) fn constant(&self, place: Place, shape: &Shape) -> Result<MlirConstant> {
+        let start = place.start;
+        let mut cursor = self.cursor.part(place);
+        let Some(extents) = queries::bounds(shape).filter(|_| shape.is_array()) else {
+            return Err(cursor.unexpected("a constant of fixed extents"));
+        };
+        let elements = queries::elements_in(shape).unwrap_or(u64::MAX);
+        let element_type = shape.element_type();
+        let bytes = match cursor.keyword() {
+            "dense" => {
+                cursor.expect("<")?;
+                if cursor.sees("\"") {
+                    let place = cursor.string()?;
+                    hexadecimal(&cursor, place, element_type, elements)?
+                } else {
+                    decimal(&mut cursor, element_type, &extents, elements)?
+                }
+            }
+            "dense_resource" => {
+                let group = cursor.group()?;
+                if cursor.text(group.start + 1..group.end - 1).trim() == "__elided__" {
+                    return Ok(MlirConstant::Elided);
+                }
+                let reason = "expected the value of the constant, got the name of a resource; \
+                              `dense<…>` has the value";
+                return Err(self.cursor.not_supported(start, reason));
+            }
+            _ => return Err(self.cursor.error(start, "expected a constant `dense<…>`")),
+        };
+        let width = width(element_type);
+        let is_one = bytes.len() == width && elements != 1;
+        let whole = usize::try_from(elements).ok().and_then(|elements| elements.checked_mul(width));
+        let literal = match whole {
+            Some(whole) if is_one && whole <= MAX_REPEATED_BYTES => {
+                Literal::new(shape, bytes.repeat(whole / width)).map(MlirConstant::Whole)
+            }
+            _ if is_one => Shape::new(element_type, [], None)
+                .map_err(Into::into)
+                .and_then(|scalar| Literal::new(&scalar, bytes))
+                .map(MlirConstant::Repeated),
+            _ => Literal::new(shape, bytes).map(MlirConstant::Whole),
+        };
+        literal.map_err(|error| self.cursor.error(start, error.to_string()))
+    }
+}
+
+/// Returns the number of bytes of an element.
+fn width(element_type: ElementType) -> usize {
+    usize::try_from(element_type.storage_bits().unwrap_or(8) / 8).unwrap_or(1)
+}
+
+/// Reads elements as numbers: nested lists, or one number for all elements.
+fn decimal(
+    cursor: &mut Cursor<'_>,
+    element_type: ElementType,
+    extents: &[u64],
+    elements: u64,
+) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if cursor.eat(">") {
+        if elements > 0 {
+            return Err(cursor.error(cursor.position() - 1, "expected elements, got none"));
+        }
+        return Ok(bytes);
+    }
+    if cursor.sees("[") {
+        list(cursor, element_type, extents, &mut bytes)?;
+    } else {
+        element(cursor, element_type, &mut bytes)?;
+    }
+    cursor.expect(">")?;
+    Ok(bytes)
+}
+
+fn list(
+    cursor: &mut Cursor<'_>,
+    element_type: ElementType,
+    extents: &[u64],
+    bytes: &mut Vec<u8>,
+) -> Result<()> {
+    let Some((&extent, inner)) = extents.split_first() else {
+        return element(cursor, element_type, bytes);
+    };
+    let start = cursor.start()?;
+    cursor.expect("[")?;
+    let mut count = 0;
+    cursor.list("]", |cursor| {
+        count += 1;
+        list(cursor, element_type, inner, bytes)
+    })?;
+    if count != extent {
+        let reason = format!("expected a list of {extent} elements, got {count}");
+        return Err(cursor.error(start, reason));
+    }
+    Ok(())
+}
+
+fn element(cursor: &mut Cursor<'_>, element_type: ElementType, bytes: &mut Vec<u8>) -> Result<()> {
+    let part = match element_type {
+        ElementType::C64 => ElementType::F32,
+        ElementType::C128 => ElementType::F64,
+        _ => return number(cursor, element_type, bytes),
+    };
+    cursor.expect("(")?;
+    number(cursor, part, bytes)?;
+    cursor.expect(",")?;
+    number(cursor, part, bytes)?;
+    cursor.expect(")")
+}
+
+fn number(cursor: &mut Cursor<'_>, element_type: ElementType, bytes: &mut Vec<u8>) -> Result<()> {
+    let start = cursor.start()?;
+    let text = cursor.number_text();
+    let Some(bits) = bits(element_type, text) else {
+        if text.is_empty() {
+            return Err(cursor.unexpected(&format!("a value of {element_type}")));
+        }
+        let reason = format!("expected a value of {element_type}, got `{}`", excerpt(text, 40));
+        return Err(cursor.error(start, reason));
+    };
+    bytes.extend_from_slice(&bits.to_le_bytes()[..width(element_type)]);
+    Ok(())
+}
+
+/// Returns the bits of a number: an integer, a decimal float with a point, or `0x` and the bits.
+/// Integers may be unsigned numbers of the type's width even if the type is signed.
+fn bits(element_type: ElementType, text: &str) -> Option<u128> {
+    if let Some(digits) = text.strip_prefix("0x") {
+        let bits = u128::from_str_radix(digits, 16).ok()?;
+        return (bits >> element_type.bits()? == 0).then_some(bits);
+    }
+    let is_float = element_type.float_value(0).is_some();
+    if is_float && !text.contains('.') {
+        return None;
+    }
+    if element_type == ElementType::Pred && text.parse::<u8>().is_ok() {
+        return None;
+    }
+    values::bits(element_type, text).or_else(|| {
+        let (width, number) = (element_type.bits()?, text.parse::<u128>().ok()?);
+        (!is_float && element_type != ElementType::Pred && number >> width == 0).then_some(number)
+    })
+}
+
+/// Reads elements as bytes in hexadecimal digits. The bytes of a single element stand for all
+/// elements. Values of `pred` may be bits, eight to a byte.
+fn hexadecimal(
+    cursor: &Cursor<'_>,
+    place: Place,
+    element_type: ElementType,
+    elements: u64,
+) -> Result<Vec<u8>> {
+    let start = place.start;
+    let text = cursor.text(place.start + 1..place.end - 1);
+    let error = |reason: String| Err(cursor.error(start, reason));
+    let Some(digits) = text.strip_prefix("0x").filter(|digits| digits.len() % 2 == 0) else {
+        return error("expected `0x` and two hexadecimal digits for each byte".to_owned());
+    };
+    let byte = |pair: &[u8]| {
+        let digit = |letter: u8| char::from(letter).to_digit(16);
+        u8::try_from(digit(pair[0])? << 4 | digit(pair[1])?).ok()
+    };
+    let bytes = digits.as_bytes().chunks_exact(2).map(byte).collect::<Option<Vec<u8>>>();
+    let Some(bytes) = bytes else {
+        return error("expected hexadecimal digits after `0x`".to_owned());
+    };
+    let (given, width) = (bytes.len() as u64, width(element_type));
+    let size = elements.saturating_mul(width as u64);
+    if given != size && element_type == ElementType::Pred && given == elements.div_ceil(8) {
+        let bits = (0..elements).map(|i| (usize::try_from(i / 8).unwrap_or(0), i % 8));
+        return Ok(bits.map(|(byte, bit)| bytes[byte] >> bit & 1).collect());
+    }
+    if given == size || bytes.len() == width {
+        return Ok(bytes);
+    }
+    error(format!("expected {size} bytes, or {width} for all elements, got {given}"))
+}

@@ -1,0 +1,370 @@
+//! The tokens of MLIR's text, read with the [`Cursor`] that HLO text uses.
+
+use std::ops::Range;
+
+use crate::{
+    hlo::{
+        HloError,
+        text::cursor::{Cursor, is_word},
+    },
+    text,
+};
+
+type Result<T> = std::result::Result<T, HloError>;
+
+/// A range of bytes in the text.
+pub(super) type Place = Range<usize>;
+
+impl<'a> text::Cursor<'a, HloError> {
+    /// Returns an error at the given position for a text that MLIR accepts and stridec does not
+    /// support.
+    pub(super) fn not_supported(&self, position: usize, reason: impl Into<String>) -> HloError {
+        match self.error(position, reason) {
+            HloError::Text { line, column, reason } => {
+                HloError::NotSupported { line, column, reason }
+            }
+            error => error,
+        }
+    }
+
+    /// Reads a keyword or the name of an operation or an attribute, such as `public` or
+    /// `stablehlo.add`. The result is empty if none comes next.
+    pub(super) fn keyword(&mut self) -> &'a str {
+        self.skip_blanks();
+        if !self.rest().starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_') {
+            return "";
+        }
+        self.word(|letter| letter.is_ascii_alphanumeric() || "_.$".contains(letter)).0
+    }
+
+    /// Consumes a keyword if it comes next and is not the start of a longer one. Returns whether
+    /// it did.
+    pub(super) fn eat_keyword(&mut self, keyword: &str) -> bool {
+        let start = self.position();
+        let found = self.keyword() == keyword;
+        if !found {
+            self.set_position(start);
+        }
+        found
+    }
+
+    /// Reads the name of a value, a block or an alias, after its sign, such as `0` or `arg0`.
+    pub(super) fn suffix(&mut self, expected: &str) -> Result<&'a str> {
+        let rest = self.rest();
+        let is_part = |letter: char| is_word(letter) || letter == '$';
+        let length = rest.len() - rest.trim_start_matches(is_part).len();
+        let length = rest[..length].find("->").unwrap_or(length);
+        if length == 0 {
+            return Err(self.unexpected(expected));
+        }
+        self.set_position(self.position() + length);
+        Ok(&rest[..length])
+    }
+
+    /// Reads the name of a symbol, such as `@main` or `@"<lambda>"`, and decodes it.
+    pub(super) fn symbol(&mut self) -> Result<String> {
+        self.expect("@")?;
+        if self.rest().starts_with('"') {
+            let place = self.string()?;
+            return Ok(decoded(self.text(place)));
+        }
+        Ok(self.suffix("the name of a symbol")?.to_owned())
+    }
+
+    /// Reads a string and returns its place, with the quotation marks.
+    pub(super) fn string(&mut self) -> Result<Place> {
+        let start = self.start()?;
+        let bytes = self.rest().as_bytes();
+        if bytes.first() != Some(&b'"') {
+            return Err(self.unexpected("a string"));
+        }
+        let mut at = 1;
+        loop {
+            match bytes.get(at) {
+                Some(b'"') => break,
+                Some(b'\\') if bytes.get(at + 1).is_some_and(|&byte| byte != b'\n') => at += 2,
+                None | Some(b'\n' | b'\\') => {
+                    return Err(self.error(start, "expected `\"` at the end of the string"));
+                }
+                Some(_) => at += 1,
+            }
+        }
+        let place = start..start + at + 1;
+        // An escaped byte may be the first one of a longer character.
+        if !self.rest().is_char_boundary(at + 1) {
+            return Err(self.error(start, "expected `\"` at the end of the string"));
+        }
+        self.set_position(place.end);
+        Ok(place)
+    }
+
+    /// Reads a bracket, one of `([{<`, and everything up to the bracket that closes it.
+    pub(super) fn group(&mut self) -> Result<Place> {
+        let start = self.start()?;
+        let whole = self.rest();
+        let mut open: Vec<(u8, usize)> = Vec::new();
+        let mut at = 0;
+        while let Some(&byte) = whole.as_bytes().get(at) {
+            let closing = match byte {
+                b'"' => {
+                    self.set_position(start + at);
+                    at = self.string()?.end - start;
+                    continue;
+                }
+                b'/' if whole[at..].starts_with("//") => {
+                    at += whole[at..].find('\n').unwrap_or(whole.len() - at);
+                    continue;
+                }
+                b'-' if whole[at..].starts_with("->") => {
+                    at += 2;
+                    continue;
+                }
+                b'(' => b')',
+                b'[' => b']',
+                b'{' => b'}',
+                b'<' => b'>',
+                b')' | b']' | b'}' | b'>' => {
+                    let (expected, _) = open.pop().unwrap_or_default();
+                    if byte != expected {
+                        let (expected, given) = (char::from(expected), char::from(byte));
+                        let reason = format!("expected `{expected}`, got `{given}`");
+                        return Err(self.error(start + at, reason));
+                    }
+                    at += 1;
+                    if open.is_empty() {
+                        self.set_position(start + at);
+                        return Ok(start..start + at);
+                    }
+                    continue;
+                }
+                _ => {
+                    at += 1;
+                    continue;
+                }
+            };
+            open.push((closing, start + at));
+            at += 1;
+        }
+        let (closing, position) = open.pop().unwrap_or((b'>', start));
+        Err(self.error(position, format!("expected `{}` after this", char::from(closing))))
+    }
+
+    /// Reads a single attribute without its type, such as `1`, `[0, 1]`, `@f`, `array<i64: 1>`,
+    /// `loc("x")`, the type `(i1) -> i1` or, in an operation's own syntax, `[1] x [0]`.
+    pub(super) fn attribute_value(&mut self) -> Result<Place> {
+        let start = self.start()?;
+        if self.rest().starts_with('"') {
+            return self.string();
+        }
+        if self.rest().starts_with('(') {
+            return self.type_text();
+        }
+        if self.rest().starts_with(['[', '{', '<']) {
+            self.group()?;
+            loop {
+                let end = self.position();
+                self.skip_blanks();
+                let rest = self.rest();
+                let joined = rest.strip_prefix("->").or_else(|| rest.strip_prefix('x'));
+                let Some(joined) =
+                    joined.map(str::trim_ascii_start).filter(|rest| rest.starts_with('['))
+                else {
+                    self.set_position(end);
+                    return Ok(start..end);
+                };
+                self.set_position(end + rest.len() - joined.len());
+                self.group()?;
+            }
+        }
+        let is_part = |letter: char| is_word(letter) || "$#@!+:".contains(letter);
+        let (word, place) = self.word(is_part);
+        // The colon of a type is no part of the word, unlike those of `@f::@g`.
+        let length = word.find(':').filter(|&colon| !word[colon..].starts_with("::"));
+        let end = start + length.unwrap_or(word.len());
+        self.set_position(end);
+        if word.ends_with('@') && self.rest().starts_with('"') {
+            self.string()?;
+        } else if end == place.start {
+            return Err(self.unexpected("an attribute"));
+        }
+        if self.rest().starts_with(['<', '(']) {
+            self.group()?;
+        }
+        Ok(start..self.position())
+    }
+
+    /// Reads an attribute with its type, if it has one, such as `1 : i64`.
+    pub(super) fn typed_attribute(&mut self) -> Result<Place> {
+        let start = self.attribute_value()?.start;
+        if self.sees(":") && !self.sees("::") {
+            self.expect(":")?;
+            self.type_text()?;
+        }
+        Ok(start..self.position())
+    }
+
+    /// Reads a type, such as `tensor<2xf32>`, `!stablehlo.token` or `(i32) -> i32`.
+    pub(super) fn type_text(&mut self) -> Result<Place> {
+        let start = self.start()?;
+        if self.rest().starts_with('(') {
+            self.group()?;
+            if self.eat("->") {
+                self.skip_blanks();
+                if self.rest().starts_with('(') {
+                    self.group()?;
+                } else {
+                    self.type_text()?;
+                }
+            }
+            return Ok(start..self.position());
+        }
+        let (word, _) =
+            self.word(|letter| is_word(letter) && letter != '-' || "!$".contains(letter));
+        if word.is_empty() {
+            return Err(self.unexpected("a type"));
+        }
+        if self.rest().starts_with('<') {
+            self.group()?;
+        }
+        Ok(start..self.position())
+    }
+
+    /// Reads the entries of a dictionary, `name`, `name = value` or `"name" = value`, up to and
+    /// including `close`, and calls `entry` with each name and the place of its value.
+    pub(super) fn entries(
+        &mut self,
+        close: &str,
+        mut entry: impl FnMut(&'a str, Place) -> Result<()>,
+    ) -> Result<()> {
+        self.list(close, |cursor| {
+            let name = if cursor.sees("\"") {
+                let place = cursor.string()?;
+                cursor.text(place.start + 1..place.end - 1)
+            } else {
+                match cursor.keyword() {
+                    "" => return Err(cursor.unexpected("the name of an attribute")),
+                    name => name,
+                }
+            };
+            let value = if cursor.eat("=") {
+                cursor.typed_attribute()?
+            } else {
+                cursor.position()..cursor.position()
+            };
+            entry(name, value)
+        })
+    }
+
+    /// Reads a dictionary in braces, or in `<{…}>`, and returns its place without the outer signs.
+    pub(super) fn dictionary(&mut self) -> Result<Place> {
+        let (open, close) = if self.eat("<{") { (2, "}>") } else { (1, "}") };
+        if open == 1 {
+            self.expect("{")?;
+        }
+        let start = self.position();
+        self.entries("}", |_, _| Ok(()))?;
+        let end = self.position() - 1;
+        if close == "}>" {
+            self.expect(">")?;
+        }
+        Ok(start..end)
+    }
+}
+
+/// Returns the place of the value of an entry, in a dictionary that was read before.
+pub(super) fn find_entry(cursor: &Cursor<'_>, dictionary: &Place, name: &str) -> Option<Place> {
+    let mut found = None;
+    let mut part = cursor.part(dictionary.clone());
+    if part.is_at_end() {
+        return None;
+    }
+    // The end of the part ends the last entry, so that the error after it has no meaning.
+    let _ = part.entries("}", |entry, place| {
+        if entry == name {
+            found.get_or_insert(place);
+        }
+        Ok(())
+    });
+    found
+}
+
+/// Decodes a string with its quotation marks. A backslash comes before two hexadecimal digits, a
+/// letter for a control character, or the character itself.
+pub(super) fn decoded(quoted: &str) -> String {
+    let mut rest = quoted.strip_prefix('"').unwrap_or(quoted);
+    rest = rest.strip_suffix('"').unwrap_or(rest);
+    let mut bytes = Vec::with_capacity(rest.len());
+    let mut at = 0;
+    let inner = rest.as_bytes();
+    while let Some(&byte) = inner.get(at) {
+        at += 1;
+        if byte != b'\\' {
+            bytes.push(byte);
+            continue;
+        }
+        let digits = rest.get(at..at + 2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        let (byte, length) = match (digits, inner.get(at)) {
+            (Some(byte), _) => (byte, 2),
+            (None, Some(b'n')) => (b'\n', 1),
+            (None, Some(b't')) => (b'\t', 1),
+            (None, Some(&letter)) => (letter, 1),
+            (None, None) => break,
+        };
+        bytes.push(byte);
+        at += length;
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_are_decoded() {
+        assert_eq!(decoded(r#""a \22b\22 \C3\BC\\\n""#), "a \"b\" \u{fc}\\\n");
+        for text in [r#""a"#, "\"a\n\"", r#""a\"#, "\"\\\u{fc}"] {
+            assert!(Cursor::new(text).string().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn groups_end_where_their_bracket_closes() {
+        for (text, length) in [("<(d0) -> (d0)> x", 14), ("{\"}\" // }\n}}", 11), ("(a<[b]>)", 8)] {
+            assert_eq!(Cursor::new(text).group(), Ok(0..length), "{text}");
+        }
+        for text in ["(", "(]", "{<}", "<\"\n\">"] {
+            assert!(Cursor::new(text).group().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn attributes_end_before_what_follows() {
+        for (text, attribute, typed) in [
+            ("1 : i64, 2", "1", "1 : i64"),
+            ("dense<[1, 2]> : tensor<2xi64>}", "dense<[1, 2]>", "dense<[1, 2]> : tensor<2xi64>"),
+            ("[1] x [0], p", "[1] x [0]", "[1] x [0]"),
+            ("[b, 0]x[o, 1]->[b, 1], w", "[b, 0]x[o, 1]->[b, 1]", "[b, 0]x[o, 1]->[b, 1]"),
+            ("{\"x\"} (%a: i1)", "{\"x\"}", "{\"x\"}"),
+            ("@\"a b\", 1", "@\"a b\"", "@\"a b\""),
+            ("@f::@g}", "@f::@g", "@f::@g"),
+            ("(i1) -> (i1, i1), x", "(i1) -> (i1, i1)", "(i1) -> (i1, i1)"),
+            ("loc(#loc) x", "loc(#loc)", "loc(#loc)"),
+        ] {
+            assert_eq!(Cursor::new(text).attribute_value(), Ok(0..attribute.len()), "{text}");
+            assert_eq!(Cursor::new(text).typed_attribute(), Ok(0..typed.len()), "{text}");
+        }
+    }
+
+    #[test]
+    fn entries_are_found_by_name() {
+        let text = "a = 1 : i64, b, \"c d\" = {a = 2}, a.b = [3]";
+        let cursor = Cursor::new(text);
+        let find = |name| find_entry(&cursor, &(0..text.len()), name).map(|place| &text[place]);
+        assert_eq!(find("a"), Some("1 : i64"));
+        assert_eq!(find("b"), Some(""));
+        assert_eq!(find("c d"), Some("{a = 2}"));
+        assert_eq!(find("a.b"), Some("[3]"));
+        assert_eq!(find("c"), None);
+    }
+}

@@ -1,0 +1,594 @@
+//! Builds the computations of a module from its functions and regions.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{
+    constant::MlirConstant,
+    fields::hlo_opcode,
+    parse::MlirParser,
+    syntax::{MlirFunction, MlirOperation, MlirRegion, ValueId},
+};
+use crate::{
+    hlo::{
+        Builder, HloError, InstructionError, Literal, Opcode,
+        attributes::{OpcodeContext, opcode},
+        infer::is_dynamic,
+    },
+    proto::hlo::HloInstructionProto,
+    shape::{Shape, queries},
+    text::excerpt,
+};
+
+type Result<T> = std::result::Result<T, HloError>;
+
+/// The state while the computations of a module are built.
+pub(super) struct MlirEmitter<'a, 'f> {
+    pub(super) parser: MlirParser<'a>,
+    pub(super) builder: Builder,
+    /// The index of the computation of each function that is built.
+    functions: HashMap<&'f str, usize>,
+    /// The constants, by their values. Regions may use those of the regions around them.
+    constants: HashMap<ValueId, &'f MlirOperation<'a>>,
+    /// The number of computations that were built for regions.
+    regions: usize,
+}
+
+/// The computations that an operation calls, and the values that each of its regions takes from
+/// outside.
+#[derive(Default)]
+struct MlirCallees {
+    computations: Vec<usize>,
+    captured: Vec<Vec<ValueId>>,
+}
+
+/// The way in which a computation takes the arguments of its region.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RegionInput {
+    /// One parameter for each argument. Constants from outside are copied.
+    Separate,
+    /// One parameter for all arguments and the values from outside: a tuple, if there are several.
+    Joined,
+    /// As `Joined`; the result is joined with the values from outside in the same way.
+    State,
+}
+
+impl<'a, 'f> MlirEmitter<'a, 'f> {
+    pub(super) fn new(parser: MlirParser<'a>) -> Self {
+        let builder = Builder::new(parser.name.clone());
+        Self { parser, builder, functions: HashMap::new(), constants: HashMap::new(), regions: 0 }
+    }
+
+    /// Builds all functions, callees first, and returns the index of the computation of `entry`.
+    pub(super) fn functions(
+        &mut self,
+        functions: &'f [MlirFunction<'a>],
+        entry: usize,
+    ) -> Result<usize> {
+        for place in self.callees_first(functions)? {
+            let function = &functions[place];
+            let Some(body) = &function.body else { continue };
+            let results: Vec<usize> = function.results.iter().map(|&(result, _)| result).collect();
+            let input = RegionInput::Separate;
+            let index = self.computation(&function.name, body, input, &[], Some(&results))?;
+            self.functions.insert(&function.name, index);
+        }
+        let function = &functions[entry];
+        self.functions.get(function.name.as_str()).copied().ok_or_else(|| {
+            let reason = "expected a function with a body, got a declaration";
+            self.parser.cursor.error(function.start, reason)
+        })
+    }
+
+    /// Returns the order in which functions are built.
+    fn callees_first(&self, functions: &'f [MlirFunction<'a>]) -> Result<Vec<usize>> {
+        let mut places = HashMap::new();
+        for (place, function) in functions.iter().enumerate() {
+            if places.insert(function.name.as_str(), place).is_some() {
+                let given = excerpt(&function.name, 40);
+                let reason = format!("expected a new name, got the function `{given}` again");
+                return Err(self.parser.cursor.error(function.start, reason));
+            }
+        }
+        let mut order = Vec::with_capacity(functions.len());
+        // Functions that are being visited have `false`, finished ones have `true`.
+        let mut visited: HashMap<usize, bool> = HashMap::new();
+        for first in 0..functions.len() {
+            if visited.contains_key(&first) {
+                continue;
+            }
+            visited.insert(first, false);
+            let mut open = vec![(first, self.callees(&functions[first], &places)?)];
+            while let Some((place, callees)) = open.last_mut() {
+                let Some((callee, start)) = callees.pop() else {
+                    visited.insert(*place, true);
+                    order.push(*place);
+                    open.pop();
+                    continue;
+                };
+                match visited.get(&callee) {
+                    Some(true) => {}
+                    Some(false) => {
+                        let reason = "expected a function that does not call itself";
+                        return Err(self.parser.cursor.error(start, reason));
+                    }
+                    None => {
+                        visited.insert(callee, false);
+                        open.push((callee, self.callees(&functions[callee], &places)?));
+                    }
+                }
+            }
+        }
+        Ok(order)
+    }
+
+    /// Returns the places of the functions that a function calls, each with the position of a call.
+    fn callees(
+        &self,
+        function: &MlirFunction<'a>,
+        places: &HashMap<&str, usize>,
+    ) -> Result<Vec<(usize, usize)>> {
+        let mut callees = Vec::new();
+        let mut seen = HashSet::new();
+        let mut regions: Vec<&MlirRegion<'a>> = function.body.iter().collect();
+        while let Some(region) = regions.pop() {
+            for operation in &region.operations {
+                for name in self.parser.called_functions(operation)? {
+                    let Some(&callee) = places.get(name.as_str()) else {
+                        let given = excerpt(&name, 40);
+                        let reason = format!("expected a function of the module, got `@{given}`");
+                        return Err(self.parser.cursor.error(operation.start, reason));
+                    };
+                    if seen.insert(callee) {
+                        callees.push((callee, operation.start));
+                    }
+                }
+                regions.extend(&operation.regions);
+            }
+        }
+        Ok(callees)
+    }
+
+    /// Builds the computation of a region and returns its index. `results` are the types that its
+    /// return must have.
+    fn computation(
+        &mut self,
+        name: &str,
+        region: &'f MlirRegion<'a>,
+        input: RegionInput,
+        captured: &[ValueId],
+        results: Option<&[usize]>,
+    ) -> Result<usize> {
+        let mut callees: HashMap<usize, MlirCallees> = HashMap::new();
+        for (place, operation) in region.operations.iter().enumerate() {
+            if hlo_opcode(operation) == "constant" {
+                self.constants.insert(operation.results.start, operation);
+            }
+            if !operation.regions.is_empty() {
+                callees.insert(place, self.region_callees(operation)?);
+            }
+        }
+        self.builder.begin(name);
+        self.builder.source(None);
+        let mut places = HashMap::new();
+        let start = region.operations.first().map_or(0, |operation| operation.start);
+        self.parameters(start, region, input, captured, &mut places)?;
+        let (returned, operations) =
+            region.operations.split_last().expect("a region ends with a return");
+        for (place, operation) in operations.iter().enumerate() {
+            let callees = callees.remove(&place).unwrap_or_default();
+            self.operation(operation, callees, &mut places)?;
+        }
+        let mut values = returned.operands.to_vec();
+        if let Some(results) = results {
+            self.check_results(returned, results)?;
+        }
+        if input == RegionInput::State {
+            values.extend(captured);
+        }
+        let values: Vec<usize> = values.iter().map(|value| places[value]).collect();
+        self.builder.source(None);
+        let root = self.joined(returned.start, values)?;
+        self.builder.computation(name, root).map_err(|error| self.located(returned.start, error))
+    }
+
+    fn check_results(&self, returned: &MlirOperation<'a>, results: &[usize]) -> Result<()> {
+        let types = &self.parser.types;
+        let given = returned.operands.iter().map(|&value| self.parser.value_type(value));
+        if given.map(|number| types.shape(number)).eq(results.iter().map(|&it| types.shape(it))) {
+            return Ok(());
+        }
+        let expected: Vec<String> = results.iter().map(|&it| types.shape(it).to_string()).collect();
+        let expected = excerpt(&expected.join(", "), 200).into_owned();
+        let reason = format!("expected values of the types of the function's results: {expected}");
+        Err(self.parser.cursor.error(returned.start, reason))
+    }
+
+    /// Adds the parameters of a computation, and records where the values of the region are.
+    fn parameters(
+        &mut self,
+        start: usize,
+        region: &'f MlirRegion<'a>,
+        input: RegionInput,
+        captured: &[ValueId],
+        places: &mut HashMap<ValueId, usize>,
+    ) -> Result<()> {
+        if input == RegionInput::Separate {
+            for (number, &argument) in region.arguments.iter().enumerate() {
+                let place = self.parameter(start, format!("arg{number}"), number, argument)?;
+                places.insert(argument, place);
+            }
+            for value in captured {
+                let operation = self.constants[value];
+                self.operation(operation, MlirCallees::default(), places)?;
+            }
+            return Ok(());
+        }
+        let values: Vec<ValueId> = region.arguments.iter().chain(captured).copied().collect();
+        if let &[value] = values.as_slice() {
+            let place = self.parameter(start, "arg0".to_owned(), 0, value)?;
+            places.insert(value, place);
+            return Ok(());
+        }
+        let shape = self.tuple_shape(start, &values)?;
+        let opcode = Opcode::Parameter { number: 0 };
+        let added = self.builder.add_named("arg0".to_owned(), opcode, Vec::new(), Some(shape));
+        let tuple = added.map_err(|error| self.located(start, error))?;
+        for (index, &value) in values.iter().enumerate() {
+            let name = format!("arg0.{index}");
+            places.insert(value, self.element(start, name, tuple, index)?);
+        }
+        Ok(())
+    }
+
+    fn parameter(
+        &mut self,
+        start: usize,
+        name: String,
+        number: usize,
+        value: ValueId,
+    ) -> Result<usize> {
+        let shape = self.shape(value).clone();
+        let opcode = Opcode::Parameter { number };
+        let added = self.builder.add_named(name, opcode, Vec::new(), Some(shape));
+        added.map_err(|error| self.located(start, error))
+    }
+
+    /// Adds an element of a tuple.
+    fn element(&mut self, start: usize, name: String, tuple: usize, index: usize) -> Result<usize> {
+        let opcode = Opcode::GetTupleElement { index };
+        let added = self.builder.add_named(name, opcode, vec![tuple], None);
+        added.map_err(|error| self.located(start, error))
+    }
+
+    /// Returns the only value, or adds a tuple of several values or of none.
+    fn joined(&mut self, start: usize, values: Vec<usize>) -> Result<usize> {
+        if let &[value] = values.as_slice() {
+            return Ok(value);
+        }
+        let added = self.builder.add_named(String::new(), Opcode::Tuple, values, None);
+        added.map_err(|error| self.located(start, error))
+    }
+
+    /// Builds the computations of an operation's regions.
+    fn region_callees(&mut self, operation: &'f MlirOperation<'a>) -> Result<MlirCallees> {
+        let mut callees = MlirCallees::default();
+        let is_loop = operation.stablehlo_name() == Some("while");
+        let is_joined = is_loop || hlo_opcode(operation) == "conditional";
+        for region in &operation.regions {
+            if region.operations.is_empty() {
+                let reason = "expected a region with a return";
+                return Err(self.parser.cursor.error(operation.start, reason));
+            }
+            let from =
+                if is_loop { operation.regions.as_slice() } else { std::slice::from_ref(region) };
+            let captured = captured(from);
+            if !is_joined && captured.iter().any(|value| !self.constants.contains_key(value)) {
+                let reason = "expected regions that use only their arguments and constants";
+                return Err(self.parser.cursor.not_supported(operation.start, reason));
+            }
+            callees.captured.push(captured);
+        }
+        for (number, region) in operation.regions.iter().enumerate() {
+            let input = match (is_loop, is_joined) {
+                (true, _) if number == 1 => RegionInput::State,
+                (_, true) => RegionInput::Joined,
+                _ => RegionInput::Separate,
+            };
+            let name = format!("region_{}", self.regions);
+            self.regions += 1;
+            let captured = callees.captured[number].clone();
+            callees.computations.push(self.computation(&name, region, input, &captured, None)?);
+        }
+        Ok(callees)
+    }
+
+    /// Adds the instructions of an operation.
+    fn operation(
+        &mut self,
+        operation: &MlirOperation<'a>,
+        callees: MlirCallees,
+        places: &mut HashMap<ValueId, usize>,
+    ) -> Result<()> {
+        let location = operation.location.clone();
+        let source = location.and_then(|place| self.parser.source_line(place));
+        self.builder.source(source);
+        let start = operation.start;
+        let operands: Vec<usize> = operation.operands.iter().map(|value| places[value]).collect();
+        let captured: Vec<Vec<usize>> = callees
+            .captured
+            .iter()
+            .map(|values| values.iter().map(|value| places[value]).collect())
+            .collect();
+        let results: Vec<ValueId> = operation.results.clone().collect();
+        let mut shape = self.result_shape(start, &results)?;
+        let mut opcode = hlo_opcode(operation);
+        let mut operands = operands;
+        // The number of elements of the instruction's tuple, if it returns one.
+        let mut elements = (results.len() != 1).then_some(results.len());
+        match opcode.as_str() {
+            "sdy.sharding_group" => return Ok(()),
+            "constant" => {
+                places.insert(operation.results.start, self.constant(operation, &shape)?);
+                return Ok(());
+            }
+            "opt-barrier" => {
+                if operands.is_empty() {
+                    return Ok(());
+                }
+                operands = vec![self.joined(start, operands)?];
+            }
+            "while" => {
+                let state: Vec<ValueId> = operation
+                    .operands
+                    .iter()
+                    .copied()
+                    .chain(callees.captured.first().into_iter().flatten().copied())
+                    .collect();
+                operands.extend(captured.first().into_iter().flatten());
+                elements = (state.len() != 1).then_some(state.len());
+                shape = match state.as_slice() {
+                    &[value] => self.shape(value).clone(),
+                    state => self.tuple_shape(start, state)?,
+                };
+                operands = vec![self.joined(start, operands)?];
+            }
+            "conditional" => {
+                for values in captured {
+                    let input = self.joined(start, values)?;
+                    operands.push(input);
+                }
+            }
+            "sdy.manual_computation" if self.is_whole(operation) => "call".clone_into(&mut opcode),
+            "reshape" | "broadcast" | "iota"
+                if operation.name.contains(".dynamic_") && !is_dynamic(&shape) =>
+            {
+                operands.pop();
+            }
+            _ => {}
+        }
+        let mut called = callees.computations;
+        for name in self.parser.called_functions(operation)? {
+            let Some(&computation) = self.functions.get(name.as_str()) else {
+                let reason =
+                    format!("expected a function with a body, got `@{}`", excerpt(&name, 40));
+                return Err(self.parser.cursor.not_supported(start, reason));
+            };
+            called.push(computation);
+        }
+        let mut proto = self.parser.hlo_fields(operation, &opcode)?;
+        if opcode == "broadcast" {
+            self.broadcast(operation, &mut proto, &mut operands, &shape)?;
+        }
+        let name = instruction_name(operation, &opcode);
+        let place = self.instruction(start, name.clone(), &proto, None, called, operands, shape)?;
+        match elements {
+            None => drop(places.insert(operation.results.start, place)),
+            Some(_) => {
+                for (index, &value) in results.iter().enumerate() {
+                    let name = format!("{name}.{index}");
+                    places.insert(value, self.element(start, name, place, index)?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a constant. A large one of equal elements becomes a broadcast.
+    fn constant(&mut self, operation: &MlirOperation<'a>, shape: &Shape) -> Result<usize> {
+        let start = operation.start;
+        let name = instruction_name(operation, "constant");
+        let proto =
+            HloInstructionProto { opcode: "constant".to_owned(), ..HloInstructionProto::default() };
+        if is_dynamic(shape) {
+            return self.instruction(
+                start,
+                name,
+                &proto,
+                None,
+                Vec::new(),
+                Vec::new(),
+                shape.clone(),
+            );
+        }
+        let place = self.parser.required(operation, "value", &["value"])?;
+        let literal = match self.parser.constant(place, shape)? {
+            MlirConstant::Elided => None,
+            MlirConstant::Whole(literal) => Some(literal),
+            MlirConstant::Repeated(literal) => {
+                let scalar = literal.shape().clone();
+                let (none, called) = (Vec::new(), Vec::new());
+                let of = format!("{name}.element");
+                let element =
+                    self.instruction(start, of, &proto, Some(literal), called, none, scalar)?;
+                let opcode = "broadcast".to_owned();
+                let proto = HloInstructionProto { opcode, ..HloInstructionProto::default() };
+                let shape = shape.clone();
+                return self.instruction(
+                    start,
+                    name,
+                    &proto,
+                    None,
+                    Vec::new(),
+                    vec![element],
+                    shape,
+                );
+            }
+        };
+        self.instruction(start, name, &proto, literal, Vec::new(), Vec::new(), shape.clone())
+    }
+
+    /// Completes a broadcast. The dimensions of size 1 that StableHLO repeats are removed before
+    /// XLA's broadcast, which adds dimensions only; an old broadcast adds dimensions at the front.
+    fn broadcast(
+        &mut self,
+        operation: &MlirOperation<'a>,
+        proto: &mut HloInstructionProto,
+        operands: &mut Vec<usize>,
+        shape: &Shape,
+    ) -> Result<()> {
+        let start = operation.start;
+        let &[operand] = operands.as_slice() else { return Ok(()) };
+        let from = self.builder.instructions()[operand].shape().clone();
+        let (Some(extents), Some(to)) = (queries::bounds(&from), queries::bounds(shape)) else {
+            return Ok(());
+        };
+        if operation.stablehlo_name() == Some("broadcast") {
+            let place = self.parser.required(operation, "broadcast_sizes", &["sizes"])?;
+            let sizes = self.parser.integers(place)?;
+            let given = sizes.iter().map(|&size| u64::try_from(size).unwrap_or(u64::MAX));
+            if !given.chain(extents.iter().copied()).eq(to.iter().copied()) {
+                let reason = "expected a result with the dimensions of `sizes` and of the operand";
+                return Err(self.parser.cursor.error(start, reason));
+            }
+            let added = i64::try_from(sizes.len()).unwrap_or(0);
+            proto.dimensions = (added..).take(extents.len()).collect();
+            return Ok(());
+        }
+        if proto.dimensions.len() != extents.len() || is_dynamic(&from) || is_dynamic(shape) {
+            return Ok(());
+        }
+        let extent_of = |&dimension: &i64| to.get(usize::try_from(dimension).ok()?).copied();
+        let mut kept = Vec::new();
+        for (&extent, dimension) in extents.iter().zip(&proto.dimensions) {
+            match extent_of(dimension) {
+                None => return Ok(()),
+                Some(repeated) if extent == 1 && repeated != 1 => {}
+                Some(_) => kept.push((extent, *dimension)),
+            }
+        }
+        if kept.len() == extents.len() {
+            return Ok(());
+        }
+        // The rules for the dimensions that are removed are those of the ones that stay.
+        let distinct: HashSet<i64> = proto.dimensions.iter().copied().collect();
+        if distinct.len() != extents.len() {
+            let reason = "expected each dimension of the result at most once";
+            return Err(self.parser.cursor.error(start, reason));
+        }
+        let kept_shape =
+            Shape::new(from.element_type(), kept.iter().map(|&(extent, _)| extent), None)
+                .map_err(|error| self.parser.cursor.error(start, error.to_string()))?;
+        let opcode = "reshape".to_owned();
+        let reshape = HloInstructionProto { opcode, ..HloInstructionProto::default() };
+        let name = format!("{}.reshape", instruction_name(operation, "broadcast"));
+        let none = Vec::new();
+        let place =
+            self.instruction(start, name, &reshape, None, none, vec![operand], kept_shape)?;
+        *operands = vec![place];
+        proto.dimensions = kept.into_iter().map(|(_, dimension)| dimension).collect();
+        Ok(())
+    }
+
+    /// Returns true if a computation on the devices of a mesh takes and gives whole arrays, so that
+    /// it is a call.
+    fn is_whole(&self, operation: &MlirOperation<'a>) -> bool {
+        let types = |values: &[ValueId]| -> Vec<&Shape> {
+            values.iter().map(|&value| self.shape(value)).collect()
+        };
+        let [region] = operation.regions.as_slice() else { return false };
+        let results: Vec<ValueId> = operation.results.clone().collect();
+        let returned = region.operations.last().map(|returned| returned.operands.as_slice());
+        types(&operation.operands) == types(&region.arguments)
+            && returned.is_some_and(|returned| types(returned) == types(&results))
+    }
+
+    /// Adds an instruction and returns its index.
+    #[allow(clippy::too_many_arguments)] // the parts of an instruction
+    fn instruction(
+        &mut self,
+        start: usize,
+        name: String,
+        proto: &HloInstructionProto,
+        literal: Option<Literal>,
+        called: Vec<usize>,
+        operands: Vec<usize>,
+        shape: Shape,
+    ) -> Result<usize> {
+        let instructions = self.builder.instructions();
+        let shapes: Vec<&Shape> =
+            operands.iter().map(|&place| instructions[place].shape()).collect();
+        let context = OpcodeContext { literal, called, operands: &shapes, shape: &shape };
+        let opcode = opcode(proto, context);
+        let opcode = opcode.map_err(|error| self.refused(start, &name, error))?;
+        let added = self.builder.add_named(name, opcode, operands, Some(shape));
+        added.map_err(|error| self.located(start, error))
+    }
+
+    fn refused(&self, start: usize, name: &str, error: InstructionError) -> HloError {
+        self.located(start, self.builder.instruction_error(name, error))
+    }
+
+    /// Adds the line of a position to an error of the builder.
+    pub(super) fn located(&self, start: usize, error: HloError) -> HloError {
+        HloError::Line { line: self.parser.cursor.line(start), error: error.into() }
+    }
+
+    fn shape(&self, value: ValueId) -> &Shape {
+        self.parser.types.shape(self.parser.value_type(value))
+    }
+
+    fn tuple_shape(&self, start: usize, values: &[ValueId]) -> Result<Shape> {
+        Shape::tuple(values.iter().map(|&value| self.shape(value).clone()))
+            .map_err(|error| self.parser.cursor.error(start, error.to_string()))
+    }
+
+    /// Returns the shape of an instruction with these results.
+    fn result_shape(&self, start: usize, results: &[ValueId]) -> Result<Shape> {
+        match results {
+            &[result] => Ok(self.shape(result).clone()),
+            results => self.tuple_shape(start, results),
+        }
+    }
+}
+
+/// Returns the values that regions use and that are defined outside of them, in the order of their
+/// first use.
+fn captured(regions: &[MlirRegion<'_>]) -> Vec<ValueId> {
+    let (mut found, mut seen) = (Vec::new(), HashSet::new());
+    for region in regions {
+        let mut inner = vec![region];
+        while let Some(part) = inner.pop() {
+            for operation in &part.operations {
+                for &value in &operation.operands {
+                    if !region.values.contains(&value) && seen.insert(value) {
+                        found.push(value);
+                    }
+                }
+                inner.extend(&operation.regions);
+            }
+        }
+    }
+    found
+}
+
+/// Returns the name of an operation's instruction: that of its result, after the opcode if it is a
+/// number.
+fn instruction_name(operation: &MlirOperation<'_>, opcode: &str) -> String {
+    match operation.result_name {
+        "" => String::new(),
+        name if name.starts_with(|letter: char| letter.is_ascii_digit()) => {
+            format!("{opcode}.{name}")
+        }
+        name => name.to_owned(),
+    }
+}

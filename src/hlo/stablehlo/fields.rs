@@ -1,0 +1,242 @@
+//! Converts the attributes of an operation to the fields of an `xla.HloInstructionProto`, as XLA's
+//! converter from StableHLO does.
+
+use super::{parse::MlirParser, syntax::MlirOperation};
+use crate::{
+    hlo::HloError,
+    proto::hlo::{
+        GatherDimensionNumbers, HloInstructionProto, PaddingConfig, ScatterDimensionNumbers,
+        hlo_instruction_proto::SliceDimensions, padding_config::PaddingConfigDimension,
+    },
+};
+
+type Result<T> = std::result::Result<T, HloError>;
+
+/// The operations of Shardy that return their operand and concern only where it lies.
+const SHARDY_IDENTITIES: [&str; 9] = [
+    "sdy.sharding_constraint",
+    "sdy.reshard",
+    "sdy.all_gather",
+    "sdy.all_slice",
+    "sdy.all_to_all",
+    "sdy.collective_permute",
+    "sdy.propagation_barrier",
+    "sdy.data_flow_edge",
+    "sdy.func_data_flow_edge",
+];
+
+/// Returns XLA's name for an operation. Operations that XLA does not have keep their own names.
+pub(super) fn hlo_opcode(operation: &MlirOperation<'_>) -> String {
+    let name = match operation.stablehlo_name() {
+        None => match operation.name {
+            "call" | "func.call" | "sdy.named_computation" => "call",
+            "chlo.constant" | "sdy.constant" => "constant",
+            name if SHARDY_IDENTITIES.contains(&name) => "custom-call",
+            name => name,
+        },
+        Some("broadcast_in_dim" | "dynamic_broadcast_in_dim") => "broadcast",
+        Some("dynamic_reshape") => "reshape",
+        Some("dynamic_iota") => "iota",
+        Some("case" | "if") => "conditional",
+        Some("composite") => "call",
+        Some("create_token") => "after-all",
+        Some("cross-replica-sum") => "all-reduce",
+        Some("dot_general") => "dot",
+        Some("optimization_barrier") => "opt-barrier",
+        Some(name) => return name.replace('_', "-"),
+    };
+    name.to_owned()
+}
+
+impl<'a> MlirParser<'a> {
+    /// Converts the attributes of an operation that XLA calls `opcode`.
+    pub(super) fn hlo_fields(
+        &mut self,
+        operation: &MlirOperation<'a>,
+        opcode: &str,
+    ) -> Result<HloInstructionProto> {
+        let mut proto =
+            HloInstructionProto { opcode: opcode.to_owned(), ..HloInstructionProto::default() };
+        let name = operation.stablehlo_name();
+        match name.unwrap_or(operation.name) {
+            "broadcast_in_dim" | "dynamic_broadcast_in_dim" => {
+                proto.dimensions = self.list_of(operation, "broadcast_dimensions", "dims")?;
+            }
+            "transpose" => proto.dimensions = self.list_of(operation, "permutation", "dims")?,
+            "reverse" => proto.dimensions = self.list_of(operation, "dimensions", "dims")?,
+            "reduce" | "map" => {
+                proto.dimensions = self.list_of(operation, "dimensions", "dimensions")?;
+            }
+            "concatenate" | "get_dimension_size" | "set_dimension_size" | "sort" => {
+                proto.dimensions = vec![self.number_of(operation, "dimension")?];
+            }
+            "iota" | "dynamic_iota" => {
+                proto.dimensions = vec![self.number_of(operation, "iota_dimension")?];
+            }
+            "slice" => proto.slice_dimensions = self.slice_ranges(operation)?,
+            "pad" => proto.padding_config = Some(self.padding(operation)?),
+            "dynamic_slice" => {
+                proto.dynamic_slice_sizes = self.list_of(operation, "slice_sizes", "sizes")?;
+            }
+            "gather" => {
+                proto.gather_dimension_numbers = Some(self.gather_numbers(operation)?);
+                proto.gather_slice_sizes = self.list_of(operation, "slice_sizes", "sizes")?;
+            }
+            "scatter" => proto.scatter_dimension_numbers = Some(self.scatter_numbers(operation)?),
+            "get_tuple_element" => {
+                proto.tuple_index = match self.attribute(operation, "ranges", &["ranges"]) {
+                    Some(place) => match self.integers(place.clone())?.as_slice() {
+                        &[index] => index,
+                        _ => return Err(self.cursor.error(place.start, "expected one number")),
+                    },
+                    None => self.number_of(operation, "index")?,
+                };
+            }
+            "compare" => {
+                let place = self.required(operation, "comparison_direction", &["first"])?;
+                self.enum_case(place).clone_into(&mut proto.comparison_direction);
+                if let Some(place) = self.attribute(operation, "compare_type", &["second"]) {
+                    self.enum_case(place).clone_into(&mut proto.comparison_type);
+                }
+            }
+            "custom_call" => {
+                proto.custom_call_target = match self.attribute(operation, "symbol", &["symbol"]) {
+                    Some(place) => self.symbol_name(place)?,
+                    None => {
+                        let place = self.required(operation, "call_target_name", &[])?;
+                        self.decoded_string(place)?
+                    }
+                };
+            }
+            _ if opcode == "custom-call" => "Sharding".clone_into(&mut proto.custom_call_target),
+            _ => {}
+        }
+        Ok(proto)
+    }
+
+    /// Returns the names of the functions that an operation calls.
+    pub(super) fn called_functions(&self, operation: &MlirOperation<'a>) -> Result<Vec<String>> {
+        Ok(match operation.stablehlo_name().unwrap_or(operation.name) {
+            "call" | "func.call" => {
+                vec![self.symbol_name(self.required(operation, "callee", &["symbol"])?)?]
+            }
+            "composite" => {
+                vec![self.symbol_name(self.required(operation, "decomposition", &[])?)?]
+            }
+            "custom_call" => match self.attribute(operation, "called_computations", &[]) {
+                Some(place) => self.symbol_names(place)?,
+                None => Vec::new(),
+            },
+            _ => Vec::new(),
+        })
+    }
+
+    fn list_of(
+        &mut self,
+        operation: &MlirOperation<'a>,
+        name: &str,
+        field: &str,
+    ) -> Result<Vec<i64>> {
+        let place = self.required(operation, name, &[field])?;
+        self.integers(place)
+    }
+
+    fn number_of(&self, operation: &MlirOperation<'a>, name: &str) -> Result<i64> {
+        self.integer(self.required(operation, name, &["dim"])?)
+    }
+
+    /// Reads the ranges of a slice, `[0:4:2, 1:3]`, or its three lists.
+    fn slice_ranges(&mut self, operation: &MlirOperation<'a>) -> Result<Vec<SliceDimensions>> {
+        let Some(place) = self.attribute(operation, "ranges", &["ranges"]) else {
+            let starts = self.list_of(operation, "start_indices", "")?;
+            let limits = self.list_of(operation, "limit_indices", "")?;
+            let strides = self.list_of(operation, "strides", "")?;
+            if starts.len() != limits.len() || starts.len() != strides.len() {
+                let reason = "expected lists of one length in `start_indices`, `limit_indices` and \
+                              `strides`";
+                return Err(self.cursor.error(operation.start, reason));
+            }
+            let lists = starts.into_iter().zip(limits).zip(strides);
+            return Ok(lists
+                .map(|((start, limit), stride)| SliceDimensions { start, limit, stride })
+                .collect());
+        };
+        let mut cursor = self.cursor.part(place);
+        let mut ranges = Vec::new();
+        cursor.expect("[")?;
+        cursor.list("]", |cursor| {
+            let start = super::attribute::integer(cursor)?;
+            cursor.expect(":")?;
+            let limit = super::attribute::integer(cursor)?;
+            let stride = if cursor.eat(":") { super::attribute::integer(cursor)? } else { 1 };
+            ranges.push(SliceDimensions { start, limit, stride });
+            Ok(())
+        })?;
+        Ok(ranges)
+    }
+
+    fn padding(&mut self, operation: &MlirOperation<'a>) -> Result<PaddingConfig> {
+        let low = self.list_of(operation, "edge_padding_low", "low")?;
+        let high = self.list_of(operation, "edge_padding_high", "high")?;
+        let interior = self.list_of(operation, "interior_padding", "interior")?;
+        if low.len() != high.len() || low.len() != interior.len() {
+            let reason = "expected lists of one length for the low, high and interior padding";
+            return Err(self.cursor.error(operation.start, reason));
+        }
+        let lists = low.into_iter().zip(high).zip(interior);
+        let dimension = |((low, high), interior)| PaddingConfigDimension {
+            edge_padding_low: low,
+            edge_padding_high: high,
+            interior_padding: interior,
+        };
+        Ok(PaddingConfig { dimensions: lists.map(dimension).collect() })
+    }
+
+    fn gather_numbers(&mut self, operation: &MlirOperation<'a>) -> Result<GatherDimensionNumbers> {
+        let mut numbers = GatherDimensionNumbers::default();
+        let place = self.required(operation, "dimension_numbers", &[])?;
+        for (name, place) in self.structure(place)? {
+            match name {
+                "offset_dims" => numbers.offset_dims = self.integers(place)?,
+                "collapsed_slice_dims" => numbers.collapsed_slice_dims = self.integers(place)?,
+                "operand_batching_dims" => numbers.operand_batching_dims = self.integers(place)?,
+                "start_indices_batching_dims" => {
+                    numbers.start_indices_batching_dims = self.integers(place)?;
+                }
+                "start_index_map" => numbers.start_index_map = self.integers(place)?,
+                "index_vector_dim" => numbers.index_vector_dim = self.integer(place)?,
+                _ => return Err(self.unknown_field(name, place.start)),
+            }
+        }
+        Ok(numbers)
+    }
+
+    fn scatter_numbers(
+        &mut self,
+        operation: &MlirOperation<'a>,
+    ) -> Result<ScatterDimensionNumbers> {
+        let mut numbers = ScatterDimensionNumbers::default();
+        let place = self.required(operation, "scatter_dimension_numbers", &[])?;
+        for (name, place) in self.structure(place)? {
+            match name {
+                "update_window_dims" => numbers.update_window_dims = self.integers(place)?,
+                "inserted_window_dims" => numbers.inserted_window_dims = self.integers(place)?,
+                "input_batching_dims" => numbers.input_batching_dims = self.integers(place)?,
+                "scatter_indices_batching_dims" => {
+                    numbers.scatter_indices_batching_dims = self.integers(place)?;
+                }
+                "scatter_dims_to_operand_dims" => {
+                    numbers.scatter_dims_to_operand_dims = self.integers(place)?;
+                }
+                "index_vector_dim" => numbers.index_vector_dim = self.integer(place)?,
+                _ => return Err(self.unknown_field(name, place.start)),
+            }
+        }
+        Ok(numbers)
+    }
+
+    fn unknown_field(&self, name: &str, position: usize) -> HloError {
+        let given = crate::text::excerpt(name, 40);
+        self.cursor.error(position, format!("expected a field that StableHLO has, got `{given}`"))
+    }
+}

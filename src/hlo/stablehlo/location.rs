@@ -1,0 +1,49 @@
+//! Source lines, from the locations of operations.
+
+use super::{
+    cursor::{Place, decoded},
+    parse::MlirParser,
+};
+use crate::hlo::{SourceLine, text::cursor::Cursor};
+
+/// The maximum number of locations that are followed from one operation.
+const MAX_STEPS: usize = 32;
+
+impl MlirParser<'_> {
+    /// Returns the innermost file and line of a location, such as `"f"("model.py":3:1)`,
+    /// `callsite("f"(…) at …)` or `#loc1`. A location of another kind has none.
+    pub(super) fn source_line(&self, place: Place) -> Option<SourceLine> {
+        let mut cursor = self.cursor.part(place);
+        for _ in 0..MAX_STEPS {
+            if cursor.eat("#") {
+                let name = cursor.suffix("").ok()?;
+                cursor = self.cursor.part(self.aliases.get(name)?.clone());
+                if cursor.eat_keyword("loc") {
+                    cursor.expect("(").ok()?;
+                }
+            } else if cursor.sees("\"") {
+                let place = cursor.string().ok()?;
+                if cursor.eat(":") {
+                    let file = decoded(cursor.text(place));
+                    return line(&mut cursor).map(|line| SourceLine::new(file, line));
+                }
+                cursor.expect("(").ok()?;
+            } else if cursor.eat_keyword("fused") {
+                if cursor.sees("<") {
+                    cursor.group().ok()?;
+                }
+                cursor.expect("[").ok()?;
+            } else if cursor.eat_keyword("callsite") {
+                cursor.expect("(").ok()?;
+            } else {
+                return None;
+            }
+        }
+        None
+    }
+}
+
+fn line(cursor: &mut Cursor<'_>) -> Option<u32> {
+    let place = cursor.digits()?;
+    cursor.text(place).parse().ok().filter(|&line| line > 0)
+}

@@ -1,0 +1,41 @@
+//! A reader for StableHLO text, as JAX and PyTorch/XLA print it.
+//!
+//! ```text
+//! module    = ["module" [symbol] ["attributes" dictionary] "{"] function* ["}"]
+//! function  = "func.func" ["public" | "private"] symbol "(" arguments ")" ["->" results] "{" operation* "}"
+//! operation = [values "="] name parts [":" types] | [values "="] string "(" values ")" … ":" types
+//! ```
+//!
+//! Locations may follow everything, and aliases of attributes and types may stand before and after
+//! the module. An operation is converted to the instruction that XLA's converter makes of it:
+//! several results become a tuple, regions become computations. Attributes that stridec does not
+//! need are skipped.
+
+mod attribute;
+mod constant;
+mod cursor;
+mod emit;
+mod entry;
+mod fields;
+mod location;
+mod operation;
+mod parse;
+mod syntax;
+#[cfg(test)]
+mod tests;
+mod types;
+
+use super::{HloError, Module};
+use emit::MlirEmitter;
+use parse::MlirParser;
+
+/// Reads a module from StableHLO text.
+pub(super) fn parse(text: &str) -> Result<Module, HloError> {
+    let mut parser = MlirParser::read(text)?;
+    let functions = std::mem::take(&mut parser.functions);
+    let entry = entry::entry_function(&parser, &functions)?;
+    let mut emitter = MlirEmitter::new(parser);
+    let computation = emitter.functions(&functions, entry)?;
+    let (parameters, result) = entry::buffers(&emitter.parser, &functions[entry])?;
+    emitter.builder.module(computation, parameters, result)
+}

@@ -1,0 +1,546 @@
+//! Parses operations, in the generic form or in their own syntax.
+//!
+//! The syntaxes of StableHLO's operations, in `StablehloOps.td` and `AssemblyFormat.cpp`, have the
+//! same parts in various orders: operands, `name = value`, keywords, brackets, a dictionary, and
+//! after a colon the types. One parser reads all of them, and those of other dialects.
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use super::{
+    cursor::Place,
+    parse::MlirParser,
+    syntax::{MlirOperation, MlirRegion, ValueId, is_return},
+};
+use crate::{hlo::HloError, shape::Shape};
+
+type Result<T> = std::result::Result<T, HloError>;
+
+/// The names of `name = value` in the syntaxes of operations that stridec reads.
+const FIELDS: [&str; 7] = ["dims", "dim", "sizes", "low", "high", "interior", "dimensions"];
+
+/// The types of an operation's operands and results.
+struct MlirSignature {
+    /// `None` if the syntax does not give them.
+    operands: Option<SmallVec<[usize; 3]>>,
+    results: SmallVec<[usize; 1]>,
+}
+
+/// The parts of an operation in its own syntax, before its types are known.
+#[derive(Default)]
+struct MlirParts {
+    operands: SmallVec<[ValueId; 3]>,
+    /// The initial values of a reduction, which come after all operands.
+    starts: SmallVec<[ValueId; 1]>,
+    fields: SmallVec<[(&'static str, Place); 1]>,
+    dictionaries: SmallVec<[Place; 1]>,
+    /// The names of the arguments of a loop's regions.
+    loop_arguments: Vec<Place>,
+    /// The number of keywords that were read.
+    keywords: usize,
+}
+
+impl<'a> MlirParser<'a> {
+    /// Reads an operation with its results and its location.
+    pub(super) fn operation(&mut self, start: usize) -> Result<MlirOperation<'a>> {
+        self.counted()?;
+        let mut names: SmallVec<[(usize, &'a str, u32); 1]> = SmallVec::new();
+        if self.cursor.sees("%") {
+            loop {
+                let place = self.cursor.start()?;
+                self.cursor.expect("%")?;
+                let name = self.cursor.suffix("the name of a value")?;
+                let count = match self.cursor.eat(":") {
+                    true => self.cursor.number("a number of results")?,
+                    false => 1,
+                };
+                let count = u32::try_from(count).ok().filter(|&count| count > 0);
+                names.push((
+                    place,
+                    name,
+                    count.ok_or_else(|| {
+                        self.cursor.error(place, "expected a number of results, at least 1")
+                    })?,
+                ));
+                if !self.cursor.eat(",") {
+                    break;
+                }
+            }
+            self.cursor.expect("=")?;
+        }
+        let count = names.iter().map(|&(_, _, count)| u64::from(count)).sum();
+        let mut operation = match self.cursor.sees("\"") {
+            true => self.generic_operation(start)?,
+            false => self.own_syntax(start, count)?,
+        };
+        operation.location = self.location()?;
+        let results = operation.results.clone();
+        if !names.is_empty() && results.len() as u64 != count {
+            let given = results.len();
+            let reason = format!("expected {given} names, one for each result, got {count}");
+            return Err(self.cursor.error(start, reason));
+        }
+        let mut next = results.start;
+        for (place, name, count) in names {
+            self.define(place, name, next..next + count)?;
+            next += count;
+            if operation.result_name.is_empty() {
+                operation.result_name = name;
+            }
+        }
+        Ok(operation)
+    }
+
+    /// Reads an operation in the generic form, such as `"stablehlo.add"(%0, %1) : (t, t) -> t`.
+    fn generic_operation(&mut self, start: usize) -> Result<MlirOperation<'a>> {
+        let place = self.cursor.string()?;
+        let name = self.cursor.text(place.start + 1..place.end - 1);
+        let mut operands = SmallVec::new();
+        self.cursor.expect("(")?;
+        while !self.cursor.eat(")") {
+            if !operands.is_empty() {
+                self.cursor.expect(",")?;
+            }
+            operands.push(self.operand()?);
+        }
+        if self.cursor.sees("[") {
+            let reason = "expected an operation without successors";
+            return Err(self.cursor.not_supported(start, reason));
+        }
+        let mut dictionaries = SmallVec::new();
+        if self.cursor.sees("<{") {
+            dictionaries.push(self.counted_dictionary()?);
+        }
+        let mut regions = Vec::new();
+        if self.cursor.eat("(") {
+            loop {
+                self.cursor.expect("{")?;
+                regions.push(match self.cursor.eat("}") {
+                    true => MlirRegion::default(),
+                    false => self.scoped_region()?,
+                });
+                if !self.cursor.eat(",") {
+                    break;
+                }
+            }
+            self.cursor.expect(")")?;
+        }
+        if self.cursor.sees("{") {
+            dictionaries.push(self.counted_dictionary()?);
+        }
+        self.cursor.expect(":")?;
+        let types = self.cursor.start()?;
+        let signature = self.signature(name, operands.len())?;
+        let results = self.checked(types, &operands, &signature)?;
+        Ok(MlirOperation {
+            start,
+            name,
+            result_name: "",
+            results,
+            operands,
+            fields: SmallVec::new(),
+            dictionaries,
+            regions,
+            location: None,
+        })
+    }
+
+    /// Reads a dictionary, whose constants do not count as text.
+    fn counted_dictionary(&mut self) -> Result<Place> {
+        let place = self.cursor.dictionary()?;
+        if self.cursor.text(place.clone()).starts_with("value = dense<") {
+            self.literal_bytes += place.len();
+        }
+        Ok(place)
+    }
+
+    /// Checks the types that an operation gives its operands, and adds values for its results.
+    fn checked(
+        &mut self,
+        start: usize,
+        operands: &[ValueId],
+        signature: &MlirSignature,
+    ) -> Result<Range<ValueId>> {
+        if let Some(types) = &signature.operands {
+            if types.len() != operands.len() {
+                let (expected, given) = (operands.len(), types.len());
+                let reason =
+                    format!("expected {expected} types, one for each operand, got {given}");
+                return Err(self.cursor.error(start, reason));
+            }
+            for (number, (&operand, &given)) in operands.iter().zip(types).enumerate() {
+                let (expected, given) =
+                    (self.types.shape(self.value_type(operand)), self.types.shape(given));
+                if expected != given {
+                    let reason =
+                        format!("expected {expected}, the type of operand {number}, got {given}");
+                    return Err(self.cursor.error(start, reason));
+                }
+            }
+        }
+        self.add_values(&signature.results)
+    }
+
+    /// Reads the types of an operation, after its colon.
+    fn signature(&mut self, name: &str, operands: usize) -> Result<MlirSignature> {
+        let listed = if self.cursor.eat("(") {
+            let listed = self.type_list(Some(")"))?;
+            if !self.cursor.sees("->") {
+                return Err(self.cursor.unexpected("`->`"));
+            }
+            listed
+        } else {
+            self.type_list(None)?
+        };
+        if self.cursor.eat("->") {
+            let results = match self.cursor.eat("(") {
+                true => self.type_list(Some(")"))?,
+                false => SmallVec::from_slice(&[self.types.read(&mut self.cursor)?]),
+            };
+            return Ok(MlirSignature {
+                operands: Some(listed),
+                results: results.into_iter().collect(),
+            });
+        }
+        let base = name.rsplit('.').next().unwrap_or(name);
+        let all = |number: usize| Some(SmallVec::from_elem(number, operands));
+        Ok(match (base, listed.as_slice()) {
+            ("return", _) => MlirSignature { operands: Some(listed), results: SmallVec::new() },
+            ("sharding_group", &[one]) => {
+                MlirSignature { operands: all(one), results: SmallVec::new() }
+            }
+            ("select", &[predicate, value]) if operands == 3 => MlirSignature {
+                operands: Some(SmallVec::from_slice(&[predicate, value, value])),
+                results: SmallVec::from_slice(&[value]),
+            },
+            ("complex" | "tuple", &[result]) => {
+                MlirSignature { operands: None, results: SmallVec::from_slice(&[result]) }
+            }
+            (_, &[one]) => {
+                MlirSignature { operands: all(one), results: SmallVec::from_slice(&[one]) }
+            }
+            _ => {
+                MlirSignature { results: listed.iter().copied().collect(), operands: Some(listed) }
+            }
+        })
+    }
+
+    /// Reads types that commas separate, up to and including `close` if there is one.
+    fn type_list(&mut self, close: Option<&str>) -> Result<SmallVec<[usize; 3]>> {
+        let mut types = SmallVec::new();
+        if close.is_some_and(|close| self.cursor.eat(close)) {
+            return Ok(types);
+        }
+        loop {
+            types.push(self.types.read(&mut self.cursor)?);
+            if !self.cursor.eat(",") {
+                break;
+            }
+        }
+        if let Some(close) = close {
+            self.cursor.expect(close)?;
+        }
+        Ok(types)
+    }
+
+    /// Reads an operation in its own syntax. `count` is the number of results that have names.
+    fn own_syntax(&mut self, start: usize, count: u64) -> Result<MlirOperation<'a>> {
+        let name = match self.cursor.keyword() {
+            "" => return Err(self.cursor.unexpected("an operation")),
+            name => name,
+        };
+        if self.cursor.sees("<") {
+            self.cursor.group()?;
+        }
+        let mut parts = MlirParts::default();
+        let mut regions = Vec::new();
+        let mut has_types = false;
+        if is_return(name) {
+            self.returned(&mut parts)?;
+            has_types = self.cursor.eat(":");
+        } else {
+            while !has_types && !self.part(name, &mut parts, &mut regions)? {
+                has_types = self.cursor.eat(":");
+            }
+        }
+        parts.operands.append(&mut parts.starts);
+        let types = self.cursor.start()?;
+        let signature = match has_types {
+            true => self.signature(name, parts.operands.len())?,
+            false if parts.operands.is_empty() && count == 0 => {
+                MlirSignature { operands: None, results: SmallVec::new() }
+            }
+            false => return Err(self.cursor.unexpected("`:` and the types")),
+        };
+        let results = self.checked(types, &parts.operands, &signature)?;
+        if has_types {
+            self.regions_after_types(&mut parts, &mut regions)?;
+        }
+        if !parts.loop_arguments.is_empty() && regions.is_empty() {
+            return Err(self.cursor.unexpected("`cond`"));
+        }
+        let MlirParts { operands, fields, dictionaries, .. } = parts;
+        if let Some((_, applied)) = fields.iter().find(|(field, _)| *field == "applies") {
+            let applied = self.cursor.text(applied.clone());
+            regions.push(self.applied_region(start, &operands, applied)?);
+        }
+        Ok(MlirOperation {
+            start,
+            name,
+            result_name: "",
+            results,
+            operands,
+            fields,
+            dictionaries,
+            regions,
+            location: None,
+        })
+    }
+
+    /// Reads the operands of a return.
+    fn returned(&mut self, parts: &mut MlirParts) -> Result<()> {
+        while self.cursor.sees("%") {
+            parts.operands.push(self.operand()?);
+            if !self.cursor.eat(",") {
+                break;
+            }
+        }
+        if self.cursor.sees("{") {
+            self.cursor.dictionary()?;
+        }
+        Ok(())
+    }
+
+    /// Reads the next part of an operation before its types. Returns true if the operation ends
+    /// without types.
+    fn part(
+        &mut self,
+        name: &str,
+        parts: &mut MlirParts,
+        regions: &mut Vec<MlirRegion<'a>>,
+    ) -> Result<bool> {
+        self.cursor.eat(",");
+        let start = self.cursor.start()?;
+        let field = |parts: &mut MlirParts, name: &'static str, place: Place| {
+            if parts.fields.iter().all(|(field, _)| *field != name) {
+                parts.fields.push((name, place));
+            }
+        };
+        match self.cursor.rest().chars().next() {
+            Some(':') => {}
+            Some('%') => parts.operands.push(self.operand()?),
+            Some('(') => return self.parenthesized(name, parts, regions),
+            Some('{') => parts.dictionaries.push(self.counted_dictionary()?),
+            Some('[') => {
+                let place = self.cursor.group()?;
+                field(parts, "ranges", place);
+            }
+            Some('<') => drop(self.cursor.group()?),
+            Some('"') => drop(self.cursor.string()?),
+            Some('@') => {
+                self.cursor.symbol()?;
+                field(parts, "symbol", start..self.cursor.position());
+            }
+            _ => {
+                let keyword = self.cursor.keyword();
+                let end = self.cursor.position();
+                if keyword.is_empty() {
+                    return Err(self.cursor.unexpected("`:` and the types"));
+                }
+                if keyword.starts_with("dense") && self.cursor.rest().starts_with('<') {
+                    let group = self.cursor.group()?;
+                    self.literal_bytes += group.len();
+                    field(parts, "value", start..group.end);
+                } else if self.cursor.eat("=") {
+                    let place = self.cursor.attribute_value()?;
+                    if let Some(&known) = FIELDS.iter().find(|name| **name == keyword) {
+                        field(parts, known, place);
+                    }
+                } else if keyword == "applies" {
+                    let start = self.cursor.start()?;
+                    if self.cursor.keyword().is_empty() {
+                        return Err(self.cursor.unexpected("the name of an operation"));
+                    }
+                    field(parts, "applies", start..self.cursor.position());
+                } else if matches!(keyword, "cond" | "do") && self.cursor.sees("{") {
+                    self.loop_region(parts, regions)?;
+                    return Ok(keyword == "do");
+                } else if parts.keywords < 2 {
+                    field(parts, ["first", "second"][parts.keywords], start..end);
+                    parts.keywords += 1;
+                } else if self.cursor.position() == start {
+                    return Err(self.cursor.unexpected("`:` and the types"));
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Reads a list in parentheses: operands, the pairs of a reduction or a loop, the arguments of
+    /// a region and the region, or a region alone. Returns true if the operation ends after it.
+    fn parenthesized(
+        &mut self,
+        name: &str,
+        parts: &mut MlirParts,
+        regions: &mut Vec<MlirRegion<'a>>,
+    ) -> Result<bool> {
+        let start = self.cursor.start()?;
+        self.cursor.expect("(")?;
+        if self.cursor.eat(")") {
+            return Ok(name.ends_with(".optimization_barrier"));
+        }
+        if self.cursor.sees("%") && self.names_an_argument() {
+            self.cursor.set_position(start);
+            regions.push(self.region_with_arguments()?);
+            return Ok(false);
+        }
+        loop {
+            let start = self.cursor.start()?;
+            if self.cursor.eat("{") {
+                regions.push(self.scoped_region()?);
+            } else if self.cursor.sees("%") {
+                self.parenthesized_operand(parts)?;
+            } else if !self.cursor.keyword().is_empty() {
+                self.cursor.expect("=")?;
+                self.cursor.attribute_value()?;
+            } else {
+                return Err(self.cursor.error(start, "expected an operand"));
+            }
+            if self.cursor.eat(")") {
+                return Ok(false);
+            }
+            if !self.cursor.eat(",") {
+                return Err(self.cursor.unexpected("`,` or `)`"));
+            }
+        }
+    }
+
+    /// Returns true if the next value is the argument of a region: `%arg0: …`.
+    fn names_an_argument(&self) -> bool {
+        let mut cursor = self.cursor.clone();
+        cursor.eat("%") && cursor.suffix("").is_ok() && cursor.sees(":")
+    }
+
+    /// Reads `%0`, `%0 init: %1` or `%arg = %0`.
+    fn parenthesized_operand(&mut self, parts: &mut MlirParts) -> Result<()> {
+        let start = self.cursor.start()?;
+        let mut ahead = self.cursor.clone();
+        ahead.expect("%")?;
+        ahead.suffix("the name of a value")?;
+        let end = ahead.position();
+        if ahead.eat("=") {
+            self.cursor = ahead;
+            parts.loop_arguments.push(start + 1..end);
+            parts.operands.push(self.operand()?);
+            return Ok(());
+        }
+        parts.operands.push(self.operand()?);
+        if self.cursor.eat_keyword("init") {
+            self.cursor.expect(":")?;
+            parts.starts.push(self.operand()?);
+        }
+        Ok(())
+    }
+
+    /// Reads a region whose arguments are listed before it in one or more parentheses. The first
+    /// arguments of all parentheses come before the second ones, as in a reduction.
+    fn region_with_arguments(&mut self) -> Result<MlirRegion<'a>> {
+        self.open_region()?;
+        let mut lists: Vec<Vec<ValueId>> = Vec::new();
+        while self.cursor.eat("(") {
+            let mut arguments = Vec::new();
+            while !self.cursor.eat(")") {
+                if !arguments.is_empty() {
+                    self.cursor.expect(",")?;
+                }
+                arguments.push(self.argument()?);
+                self.location()?;
+            }
+            lists.push(arguments);
+        }
+        self.cursor.expect("{")?;
+        let longest = lists.iter().map(Vec::len).max().unwrap_or(0);
+        let transposed = match lists.len() {
+            0 | 1 => lists.into_iter().flatten().collect(),
+            _ => {
+                let at = |place| lists.iter().filter_map(move |list| list.get(place).copied());
+                (0..longest).flat_map(at).collect()
+            }
+        };
+        let region = self.region(transposed)?;
+        self.close_region();
+        Ok(region)
+    }
+
+    /// Reads what follows the types: the dictionary and the regions of a loop, or the region of a
+    /// reduction.
+    fn regions_after_types(
+        &mut self,
+        parts: &mut MlirParts,
+        regions: &mut Vec<MlirRegion<'a>>,
+    ) -> Result<()> {
+        if self.cursor.eat_keyword("attributes") {
+            parts.dictionaries.push(self.cursor.dictionary()?);
+        }
+        if self.cursor.eat_keyword("reducer") {
+            regions.push(self.region_with_arguments()?);
+        }
+        for keyword in ["cond", "do"] {
+            if self.cursor.eat_keyword(keyword) {
+                self.loop_region(parts, regions)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a region of a loop, with its brace. Its arguments have the types of the operands.
+    fn loop_region(&mut self, parts: &MlirParts, regions: &mut Vec<MlirRegion<'a>>) -> Result<()> {
+        self.cursor.expect("{")?;
+        self.open_region()?;
+        let types: Vec<usize> =
+            parts.operands.iter().map(|&value| self.value_type(value)).collect();
+        let values = self.add_values(&types)?;
+        for (value, place) in values.clone().zip(&parts.loop_arguments) {
+            let name = self.cursor.text(place.clone());
+            self.define(place.start, name, value..value + 1)?;
+        }
+        let region = self.region(values.collect())?;
+        self.close_region();
+        regions.push(region);
+        Ok(())
+    }
+
+    /// Returns the region of a reduction that applies an operation to its two arguments.
+    fn applied_region(
+        &mut self,
+        start: usize,
+        operands: &[ValueId],
+        name: &'a str,
+    ) -> Result<MlirRegion<'a>> {
+        let Some(&operand) = operands.first() else {
+            return Err(self.cursor.error(start, "expected at least one operand, got none"));
+        };
+        let element_type = self.types.shape(self.value_type(operand)).element_type();
+        let scalar = Shape::new(element_type, [], None)
+            .map_err(|error| self.cursor.error(start, error.to_string()))?;
+        let number = self.types.add(scalar);
+        let values = self.add_values(&[number, number, number])?;
+        let plain = |name, operands: &[ValueId], results| MlirOperation {
+            start,
+            name,
+            result_name: "",
+            results,
+            operands: SmallVec::from_slice(operands),
+            fields: SmallVec::new(),
+            dictionaries: SmallVec::new(),
+            regions: Vec::new(),
+            location: None,
+        };
+        let (one, two, result) = (values.start, values.start + 1, values.start + 2);
+        let applied = plain(name, &[one, two], result..result + 1);
+        let returned = plain("stablehlo.return", &[result], result..result);
+        let operations = vec![applied, returned];
+        Ok(MlirRegion { arguments: vec![one, two], values, operations })
+    }
+}

@@ -1,0 +1,522 @@
+//! Parses modules, functions and regions.
+
+use std::{collections::HashMap, ops::Range};
+
+use smallvec::SmallVec;
+
+use super::{
+    cursor::{Place, decoded, find_entry},
+    syntax::{MlirFunction, MlirOperation, MlirRegion, ValueId},
+    types::MlirTypes,
+};
+use crate::{
+    hlo::{HloError, MAX_INSTRUCTIONS, MAX_MODULE_BYTES, text::cursor::Cursor},
+    text::excerpt,
+};
+
+type Result<T> = std::result::Result<T, HloError>;
+
+/// The maximum depth of nested regions.
+const MAX_REGION_DEPTH: usize = 64;
+
+/// The parser of a module, and everything that it has read.
+pub(super) struct MlirParser<'a> {
+    pub(super) cursor: Cursor<'a>,
+    pub(super) types: MlirTypes<'a>,
+    /// The name of the module.
+    pub(super) name: String,
+    /// The dictionaries of the module.
+    pub(super) dictionaries: Vec<Place>,
+    pub(super) functions: Vec<MlirFunction<'a>>,
+    /// The number of the type of each value.
+    pub(super) values: Vec<usize>,
+    /// The attribute that each alias, such as `#loc1`, stands for.
+    pub(super) aliases: HashMap<&'a str, Place>,
+    /// The values that have a name in each of the open regions, by their names.
+    scopes: Vec<HashMap<&'a str, Range<ValueId>>>,
+    has_module: bool,
+    /// The number of bytes read so far that belong to constants.
+    pub(super) literal_bytes: usize,
+    /// The number of operations, arguments and results read so far.
+    count: usize,
+    depth: usize,
+}
+
+impl<'a> MlirParser<'a> {
+    /// Reads a whole text.
+    pub(super) fn read(text: &'a str) -> Result<Self> {
+        let mut parser = Self {
+            cursor: Cursor::new(text),
+            types: MlirTypes::default(),
+            name: String::new(),
+            dictionaries: Vec::new(),
+            functions: Vec::new(),
+            values: Vec::new(),
+            aliases: HashMap::new(),
+            scopes: Vec::new(),
+            has_module: false,
+            literal_bytes: 0,
+            count: 0,
+            depth: 0,
+        };
+        while !parser.cursor.is_at_end() {
+            if !parser.alias()? {
+                parser.item()?;
+            }
+        }
+        parser.cursor.end()?;
+        Ok(parser)
+    }
+
+    /// Returns the type of a value.
+    pub(super) fn value_type(&self, value: ValueId) -> usize {
+        self.values[value as usize]
+    }
+
+    /// Reads an alias or the resources of a file, if one of them comes next, and returns whether
+    /// one did.
+    fn alias(&mut self) -> Result<bool> {
+        let cursor = &mut self.cursor;
+        if cursor.eat("{-#") {
+            self.file_resources()?;
+        } else if cursor.eat("#") {
+            let name = cursor.suffix("the name of an alias")?;
+            cursor.expect("=")?;
+            let value = cursor.typed_attribute()?;
+            self.aliases.insert(name, value);
+        } else if cursor.eat("!") {
+            let name = cursor.keyword();
+            cursor.expect("=")?;
+            let value = cursor.type_text()?;
+            self.types.aliases.insert(name, value);
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// Skips the resources of a file, after `{-#` and up to `#-}`: sections of dialects, of which
+    /// each has entries.
+    fn file_resources(&mut self) -> Result<()> {
+        let cursor = &mut self.cursor;
+        while !cursor.eat("#-}") {
+            resource_name(cursor)?;
+            cursor.expect(":")?;
+            cursor.expect("{")?;
+            cursor.list("}", |cursor| {
+                resource_name(cursor)?;
+                cursor.expect(":")?;
+                cursor.expect("{")?;
+                cursor.list("}", |cursor| {
+                    resource_name(cursor)?;
+                    cursor.expect(":")?;
+                    cursor.attribute_value().map(drop)
+                })
+            })?;
+            cursor.eat(",");
+        }
+        Ok(())
+    }
+
+    /// Reads a module, or an operation of one.
+    fn item(&mut self) -> Result<()> {
+        let start = self.cursor.start()?;
+        if self.cursor.sees("\"") {
+            return self.generic_item(start);
+        }
+        match self.cursor.keyword() {
+            "module" | "builtin.module" => self.module(start),
+            "func.func" | "func" => self.function(start),
+            "sdy.mesh" => {
+                self.cursor.symbol()?;
+                self.cursor.expect("=")?;
+                self.cursor.attribute_value()?;
+                if self.cursor.sees("{") {
+                    self.cursor.dictionary()?;
+                }
+                self.location().map(drop)
+            }
+            name => Err(self.unknown_item(start, name)),
+        }
+    }
+
+    fn unknown_item(&self, start: usize, name: &str) -> HloError {
+        if name.is_empty() {
+            return self.cursor.unexpected("a module or a function");
+        }
+        let reason = format!("expected a module or a function, got `{}`", excerpt(name, 40));
+        match name.contains('.') {
+            true => self.cursor.not_supported(start, reason),
+            false => self.cursor.error(start, reason),
+        }
+    }
+
+    fn begin_module(&mut self, start: usize) -> Result<()> {
+        if std::mem::replace(&mut self.has_module, true) {
+            let reason = "expected one module, got another";
+            return Err(self.cursor.not_supported(start, reason));
+        }
+        Ok(())
+    }
+
+    /// Reads a module, after its first word.
+    fn module(&mut self, start: usize) -> Result<()> {
+        self.begin_module(start)?;
+        if self.cursor.sees("@") {
+            self.name = self.cursor.symbol()?;
+        }
+        if self.cursor.eat_keyword("attributes") {
+            let place = self.cursor.dictionary()?;
+            self.dictionaries.push(place);
+        }
+        self.cursor.expect("{")?;
+        while !self.cursor.eat("}") {
+            self.item()?;
+        }
+        self.location().map(drop)
+    }
+
+    /// Reads a function, after its first word.
+    fn function(&mut self, start: usize) -> Result<()> {
+        let is_private = match self.cursor.clone().keyword() {
+            visibility @ ("public" | "private" | "nested") => {
+                self.cursor.eat_keyword(visibility);
+                visibility != "public"
+            }
+            _ => false,
+        };
+        let name = self.cursor.symbol()?;
+        self.scopes.clear();
+        self.scopes.push(HashMap::new());
+        let (mut arguments, mut values) = (Vec::new(), Vec::new());
+        self.cursor.expect("(")?;
+        let mut is_first = true;
+        while !self.cursor.eat(")") {
+            if !std::mem::take(&mut is_first) {
+                self.cursor.expect(",")?;
+            }
+            if self.cursor.sees("%") {
+                values.push(self.argument()?);
+            } else {
+                self.types.read(&mut self.cursor)?;
+            }
+            arguments.push(self.optional_dictionary()?);
+            self.location()?;
+        }
+        let mut results = Vec::new();
+        if self.cursor.eat("->") {
+            if self.cursor.eat("(") {
+                while !self.cursor.eat(")") {
+                    if !results.is_empty() {
+                        self.cursor.expect(",")?;
+                    }
+                    let result = self.types.read(&mut self.cursor)?;
+                    self.counted()?;
+                    results.push((result, self.optional_dictionary()?));
+                }
+            } else {
+                results.push((self.types.read(&mut self.cursor)?, None));
+            }
+        }
+        if self.cursor.eat_keyword("attributes") {
+            self.cursor.dictionary()?;
+        }
+        let body = match self.cursor.eat("{") {
+            true => Some(self.region(values)?),
+            false => None,
+        };
+        self.location()?;
+        self.functions.push(MlirFunction { start, name, is_private, arguments, results, body });
+        Ok(())
+    }
+
+    fn optional_dictionary(&mut self) -> Result<Option<Place>> {
+        self.cursor.sees("{").then(|| self.cursor.dictionary()).transpose()
+    }
+
+    /// Reads a module, a function or another operation of a module in the generic form.
+    fn generic_item(&mut self, start: usize) -> Result<()> {
+        let place = self.cursor.string()?;
+        let name = self.cursor.text(place.start + 1..place.end - 1);
+        self.cursor.expect("(")?;
+        self.cursor.expect(")")?;
+        let mut dictionaries: SmallVec<[Place; 2]> = SmallVec::new();
+        if self.cursor.sees("<{") {
+            dictionaries.push(self.cursor.dictionary()?);
+        }
+        let mut body = None;
+        match name {
+            "builtin.module" => {
+                self.begin_module(start)?;
+                self.cursor.expect("(")?;
+                self.cursor.expect("{")?;
+                while !self.cursor.eat("}") {
+                    self.item()?;
+                }
+                self.cursor.expect(")")?;
+            }
+            "func.func" => {
+                self.cursor.expect("(")?;
+                self.cursor.expect("{")?;
+                self.scopes.clear();
+                self.scopes.push(HashMap::new());
+                body = match self.cursor.eat("}") {
+                    true => None,
+                    false => Some(self.region(Vec::new())?),
+                };
+                self.cursor.expect(")")?;
+            }
+            "sdy.mesh" => {}
+            _ => return Err(self.unknown_item(start, name)),
+        }
+        if self.cursor.sees("{") {
+            dictionaries.push(self.cursor.dictionary()?);
+        }
+        self.cursor.expect(":")?;
+        self.cursor.type_text()?;
+        self.location()?;
+        if name == "builtin.module" {
+            if let Some(name) = self.entry(&dictionaries, "sym_name") {
+                self.name = decoded(self.cursor.text(name));
+            }
+            self.dictionaries.extend(dictionaries);
+        } else if name == "func.func" {
+            self.generic_function(start, &dictionaries, body)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the place of the value of an entry in one of several dictionaries.
+    fn entry(&self, dictionaries: &[Place], name: &str) -> Option<Place> {
+        dictionaries.iter().find_map(|place| find_entry(&self.cursor, place, name))
+    }
+
+    fn generic_function(
+        &mut self,
+        start: usize,
+        dictionaries: &[Place],
+        body: Option<MlirRegion<'a>>,
+    ) -> Result<()> {
+        let required = |name: &str| {
+            let missing = || self.cursor.error(start, format!("expected an attribute `{name}`"));
+            self.entry(dictionaries, name).ok_or_else(missing)
+        };
+        let (name, signature) = (required("sym_name")?, required("function_type")?);
+        let name = decoded(self.cursor.text(name));
+        let visibility = self.entry(dictionaries, "sym_visibility");
+        let is_private = visibility.is_some_and(|place| self.cursor.text(place) != "\"public\"");
+        let mut cursor = self.cursor.part(signature);
+        cursor.expect("(")?;
+        let mut types = Vec::new();
+        cursor.list(")", |cursor| {
+            types.push(self.types.read(cursor)?);
+            Ok(())
+        })?;
+        cursor.expect("->")?;
+        let mut results = Vec::new();
+        if cursor.eat("(") {
+            cursor.list(")", |cursor| {
+                results.push(self.types.read(cursor)?);
+                Ok(())
+            })?;
+        } else {
+            results.push(self.types.read(&mut cursor)?);
+        }
+        if let Some(body) = &body {
+            let given =
+                body.arguments.iter().map(|&value| self.types.shape(self.value_type(value)));
+            if !given.eq(types.iter().map(|&number| self.types.shape(number))) {
+                let reason = "expected a block with the arguments of `function_type`";
+                return Err(self.cursor.error(start, reason));
+            }
+        }
+        let arguments = self.dictionary_list(self.entry(dictionaries, "arg_attrs"), types.len())?;
+        let of_results =
+            self.dictionary_list(self.entry(dictionaries, "res_attrs"), results.len())?;
+        let results = results.into_iter().zip(of_results).collect();
+        self.functions.push(MlirFunction { start, name, is_private, arguments, results, body });
+        Ok(())
+    }
+
+    /// Reads a list of dictionaries, one for each of `count` arguments or results.
+    fn dictionary_list(&self, place: Option<Place>, count: usize) -> Result<Vec<Option<Place>>> {
+        let mut places = Vec::new();
+        if let Some(place) = place {
+            let mut cursor = self.cursor.part(place);
+            cursor.expect("[")?;
+            cursor.list("]", |cursor| {
+                places.push(Some(cursor.dictionary()?));
+                Ok(())
+            })?;
+        }
+        places.resize(count, None);
+        Ok(places)
+    }
+
+    /// Counts an instruction of the module that is to be.
+    pub(super) fn counted(&mut self) -> Result<()> {
+        self.count += 1;
+        let (given, limit) = (self.count, MAX_INSTRUCTIONS);
+        if given > limit {
+            return Err(HloError::TooManyInstructions { given, limit });
+        }
+        let (given, limit) = (self.cursor.position() - self.literal_bytes, MAX_MODULE_BYTES);
+        if given > limit {
+            return Err(HloError::TooManyBytes { given, limit });
+        }
+        Ok(())
+    }
+
+    /// Adds values of the given types.
+    pub(super) fn add_values(&mut self, types: &[usize]) -> Result<Range<ValueId>> {
+        let first = self.next_value();
+        for &number in types {
+            self.counted()?;
+            self.values.push(number);
+        }
+        Ok(first..self.next_value())
+    }
+
+    fn next_value(&self) -> ValueId {
+        ValueId::try_from(self.values.len()).expect("their number is limited")
+    }
+
+    /// Gives values a name in the innermost open region.
+    pub(super) fn define(
+        &mut self,
+        start: usize,
+        name: &'a str,
+        values: Range<ValueId>,
+    ) -> Result<()> {
+        if self.scopes.iter().any(|scope| scope.contains_key(name)) {
+            let reason = format!("expected a new name, got `%{}` again", excerpt(name, 40));
+            return Err(self.cursor.error(start, reason));
+        }
+        let scope = self.scopes.last_mut().expect("a function is open");
+        scope.insert(name, values);
+        Ok(())
+    }
+
+    /// Reads the use of a value, such as `%0` or `%0#1`.
+    pub(super) fn operand(&mut self) -> Result<ValueId> {
+        let start = self.cursor.start()?;
+        self.cursor.expect("%")?;
+        let name = self.cursor.suffix("the name of a value")?;
+        let Some(values) = self.scopes.iter().rev().find_map(|scope| scope.get(name)) else {
+            let reason = format!("expected a value from before, got `%{}`", excerpt(name, 40));
+            return Err(self.cursor.error(start, reason));
+        };
+        let values = values.clone();
+        let number = match self.cursor.rest().starts_with('#') {
+            true => {
+                self.cursor.expect("#")?;
+                self.cursor.word(|letter| letter.is_ascii_digit()).0.parse().unwrap_or(u32::MAX)
+            }
+            false => 0,
+        };
+        let found = values.start.checked_add(number).filter(|value| values.contains(value));
+        found.ok_or_else(|| {
+            let (given, count) = (excerpt(name, 40), values.len());
+            let reason = format!("expected one of the {count} results of `%{given}`");
+            self.cursor.error(start, reason)
+        })
+    }
+
+    /// Reads an argument of a block or a function, such as `%arg0: tensor<2xf32>`.
+    pub(super) fn argument(&mut self) -> Result<ValueId> {
+        let start = self.cursor.start()?;
+        self.cursor.expect("%")?;
+        let name = self.cursor.suffix("the name of a value")?;
+        self.cursor.expect(":")?;
+        let number = self.types.read(&mut self.cursor)?;
+        let value = self.add_values(&[number])?;
+        self.define(start, name, value.clone())?;
+        Ok(value.start)
+    }
+
+    /// Opens a region, whose arguments are defined before its block is read.
+    pub(super) fn open_region(&mut self) -> Result<()> {
+        self.depth += 1;
+        if self.depth > MAX_REGION_DEPTH {
+            let reason = format!("expected regions at most {MAX_REGION_DEPTH} deep, got more");
+            return Err(self.cursor.not_supported(self.cursor.position(), reason));
+        }
+        self.scopes.push(HashMap::new());
+        Ok(())
+    }
+
+    /// Closes a region that was opened.
+    pub(super) fn close_region(&mut self) {
+        self.depth -= 1;
+        self.scopes.pop();
+    }
+
+    /// Reads a region of its own scope, after its opening brace.
+    pub(super) fn scoped_region(&mut self) -> Result<MlirRegion<'a>> {
+        self.open_region()?;
+        let region = self.region(Vec::new())?;
+        self.close_region();
+        Ok(region)
+    }
+
+    /// Reads the block of a region, after its opening brace and up to its closing one.
+    pub(super) fn region(&mut self, arguments: Vec<ValueId>) -> Result<MlirRegion<'a>> {
+        let first = arguments.first().copied().unwrap_or_else(|| self.next_value());
+        let mut region = MlirRegion { arguments, values: first..first, operations: Vec::new() };
+        if self.cursor.eat("^") {
+            self.cursor.suffix("the name of a block")?;
+            if self.cursor.eat("(") {
+                let mut is_first = true;
+                while !self.cursor.eat(")") {
+                    if !std::mem::take(&mut is_first) {
+                        self.cursor.expect(",")?;
+                    }
+                    region.arguments.push(self.argument()?);
+                    self.location()?;
+                }
+            }
+            self.cursor.expect(":")?;
+        }
+        loop {
+            let start = self.cursor.start()?;
+            if self.cursor.eat("}") {
+                break;
+            }
+            if self.cursor.sees("^") {
+                let reason = "expected a region of one block, got another";
+                return Err(self.cursor.not_supported(start, reason));
+            }
+            if region.operations.last().is_some_and(MlirOperation::is_return) {
+                return Err(self.cursor.error(start, "expected `}` after the return"));
+            }
+            let operation = self.operation(start)?;
+            region.operations.push(operation);
+        }
+        if !region.operations.last().is_some_and(MlirOperation::is_return) {
+            let end = self.cursor.position() - 1;
+            return Err(self.cursor.error(end, "expected a return at the end of the region"));
+        }
+        region.values.end = self.next_value();
+        Ok(region)
+    }
+
+    /// Reads the location of an operation or a value, if one comes next.
+    pub(super) fn location(&mut self) -> Result<Option<Place>> {
+        if !self.cursor.eat_keyword("loc") {
+            return Ok(None);
+        }
+        let place = self.cursor.group()?;
+        Ok(Some(place.start + 1..place.end - 1))
+    }
+}
+
+/// Skips the name of a resource or of one of their sections.
+fn resource_name(cursor: &mut Cursor<'_>) -> Result<()> {
+    if cursor.sees("\"") {
+        return cursor.string().map(drop);
+    }
+    match cursor.keyword() {
+        "" => Err(cursor.unexpected("the name of a resource")),
+        _ => Ok(()),
+    }
+}
