@@ -93,7 +93,8 @@ pub(super) struct DiffArgs {
 #[derive(Args, Debug)]
 pub(super) struct MemoryArgs {
     /// A module, @FILE: a proto of XLA (.pb), HLO text or XLA's report that memory ran out (.txt,
-    /// .hlo); `@-` is stdin. Or one shape; `stridec --help` shows the notations
+    /// .hlo), StableHLO text (.mlir); `@-` is stdin. Or one shape; `stridec --help` shows the
+    /// notations
     #[arg(value_name = "@FILE|SHAPE")]
     pub(super) module: String,
     /// How many instructions to show [default: 20 in a table, all for programs]
@@ -190,7 +191,7 @@ pub(super) struct OpArgs {
     /// The operation
     #[arg(value_name = "OP", required_unless_present = "request")]
     pub(super) operation: Option<OpKind>,
-    /// hlo: the module, @FILE: a proto of XLA (.pb), or HLO text (.txt, .hlo)
+    /// hlo: the module, @FILE: a proto of XLA (.pb), HLO text (.txt, .hlo) or StableHLO text (.mlir)
     #[arg(value_name = "@FILE")]
     pub(super) module: Option<String>,
     /// hlo: the layouts of the parameters and the result

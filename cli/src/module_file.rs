@@ -1,4 +1,4 @@
-//! Files with modules: serialized protos or HLO text.
+//! Files with modules: serialized protos, HLO text or StableHLO text.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ pub(super) struct ModuleFile<'a> {
 pub(super) enum Contents<'a> {
     /// A serialized message.
     Proto(&'a [u8]),
-    /// HLO text, or a report of XLA.
+    /// HLO text, `StableHLO` text, or a report of XLA.
     Text(&'a str),
 }
 
@@ -39,13 +39,15 @@ impl<'a> ModuleFile<'a> {
         let is_text = match ending {
             "txt" | "hlo" => Some(true),
             "pb" | "binpb" => Some(false),
+            // MLIR's bytecode has the same ending as its text, but is not UTF-8.
+            "mlir" => Some(std::str::from_utf8(&bytes).is_ok()),
             _ => None,
         };
         Ok(Self { path, bytes, is_text })
     }
 
-    /// Returns the contents: text if the name ends in `.txt` or `.hlo`, a message if it ends in
-    /// `.pb` or `.binpb`. With other endings, a file without control characters is text.
+    /// Returns the contents: text if the name ends in `.txt`, `.hlo` or `.mlir`, a message if it
+    /// ends in `.pb` or `.binpb`. With other endings, a file without control characters is text.
     pub(super) fn contents(&self) -> Result<Contents<'_>, Failure> {
         let is_text = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
         if !self.is_text.unwrap_or_else(|| self.bytes.iter().all(is_text)) {
@@ -53,10 +55,9 @@ impl<'a> ModuleFile<'a> {
         }
         match std::str::from_utf8(&self.bytes) {
             Ok(text) => Ok(Contents::Text(text)),
-            Err(error) if self.is_text.is_some() => {
-                Err(self
-                    .about(Failure::invalid(format!("expected HLO text in UTF-8, got {error}"))))
-            }
+            Err(error) if self.is_text.is_some() => Err(self.about(Failure::invalid(format!(
+                "expected a module's text in UTF-8, got {error}"
+            )))),
             Err(_) => Ok(Contents::Proto(&self.bytes)),
         }
     }

@@ -49,7 +49,7 @@ fn from_file(argument: Option<&str>, flags: &OpFlags) -> Result<Module, Failure>
     }
     let Some(argument) = argument else {
         return Err(Failure::invalid(
-            "hlo: missing; expected @FILE, a serialized HloModuleProto or HLO text",
+            "hlo: missing; expected @FILE, a serialized HloModuleProto, HLO text or StableHLO text",
         ));
     };
     let Some(file) = argument.strip_prefix('@') else {

@@ -1,4 +1,4 @@
-//! Modules as callers give them: bytes, HLO text, or what JAX lowered or compiled.
+//! Modules as callers give them: bytes, HLO or StableHLO text, or what JAX lowered or compiled.
 
 use pyo3::{
     intern,
@@ -21,7 +21,7 @@ pub(crate) struct Given {
 enum Source {
     /// A serialized `xla.HloModuleProto`, or an `xla.HloProto`.
     Proto(Vec<u8>),
-    /// HLO text, or XLA's report that memory ran out.
+    /// HLO text, `StableHLO` text, or XLA's report that memory ran out.
     Text(String),
 }
 
@@ -58,7 +58,7 @@ impl Given {
             let expected = if given.hasattr(intern!(py, "lower"))? {
                 "what `lower` gives: call it with the function's arguments"
             } else {
-                "a serialized HloModuleProto, HLO text, or jax.stages.Lowered or Compiled"
+                "a serialized HloModuleProto, HLO or StableHLO text, or jax.stages.Lowered or Compiled"
             };
             return Err(invalid(argument, expected, shown(given)));
         };

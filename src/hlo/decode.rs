@@ -21,6 +21,9 @@ use crate::{
     shape::{FieldPath, Shape},
 };
 
+/// The first bytes of MLIR's bytecode.
+const MLIR_BYTECODE: &[u8] = b"ML\xefR";
+
 impl Module {
     /// Reads a serialized `xla.HloModuleProto`, or an `xla.HloProto` that contains one.
     ///
@@ -81,6 +84,14 @@ impl Module {
 /// The field numbers tell the messages apart. An `HloProto` has only fields 1 and 3, whereas an
 /// `HloModuleProto` always has `host_program_shape`, which is field 4.
 pub(super) fn module_message(bytes: &[u8]) -> Result<&[u8], HloError> {
+    if bytes.starts_with(MLIR_BYTECODE) {
+        return Err(HloError::Field {
+            field: FieldPath::new("bytes"),
+            given: "MLIR bytecode".to_owned(),
+            accepted: "a serialized HloModuleProto, or the module's text, which JAX's \
+                       `exported.mlir_module()` and `stablehlo-translate --deserialize` give",
+        });
+    }
     let mut module = None;
     for field in WireFields::of(bytes) {
         let field = field?;

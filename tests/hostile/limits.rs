@@ -112,6 +112,9 @@ const MOST_OF_BYTES: usize = 144;
 /// Bytes of memory for each byte of a long text.
 const MOST_OF_TEXT: usize = 224;
 
+/// Bytes of memory for each byte of a long `StableHLO` text.
+const MOST_OF_STABLEHLO: usize = 600;
+
 /// Bytes of memory for each byte of a long serialized sharding.
 const MOST_OF_SHARDING: usize = 300;
 
@@ -142,6 +145,17 @@ fn memory_of_large_inputs() {
     };
     let instructions = (0..30_000).map(|n| format!("{n}=u1[]a()")).collect::<Vec<_>>().concat();
     let instructions = format!("m{{{instructions}}}");
+    let function = "!t=tensor<i1>\nfunc.func @main(){";
+    let body = |part: &str| format!("{function}{}return}}", part.repeat(33_000)).into_bytes();
+    let each = |text: &dyn Fn(usize) -> String| (0..33_000).map(text).collect::<String>();
+    let arguments = each(&|n| format!("%{n}:!t,"));
+    let arguments = format!("!t=tensor<i1>\nfunc.func @main({arguments}%a:!t){{return}}");
+    let types = each(&|n| format!("tensor<{n}xi1>,"));
+    let types = format!("func.func private @a({types}tensor<i1>)");
+    let functions = each(&|n| format!("func.func @f{n}(){{return}}"));
+    let aliases = each(&|n| format!("#a{n}=0"));
+    let splats = each(&|n| format!("%{n}=chlo.constant dense<1>:tensor<256xi8>\n"));
+    let splats = format!("func.func @main(){{{splats}return}}");
     let message = |tag: u8| repeated(&[], &[tag, 0], &[]);
     let cases: &[(&str, entry::Entry, Vec<u8>, usize)] = &[
         ("shape", entry::shape, message(0x22), MOST_OF_BYTES),
@@ -202,6 +216,27 @@ fn memory_of_large_inputs() {
         ("hlo", entry::hlo, instructions.into_bytes(), MOST_OF_TEXT),
         ("hlo", entry::hlo, repeated(b"m{x=u8[999999]constant({", b"1,", b""), MOST_OF_TEXT),
         ("hlo", entry::hlo, repeated(b"m{x=u8[]a(),", b"calls=x,", b""), MOST_OF_TEXT),
+        ("operations", entry::hlo, body(r#""a"():()->()"#), MOST_OF_STABLEHLO),
+        ("operations", entry::hlo, body("sdy.a:!t "), MOST_OF_STABLEHLO),
+        ("results", entry::hlo, body(r#""a"():()->(!t,!t,!t)"#), MOST_OF_STABLEHLO),
+        ("arguments", entry::hlo, arguments.into_bytes(), MOST_OF_STABLEHLO),
+        ("types", entry::hlo, types.into_bytes(), MOST_OF_STABLEHLO),
+        ("functions", entry::hlo, functions.into_bytes(), MOST_OF_STABLEHLO),
+        ("aliases", entry::hlo, aliases.into_bytes(), MOST_OF_STABLEHLO),
+        (
+            "attributes",
+            entry::hlo,
+            repeated(b"func.func @main() {\"a\"() {", b"a,", b""),
+            MOST_OF_STABLEHLO,
+        ),
+        ("brackets", entry::hlo, repeated(b"#a = ", b"[", b""), MOST_OF_STABLEHLO),
+        (
+            "regions",
+            entry::hlo,
+            repeated(function.as_bytes(), br#""a"()({"#, b""),
+            MOST_OF_STABLEHLO,
+        ),
+        ("splat", entry::hlo, splats.into_bytes(), MOST_OF_STABLEHLO),
         (
             "request",
             entry::request,

@@ -36,6 +36,7 @@ const FORMATS: &[(&str, Entry)] = &[
     ("request", entry::request),
     ("module", entry::module),
     ("hlo", entry::hlo),
+    ("stablehlo", entry::hlo),
 ];
 
 /// The time limit for an input of this length.
@@ -174,6 +175,11 @@ fn modules() {
 #[test]
 fn hlo_texts() {
     fuzz("hlo", 200_000, 1_000_000);
+}
+
+#[test]
+fn stablehlo_texts() {
+    fuzz("stablehlo", 200_000, 1_000_000);
 }
 
 #[test]

@@ -92,6 +92,50 @@ const MODULES: [&str; 10] = [
      convert(g) }",
 ];
 
+/// `StableHLO` texts that use every form of an operation and of an attribute.
+const STABLEHLO: [&str; 9] = [
+    "module @m attributes {mhlo.num_partitions = 1 : i32} {\n  func.func public @main(%arg0: tensor<2x3xf32> {mhlo.layout_mode = \
+     \"{0,1}\"} loc(\"x\")) -> (tensor<3x2xf32> {jax.result_info = \"a\\22\"}) {\n    %0 = stablehlo.transpose %arg0, dims = [1, 0] : \
+     (tensor<2x3xf32>) -> tensor<3x2xf32> loc(#loc1)\n    return %0 : tensor<3x2xf32>\n  }\n}\n#loc1 = loc(\"m.py\":3:1)\n",
+    "\"builtin.module\"() <{sym_name = \"m\"}> ({\n  \"func.func\"() <{function_type = (tensor<4xi8>) -> tensor<2xi8>, sym_name = \
+     \"main\"}> ({\n  ^bb0(%a: tensor<4xi8>):\n    %0 = \"stablehlo.slice\"(%a) <{limit_indices = array<i64: 4>, start_indices = \
+     dense<0> : tensor<1xi64>, strides = array<i64: 2>}> : (tensor<4xi8>) -> tensor<2xi8>\n    \"func.return\"(%0) : \
+     (tensor<2xi8>) -> ()\n  }) : () -> ()\n}) : () -> ()\n",
+    "func.func @main(%x: tensor<2xi4>) -> (tensor<2xi4>, tensor<1x2xi4>) {\n  %0:2 = call @\"<f>\"(%x) : (tensor<2xi4>) -> \
+     (tensor<2xi4>, tensor<1x2xi4>)\n  return %0#0, %0#1 : tensor<2xi4>, tensor<1x2xi4>\n}\nfunc.func private @\"<f>\"(%x: \
+     tensor<2xi4>) -> (tensor<2xi4>, tensor<1x2xi4>) {\n  %0 = stablehlo.reverse %x, dims = [0] : tensor<2xi4>\n  %1 = \
+     stablehlo.reshape %x : (tensor<2xi4>) -> tensor<1x2xi4>\n  return %0, %1 : tensor<2xi4>, tensor<1x2xi4>\n}\n",
+    "func.func @main(%x: tensor<5x3xf32>, %i: tensor<2x1xi32>) -> tensor<5x3xf32> {\n  %0 = \"stablehlo.gather\"(%x, %i) \
+     <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], \
+     index_vector_dim = 1>, slice_sizes = array<i64: 1, 3>}> : (tensor<5x3xf32>, tensor<2x1xi32>) -> tensor<2x3xf32>\n  %1 = \
+     \"stablehlo.scatter\"(%x, %i, %0) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], \
+     inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({\n  ^bb0(%a: tensor<f32>, %b: \
+     tensor<f32>):\n    stablehlo.return %b : tensor<f32>\n  }) : (tensor<5x3xf32>, tensor<2x1xi32>, tensor<2x3xf32>) -> \
+     tensor<5x3xf32>\n  return %1 : tensor<5x3xf32>\n}\n",
+    "func.func @main(%n: tensor<i32>, %x: tensor<2x2xf32>) -> tensor<2xf32> {\n  %c = stablehlo.constant dense<1> : tensor<i32>\n  \
+     %0:2 = stablehlo.while(%i = %n, %y = %x) : tensor<i32>, tensor<2x2xf32>\n  cond {\n    %1 = stablehlo.compare LT, %i, %c, \
+     SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n    stablehlo.return %1 : tensor<i1>\n  } do {\n    stablehlo.return %c, \
+     %y : tensor<i32>, tensor<2x2xf32>\n  }\n  %z = stablehlo.constant dense<0xFF800000> : tensor<f32>\n  %2 = stablehlo.reduce(%0#1 \
+     init: %z) applies stablehlo.maximum across dimensions = [0] : (tensor<2x2xf32>, tensor<f32>) -> tensor<2xf32>\n  return %2 : \
+     tensor<2xf32>\n}\n",
+    "#a = array<i64: 2>\n!t = tensor<2xf32>\nfunc.func @main(%x: !t, %i: tensor<i32>) -> !t {\n  %0 = \"stablehlo.case\"(%i) ({\n    \
+     stablehlo.return %x : !t\n  }, {\n    %1 = \"stablehlo.dynamic_slice\"(%x, %i) <{slice_sizes = #a}> : (!t, tensor<i32>) -> !t\n    \
+     stablehlo.return %1 : !t\n  }) : (tensor<i32>) -> !t\n  %2 = stablehlo.optimization_barrier %0 : !t\n  return %2 : !t\n}\n",
+    "module {\n  sdy.mesh @mesh = <[\"x\"=8]>\n  func.func @main(%x: tensor<4xcomplex<f32>> {sdy.sharding = #sdy.sharding<@mesh, \
+     [{\"x\"}]>, tf.aliasing_output = 0 : i32}) -> tensor<6xcomplex<f32>> {\n    %0 = sdy.sharding_constraint %x <@mesh, [{}]> : \
+     tensor<4xcomplex<f32>>\n    %c = stablehlo.constant dense<(1.0, -2.5)> : tensor<complex<f32>>\n    %1 = stablehlo.pad %0, %c, low = \
+     [1], high = [1], interior = [0] : (tensor<4xcomplex<f32>>, tensor<complex<f32>>) -> tensor<6xcomplex<f32>>\n    return %1 : \
+     tensor<6xcomplex<f32>>\n  }\n}\n",
+    "func.func @main(%x: tensor<?x3xbf16, #stablehlo.bounds<4, ?>>) -> tensor<i32> {\n  %0 = stablehlo.get_dimension_size %x, dim = 0 : \
+     (tensor<?x3xbf16, #stablehlo.bounds<4, ?>>) -> tensor<i32>\n  stablehlo.custom_call @check(%0) {api_version = 2 : i32, \
+     has_side_effect = true} : (tensor<i32>) -> ()\n  return %0 : tensor<i32>\n}\n",
+    "func.func @main() -> (tensor<2x2xi1>, tensor<9xui16>, tensor<0xf64>) {\n  %c = stablehlo.constant dense<[[true, false], [false, \
+     true]]> : tensor<2x2xi1>\n  %c_0 = stablehlo.constant dense<\"0x010002000300040005000600070008000900\"> : tensor<9xui16>\n  %0 = \
+     stablehlo.composite \"n.m\" %c_0 {composite_attributes = {a = 1 : i64}, decomposition = @f} : (tensor<9xui16>) -> \
+     tensor<9xui16>\n  %cst = stablehlo.constant dense<> : tensor<0xf64>\n  return %c, %0, %cst : tensor<2x2xi1>, tensor<9xui16>, \
+     tensor<0xf64>\n}\nfunc.func private @f(%x: tensor<9xui16>) -> tensor<9xui16> {\n  return %x : tensor<9xui16>\n}\n",
+];
+
 /// Layouts in the notations of other systems.
 const OTHERS: [&str; 22] = [
     "jax:f32[2,3] Format(layout=Layout(major_to_minor=(1, 0), tiling=((8, 128), (2, 1)), sub_byte_element_size_in_bits=0), sharding=X('a'))",
@@ -139,6 +183,7 @@ pub(crate) fn seeds(format: &str) -> Vec<(String, Vec<u8>)> {
             .iter()
             .map(|text| Module::parse(text).unwrap_or_else(|e| panic!("{e}\n{text}")).encode())
             .collect(),
+        "stablehlo" => STABLEHLO.iter().map(|text| text.as_bytes().into()).collect(),
         "hlo" => MODULES.iter().map(|text| text.as_bytes().into()).collect(),
         "textproto" => texts(to_textproto, to_textproto),
         "json" => texts(to_json, to_json),

@@ -89,7 +89,9 @@ impl Fault {
     pub(crate) fn hlo(text: &str, error: &HloError) -> Self {
         let fault = Self::new(Field::Module, error);
         let (line, column) = match error {
-            HloError::Text { line, column, .. } => (*line, Some(*column)),
+            HloError::Text { line, column, .. } | HloError::NotSupported { line, column, .. } => {
+                (*line, Some(*column))
+            }
             HloError::Line { line, .. } => (*line, None),
             _ => return fault,
         };

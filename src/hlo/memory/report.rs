@@ -82,7 +82,8 @@ impl MemoryReport {
         let mut cursor = Cursor::new(text);
         cursor.start()?;
         if cursor.is_mlir() {
-            return Ok(text::scan(&Module::parse(text)?.to_string())?.report());
+            let printed = Module::parse(text)?.to_string();
+            return Ok(text::scan(&printed)?.report());
         }
         Ok(text::scan(text)?.report())
     }

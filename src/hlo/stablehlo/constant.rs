@@ -14,7 +14,7 @@ type Result<T> = std::result::Result<T, HloError>;
 
 /// The largest value of one repeated number that is kept as a literal, in bytes. A larger one
 /// becomes a broadcast, so that a short text does not take much memory.
-const MAX_REPEATED_BYTES: usize = 1024;
+const MAX_REPEATED_BYTES: usize = 256;
 
 /// The value of a constant.
 pub(super) enum MlirConstant {

@@ -102,6 +102,9 @@ impl<'a> text::Cursor<'a, HloError> {
     pub(super) fn group(&mut self) -> Result<Place> {
         let start = self.start()?;
         let whole = self.rest();
+        if !whole.starts_with(['(', '[', '{', '<']) {
+            return Err(self.unexpected("a bracket"));
+        }
         let mut open: Vec<(u8, usize)> = Vec::new();
         let mut at = 0;
         while let Some(&byte) = whole.as_bytes().get(at) {

@@ -33,6 +33,17 @@ pub(super) struct MlirEmitter<'a, 'f> {
     regions: usize,
 }
 
+/// The place of a value in the computation that is being built.
+#[derive(Clone, Copy)]
+enum ValuePlace {
+    /// The index of an instruction.
+    Instruction(usize),
+    /// An element of a tuple, which has no instruction of its own until it is used.
+    Element { tuple: usize, index: usize },
+}
+
+type ValuePlaces = HashMap<ValueId, ValuePlace>;
+
 /// The computations that an operation calls, and the values that each of its regions takes from
 /// outside.
 #[derive(Default)]
@@ -160,7 +171,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
     ) -> Result<usize> {
         let mut callees: HashMap<usize, MlirCallees> = HashMap::new();
         for (place, operation) in region.operations.iter().enumerate() {
-            if hlo_opcode(operation) == "constant" {
+            if hlo_opcode(operation) == "constant" && operation.results.len() == 1 {
                 self.constants.insert(operation.results.start, operation);
             }
             if !operation.regions.is_empty() {
@@ -185,7 +196,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         if input == RegionInput::State {
             values.extend(captured);
         }
-        let values: Vec<usize> = values.iter().map(|value| places[value]).collect();
+        let values = self.used(returned.start, &values, &mut places)?;
         self.builder.source(None);
         let root = self.joined(returned.start, values)?;
         self.builder.computation(name, root).map_err(|error| self.located(returned.start, error))
@@ -210,12 +221,12 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         region: &'f MlirRegion<'a>,
         input: RegionInput,
         captured: &[ValueId],
-        places: &mut HashMap<ValueId, usize>,
+        places: &mut ValuePlaces,
     ) -> Result<()> {
         if input == RegionInput::Separate {
             for (number, &argument) in region.arguments.iter().enumerate() {
                 let place = self.parameter(start, format!("arg{number}"), number, argument)?;
-                places.insert(argument, place);
+                places.insert(argument, ValuePlace::Instruction(place));
             }
             for value in captured {
                 let operation = self.constants[value];
@@ -226,17 +237,15 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         let values: Vec<ValueId> = region.arguments.iter().chain(captured).copied().collect();
         if let &[value] = values.as_slice() {
             let place = self.parameter(start, "arg0".to_owned(), 0, value)?;
-            places.insert(value, place);
+            places.insert(value, ValuePlace::Instruction(place));
             return Ok(());
         }
         let shape = self.tuple_shape(start, &values)?;
         let opcode = Opcode::Parameter { number: 0 };
         let added = self.builder.add_named("arg0".to_owned(), opcode, Vec::new(), Some(shape));
         let tuple = added.map_err(|error| self.located(start, error))?;
-        for (index, &value) in values.iter().enumerate() {
-            let name = format!("arg0.{index}");
-            places.insert(value, self.element(start, name, tuple, index)?);
-        }
+        let elements = values.into_iter().enumerate();
+        places.extend(elements.map(|(index, value)| (value, ValuePlace::Element { tuple, index })));
         Ok(())
     }
 
@@ -253,11 +262,28 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         added.map_err(|error| self.located(start, error))
     }
 
-    /// Adds an element of a tuple.
-    fn element(&mut self, start: usize, name: String, tuple: usize, index: usize) -> Result<usize> {
-        let opcode = Opcode::GetTupleElement { index };
-        let added = self.builder.add_named(name, opcode, vec![tuple], None);
-        added.map_err(|error| self.located(start, error))
+    /// Returns the instructions of values, and adds those of elements of tuples that have none yet.
+    fn used(
+        &mut self,
+        start: usize,
+        values: &[ValueId],
+        places: &mut ValuePlaces,
+    ) -> Result<Vec<usize>> {
+        let mut used = Vec::with_capacity(values.len());
+        for value in values {
+            used.push(match places[value] {
+                ValuePlace::Instruction(place) => place,
+                ValuePlace::Element { tuple, index } => {
+                    let name = format!("{}.{index}", self.builder.instructions()[tuple].name());
+                    let opcode = Opcode::GetTupleElement { index };
+                    let added = self.builder.add_named(name, opcode, vec![tuple], None);
+                    let place = added.map_err(|error| self.located(start, error))?;
+                    places.insert(*value, ValuePlace::Instruction(place));
+                    place
+                }
+            });
+        }
+        Ok(used)
     }
 
     /// Returns the only value, or adds a tuple of several values or of none.
@@ -307,35 +333,37 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         &mut self,
         operation: &MlirOperation<'a>,
         callees: MlirCallees,
-        places: &mut HashMap<ValueId, usize>,
+        places: &mut ValuePlaces,
     ) -> Result<()> {
         let location = operation.location.clone();
         let source = location.and_then(|place| self.parser.source_line(place));
         self.builder.source(source);
         let start = operation.start;
-        let operands: Vec<usize> = operation.operands.iter().map(|value| places[value]).collect();
-        let captured: Vec<Vec<usize>> = callees
-            .captured
-            .iter()
-            .map(|values| values.iter().map(|value| places[value]).collect())
-            .collect();
+        let mut operands = self.used(start, &operation.operands, places)?;
+        let mut captured = Vec::with_capacity(callees.captured.len());
+        for values in &callees.captured {
+            captured.push(self.used(start, values, places)?);
+        }
         let results: Vec<ValueId> = operation.results.clone().collect();
         let mut shape = self.result_shape(start, &results)?;
         let mut opcode = hlo_opcode(operation);
-        let mut operands = operands;
-        // The number of elements of the instruction's tuple, if it returns one.
-        let mut elements = (results.len() != 1).then_some(results.len());
+        let mut is_tuple = results.len() != 1;
         match opcode.as_str() {
-            "sdy.sharding_group" => return Ok(()),
-            "constant" => {
-                places.insert(operation.results.start, self.constant(operation, &shape)?);
+            "sdy.sharding_group" if results.is_empty() => return Ok(()),
+            "constant" if results.len() == 1 => {
+                let place = self.constant(operation, &shape)?;
+                places.insert(operation.results.start, ValuePlace::Instruction(place));
                 return Ok(());
             }
             "opt-barrier" => {
-                if operands.is_empty() {
+                if operands.is_empty() && results.is_empty() {
                     return Ok(());
                 }
                 operands = vec![self.joined(start, operands)?];
+            }
+            "while" if results.len() != operands.len() => {
+                let reason = "expected a result for each value that the loop takes";
+                return Err(self.parser.cursor.error(start, reason));
             }
             "while" => {
                 let state: Vec<ValueId> = operation
@@ -345,7 +373,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
                     .chain(callees.captured.first().into_iter().flatten().copied())
                     .collect();
                 operands.extend(captured.first().into_iter().flatten());
-                elements = (state.len() != 1).then_some(state.len());
+                is_tuple = state.len() != 1;
                 shape = match state.as_slice() {
                     &[value] => self.shape(value).clone(),
                     state => self.tuple_shape(start, state)?,
@@ -380,15 +408,13 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
             self.broadcast(operation, &mut proto, &mut operands, &shape)?;
         }
         let name = instruction_name(operation, &opcode);
-        let place = self.instruction(start, name.clone(), &proto, None, called, operands, shape)?;
-        match elements {
-            None => drop(places.insert(operation.results.start, place)),
-            Some(_) => {
-                for (index, &value) in results.iter().enumerate() {
-                    let name = format!("{name}.{index}");
-                    places.insert(value, self.element(start, name, place, index)?);
-                }
-            }
+        let place = self.instruction(start, name, &proto, None, called, operands, shape)?;
+        for (index, value) in results.into_iter().enumerate() {
+            let of = match is_tuple {
+                true => ValuePlace::Element { tuple: place, index },
+                false => ValuePlace::Instruction(place),
+            };
+            places.insert(value, of);
         }
         Ok(())
     }

@@ -13,12 +13,15 @@ use super::{
     parse::MlirParser,
     syntax::{MlirOperation, MlirRegion, ValueId, is_return},
 };
-use crate::{hlo::HloError, shape::Shape};
+use crate::{hlo::HloError, shape::Shape, text::excerpt};
 
 type Result<T> = std::result::Result<T, HloError>;
 
 /// The names of `name = value` in the syntaxes of operations that stridec reads.
 const FIELDS: [&str; 7] = ["dims", "dim", "sizes", "low", "high", "interior", "dimensions"];
+
+/// The dialects whose operations are read in their own syntax.
+const DIALECTS: [&str; 5] = ["stablehlo", "mhlo", "chlo", "sdy", "func"];
 
 /// The types of an operation's operands and results.
 struct MlirSignature {
@@ -246,10 +249,20 @@ impl<'a> MlirParser<'a> {
 
     /// Reads an operation in its own syntax. `count` is the number of results that have names.
     fn own_syntax(&mut self, start: usize, count: u64) -> Result<MlirOperation<'a>> {
-        let name = match self.cursor.keyword() {
-            "" => return Err(self.cursor.unexpected("an operation")),
-            name => name,
-        };
+        let name = self.cursor.keyword();
+        match name.split_once('.') {
+            Some((dialect, _)) if DIALECTS.contains(&dialect) => {}
+            None if matches!(name, "call" | "return") => {}
+            None if name.is_empty() => return Err(self.cursor.unexpected("an operation")),
+            dialect => {
+                let accepted = "expected an operation of stablehlo, mhlo, chlo, sdy or func";
+                let reason = format!("{accepted}, got `{}`", excerpt(name, 40));
+                return Err(match dialect {
+                    None => self.cursor.error(start, reason),
+                    Some(_) => self.cursor.not_supported(start, reason),
+                });
+            }
+        }
         if self.cursor.sees("<") {
             self.cursor.group()?;
         }

@@ -505,6 +505,9 @@ impl<'a> MlirParser<'a> {
         if !self.cursor.eat_keyword("loc") {
             return Ok(None);
         }
+        if !self.cursor.sees("(") {
+            return Err(self.cursor.unexpected("`(`"));
+        }
         let place = self.cursor.group()?;
         Ok(Some(place.start + 1..place.end - 1))
     }
