@@ -81,9 +81,18 @@ fn read(path: &Path) -> Result<DiffInput, Failure> {
     }
 }
 
-/// Returns true if a text is HLO. No snapshot has a line that starts with these words.
+/// Returns true if a text is HLO or `StableHLO`. No snapshot has a line that starts with these
+/// words.
 fn is_module(text: &str) -> bool {
-    text.lines().any(|line| line.starts_with("HloModule ") || line.starts_with("ENTRY "))
+    let starts = [
+        "HloModule ",
+        "ENTRY ",
+        "module @",
+        "module {",
+        "module attributes ",
+        "\"builtin.module\"",
+    ];
+    text.lines().any(|line| starts.iter().any(|start| line.starts_with(start)))
 }
 
 /// Checks that both texts have the stages of an operation, or both the stages of a program.

@@ -270,8 +270,8 @@ fn colour(line: &str) -> Option<&'static str> {
     }
 }
 
-/// Measures the memory of a module's buffers. `module` is a serialized module, HLO text, a function
-/// that JAX lowered or compiled, XLA's report that memory ran out, or one shape.
+/// Measures the memory of a module's buffers. `module` is a serialized module, HLO or `StableHLO`
+/// text, a function that JAX lowered or compiled, XLA's report that memory ran out, or one shape.
 ///
 /// >>> import stridec
 /// >>> print(stridec.memory("f32[128,6]{1,0:T(8,128)}"))

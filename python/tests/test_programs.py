@@ -130,6 +130,20 @@ def test_arguments_that_a_function_does_not_use_are_left_out():
     assert same(program(x, {"x": x, "z": x}, y=x), numpy.asarray(x.T))
 
 
+def test_the_text_of_a_lowered_function_is_a_program():
+    x = jnp.arange(24.0).reshape(4, 6)
+    for function in [lambda x: x.T, lambda x: jnp.roll(x, 2, 1), lambda x: (x.reshape(2, 12), x[:, jnp.array([5, 0])])]:
+        lowered = jax.jit(function).lower(x)
+        exported = jax.export.export(jax.jit(function))(x)
+        for text in [lowered.as_text(), lowered.as_text(debug_info=True), exported.mlir_module()]:
+            given, expected = stridec.Program(text)(x), function(x)
+            for a, b in zip(jax.tree.leaves(given), jax.tree.leaves(expected), strict=True):
+                assert same(a, numpy.asarray(b))
+    with pytest.raises(stridec.InvalidInput, match="MLIR bytecode.*mlir_module"):
+        stridec.Program(exported.mlir_module_serialized)
+    assert stridec.memory(lowered.as_text()).parameters_bytes == 96
+
+
 TEXT = """HloModule swap, entry_computation_layout={(f32[5,7]{1,0:T(2,4)}, s4[3,5]{1,0:E(4)})->(f32[7,5]{1,0:T(2,2)}, s4[5,3]{1,0:E(4)})}
 ENTRY main {
   x = f32[5,7] parameter(0)

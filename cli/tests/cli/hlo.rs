@@ -25,6 +25,16 @@ ENTRY main {
 /// A module with computations.
 const NEGATES: &str = "ENTRY main {\n x = f32[2] parameter(0)\n ROOT y = f32[2] negate(x), metadata={op_name=\"neg\" source_file=\"layers.py\" source_line=7}\n}\n";
 
+/// The module of [`TEXT`] as `StableHLO`.
+const STABLEHLO: &str = "module @pair {
+  func.func public @main(%arg0: tensor<2x3xui8>, %arg1: tensor<1x3xui8>) -> (tensor<3x3xui8> {mhlo.layout_mode = \"{0,1}\"}, tensor<3x2xui8>) {
+    %0 = stablehlo.concatenate %arg0, %arg1, dim = 0 : (tensor<2x3xui8>, tensor<1x3xui8>) -> tensor<3x3xui8>
+    %1 = stablehlo.transpose %arg0, dims = [1, 0] : (tensor<2x3xui8>) -> tensor<3x2xui8>
+    return %0, %1 : tensor<3x3xui8>, tensor<3x2xui8>
+  }
+}
+";
+
 /// A folder with the module as text and as a message, and inputs.
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -110,10 +120,11 @@ fn a_result_is_chosen_and_written_to_a_file() {
 #[test]
 fn what_was_meant_is_named() {
     let sandbox = sandbox();
-    sandbox.write("s.txt", "module @jit_f attributes {mhlo.num_partitions = 1 : i32} {\n}\n");
-    let says = "s.txt: line 1, column 1: expected HLO text, got MLIR; JAX's `lowered.as_text(\"hlo\")` gives HLO text";
-    sandbox.stridec(&words("run hlo @s.txt -o a")).fails(2, says);
-    sandbox.stridec(&words("memory @s.txt")).fails(2, says);
+    sandbox.write("s.mlir", b"ML\xefR\x0dStableHLO_v1.0.0\x00");
+    let says = "s.mlir: bytes: MLIR bytecode; expected a serialized HloModuleProto, or the module's text, which JAX's \
+                `exported.mlir_module()` and `stablehlo-translate --deserialize` give";
+    sandbox.stridec(&words("run hlo @s.mlir -o a")).fails(2, says);
+    sandbox.stridec(&words("memory @s.mlir")).fails(2, says);
     sandbox.stridec(&words("memory m.txt")).fails(2, "expected a shape, or @m.txt for the file");
     assert_eq!(sandbox.stridec(&words("diff @m.txt m.pb")).text(), "no difference\n");
 }
@@ -183,6 +194,49 @@ fn what_computes_is_not_supported() {
     sandbox.write("short.pb", &Module::parse(TEXT).unwrap().encode()[..40]);
     for module in ["bad.txt", "short.pb", "none.pb"] {
         sandbox.stridec(&["compile", "hlo", &format!("@{module}")]).fails(2, module);
+    }
+}
+
+#[test]
+fn stablehlo_is_taken_wherever_hlo_is() {
+    let sandbox = sandbox();
+    sandbox.write("s.mlir", STABLEHLO);
+    let run = |module: &str| {
+        let run = format!("run hlo @{module} -i x -i y -o a -o b --device host");
+        let ran = sandbox.stridec(&words(&run));
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        [sandbox.read("a"), sandbox.read("b")]
+    };
+    assert_eq!(run("s.mlir"), run("m.txt"));
+    for command in ["compile hlo @s.mlir --output 1", "explain hlo @s.mlir", "memory @s.mlir"] {
+        let done = sandbox.stridec(&words(command));
+        assert_eq!(done.code, 0, "{command}: {}", done.stderr);
+        assert!(!done.text().is_empty(), "{command}");
+    }
+    let same = sandbox.stridec(&words("diff @s.mlir s.mlir"));
+    assert_eq!(same.text(), "no difference\n");
+    let read = sandbox.stridec_with_input(&words("memory @- --format json"), STABLEHLO.as_bytes());
+    let report: Value = serde_json::from_str(&read.text()).unwrap();
+    assert_eq!(report["parameters_bytes"], 9);
+    assert_eq!(report["results_bytes"], 15);
+    assert_eq!(report["total_bytes"], 24);
+    sandbox.write(
+        "negates.mlir",
+        STABLEHLO.replace("concatenate %arg0, %arg1, dim = 0", "dot %arg0, %arg1"),
+    );
+    let says = "`dot.0`, u8[3,3]: dot is not supported";
+    sandbox.stridec(&words("run hlo @negates.mlir -i x -i y -o a -o b")).fails(3, says);
+    for (from, to, says) in [
+        (
+            "dims = [1, 0]",
+            "dims = [1, 1]",
+            "line 4: instruction transpose.1 of computation main: dimensions[1]",
+        ),
+        ("dims = [1, 0]", "dims = [1 0]", "line 4, column 47: expected `,` or `]`"),
+        ("%0, %1 :", "%0, %2 :", "line 5, column 16: expected a value from before, got `%2`"),
+    ] {
+        sandbox.write("bad.mlir", STABLEHLO.replace(from, to));
+        sandbox.stridec(&words("compile hlo @bad.mlir")).fails(2, &format!("bad.mlir: {says}"));
     }
 }
 
