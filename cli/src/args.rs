@@ -191,7 +191,8 @@ pub(super) struct OpArgs {
     /// The operation
     #[arg(value_name = "OP", required_unless_present = "request")]
     pub(super) operation: Option<OpKind>,
-    /// hlo: the module, @FILE: a proto of XLA (.pb), HLO text (.txt, .hlo) or StableHLO text (.mlir)
+    /// hlo: the module, @FILE: a proto of XLA (.pb), HLO text (.txt, .hlo), StableHLO text
+    /// (.mlir)
     #[arg(value_name = "@FILE")]
     pub(super) module: Option<String>,
     /// hlo: the layouts of the parameters and the result

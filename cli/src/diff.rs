@@ -81,7 +81,7 @@ fn read(path: &Path) -> Result<DiffInput, Failure> {
     }
 }
 
-/// Returns true if a text is HLO or `StableHLO`. No snapshot has a line that starts with these
+/// Returns true if a text is HLO or StableHLO. No snapshot has a line that starts with these
 /// words.
 fn is_module(text: &str) -> bool {
     let starts = [

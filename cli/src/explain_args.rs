@@ -18,7 +18,8 @@ pub(super) struct ExplainArgs {
     /// A shape, `stridec --help` shows the notations; or an operation: `relayout`, `slice` or `hlo`
     #[arg(value_name = "SHAPE|OP", required_unless_present = "request")]
     pub(super) operation: Option<String>,
-    /// hlo: the module, @FILE: a proto of XLA (.pb), HLO text (.txt, .hlo) or StableHLO text (.mlir)
+    /// hlo: the module, @FILE: a proto of XLA (.pb), HLO text (.txt, .hlo), StableHLO text
+    /// (.mlir)
     #[arg(value_name = "@FILE")]
     pub(super) module: Option<String>,
     #[command(flatten)]

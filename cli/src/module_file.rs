@@ -27,7 +27,7 @@ pub(super) struct ModuleFile<'a> {
 pub(super) enum Contents<'a> {
     /// A serialized message.
     Proto(&'a [u8]),
-    /// HLO text, `StableHLO` text, or a report of XLA.
+    /// HLO text, StableHLO text, or a report of XLA.
     Text(&'a str),
 }
 

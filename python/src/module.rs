@@ -21,7 +21,7 @@ pub(crate) struct Given {
 enum Source {
     /// A serialized `xla.HloModuleProto`, or an `xla.HloProto`.
     Proto(Vec<u8>),
-    /// HLO text, `StableHLO` text, or XLA's report that memory ran out.
+    /// HLO text, StableHLO text, or XLA's report that memory ran out.
     Text(String),
 }
 

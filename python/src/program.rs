@@ -30,7 +30,7 @@ use crate::{
 
 /// A module that moves data, as kernels, to be called on arrays.
 ///
-/// `module` is a serialized `HloModuleProto`, HLO or `StableHLO` text, or the result of
+/// `module` is a serialized `HloModuleProto`, HLO or StableHLO text, or the result of
 /// `jax.jit(f).lower(x)` or of its `compile()`. A program of JAX takes and returns the values of its function. With
 /// `layouts="default"`, parameters and results are in row-major order, whatever the module says.
 ///

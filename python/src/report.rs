@@ -270,7 +270,7 @@ fn colour(line: &str) -> Option<&'static str> {
     }
 }
 
-/// Measures the memory of a module's buffers. `module` is a serialized module, HLO or `StableHLO`
+/// Measures the memory of a module's buffers. `module` is a serialized module, HLO or StableHLO
 /// text, a function that JAX lowered or compiled, XLA's report that memory ran out, or one shape.
 ///
 /// >>> import stridec

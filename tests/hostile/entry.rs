@@ -172,7 +172,7 @@ pub(crate) fn module(bytes: &[u8]) -> bool {
     }
 }
 
-/// HLO text or `StableHLO` text.
+/// HLO text or StableHLO text.
 pub(crate) fn hlo(bytes: &[u8]) -> bool {
     let text = &String::from_utf8_lossy(bytes);
     if let Err(error) = MemoryReport::of_text(text) {

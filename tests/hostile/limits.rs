@@ -112,7 +112,7 @@ const MOST_OF_BYTES: usize = 144;
 /// Bytes of memory for each byte of a long text.
 const MOST_OF_TEXT: usize = 224;
 
-/// Bytes of memory for each byte of a long `StableHLO` text.
+/// Bytes of memory for each byte of a long StableHLO text.
 const MOST_OF_STABLEHLO: usize = 600;
 
 /// Bytes of memory for each byte of a long serialized sharding.

@@ -92,7 +92,7 @@ const MODULES: [&str; 10] = [
      convert(g) }",
 ];
 
-/// `StableHLO` texts that use every form of an operation and of an attribute.
+/// StableHLO texts that use every form of an operation and of an attribute.
 const STABLEHLO: [&str; 9] = [
     "module @m attributes {mhlo.num_partitions = 1 : i32} {\n  func.func public @main(%arg0: tensor<2x3xf32> {mhlo.layout_mode = \
      \"{0,1}\"} loc(\"x\")) -> (tensor<3x2xf32> {jax.result_info = \"a\\22\"}) {\n    %0 = stablehlo.transpose %arg0, dims = [1, 0] : \

@@ -92,7 +92,7 @@ pub fn hlo_cases() -> &'static [HloCase] {
     &CASES
 }
 
-/// Returns all cases of `StableHLO` text, which are read once.
+/// Returns all cases of StableHLO text, which are read once.
 pub fn stablehlo_cases() -> &'static [HloCase] {
     &STABLEHLO_CASES
 }

@@ -25,7 +25,7 @@ ENTRY main {
 /// A module with computations.
 const NEGATES: &str = "ENTRY main {\n x = f32[2] parameter(0)\n ROOT y = f32[2] negate(x), metadata={op_name=\"neg\" source_file=\"layers.py\" source_line=7}\n}\n";
 
-/// The module of [`TEXT`] as `StableHLO`.
+/// The module of [`TEXT`] as StableHLO.
 const STABLEHLO: &str = "module @pair {
   func.func public @main(%arg0: tensor<2x3xui8>, %arg1: tensor<1x3xui8>) -> (tensor<3x3xui8> {mhlo.layout_mode = \"{0,1}\"}, tensor<3x2xui8>) {
     %0 = stablehlo.concatenate %arg0, %arg1, dim = 0 : (tensor<2x3xui8>, tensor<1x3xui8>) -> tensor<3x3xui8>
@@ -216,7 +216,7 @@ fn stablehlo_is_taken_wherever_hlo_is() {
     let same = sandbox.stridec(&words("diff @s.mlir s.mlir"));
     assert_eq!(same.text(), "no difference\n");
     let read = sandbox.stridec_with_input(&words("memory @- --format json"), STABLEHLO.as_bytes());
-    let report: Value = serde_json::from_str(&read.text()).unwrap();
+    let report: Value = serde_json::from_str(read.text()).unwrap();
     assert_eq!(report["parameters_bytes"], 9);
     assert_eq!(report["results_bytes"], 15);
     assert_eq!(report["total_bytes"], 24);

@@ -72,8 +72,8 @@ impl MemoryReport {
         Ok(proto::scan(bytes)?.report())
     }
 
-    /// Reads HLO text, `StableHLO` text, or the allocations listed in XLA's out-of-memory report.
-    /// The instructions of `StableHLO` are those of [`Module::parse`].
+    /// Reads HLO text, StableHLO text, or the allocations listed in XLA's out-of-memory report.
+    /// The instructions of StableHLO are those of [`Module::parse`].
     ///
     /// # Errors
     ///

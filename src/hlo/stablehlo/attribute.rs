@@ -22,12 +22,11 @@ impl<'a> MlirParser<'a> {
         fields: &[&str],
     ) -> Option<Place> {
         let field = operation.fields.iter().find(|(field, _)| fields.contains(field));
-        let place = match field {
-            Some((_, place)) => place.clone(),
-            None => {
-                let dictionaries = operation.dictionaries.iter();
-                dictionaries.filter_map(|place| find_entry(&self.cursor, place, name)).next()?
-            }
+        let place = if let Some((_, place)) = field {
+            place.clone()
+        } else {
+            let mut dictionaries = operation.dictionaries.iter();
+            dictionaries.find_map(|place| find_entry(&self.cursor, place, name))?
         };
         Some(self.resolved(place))
     }

@@ -26,7 +26,7 @@ pub(super) enum MlirConstant {
     Repeated(Literal),
 }
 
-impl<'a> MlirParser<'a> {
+impl MlirParser<'_> {
     /// Reads a list of integers that is written as a constant, with its type after a colon.
     pub(super) fn integer_constant(&mut self, place: Place) -> Result<Vec<i64>> {
         let start = place.start;

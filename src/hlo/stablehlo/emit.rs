@@ -410,9 +410,10 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         let name = instruction_name(operation, &opcode);
         let place = self.instruction(start, name, &proto, None, called, operands, shape)?;
         for (index, value) in results.into_iter().enumerate() {
-            let of = match is_tuple {
-                true => ValuePlace::Element { tuple: place, index },
-                false => ValuePlace::Instruction(place),
+            let of = if is_tuple {
+                ValuePlace::Element { tuple: place, index }
+            } else {
+                ValuePlace::Instruction(place)
             };
             places.insert(value, of);
         }

@@ -100,12 +100,12 @@ impl<'a> MlirParser<'a> {
                 }
             }
             "custom_call" => {
-                proto.custom_call_target = match self.attribute(operation, "symbol", &["symbol"]) {
-                    Some(place) => self.symbol_name(place)?,
-                    None => {
-                        let place = self.required(operation, "call_target_name", &[])?;
-                        self.decoded_string(place)?
-                    }
+                let symbol = self.attribute(operation, "symbol", &["symbol"]);
+                proto.custom_call_target = if let Some(place) = symbol {
+                    self.symbol_name(place)?
+                } else {
+                    let place = self.required(operation, "call_target_name", &[])?;
+                    self.decoded_string(place)?
                 };
             }
             _ if opcode == "custom-call" => "Sharding".clone_into(&mut proto.custom_call_target),

@@ -2,8 +2,10 @@
 //!
 //! ```text
 //! module    = ["module" [symbol] ["attributes" dictionary] "{"] function* ["}"]
-//! function  = "func.func" ["public" | "private"] symbol "(" arguments ")" ["->" results] "{" operation* "}"
-//! operation = [values "="] name parts [":" types] | [values "="] string "(" values ")" … ":" types
+//! function  = "func.func" [visibility] symbol "(" arguments ")" ["->" results] [body]
+//! body      = "{" operation* "}"
+//! operation = [values "="] (generic | name part* [":" types])
+//! generic   = string "(" values ")" [properties] ["(" regions ")"] [dictionary] ":" types
 //! ```
 //!
 //! Locations may follow everything, and aliases of attributes and types may stand before and after

@@ -1,7 +1,7 @@
 //! Parses operations, in the generic form or in their own syntax.
 //!
-//! The syntaxes of StableHLO's operations, in `StablehloOps.td` and `AssemblyFormat.cpp`, have the
-//! same parts in various orders: operands, `name = value`, keywords, brackets, a dictionary, and
+//! The syntaxes of StableHLO's operations, in `StablehloOps.td` and `AssemblyFormat.cpp`, have
+//! the same parts in various orders: operands, `name = value`, keywords, brackets, a dictionary, and
 //! after a colon the types. One parser reads all of them, and those of other dialects.
 
 use std::ops::Range;
@@ -54,9 +54,10 @@ impl<'a> MlirParser<'a> {
                 let place = self.cursor.start()?;
                 self.cursor.expect("%")?;
                 let name = self.cursor.suffix("the name of a value")?;
-                let count = match self.cursor.eat(":") {
-                    true => self.cursor.number("a number of results")?,
-                    false => 1,
+                let count = if self.cursor.eat(":") {
+                    self.cursor.number("a number of results")?
+                } else {
+                    1
                 };
                 let count = u32::try_from(count).ok().filter(|&count| count > 0);
                 names.push((
@@ -73,9 +74,10 @@ impl<'a> MlirParser<'a> {
             self.cursor.expect("=")?;
         }
         let count = names.iter().map(|&(_, _, count)| u64::from(count)).sum();
-        let mut operation = match self.cursor.sees("\"") {
-            true => self.generic_operation(start)?,
-            false => self.own_syntax(start, count)?,
+        let mut operation = if self.cursor.sees("\"") {
+            self.generic_operation(start)?
+        } else {
+            self.own_syntax(start, count)?
         };
         operation.location = self.location()?;
         let results = operation.results.clone();
@@ -119,9 +121,10 @@ impl<'a> MlirParser<'a> {
         if self.cursor.eat("(") {
             loop {
                 self.cursor.expect("{")?;
-                regions.push(match self.cursor.eat("}") {
-                    true => MlirRegion::default(),
-                    false => self.scoped_region()?,
+                regions.push(if self.cursor.eat("}") {
+                    MlirRegion::default()
+                } else {
+                    self.scoped_region()?
                 });
                 if !self.cursor.eat(",") {
                     break;
@@ -197,9 +200,10 @@ impl<'a> MlirParser<'a> {
             self.type_list(None)?
         };
         if self.cursor.eat("->") {
-            let results = match self.cursor.eat("(") {
-                true => self.type_list(Some(")"))?,
-                false => SmallVec::from_slice(&[self.types.read(&mut self.cursor)?]),
+            let results = if self.cursor.eat("(") {
+                self.type_list(Some(")"))?
+            } else {
+                SmallVec::from_slice(&[self.types.read(&mut self.cursor)?])
             };
             return Ok(MlirSignature {
                 operands: Some(listed),
@@ -279,12 +283,12 @@ impl<'a> MlirParser<'a> {
         }
         parts.operands.append(&mut parts.starts);
         let types = self.cursor.start()?;
-        let signature = match has_types {
-            true => self.signature(name, parts.operands.len())?,
-            false if parts.operands.is_empty() && count == 0 => {
-                MlirSignature { operands: None, results: SmallVec::new() }
-            }
-            false => return Err(self.cursor.unexpected("`:` and the types")),
+        let signature = if has_types {
+            self.signature(name, parts.operands.len())?
+        } else if parts.operands.is_empty() && count == 0 {
+            MlirSignature { operands: None, results: SmallVec::new() }
+        } else {
+            return Err(self.cursor.unexpected("`:` and the types"));
         };
         let results = self.checked(types, &parts.operands, &signature)?;
         if has_types {
@@ -349,8 +353,12 @@ impl<'a> MlirParser<'a> {
                 let place = self.cursor.group()?;
                 field(parts, "ranges", place);
             }
-            Some('<') => drop(self.cursor.group()?),
-            Some('"') => drop(self.cursor.string()?),
+            Some('<') => {
+                self.cursor.group()?;
+            }
+            Some('"') => {
+                self.cursor.string()?;
+            }
             Some('@') => {
                 self.cursor.symbol()?;
                 field(parts, "symbol", start..self.cursor.position());

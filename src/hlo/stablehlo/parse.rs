@@ -145,9 +145,10 @@ impl<'a> MlirParser<'a> {
             return self.cursor.unexpected("a module or a function");
         }
         let reason = format!("expected a module or a function, got `{}`", excerpt(name, 40));
-        match name.contains('.') {
-            true => self.cursor.not_supported(start, reason),
-            false => self.cursor.error(start, reason),
+        if name.contains('.') {
+            self.cursor.not_supported(start, reason)
+        } else {
+            self.cursor.error(start, reason)
         }
     }
 
@@ -221,10 +222,7 @@ impl<'a> MlirParser<'a> {
         if self.cursor.eat_keyword("attributes") {
             self.cursor.dictionary()?;
         }
-        let body = match self.cursor.eat("{") {
-            true => Some(self.region(values)?),
-            false => None,
-        };
+        let body = if self.cursor.eat("{") { Some(self.region(values)?) } else { None };
         self.location()?;
         self.functions.push(MlirFunction { start, name, is_private, arguments, results, body });
         Ok(())
@@ -260,10 +258,7 @@ impl<'a> MlirParser<'a> {
                 self.cursor.expect("{")?;
                 self.scopes.clear();
                 self.scopes.push(HashMap::new());
-                body = match self.cursor.eat("}") {
-                    true => None,
-                    false => Some(self.region(Vec::new())?),
-                };
+                body = if self.cursor.eat("}") { None } else { Some(self.region(Vec::new())?) };
                 self.cursor.expect(")")?;
             }
             "sdy.mesh" => {}
@@ -407,12 +402,11 @@ impl<'a> MlirParser<'a> {
             return Err(self.cursor.error(start, reason));
         };
         let values = values.clone();
-        let number = match self.cursor.rest().starts_with('#') {
-            true => {
-                self.cursor.expect("#")?;
-                self.cursor.word(|letter| letter.is_ascii_digit()).0.parse().unwrap_or(u32::MAX)
-            }
-            false => 0,
+        let number = if self.cursor.rest().starts_with('#') {
+            self.cursor.expect("#")?;
+            self.cursor.word(|letter| letter.is_ascii_digit()).0.parse().unwrap_or(u32::MAX)
+        } else {
+            0
         };
         let found = values.start.checked_add(number).filter(|value| values.contains(value));
         found.ok_or_else(|| {

@@ -112,7 +112,8 @@ impl<'a> MlirTypes<'a> {
                 match cursor.word(|letter| letter.is_ascii_digit()).0 {
                     "" => break,
                     digits => {
-                        let extent = digits.parse().ok().filter(|&n: &u64| n <= i64::MAX as u64);
+                        let extent =
+                            digits.parse().ok().filter(|&n: &u64| i64::try_from(n).is_ok());
                         Dimension::Fixed(extent.ok_or_else(|| {
                             let given = excerpt(digits, 40);
                             let reason = format!("expected an extent below 2^63, got {given}");
@@ -130,7 +131,7 @@ impl<'a> MlirTypes<'a> {
         }
         let element_type = self.element_type(cursor, depth)?;
         if cursor.eat(",") {
-            self.encoding(cursor, &mut extents)?;
+            encoding(cursor, &mut extents)?;
         }
         cursor.expect(">")?;
         Shape::array(element_type, extents, None)
@@ -165,51 +166,46 @@ impl<'a> MlirTypes<'a> {
             }
         })
     }
+}
 
-    /// Reads the bounds of dynamic extents, such as `#stablehlo.bounds<3, ?>`.
-    fn encoding(
-        &self,
-        cursor: &mut Cursor<'a>,
-        extents: &mut SmallVec<[Dimension; 8]>,
-    ) -> Result<()> {
-        let start = cursor.start()?;
-        let is_list = cursor.eat("#stablehlo.bounds<") || cursor.eat("#mhlo.bounds<");
-        let close = if is_list {
-            ">"
-        } else if cursor.eat("#stablehlo.type_extensions<") || cursor.eat("#mhlo.type_extensions<")
-        {
-            if !cursor.eat_keyword("bounds") {
-                return Err(cursor.unexpected("`bounds`"));
-            }
-            cursor.expect("=")?;
-            cursor.expect("[")?;
-            "]"
-        } else {
-            let reason = "expected no encoding but #stablehlo.bounds<…>, got another";
-            return Err(cursor.not_supported(start, reason));
-        };
-        let mut dimension = 0;
-        cursor.list(close, |cursor| {
-            let place = cursor.start()?;
-            if !cursor.eat("?") {
-                let bound = cursor.number("a bound or `?`")?;
-                match (extents.get_mut(dimension), u64::try_from(bound)) {
-                    (Some(extent @ Dimension::Unbounded), Ok(bound)) => {
-                        *extent = Dimension::AtMost(bound);
-                    }
-                    _ => return Err(cursor.error(place, "expected a bound only where `?` stands")),
-                }
-            }
-            dimension += 1;
-            Ok(())
-        })?;
-        if dimension != extents.len() {
-            let (expected, given) = (extents.len(), dimension);
-            let reason = format!("expected {expected} bounds, one for each dimension, got {given}");
-            return Err(cursor.error(start, reason));
+/// Reads the bounds of dynamic extents, such as `#stablehlo.bounds<3, ?>`.
+fn encoding(cursor: &mut Cursor<'_>, extents: &mut SmallVec<[Dimension; 8]>) -> Result<()> {
+    let start = cursor.start()?;
+    let is_list = cursor.eat("#stablehlo.bounds<") || cursor.eat("#mhlo.bounds<");
+    let close = if is_list {
+        ">"
+    } else if cursor.eat("#stablehlo.type_extensions<") || cursor.eat("#mhlo.type_extensions<") {
+        if !cursor.eat_keyword("bounds") {
+            return Err(cursor.unexpected("`bounds`"));
         }
-        if close == "]" { cursor.expect(">") } else { Ok(()) }
+        cursor.expect("=")?;
+        cursor.expect("[")?;
+        "]"
+    } else {
+        let reason = "expected no encoding but #stablehlo.bounds<…>, got another";
+        return Err(cursor.not_supported(start, reason));
+    };
+    let mut dimension = 0;
+    cursor.list(close, |cursor| {
+        let place = cursor.start()?;
+        if !cursor.eat("?") {
+            let bound = cursor.number("a bound or `?`")?;
+            match (extents.get_mut(dimension), u64::try_from(bound)) {
+                (Some(extent @ Dimension::Unbounded), Ok(bound)) => {
+                    *extent = Dimension::AtMost(bound);
+                }
+                _ => return Err(cursor.error(place, "expected a bound only where `?` stands")),
+            }
+        }
+        dimension += 1;
+        Ok(())
+    })?;
+    if dimension != extents.len() {
+        let (expected, given) = (extents.len(), dimension);
+        let reason = format!("expected {expected} bounds, one for each dimension, got {given}");
+        return Err(cursor.error(start, reason));
     }
+    if close == "]" { cursor.expect(">") } else { Ok(()) }
 }
 
 /// Returns a short form of a type's name that has no shape.

@@ -12,8 +12,8 @@ use crate::{
 const TABLES: [&str; 4] = ["FileNames", "FunctionNames", "FileLocations", "StackFrames"];
 
 impl Module {
-    /// Reads HLO text, in the form that XLA prints and `--xla_dump_to` writes, or `StableHLO` text,
-    /// as JAX prints it. A text that begins with `module` or with an alias of MLIR is `StableHLO`.
+    /// Reads HLO text, in the form that XLA prints and `--xla_dump_to` writes, or StableHLO text,
+    /// as JAX prints it. A text that begins with `module` or with an alias of MLIR is StableHLO.
     ///
     /// Names may lack `%`, operands may lack shapes, and shapes may lack layouts, in which case the
     /// default layouts apply. Without `entry_computation_layout`, the buffers have the layouts of

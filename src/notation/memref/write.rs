@@ -16,7 +16,7 @@ use crate::{
 /// 2>>`.
 ///
 /// The layout is omitted if the tensor is packed and row-major and starts at the pointer. Signed
-/// integers are written as MLIR's signless integers, as in `StableHLO`.
+/// integers are written as MLIR's signless integers, as in StableHLO.
 ///
 /// ```
 /// use stridec::{notation::memref, shape::Shape, stride::StrideDescriptor};

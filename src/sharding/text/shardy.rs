@@ -1,4 +1,4 @@
-//! Parses Shardy's text, as JAX writes it into `StableHLO`.
+//! Parses Shardy's text, as JAX writes it into StableHLO.
 
 use super::{
     cursor::Cursor,
