@@ -58,7 +58,9 @@ impl<'a> MlirParser<'a> {
             return self.integer_constant(place);
         }
         let close = if cursor.eat("array<") {
-            cursor.keyword();
+            if !cursor.eat_keyword("i64") {
+                return Err(cursor.unexpected("`i64`"));
+            }
             if !cursor.eat(":") {
                 cursor.expect(">")?;
                 return Ok(integers);

@@ -179,7 +179,8 @@ fn bits(element_type: ElementType, text: &str) -> Option<u128> {
         return (bits >> element_type.bits()? == 0).then_some(bits);
     }
     let is_float = element_type.float_value(0).is_some();
-    if is_float && !text.contains('.') {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    if is_float && (!text.contains('.') || digits.starts_with('.')) {
         return None;
     }
     if element_type == ElementType::Pred && text.parse::<u8>().is_ok() {

@@ -7,7 +7,7 @@ use crate::{
         HloError,
         text::cursor::{Cursor, is_word},
     },
-    text,
+    text::{self, excerpt},
 };
 
 type Result<T> = std::result::Result<T, HloError>;
@@ -223,8 +223,8 @@ impl<'a> text::Cursor<'a, HloError> {
         }
         let (word, _) =
             self.word(|letter| is_word(letter) && letter != '-' || "!$".contains(letter));
-        if word.is_empty() {
-            return Err(self.unexpected("a type"));
+        if !word.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '!') {
+            return Err(self.error(start, format!("expected a type, got `{}`", excerpt(word, 40))));
         }
         if self.rest().starts_with('<') {
             self.group()?;

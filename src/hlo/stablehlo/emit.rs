@@ -366,12 +366,8 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
                 return Err(self.parser.cursor.error(start, reason));
             }
             "while" => {
-                let state: Vec<ValueId> = operation
-                    .operands
-                    .iter()
-                    .copied()
-                    .chain(callees.captured.first().into_iter().flatten().copied())
-                    .collect();
+                let outside = callees.captured.first().into_iter().flatten();
+                let state: Vec<ValueId> = results.iter().chain(outside).copied().collect();
                 operands.extend(captured.first().into_iter().flatten());
                 is_tuple = state.len() != 1;
                 shape = match state.as_slice() {

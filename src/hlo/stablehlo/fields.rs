@@ -8,6 +8,7 @@ use crate::{
         GatherDimensionNumbers, HloInstructionProto, PaddingConfig, ScatterDimensionNumbers,
         hlo_instruction_proto::SliceDimensions, padding_config::PaddingConfigDimension,
     },
+    text::excerpt,
 };
 
 type Result<T> = std::result::Result<T, HloError>;
@@ -96,7 +97,14 @@ impl<'a> MlirParser<'a> {
                 let place = self.required(operation, "comparison_direction", &["first"])?;
                 self.enum_case(place).clone_into(&mut proto.comparison_direction);
                 if let Some(place) = self.attribute(operation, "compare_type", &["second"]) {
-                    self.enum_case(place).clone_into(&mut proto.comparison_type);
+                    let start = place.start;
+                    let kind = self.enum_case(place);
+                    if !["FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED", "NOTYPE"].contains(&kind) {
+                        let accepted = "expected FLOAT, TOTALORDER, SIGNED, UNSIGNED or NOTYPE";
+                        let reason = format!("{accepted}, got `{}`", excerpt(kind, 40));
+                        return Err(self.cursor.error(start, reason));
+                    }
+                    kind.clone_into(&mut proto.comparison_type);
                 }
             }
             "custom_call" => {
@@ -236,7 +244,7 @@ impl<'a> MlirParser<'a> {
     }
 
     fn unknown_field(&self, name: &str, position: usize) -> HloError {
-        let given = crate::text::excerpt(name, 40);
+        let given = excerpt(name, 40);
         self.cursor.error(position, format!("expected a field that StableHLO has, got `{given}`"))
     }
 }

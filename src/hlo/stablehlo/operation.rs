@@ -23,6 +23,10 @@ const FIELDS: [&str; 7] = ["dims", "dim", "sizes", "low", "high", "interior", "d
 /// The dialects whose operations are read in their own syntax.
 const DIALECTS: [&str; 5] = ["stablehlo", "mhlo", "chlo", "sdy", "func"];
 
+/// The operations of StableHLO that have a keyword without a value, and the keyword. A comparison
+/// has those of its direction and of its type.
+const KEYWORDS: [(&str, &str); 2] = [(".compare", ""), (".reduce", "across")];
+
 /// The types of an operation's operands and results.
 struct MlirSignature {
     /// `None` if the syntax does not give them.
@@ -42,6 +46,9 @@ struct MlirParts {
     loop_arguments: Vec<Place>,
     /// The number of keywords that were read.
     keywords: usize,
+    /// True if the last part was an operand, a field or a keyword, after which StableHLO has a
+    /// comma.
+    needs_comma: bool,
 }
 
 impl<'a> MlirParser<'a> {
@@ -337,17 +344,34 @@ impl<'a> MlirParser<'a> {
         parts: &mut MlirParts,
         regions: &mut Vec<MlirRegion<'a>>,
     ) -> Result<bool> {
-        self.cursor.eat(",");
+        let has_comma = self.cursor.eat(",");
         let start = self.cursor.start()?;
+        let next = self.cursor.rest().chars().next();
+        let is_strict = !name.starts_with("chlo.") && !name.starts_with("sdy.");
+        let is_listed = next.is_some_and(|letter| letter == '%' || letter.is_ascii_alphabetic());
+        let had_value = std::mem::take(&mut parts.needs_comma);
+        if is_strict && has_comma && !is_listed && next != Some('(') {
+            return Err(self.cursor.unexpected("an operand or an attribute"));
+        }
+        if is_strict && had_value && is_listed && !has_comma {
+            return Err(self.cursor.unexpected("`,` or `:`"));
+        }
         let field = |parts: &mut MlirParts, name: &'static str, place: Place| {
             if parts.fields.iter().all(|(field, _)| *field != name) {
                 parts.fields.push((name, place));
             }
         };
-        match self.cursor.rest().chars().next() {
+        match next {
             Some(':') => {}
-            Some('%') => parts.operands.push(self.operand()?),
+            Some('%') => {
+                parts.operands.push(self.operand()?);
+                parts.needs_comma = true;
+            }
             Some('(') => return self.parenthesized(name, parts, regions),
+            Some('{') if self.begins_block() => {
+                self.cursor.expect("{")?;
+                regions.push(self.scoped_region()?);
+            }
             Some('{') => parts.dictionaries.push(self.counted_dictionary()?),
             Some('[') => {
                 let place = self.cursor.group()?;
@@ -375,6 +399,7 @@ impl<'a> MlirParser<'a> {
                     field(parts, "value", start..group.end);
                 } else if self.cursor.eat("=") {
                     let place = self.cursor.attribute_value()?;
+                    parts.needs_comma = true;
                     if let Some(&known) = FIELDS.iter().find(|name| **name == keyword) {
                         field(parts, known, place);
                     }
@@ -387,15 +412,27 @@ impl<'a> MlirParser<'a> {
                 } else if matches!(keyword, "cond" | "do") && self.cursor.sees("{") {
                     self.loop_region(parts, regions)?;
                     return Ok(keyword == "do");
+                } else if is_strict
+                    && !KEYWORDS.iter().any(|&(of, word)| {
+                        name.ends_with(of) && (word.is_empty() || word == keyword)
+                    })
+                {
+                    self.cursor.set_position(start);
+                    return Err(self.cursor.unexpected("an operand, an attribute or `:`"));
                 } else if parts.keywords < 2 {
                     field(parts, ["first", "second"][parts.keywords], start..end);
                     parts.keywords += 1;
-                } else if self.cursor.position() == start {
-                    return Err(self.cursor.unexpected("`:` and the types"));
+                    parts.needs_comma = keyword != "across";
                 }
             }
         }
         Ok(false)
+    }
+
+    /// Returns true if the next brace opens a region whose block has a name.
+    fn begins_block(&self) -> bool {
+        let mut cursor = self.cursor.clone();
+        cursor.eat("{") && cursor.sees("^")
     }
 
     /// Reads a list in parentheses: operands, the pairs of a reduction or a loop, the arguments of

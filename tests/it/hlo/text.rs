@@ -2,7 +2,7 @@
 
 use stridec::hlo::{Computation, Module, Opcode};
 
-use super::support::hlo_cases::hlo_cases;
+use super::support::hlo_cases::{hlo_cases, stablehlo_cases};
 
 #[test]
 fn what_is_printed_reads_as_the_same_module() {
@@ -22,6 +22,25 @@ fn what_is_printed_reads_as_the_same_module() {
         assert_eq!(again.to_string(), text, "{}", case.id);
     }
     assert!(compared > 700, "{compared}");
+}
+
+/// A module that was read from StableHLO is an HLO module like any other, in text and as a proto.
+#[test]
+fn stablehlo_prints_as_hlo() {
+    for case in stablehlo_cases().iter().filter(|case| case.is_ok()) {
+        let module = case.module().unwrap();
+        let text = module.to_string();
+        assert!(text.starts_with("HloModule "), "{text}");
+        let again = Module::parse(&text);
+        let again = again.unwrap_or_else(|error| panic!("{}: {error}\n{text}", case.id));
+        assert_eq!(again.to_string(), text, "{}", case.id);
+        let bytes = module.encode();
+        assert!(Module::decode(&bytes).unwrap().encode() == bytes, "{}", case.id);
+        let results = (module.parameters().len(), module.result().tuple_shapes().len().max(1));
+        let nothing = case.outputs().is_empty();
+        let outputs = if nothing { 1 } else { case.outputs().len() };
+        assert_eq!(results, (case.inputs().len(), outputs), "{}", case.id);
+    }
 }
 
 /// A module of one computation.
