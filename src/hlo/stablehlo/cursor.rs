@@ -258,16 +258,17 @@ impl<'a> text::Cursor<'a, HloError> {
         })
     }
 
-    /// Reads a dictionary in braces, or in `<{…}>`, and returns its place without the outer signs.
+    /// Reads a dictionary in braces, or in `<{…}>`. The returned place begins after the opening sign
+    /// and ends with the closing brace.
     pub(super) fn dictionary(&mut self) -> Result<Place> {
-        let (open, close) = if self.eat("<{") { (2, "}>") } else { (1, "}") };
-        if open == 1 {
+        let is_of_properties = self.eat("<{");
+        if !is_of_properties {
             self.expect("{")?;
         }
         let start = self.position();
         self.entries("}", |_, _| Ok(()))?;
-        let end = self.position() - 1;
-        if close == "}>" {
+        let end = self.position();
+        if is_of_properties {
             self.expect(">")?;
         }
         Ok(start..end)
@@ -278,17 +279,13 @@ impl<'a> text::Cursor<'a, HloError> {
 pub(super) fn find_entry(cursor: &Cursor<'_>, dictionary: &Place, name: &str) -> Option<Place> {
     let mut found = None;
     let mut part = cursor.part(dictionary.clone());
-    if part.is_at_end() {
-        return None;
-    }
-    // The end of the part ends the last entry, so that the error after it has no meaning.
-    let _ = part.entries("}", |entry, place| {
+    let read = part.entries("}", |entry, place| {
         if entry == name {
             found.get_or_insert(place);
         }
         Ok(())
     });
-    found
+    read.ok().and(found)
 }
 
 /// Decodes a string with its quotation marks. A backslash comes before two hexadecimal digits, a
@@ -361,9 +358,10 @@ mod tests {
 
     #[test]
     fn entries_are_found_by_name() {
-        let text = "a = 1 : i64, b, \"c d\" = {a = 2}, a.b = [3]";
+        let text = "<{a = 1 : i64, b, \"c d\" = {a = 2}, a.b = [3]}>";
+        let dictionary = Cursor::new(text).dictionary().unwrap();
         let cursor = Cursor::new(text);
-        let find = |name| find_entry(&cursor, &(0..text.len()), name).map(|place| &text[place]);
+        let find = |name| find_entry(&cursor, &dictionary, name).map(|place| &text[place]);
         assert_eq!(find("a"), Some("1 : i64"));
         assert_eq!(find("b"), Some(""));
         assert_eq!(find("c d"), Some("{a = 2}"));

@@ -1,8 +1,8 @@
 //! Tests of the reader of StableHLO text: each form against HLO text, and errors with their places.
 
 use crate::{
-    error_kind::ErrorKind,
-    hlo::{MemoryReport, Module},
+    error_kind::ErrorKind::{self, Invalid, Unsupported},
+    hlo::{Computation, MemoryReport, Module},
 };
 
 /// Reads the body of a function `@main` with the given arguments and results.
@@ -131,7 +131,7 @@ fn callees_come_before_their_callers_in_any_order() {
     let main = function("main", &calls("\"a b\"")).replace("private", "public");
     let text = main.clone() + &function("\"a b\"", &calls("c")) + &function("c", body);
     let module = Module::parse(&text).unwrap();
-    let names: Vec<&str> = module.computations().iter().map(|it| it.name()).collect();
+    let names: Vec<&str> = module.computations().iter().map(Computation::name).collect();
     assert_eq!(names, ["c", "a b", "main"]);
     let circle = main + &function("\"a b\"", &calls("c")) + &function("c", &calls("\"a b\""));
     let error = Module::parse(&circle).unwrap_err();
@@ -249,177 +249,170 @@ fn memory_is_that_of_the_instructions() {
     assert_eq!((report.total_bytes, report.parameters_bytes, report.results_bytes), (48, 24, 24));
 }
 
+/// Lines of a function with an error, the kind of the error, and its message.
+const LINES_WITH_ERRORS: &[(&str, ErrorKind, &str)] = &[
+    (
+        "%0 = stablehlo.abs %y : tensor<2x3xf32>",
+        Invalid,
+        "line 2, column 20: expected a value from before, got `%y`",
+    ),
+    (
+        "%0 = stablehlo.abs %x#1 : tensor<2x3xf32>",
+        Invalid,
+        "line 2, column 20: expected one of the 1 results of `%x`",
+    ),
+    (
+        "%x = stablehlo.abs %x : tensor<2x3xf32>",
+        Invalid,
+        "line 2, column 1: expected a new name, got `%x` again",
+    ),
+    (
+        "%0 = stablehlo.abs %x : tensor<3x2xf32>",
+        Invalid,
+        "line 2, column 25: expected f32[2,3], the type of operand 0, got f32[3,2]",
+    ),
+    ("%0 = stablehlo.abs %x", Invalid, "line 3, column 1: expected `,` or `:`, got `return`"),
+    (
+        "%0 = stablehlo.abs %x, : tensor<2x3xf32>",
+        Invalid,
+        "line 2, column 24: expected an operand or an attribute, got ':'",
+    ),
+    (
+        "%0:2 = stablehlo.abs %x : tensor<2x3xf32>",
+        Invalid,
+        "line 2, column 1: expected 1 names, one for each result, got 2",
+    ),
+    ("%0 = stablehlo.abs %x : tensor<2x3xf32", Invalid, "line 4, column 1: expected `>`, got `}`"),
+    (
+        "%0 = stablehlo.abs %x : tensor<2x3xf31>",
+        Invalid,
+        "line 2, column 36: expected an element type such as f32, i8 or ui8, got `f31`",
+    ),
+    (
+        "%0 = stablehlo.abs %x : tensor<*xf32>",
+        Unsupported,
+        "line 2, column 32: expected a tensor of a known rank, got `*`",
+    ),
+    (
+        "%0 = stablehlo.abs %x : tensor<2x!quant.uniform<i8:f32, 2.0:15>>",
+        Unsupported,
+        "line 2, column 34: expected elements such as f32, i8 or ui8, got `!quant.uniform<i8:f32, 2.0:15>`",
+    ),
+    (
+        "%0 = arith.negf %x : tensor<2x3xf32>",
+        Unsupported,
+        "line 2, column 1: expected an operation of stablehlo, mhlo, chlo, sdy or func, got `arith.negf`",
+    ),
+    (
+        "%0 = stablehlo.transpose %x : (tensor<2x3xf32>) -> tensor<2x3xf32>",
+        Invalid,
+        "line 2, column 1: expected an attribute `permutation` of stablehlo.transpose",
+    ),
+    (
+        "%0 = stablehlo.transpose %x, dims = [0, 1.5] : (tensor<2x3xf32>) -> tensor<2x3xf32>",
+        Invalid,
+        "line 2, column 42: expected `,` or `]`, got `.5`",
+    ),
+    (
+        "%0 = stablehlo.transpose %x, dims = [0, 2] : (tensor<2x3xf32>) -> tensor<2x3xf32>",
+        Invalid,
+        "line 2: instruction transpose.0 of computation main: dimensions[1]: expected 0 to 1, got 2",
+    ),
+    (
+        "%0 = stablehlo.compare LT, %x, %x, NONE : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xi1>",
+        Invalid,
+        "line 2, column 36: expected FLOAT, TOTALORDER, SIGNED, UNSIGNED or NOTYPE, got `NONE`",
+    ),
+    (
+        "%0 = stablehlo.constant dense<[1, 2]> : tensor<3xi32>",
+        Invalid,
+        "line 2, column 31: expected a list of 3 elements, got 2",
+    ),
+    (
+        "%0 = stablehlo.constant dense<1> : tensor<f32>",
+        Invalid,
+        "line 2, column 31: expected a value of f32, got `1`",
+    ),
+    (
+        "%0 = stablehlo.constant dense<256> : tensor<i8>",
+        Invalid,
+        "line 2, column 31: expected a value of s8, got `256`",
+    ),
+    (
+        "%0 = stablehlo.constant dense<\"0x00\"> : tensor<2xi16>",
+        Invalid,
+        "line 2, column 31: expected 4 bytes, or 2 for all elements, got 1",
+    ),
+    (
+        "%0 = stablehlo.constant dense_resource<__elided__> : tensor<2xi16>",
+        Invalid,
+        "line 2: instruction constant.0 of computation main: literal: missing; expected the value of the constant, which dumps leave out that elide large ones",
+    ),
+    (
+        "%0 = stablehlo.constant dense_resource<a> : tensor<2xi16>",
+        Unsupported,
+        "line 2, column 25: expected the value of the constant, got the name of a resource; `dense<…>` has the value",
+    ),
+    (
+        "%0 = \"stablehlo.map\"(%x) <{dimensions = array<i64: 0, 1>}> ({\n^bb0(%a: tensor<f32>):\n %1 = \"stablehlo.reshape\"(%x) : (tensor<2x3xf32>) -> tensor<6xf32>\n stablehlo.return %a : tensor<f32>\n}) : (tensor<2x3xf32>) -> tensor<2x3xf32>",
+        Unsupported,
+        "line 2, column 1: expected regions that use only their arguments and constants",
+    ),
+    (
+        "return %x : tensor<2x3xf32>\n^bb1:",
+        Unsupported,
+        "line 3, column 1: expected a region of one block, got another",
+    ),
+    ("return %x : tensor<2x3xf32>", Invalid, "line 3, column 1: expected `}` after the return"),
+];
+
+/// Texts with an error, and its message.
+const TEXTS_WITH_ERRORS: &[(&str, &str)] = &[
+    ("module @m {", "line 1, column 12: expected a module or a function, got the end"),
+    ("module @m { }", "line 1, column 14: expected a function `@main`, got the end"),
+    ("module @m { } module @n { }", "line 1, column 15: expected one module, got another"),
+    ("func.func @main() {\n}", "line 2, column 1: expected a return at the end of the region"),
+    ("func.func @main()", "line 1, column 1: expected a function with a body, got a declaration"),
+    (
+        "func.func @main() {return} func.func @main() {return}",
+        "line 1, column 28: expected a new name, got the function `main` again",
+    ),
+    (
+        "func.func @a() {return} func.func @b() {return}",
+        "line 1, column 25: expected a function `@main`, got several functions of other names",
+    ),
+    (
+        "func.func @main(%x: i32) {return}",
+        "line 1, column 21: expected a tensor, a tuple or a token, got another type",
+    ),
+    (
+        "module @m { vhlo.func_v1 @main() }",
+        "line 1, column 13: expected a module or a function, got `vhlo.func_v1`",
+    ),
+    (
+        "func.func @main() -> tensor<2xi8> {return}",
+        "line 1, column 36: expected values of the types of the function's results: s8[2]",
+    ),
+    (
+        "func.func @main(%x: tensor<2xi8> {mhlo.layout_mode = \"{1}\"}) {return}",
+        "line 1, column 54: expected a layout such as `{0,1}`: layout.minor_to_major[0]: expected 0 to 0, got 1",
+    ),
+];
+
 /// Errors in the syntax have the line and the column of the mistake, and say what is accepted.
 #[test]
 fn errors_have_a_place() {
-    let invalid = ErrorKind::Invalid;
-    let unsupported = ErrorKind::Unsupported;
     let error = |text: &str| match Module::parse(text) {
         Ok(module) => panic!("{text}\n{module}"),
         Err(error) => error,
     };
-    let inside = |line: &str| {
-        error(&format!(
-            "func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {{\n{line}\nreturn %x : tensor<2x3xf32>\n}}"
-        ))
-    };
-    for (line, kind, says) in [
-        (
-            "%0 = stablehlo.abs %y : tensor<2x3xf32>",
-            invalid,
-            "line 2, column 20: expected a value from before, got `%y`",
-        ),
-        (
-            "%0 = stablehlo.abs %x#1 : tensor<2x3xf32>",
-            invalid,
-            "line 2, column 20: expected one of the 1 results of `%x`",
-        ),
-        (
-            "%x = stablehlo.abs %x : tensor<2x3xf32>",
-            invalid,
-            "line 2, column 1: expected a new name, got `%x` again",
-        ),
-        (
-            "%0 = stablehlo.abs %x : tensor<3x2xf32>",
-            invalid,
-            "line 2, column 25: expected f32[2,3], the type of operand 0, got f32[3,2]",
-        ),
-        ("%0 = stablehlo.abs %x", invalid, "line 3, column 1: expected `,` or `:`, got `return`"),
-        (
-            "%0 = stablehlo.abs %x, : tensor<2x3xf32>",
-            invalid,
-            "line 2, column 24: expected an operand or an attribute, got ':'",
-        ),
-        (
-            "%0:2 = stablehlo.abs %x : tensor<2x3xf32>",
-            invalid,
-            "line 2, column 1: expected 1 names, one for each result, got 2",
-        ),
-        (
-            "%0 = stablehlo.abs %x : tensor<2x3xf32",
-            invalid,
-            "line 4, column 1: expected `>`, got `}`",
-        ),
-        (
-            "%0 = stablehlo.abs %x : tensor<2x3xf31>",
-            invalid,
-            "line 2, column 36: expected an element type such as f32, i8 or ui8, got `f31`",
-        ),
-        (
-            "%0 = stablehlo.abs %x : tensor<*xf32>",
-            unsupported,
-            "line 2, column 32: expected a tensor of a known rank, got `*`",
-        ),
-        (
-            "%0 = stablehlo.abs %x : tensor<2x!quant.uniform<i8:f32, 2.0:15>>",
-            unsupported,
-            "line 2, column 34: expected elements such as f32, i8 or ui8, got `!quant.uniform<i8:f32, 2.0:15>`",
-        ),
-        (
-            "%0 = arith.negf %x : tensor<2x3xf32>",
-            unsupported,
-            "line 2, column 1: expected an operation of stablehlo, mhlo, chlo, sdy or func, got `arith.negf`",
-        ),
-        (
-            "%0 = stablehlo.transpose %x : (tensor<2x3xf32>) -> tensor<2x3xf32>",
-            invalid,
-            "line 2, column 1: expected an attribute `permutation` of stablehlo.transpose",
-        ),
-        (
-            "%0 = stablehlo.transpose %x, dims = [0, 1.5] : (tensor<2x3xf32>) -> tensor<2x3xf32>",
-            invalid,
-            "line 2, column 42: expected `,` or `]`, got `.5`",
-        ),
-        (
-            "%0 = stablehlo.transpose %x, dims = [0, 2] : (tensor<2x3xf32>) -> tensor<2x3xf32>",
-            invalid,
-            "line 2: instruction transpose.0 of computation main: dimensions[1]: expected 0 to 1, got 2",
-        ),
-        (
-            "%0 = stablehlo.compare LT, %x, %x, NONE : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xi1>",
-            invalid,
-            "line 2, column 36: expected FLOAT, TOTALORDER, SIGNED, UNSIGNED or NOTYPE, got `NONE`",
-        ),
-        (
-            "%0 = stablehlo.constant dense<[1, 2]> : tensor<3xi32>",
-            invalid,
-            "line 2, column 31: expected a list of 3 elements, got 2",
-        ),
-        (
-            "%0 = stablehlo.constant dense<1> : tensor<f32>",
-            invalid,
-            "line 2, column 31: expected a value of f32, got `1`",
-        ),
-        (
-            "%0 = stablehlo.constant dense<256> : tensor<i8>",
-            invalid,
-            "line 2, column 31: expected a value of s8, got `256`",
-        ),
-        (
-            "%0 = stablehlo.constant dense<\"0x00\"> : tensor<2xi16>",
-            invalid,
-            "line 2, column 31: expected 4 bytes, or 2 for all elements, got 1",
-        ),
-        (
-            "%0 = stablehlo.constant dense_resource<__elided__> : tensor<2xi16>",
-            invalid,
-            "line 2: instruction constant.0 of computation main: literal: missing; expected the value of the constant, which dumps leave out that elide large ones",
-        ),
-        (
-            "%0 = stablehlo.constant dense_resource<a> : tensor<2xi16>",
-            unsupported,
-            "line 2, column 25: expected the value of the constant, got the name of a resource; `dense<…>` has the value",
-        ),
-        (
-            "%0 = \"stablehlo.map\"(%x) <{dimensions = array<i64: 0, 1>}> ({\n^bb0(%a: tensor<f32>):\n %1 = \"stablehlo.reshape\"(%x) : (tensor<2x3xf32>) -> tensor<6xf32>\n stablehlo.return %a : tensor<f32>\n}) : (tensor<2x3xf32>) -> tensor<2x3xf32>",
-            unsupported,
-            "line 2, column 1: expected regions that use only their arguments and constants",
-        ),
-        (
-            "return %x : tensor<2x3xf32>\n^bb1:",
-            unsupported,
-            "line 3, column 1: expected a region of one block, got another",
-        ),
-        ("return %x : tensor<2x3xf32>", invalid, "line 3, column 1: expected `}` after the return"),
-    ] {
-        let error = inside(line);
-        assert_eq!((error.to_string().as_str(), error.kind()), (says, kind), "{line}");
+    for (line, kind, says) in LINES_WITH_ERRORS {
+        let head = "func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32>";
+        let error = error(&format!("{head} {{\n{line}\nreturn %x : tensor<2x3xf32>\n}}"));
+        assert_eq!((error.to_string().as_str(), error.kind()), (*says, *kind), "{line}");
     }
-    for (text, says) in [
-        ("module @m {", "line 1, column 12: expected a module or a function, got the end"),
-        ("module @m { }", "line 1, column 14: expected a function `@main`, got the end"),
-        ("module @m { } module @n { }", "line 1, column 15: expected one module, got another"),
-        ("func.func @main() {\n}", "line 2, column 1: expected a return at the end of the region"),
-        (
-            "func.func @main()",
-            "line 1, column 1: expected a function with a body, got a declaration",
-        ),
-        (
-            "func.func @main() {return} func.func @main() {return}",
-            "line 1, column 28: expected a new name, got the function `main` again",
-        ),
-        (
-            "func.func @a() {return} func.func @b() {return}",
-            "line 1, column 25: expected a function `@main`, got several functions of other names",
-        ),
-        (
-            "func.func @main(%x: i32) {return}",
-            "line 1, column 21: expected a tensor, a tuple or a token, got another type",
-        ),
-        (
-            "module @m { vhlo.func_v1 @main() }",
-            "line 1, column 13: expected a module or a function, got `vhlo.func_v1`",
-        ),
-        (
-            "func.func @main() -> tensor<2xi8> {return}",
-            "line 1, column 36: expected values of the types of the function's results: s8[2]",
-        ),
-        (
-            "func.func @main(%x: tensor<2xi8> {mhlo.layout_mode = \"{1}\"}) {return}",
-            "line 1, column 54: expected a layout such as `{0,1}`: layout.minor_to_major[0]: expected 0 to 0, got 1",
-        ),
-    ] {
-        assert_eq!(error(text).to_string(), says, "{text}");
+    for (text, says) in TEXTS_WITH_ERRORS {
+        assert_eq!(error(text).to_string(), *says, "{text}");
     }
 }
 
