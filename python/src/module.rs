@@ -34,7 +34,8 @@ pub(crate) struct Call {
 }
 
 impl Given {
-    /// The module of an argument; `jax.stages.Lowered` and `Compiled` are known by their methods.
+    /// The module of an argument; `jax.stages.Lowered` and `Compiled` and `jax.export.Exported` are
+    /// known by their methods.
     pub(crate) fn of(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Self> {
         let py = given.py();
         if let Ok(text) = given.cast::<PyString>() {
@@ -43,6 +44,10 @@ impl Given {
         }
         if let Ok(bytes) = given.cast::<PyBytes>() {
             return Ok(Self { source: Source::Proto(bytes.as_bytes().to_vec()), call: None });
+        }
+        if let Some(method) = given.getattr_opt(intern!(py, "mlir_module"))? {
+            let source = Source::Text(method.call0()?.extract()?);
+            return Ok(Self { source, call: Call::of(given)? });
         }
         let module = if let Some(method) = given.getattr_opt(intern!(py, "compiler_ir"))? {
             let arguments = PyDict::new(py);
@@ -58,7 +63,8 @@ impl Given {
             let expected = if given.hasattr(intern!(py, "lower"))? {
                 "what `lower` gives: call it with the function's arguments"
             } else {
-                "a serialized HloModuleProto, HLO or StableHLO text, or jax.stages.Lowered or Compiled"
+                "a serialized HloModuleProto, HLO or StableHLO text, jax.stages.Lowered or Compiled, or \
+                 jax.export.Exported"
             };
             return Err(invalid(argument, expected, shown(given)));
         };
@@ -126,13 +132,14 @@ impl Call {
 }
 
 /// Returns the arguments that JAX kept. JAX drops arguments that a function does not use, and
-/// records them in private attributes that may change. Without these, the module must have every
+/// records them in attributes, of which most are private and may change. Without these, the module must have every
 /// argument.
 fn kept(given: &Bound<'_, PyAny>) -> Option<Vec<usize>> {
     let found = given
         .getattr("_lowering")
         .and_then(|lowering| lowering.getattr("compile_args")?.get_item("kept_var_idx"))
         .or_else(|_| given.getattr("_executable")?.getattr("_kept_var_idx"))
+        .or_else(|_| given.getattr("module_kept_var_idx"))
         .ok()?;
     let mut kept: Vec<usize> =
         found.try_iter().ok()?.map(|number| number?.extract()).collect::<PyResult<_>>().ok()?;

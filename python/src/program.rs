@@ -31,7 +31,7 @@ use crate::{
 /// A module that moves data, as kernels, to be called on arrays.
 ///
 /// `module` is a serialized `HloModuleProto`, HLO or StableHLO text, or the result of
-/// `jax.jit(f).lower(x)` or of its `compile()`. A program of JAX takes and returns the values of its function. With
+/// `jax.jit(f).lower(x)`, of its `compile()`, or of `jax.export.export(f)(x)`. A program of JAX takes and returns the values of its function. With
 /// `layouts="default"`, parameters and results are in row-major order, whatever the module says.
 ///
 /// >>> import numpy, stridec

@@ -76,7 +76,11 @@ class _Lowered(Protocol):
 class _Compiled(Protocol):
     def runtime_executable(self) -> Any: ...
 
-_Module = str | bytes | _HloModule | _Lowered | _Compiled
+@type_check_only
+class _Exported(Protocol):
+    def mlir_module(self) -> str: ...
+
+_Module = str | bytes | _HloModule | _Lowered | _Compiled | _Exported
 
 @type_check_only
 class _Instruction(TypedDict):

@@ -139,6 +139,8 @@ def test_the_text_of_a_lowered_function_is_a_program():
             given, expected = stridec.Program(text)(x), function(x)
             for a, b in zip(jax.tree.leaves(given), jax.tree.leaves(expected), strict=True):
                 assert same(a, numpy.asarray(b))
+    unused = jax.export.export(jax.jit(lambda unused, tree: tree["x"].T))(x, {"x": x})
+    assert same(stridec.Program(unused)(x, {"x": x}), numpy.asarray(x.T))
     with pytest.raises(stridec.InvalidInput, match="MLIR bytecode.*mlir_module"):
         stridec.Program(exported.mlir_module_serialized)
     assert stridec.memory(lowered.as_text()).parameters_bytes == 96
