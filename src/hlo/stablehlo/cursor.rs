@@ -258,8 +258,8 @@ impl<'a> text::Cursor<'a, HloError> {
         })
     }
 
-    /// Reads a dictionary in braces, or in `<{…}>`. The returned place begins after the opening sign
-    /// and ends with the closing brace.
+    /// Reads a dictionary in braces, or in `<{…}>`. The returned place begins after the opening
+    /// sign and ends with the closing brace.
     pub(super) fn dictionary(&mut self) -> Result<Place> {
         let is_of_properties = self.eat("<{");
         if !is_of_properties {

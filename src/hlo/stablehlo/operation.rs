@@ -1,7 +1,7 @@
 //! Parses operations, in the generic form or in their own syntax.
 //!
-//! The syntaxes of StableHLO's operations, in `StablehloOps.td` and `AssemblyFormat.cpp`, have
-//! the same parts in various orders: operands, `name = value`, keywords, brackets, a dictionary, and
+//! The syntaxes of StableHLO's operations, in `StablehloOps.td` and `AssemblyFormat.cpp`, have the
+//! same parts in various orders: operands, `name = value`, keywords, brackets, a dictionary, and
 //! after a colon the types. One parser reads all of them, and those of other dialects.
 
 use std::ops::Range;
