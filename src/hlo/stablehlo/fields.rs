@@ -68,8 +68,21 @@ impl<'a> MlirParser<'a> {
             "reduce" | "map" => {
                 proto.dimensions = self.list_of(operation, "dimensions", "dimensions")?;
             }
-            "concatenate" | "get_dimension_size" | "set_dimension_size" | "sort" => {
+            "concatenate" | "get_dimension_size" | "set_dimension_size" => {
                 proto.dimensions = vec![self.number_of(operation, "dimension")?];
+            }
+            "sort" => {
+                // A negative number counts from the last dimension, -1, which is the default.
+                let dimension = self.attribute(operation, "dimension", &[]);
+                let dimension = dimension.map(|place| self.integer(place)).transpose()?;
+                let dimension = dimension.unwrap_or(-1);
+                let first = operation.operands.first();
+                let rank =
+                    first.map_or(0, |&value| self.types.shape(self.value_type(value)).rank());
+                let rank = i64::try_from(rank).unwrap_or(0);
+                proto.dimensions = vec![if dimension < 0 { dimension + rank } else { dimension }];
+                let is_stable = self.attribute(operation, "is_stable", &[]);
+                proto.is_stable = is_stable.is_some_and(|place| self.cursor.text(place) == "true");
             }
             "iota" | "dynamic_iota" => {
                 proto.dimensions = vec![self.number_of(operation, "iota_dimension")?];
