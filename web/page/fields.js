@@ -2,7 +2,7 @@
 // The fields of a kind. Each has a text, an error under it, and controls if it holds a layout.
 
 const LABELS = { from: "Layout", to: "To", offsets: "Offsets", sizes: "Sizes", strides: "Steps", module: "HLO text" };
-const HINTS = { to: "empty: dense rows", module: "HLO text, or a file with a module: drop it anywhere" };
+const HINTS = { to: "empty: dense rows", module: "HLO or StableHLO text, or a file with a module: drop it anywhere" };
 /** The fields with a number for each dimension, and the least value of the numbers. */
 const LISTS = { offsets: 0, sizes: 0, strides: "" };
 
