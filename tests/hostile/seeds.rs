@@ -93,7 +93,11 @@ const MODULES: [&str; 10] = [
 ];
 
 /// StableHLO texts that use every form of an operation and of an attribute.
-const STABLEHLO: [&str; 9] = [
+const STABLEHLO: [&str; 10] = [
+    "module @m attributes {mhlo.xla_entry_computation_parameter_layouts = [dense<[0, 1]> : tensor<2xindex>], \
+     mhlo.xla_entry_computation_parameter_tiles = [[dense<2> : tensor<2xindex>]], mhlo.xla_entry_computation_result_layout = \
+     dense<[0, 1]> : tensor<2xindex>} {\n  func.func @main(%x: tensor<3x5xf32>) -> tensor<3x5xf32> {\n    return %x : \
+     tensor<3x5xf32>\n  }\n}\n",
     "module @m attributes {mhlo.num_partitions = 1 : i32} {\n  func.func public @main(%arg0: tensor<2x3xf32> {mhlo.layout_mode = \
      \"{0,1}\"} loc(\"x\")) -> (tensor<3x2xf32> {jax.result_info = \"a\\22\"}) {\n    %0 = stablehlo.transpose %arg0, dims = [1, 0] : \
      (tensor<2x3xf32>) -> tensor<3x2xf32> loc(#loc1)\n    return %0 : tensor<3x2xf32>\n  }\n}\n#loc1 = loc(\"m.py\":3:1)\n",

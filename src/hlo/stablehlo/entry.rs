@@ -1,11 +1,15 @@
 //! The function that a module runs, and the layouts of its buffers.
 
 use super::{
+    attribute::integer,
     cursor::{Place, decoded, find_entry},
     parse::MlirParser,
     syntax::MlirFunction,
 };
-use crate::{hlo::HloError, shape::Shape};
+use crate::{
+    hlo::{HloError, text::cursor::Cursor},
+    shape::{ElementType, Layout, MAX_RANK, Shape, ShapeError, TileDimension},
+};
 
 type Result<T> = std::result::Result<T, HloError>;
 
@@ -28,20 +32,22 @@ pub(super) fn entry_function(
     }
 }
 
-/// Returns the shapes of the buffers that the entry function reads and writes, with the layouts of
-/// `mhlo.layout_mode`.
+/// Returns the shapes of the buffers that the entry function reads and writes. Their layouts are
+/// those of `mhlo.layout_mode`, or those that XLA writes into the attributes of the module.
 pub(super) fn buffers(
     parser: &MlirParser<'_>,
     function: &MlirFunction<'_>,
 ) -> Result<(Vec<Shape>, Shape)> {
+    let layouts = |kind| module_layouts(parser, function.start, kind);
+    let (mut of_parameters, mut of_results) = (layouts("parameter")?, layouts("result")?);
     let arguments = function.body.iter().flat_map(|body| &body.arguments);
     let parameters = arguments.zip(&function.arguments).map(|(&argument, dictionary)| {
-        buffer(parser, parser.value_type(argument), dictionary.as_ref())
+        buffer(parser, parser.value_type(argument), dictionary.as_ref(), &mut of_parameters)
     });
     let parameters = parameters.collect::<Result<Vec<Shape>>>()?;
     let results = function.results.iter();
     let mut results = results
-        .map(|(number, dictionary)| buffer(parser, *number, dictionary.as_ref()))
+        .map(|(number, dictionary)| buffer(parser, *number, dictionary.as_ref(), &mut of_results))
         .collect::<Result<Vec<Shape>>>()?;
     let result = match results.len() {
         1 => results.remove(0),
@@ -51,14 +57,129 @@ pub(super) fn buffers(
     Ok((parameters, result))
 }
 
-fn buffer(parser: &MlirParser<'_>, number: usize, dictionary: Option<&Place>) -> Result<Shape> {
+/// The layouts of arrays in the order of parameters or results. Empty if the module gives none.
+type ModuleLayouts = std::vec::IntoIter<Layout>;
+
+/// Reads the layouts that XLA writes, such as `mhlo.xla_entry_computation_parameter_layouts =
+/// [dense<[0, 1]> : tensor<2xindex>]`, and their tiles.
+fn module_layouts(parser: &MlirParser<'_>, start: usize, kind: &str) -> Result<ModuleLayouts> {
+    let dictionaries = &parser.dictionaries;
+    let attribute = |names: &[&str]| {
+        let names = names.iter().map(|name| format!("mhlo.xla_entry_computation_{kind}_{name}"));
+        let mut places = names.flat_map(|name| {
+            let found = |place| find_entry(&parser.cursor, place, &name);
+            dictionaries.iter().filter_map(found).collect::<Vec<Place>>()
+        });
+        places.next().map(|place| IndexTree::read(&mut parser.cursor.part(place), 0)).transpose()
+    };
+    let Some(orders) = attribute(&["layouts", "layout"])? else {
+        return Ok(ModuleLayouts::default());
+    };
+    let tiles = attribute(&["tiles"])?.map(IndexTree::lists).unwrap_or_default();
+    let mut tiles = tiles.into_iter();
+    let mut layouts = Vec::new();
+    for order in orders.leaves() {
+        let wrong = || parser.cursor.error(start, "expected dimensions in the module's layouts");
+        let order = order.into_iter().map(|dimension| usize::try_from(dimension).ok());
+        let order = order.collect::<Option<Vec<usize>>>().ok_or_else(wrong)?;
+        let mut layout = Layout::new(order);
+        for tile in tiles.next().unwrap_or_default() {
+            layout = layout.tiled(tile.into_iter().map(|extent| match u64::try_from(extent) {
+                Ok(extent) => TileDimension::Size(extent),
+                Err(_) => TileDimension::Combine,
+            }));
+        }
+        layouts.push(layout);
+    }
+    Ok(layouts.into_iter())
+}
+
+/// Lists of numbers inside one another.
+enum IndexTree {
+    Numbers(Vec<i64>),
+    List(Vec<IndexTree>),
+}
+
+impl IndexTree {
+    fn read(cursor: &mut Cursor<'_>, depth: usize) -> Result<Self> {
+        let start = cursor.start()?;
+        if cursor.eat("[") {
+            if depth == MAX_RANK {
+                return Err(cursor.error(start, "expected fewer lists inside one another"));
+            }
+            let mut parts = Vec::new();
+            cursor.list("]", |cursor| {
+                parts.push(Self::read(cursor, depth + 1)?);
+                Ok(())
+            })?;
+            return Ok(Self::List(parts));
+        }
+        if !cursor.eat_keyword("dense") {
+            return Err(cursor.unexpected("`dense`"));
+        }
+        cursor.expect("<")?;
+        let mut numbers = Vec::new();
+        let is_repeated = !cursor.sees("[") && !cursor.sees(">");
+        if cursor.eat("[") {
+            cursor.list("]", |cursor| {
+                numbers.push(integer(cursor)?);
+                Ok(())
+            })?;
+        } else if is_repeated {
+            numbers.push(integer(cursor)?);
+        }
+        cursor.expect(">")?;
+        cursor.expect(":")?;
+        let kind = cursor.type_text()?;
+        if is_repeated {
+            let digits = cursor.text(kind).trim_start_matches("tensor<").split('x').next();
+            let count = digits.and_then(|digits| digits.parse::<usize>().ok());
+            let count = count.filter(|&count| count <= MAX_RANK);
+            let count =
+                count.ok_or_else(|| cursor.error(start, "expected a number for each dimension"))?;
+            numbers.resize(count, numbers[0]);
+        }
+        Ok(Self::Numbers(numbers))
+    }
+
+    /// Returns the lists of numbers in their order.
+    fn leaves(self) -> Vec<Vec<i64>> {
+        match self {
+            Self::Numbers(numbers) => vec![numbers],
+            Self::List(parts) => parts.into_iter().flat_map(Self::leaves).collect(),
+        }
+    }
+
+    /// Returns the innermost lists of lists of numbers in their order, which may be empty.
+    fn lists(self) -> Vec<Vec<Vec<i64>>> {
+        match self {
+            Self::Numbers(numbers) => vec![vec![numbers]],
+            Self::List(parts) if parts.iter().all(|part| matches!(part, Self::Numbers(_))) => {
+                vec![parts.into_iter().flat_map(Self::leaves).collect()]
+            }
+            Self::List(parts) => parts.into_iter().flat_map(Self::lists).collect(),
+        }
+    }
+}
+
+/// Returns the shape of a buffer, with its layout if the module gives one.
+fn buffer(
+    parser: &MlirParser<'_>,
+    number: usize,
+    dictionary: Option<&Place>,
+    layouts: &mut ModuleLayouts,
+) -> Result<Shape> {
     let shape = parser.types.shape(number);
+    let start = parser.cursor.position();
+    let shape = with_layouts(shape, layouts).map_err(|error| {
+        parser.cursor.error(dictionary.map_or(start, |it| it.start), error.to_string())
+    })?;
     let mode = dictionary
         .and_then(|dictionary| find_entry(&parser.cursor, dictionary, "mhlo.layout_mode"));
-    let Some(place) = mode else { return Ok(shape.clone()) };
+    let Some(place) = mode else { return Ok(shape) };
     let layout = decoded(parser.cursor.text(place.clone()));
     if layout == "default" || layout == "auto" {
-        return Ok(shape.clone());
+        return Ok(shape);
     }
     format!("{}{layout}", shape.without_layout()).parse().map_err(
         |error: crate::shape::ParseError| {
@@ -66,4 +187,20 @@ fn buffer(parser: &MlirParser<'_>, number: usize, dictionary: Option<&Place>) ->
             parser.cursor.error(place.start, reason)
         },
     )
+}
+
+/// Gives the arrays of a shape their layouts, as far as there are any.
+fn with_layouts(
+    shape: &Shape,
+    layouts: &mut ModuleLayouts,
+) -> std::result::Result<Shape, ShapeError> {
+    if shape.is_array() {
+        let dimensions = shape.dimensions().iter().copied();
+        return Shape::array(shape.element_type(), dimensions, layouts.next());
+    }
+    if shape.element_type() != ElementType::Tuple {
+        return Ok(shape.clone());
+    }
+    let parts = shape.tuple_shapes().iter().map(|part| with_layouts(part, layouts));
+    Shape::tuple(parts.collect::<std::result::Result<Vec<Shape>, ShapeError>>()?)
 }

@@ -416,6 +416,37 @@ fn errors_have_a_place() {
     }
 }
 
+/// XLA writes layouts into the attributes of the module when it converts HLO to StableHLO, as
+/// PyTorch/XLA does.
+#[test]
+fn buffers_have_the_layouts_of_the_module() {
+    let buffers = |attributes: &str| {
+        let text = format!(
+            "module @IrToHlo.12 attributes {{mhlo.is_dynamic = false, {attributes}}} {{
+               func.func @main(%x: tensor<2x3xf32>, %y: tensor<4xi32> {{mhlo.layout_mode = \"default\"}})
+                   -> (tensor<2x3xf32>, tensor<4xi32>) {{
+                 return %x, %y : tensor<2x3xf32>, tensor<4xi32>
+               }}
+             }}"
+        );
+        let module = Module::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let parameters: Vec<String> = module.parameters().iter().map(ToString::to_string).collect();
+        format!("{} -> {}", parameters.join(", "), module.result())
+    };
+    let orders = "[dense<[0, 1]> : tensor<2xindex>, dense<0> : tensor<1xindex>]";
+    let tiles = "[[dense<[2, 2]> : tensor<2xindex>, dense<2> : tensor<2xindex>], []]";
+    let of = "mhlo.xla_entry_computation";
+    assert_eq!(buffers("a.b = 1 : i32"), "f32[2,3], s32[4] -> (f32[2,3], s32[4])");
+    assert_eq!(
+        buffers(&format!("{of}_parameter_layouts = {orders}, {of}_result_layout = [{orders}]")),
+        "f32[2,3]{0,1}, s32[4]{0} -> (f32[2,3]{0,1}, s32[4]{0})"
+    );
+    assert_eq!(
+        buffers(&format!("{of}_parameter_layouts = {orders}, {of}_parameter_tiles = {tiles}")),
+        "f32[2,3]{0,1:T(2,2)(2,2)}, s32[4]{0} -> (f32[2,3], s32[4])"
+    );
+}
+
 #[test]
 fn entries_are_named_main_or_are_the_only_public_function() {
     let text = "module @m.n_1 {
