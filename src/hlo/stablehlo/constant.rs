@@ -46,6 +46,24 @@ impl MlirParser<'_> {
         }
     }
 
+    /// Checks the type after the value of a constant, which the generic form has, against the type
+    /// of the result.
+    pub(super) fn check_constant_type(&mut self, place: Place, shape: &Shape) -> Result<()> {
+        let mut cursor = self.cursor.part(place);
+        cursor.attribute_value()?;
+        if !cursor.eat(":") {
+            return Ok(());
+        }
+        let start = cursor.start()?;
+        let number = self.types.read(&mut cursor)?;
+        let given = self.types.shape(number);
+        if given != shape {
+            let reason = format!("expected {shape}, the type of the result, got {given}");
+            return Err(self.cursor.error(start, reason));
+        }
+        Ok(())
+    }
+
     /// Reads a constant of the given shape.
     pub(super) fn constant(&self, place: Place, shape: &Shape) -> Result<MlirConstant> {
         let start = place.start;

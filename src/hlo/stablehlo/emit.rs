@@ -434,6 +434,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
             );
         }
         let place = self.parser.required(operation, "value", &["value"])?;
+        self.parser.check_constant_type(place.clone(), shape)?;
         let literal = match self.parser.constant(place, shape)? {
             MlirConstant::Elided => None,
             MlirConstant::Whole(literal) => Some(literal),

@@ -252,6 +252,11 @@ fn memory_is_that_of_the_instructions() {
 /// Lines of a function with an error, the kind of the error, and its message.
 const LINES_WITH_ERRORS: &[(&str, ErrorKind, &str)] = &[
     (
+        "%0 = \"stablehlo.constant\"() <{value = dense<1> : tensor<2xi32>}> : () -> tensor<3xi32>",
+        Invalid,
+        "line 2, column 50: expected s32[3], the type of the result, got s32[2]",
+    ),
+    (
         "%0 = stablehlo.abs %y : tensor<2x3xf32>",
         Invalid,
         "line 2, column 20: expected a value from before, got `%y`",
