@@ -190,23 +190,26 @@ fn number(cursor: &mut Cursor<'_>, element_type: ElementType, bytes: &mut Vec<u8
 }
 
 /// Returns the bits of a number: an integer, a decimal float with a point, or `0x` and the bits.
-/// Integers may be unsigned numbers of the type's width even if the type is signed.
+/// Integers may be unsigned numbers of the type's width even if the type is signed. Floats are
+/// rounded, beyond the type's range to infinity.
 fn bits(element_type: ElementType, text: &str) -> Option<u128> {
     if let Some(digits) = text.strip_prefix("0x") {
         let bits = u128::from_str_radix(digits, 16).ok()?;
         return (bits >> element_type.bits()? == 0).then_some(bits);
     }
-    let is_float = element_type.float_value(0).is_some();
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    if is_float && (!text.contains('.') || digits.starts_with('.')) {
-        return None;
+    if element_type.float_value(0).is_some() {
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        let has_point =
+            digits.starts_with(|letter: char| letter.is_ascii_digit()) && digits.contains('.');
+        let number = has_point.then(|| text.parse::<f64>().ok()).flatten()?;
+        return number.is_finite().then(|| element_type.float_bits(number)).flatten();
     }
-    if element_type == ElementType::Pred && text.parse::<u8>().is_ok() {
-        return None;
+    if element_type == ElementType::Pred {
+        return matches!(text, "true" | "false").then(|| u128::from(text == "true"));
     }
     values::bits(element_type, text).or_else(|| {
         let (width, number) = (element_type.bits()?, text.parse::<u128>().ok()?);
-        (!is_float && element_type != ElementType::Pred && number >> width == 0).then_some(number)
+        (number >> width == 0).then_some(number)
     })
 }
 

@@ -157,6 +157,7 @@ fn constants_have_the_values_that_mlir_writes() {
         ("dense<0xFFF00000> : tensor<i32>", "c = s32[] constant(-1048576)"),
         ("dense<18446744073709551615> : tensor<ui64>", "c = u64[] constant(18446744073709551615)"),
         ("dense<(1.0, -2.5)> : tensor<complex<f32>>", "c = c64[] constant((1.0, -2.5))"),
+        ("dense<[1.0e200, -0.0]> : tensor<2xf32>", "c = f32[2] constant({inf, -0.0})"),
         ("dense<2.929690e-02> : tensor<f8E4M3FN>", "c = f8e4m3fn[] constant(0.029296875)"),
         ("dense<\"0x0000C07F\"> : tensor<2xf32>", "c = f32[2] constant({nan, nan})"),
         ("dense<> : tensor<0x3xf64>", "c = f64[0,3] constant({})"),
