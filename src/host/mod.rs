@@ -7,20 +7,22 @@
 //!
 //! | step | mover | taken if |
 //! |---|---|---|
-//! | a value | `fill` | the positions of the box read nothing |
+//! | a value | `fill` | the positions of the box read nothing, or all read one unit |
+//! | the same bytes again | `step` | an outer axis reads rows again that are no long runs |
 //! | runs | `step` | the box is small and its runs are long |
 //! | a pattern | `pattern` | units are shorter than a register and not transposed; boxes make one block |
 //! | a plan | `plan`, with `plane`, `box_copy`, `tile`, `micro`, `shuffle`, `strips` | all other boxes |
 //! | a plan | `bits`, `packed` | units are smaller than a byte or change their width |
 //!
-//! `stridec explain relayout … --plan` prints the steps of a copy, and [`plan`] returns them. To add
-//! a mover, add a variant to `CopyStep` in `step` (or to `Mover` in `plan`, if it moves tiles of
-//! rows and columns), choose it in `Filling::fill` or `Filling::copy` of `task`, and describe it in
-//! `Display`. The instructions of movers are in `simd`, for each instruction set.
+//! `stridec explain relayout … --plan` prints the steps of a copy (also for `slice` and `hlo`), and
+//! [`plan`] returns them. To add a mover, add a variant to `CopyStep` in `step` (or to `Mover` in
+//! `plan`, if it moves tiles of rows and columns), choose it in `Filling::fill` or `Filling::copy`
+//! of `task`, and describe it in `Display`. The instructions of movers are in `simd`, for each
+//! instruction set.
 //!
 //! Nests that look up the source of every position or row, such as gathers, need no boxes
-//! (`gathered`, `tables`, `columns`, `lane`). Images beyond the caches are written with non-temporal stores
-//! (`stream`, `strips`). Resharding walks the boxes of a nest itself (`reads`).
+//! (`gathered`, `tables`, `columns`, `lane`). Images beyond the caches are written with
+//! non-temporal stores (`stream`, `strips`). Resharding walks the boxes of a nest itself (`reads`).
 
 #![expect(clippy::inline_always)] // measured: the values stay in registers
 #![expect(clippy::cast_possible_truncation)] // images fit the address space

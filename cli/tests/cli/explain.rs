@@ -35,6 +35,11 @@ fn the_hosts_plan_is_printed() {
     assert!(plan.starts_with("a share:\n"), "{plan}");
     let identity = ["explain", "relayout", "--from", "u8[3]", "--to", "{0}", "--plan", "2"];
     assert_eq!(sandbox.stridec(&identity).text(), "a share:\n  runs of 3 bytes\n");
+    let module = "HloModule m\n\nENTRY e {\n  p = u8[3] parameter(0)\n  \
+                  ROOT r = u8[2,3] broadcast(p), dimensions={1}\n}\n";
+    sandbox.write("m.txt", module);
+    let program = sandbox.stridec(&["explain", "hlo", "@m.txt", "--plan"]);
+    assert!(program.text().starts_with("result 0:\na share:\n"), "{}", program.text());
     let shape = sandbox.stridec(&["explain", "u8[3]", "--plan"]);
     shape.fails(2, "--plan: only `relayout`, `slice` and `hlo` take this flag");
 }
