@@ -92,7 +92,8 @@ fn is_module(text: &str) -> bool {
         "module attributes ",
         "\"builtin.module\"",
     ];
-    text.lines().any(|line| starts.iter().any(|start| line.starts_with(start)))
+    let mut lines = text.lines().map(str::trim_start);
+    lines.any(|line| starts.iter().any(|start| line.starts_with(start)))
 }
 
 /// Checks that both texts have the stages of an operation, or both the stages of a program.

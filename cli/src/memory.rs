@@ -20,7 +20,9 @@ const TOP: usize = 20;
 const SHAPES: [&str; 4] = ["textproto", "pbtxt", "txtpb", "json"];
 
 pub(super) fn memory(args: &MemoryArgs) -> Result<(), Failure> {
-    let report = match args.module.strip_prefix('@').map(Path::new) {
+    // Standard input needs no `@`, because no shape is called `-`.
+    let path = if args.module == "-" { Some("-") } else { args.module.strip_prefix('@') };
+    let report = match path.map(Path::new) {
         Some(path) if !is_shape(path) => ModuleFile::read(path)?.memory()?,
         _ => {
             let argument = ShapeArg::read(&args.module).map_err(|failure| {
@@ -60,7 +62,7 @@ fn object(report: &MemoryReport, top: Option<usize>) -> Value {
         "total_padding_bytes": report.total_padding_bytes,
         "parameters_bytes": report.parameters_bytes,
         "results_bytes": report.results_bytes,
-        "temporaries_bytes": report.temporaries_bytes(),
+        "temporaries_bytes": report.temporaries_bytes,
     })
 }
 

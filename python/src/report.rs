@@ -65,7 +65,7 @@ impl MemoryReport {
     /// The bytes of the buffers that are neither parameters nor results.
     #[getter]
     fn temporaries_bytes(&self) -> u64 {
-        self.measured.temporaries_bytes()
+        self.measured.temporaries_bytes
     }
 
     /// Every instruction, the one with the most padding first: its `name`, `computation`, `opcode`,

@@ -47,6 +47,9 @@ pub(super) fn opcode(
     if !is_known && context.operands.iter().copied().chain([context.shape]).any(is_dynamic) {
         return Ok(other(proto, context.called));
     }
+    if is_mixed(proto, &context) {
+        return Ok(other(proto, context.called));
+    }
     Ok(match proto.opcode.as_str() {
         "" => return Err(missing("opcode", "the name of an opcode, such as `transpose`")),
         "parameter" => {
@@ -74,13 +77,19 @@ pub(super) fn opcode(
             Opcode::DynamicSlice { sizes: naturals(field, &proto.dynamic_slice_sizes)? }
         }
         "dynamic-update-slice" => Opcode::DynamicUpdateSlice,
-        "gather" => Opcode::Gather(gather(proto)?.into()),
+        // XLA accepts batching dimensions that index vectors refer to as well.
+        "gather" => match gather(proto)? {
+            gather if overlaps(&gather.operand_batching_dims, &gather.start_index_map) => {
+                other(proto, context.called)
+            }
+            gather => Opcode::Gather(gather.into()),
+        },
         // A scatter of several arrays returns a tuple, so it is kept as `Opcode::Other`.
         "scatter" if context.operands.len() == 3 => {
             Opcode::Scatter(scatter(proto, single_callee(&context)?)?.into())
         }
         // A reduce of several arrays returns a tuple, so it is kept as `Opcode::Other`.
-        "reduce" if context.operands.len() == 2 => {
+        "reduce" if context.operands.len() == 2 && context.shape.is_array() => {
             Opcode::Reduce { dimensions: dimensions()?, computation: single_callee(&context)? }
         }
         "tuple" => Opcode::Tuple,
@@ -109,6 +118,29 @@ pub(super) fn opcode(
             _ => other(proto, context.called),
         },
     })
+}
+
+/// Returns true if an elementwise instruction has floats of several types, which XLA accepts and
+/// converts.
+fn is_mixed(proto: &proto::HloInstructionProto, context: &OpcodeContext<'_>) -> bool {
+    let values = match proto.opcode.as_str() {
+        "select" => context.operands.get(1..),
+        "clamp" | "compare" | "concatenate" => Some(context.operands),
+        "pad" | "dynamic-update-slice" => context.operands.get(..2),
+        name if Binary::from_name(name).is_some() => Some(context.operands),
+        _ => None,
+    };
+    let is_float = |shape: &Shape| shape.element_type().float_value(0).is_some();
+    let (Some(values), true) = (values, is_float(context.shape) || proto.opcode == "compare")
+    else {
+        return false;
+    };
+    values.iter().all(|shape| shape.is_array() && is_float(shape))
+        && values.iter().any(|shape| shape.element_type() != values[0].element_type())
+}
+
+fn overlaps(one: &[usize], other: &[usize]) -> bool {
+    one.iter().any(|dimension| other.contains(dimension))
 }
 
 fn returns_its_operand(context: &OpcodeContext<'_>) -> bool {

@@ -271,6 +271,27 @@ impl Builder {
         Module::new(self.name, self.computations, entry, parameters, result)
     }
 
+    /// Returns the builder with another name for the module.
+    pub(super) fn named(self, name: String) -> Self {
+        Self { name, ..self }
+    }
+
+    /// Takes the current computation away, so that another one can be built before it goes on.
+    pub(super) fn set_aside(&mut self) -> OpenComputation {
+        OpenComputation {
+            name: std::mem::take(&mut self.current),
+            instructions: std::mem::take(&mut self.instructions),
+            parameters: std::mem::take(&mut self.parameters),
+        }
+    }
+
+    /// Goes on with a computation that was set aside.
+    pub(super) fn resume(&mut self, open: OpenComputation) {
+        self.current = open.name;
+        self.instructions = open.instructions;
+        self.parameters = open.parameters;
+    }
+
     /// Sets the name of the current computation for error messages.
     pub(super) fn begin(&mut self, name: &str) {
         name.clone_into(&mut self.current);
@@ -301,4 +322,12 @@ impl Builder {
             error: error.into(),
         }
     }
+}
+
+/// A computation that is not finished, while one that it calls is built.
+#[derive(Debug)]
+pub(super) struct OpenComputation {
+    name: String,
+    instructions: Vec<Instruction>,
+    parameters: usize,
 }

@@ -225,7 +225,7 @@ impl<'a> ComputationParts<'a> {
 
 /// Returns the low 32 bits of an instruction's id. XLA compares only these bits.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // only the low bits are wanted
-fn low_bits(id: i64) -> u32 {
+pub(super) fn low_bits(id: i64) -> u32 {
     id as u32
 }
 

@@ -21,6 +21,7 @@
 //! Opcodes that the compiler does not support, such as `dot`, are kept as [`Opcode::Other`], so
 //! that modules containing them can still be read and printed.
 
+mod alias;
 mod attributes;
 mod builder;
 mod computation;
@@ -35,6 +36,7 @@ mod literal_proto;
 mod memory;
 mod module;
 mod opcode;
+mod opcode_names;
 mod source_line;
 mod stablehlo;
 #[cfg(test)]

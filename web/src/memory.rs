@@ -36,7 +36,7 @@ pub(crate) fn report(asked: &Asked<'_>) -> Result<Value, Fault> {
         "sums": [
             ["parameters", num_bytes(report.parameters_bytes)],
             ["results", num_bytes(report.results_bytes)],
-            ["temporaries", num_bytes(report.temporaries_bytes())],
+            ["temporaries", num_bytes(report.temporaries_bytes)],
             ["in all", num_bytes(report.total_bytes)],
             ["of it padding", num_bytes(report.total_padding_bytes)],
         ],

@@ -165,7 +165,7 @@ fn sums(old: &MemoryReport, new: &MemoryReport) -> String {
     for (name, old, new) in [
         ("parameters", old.parameters_bytes, new.parameters_bytes),
         ("results", old.results_bytes, new.results_bytes),
-        ("temporaries", old.temporaries_bytes(), new.temporaries_bytes()),
+        ("temporaries", old.temporaries_bytes, new.temporaries_bytes),
         ("in all", old.total_bytes, new.total_bytes),
         ("of it padding", old.total_padding_bytes, new.total_padding_bytes),
     ] {

@@ -32,7 +32,7 @@ impl Footprint {
         if shape.is_array() {
             return Some(Self {
                 elements: queries::elements_in(shape)?,
-                unpadded_bytes: size::byte_size_of(shape).ok()?,
+                unpadded_bytes: unpadded_bytes(shape)?,
                 bytes: size::array_size(shape).ok()?,
             });
         }
@@ -62,4 +62,13 @@ impl Footprint {
             unpadded => self.bytes as f64 / unpadded as f64,
         }
     }
+}
+
+/// Returns the size of an array's elements in bytes. An element takes the bits of its type, even if
+/// the layout gives it more.
+fn unpadded_bytes(shape: &Shape) -> Option<u64> {
+    let bytes = size::byte_size_of(shape).ok()?;
+    let bits = u64::from(shape.element_type().storage_bits()?);
+    let elements = queries::elements_in(shape)?;
+    Some(bytes.min(elements.saturating_mul(bits).div_ceil(8)))
 }

@@ -1,5 +1,6 @@
 //! The memory of a module's buffers, and the cost of their padding.
 
+mod buffers;
 mod difference;
 mod footprint;
 mod order;

@@ -1,12 +1,15 @@
 //! A scanner for serialized modules that reads only names, opcodes and shapes.
 
+use std::{collections::HashMap, sync::Arc};
+
 use prost::Message;
 
-use super::scan::{ScannedModule, runs_callees};
+use super::scan::ScannedModule;
 use crate::{
     hlo::{
         HloError,
-        decode::module_message,
+        alias::InputOutputAlias,
+        decode::{low_bits, module_message},
         wire::{WireFields, malformed},
     },
     proto::hlo as proto,
@@ -16,20 +19,21 @@ use crate::{
 type Result<T> = std::result::Result<T, HloError>;
 
 /// Scans the instructions of a serialized module.
-pub(super) fn scan(bytes: &[u8]) -> Result<ScannedModule<'_>> {
+pub(super) fn scan(bytes: &[u8]) -> Result<ScannedModule> {
     let mut scan = ScannedModule::default();
-    let mut entry = 0;
+    let (mut entry, mut shapes) = (0, HashMap::new());
     for field in WireFields::of(module_message(bytes)?) {
         let field = field?;
         match field.number {
-            3 => computation(field.message("computations")?, &mut scan)?,
+            3 => computation(field.message("computations")?, &mut scan, &mut shapes)?,
             4 => scan.buffers = buffers(field.message("host_program_shape")?)?,
             6 => entry = field.number("entry_computation_id")?,
+            8 => scan.aliases = aliases(field.message("input_output_alias")?)?,
             _ => {}
         }
     }
     scan.entry = Some(entry);
-    if scan.count() == 0 {
+    if scan.computations.is_empty() {
         return Err(malformed("computations", "no computation").into());
     }
     Ok(scan)
@@ -52,58 +56,85 @@ fn decoded<M: Message + Default>(name: &str, bytes: &[u8]) -> Result<M> {
     M::decode(bytes).map_err(|error| malformed(name, &error.to_string()).into())
 }
 
-fn computation<'a>(bytes: &'a [u8], scan: &mut ScannedModule<'a>) -> Result<()> {
+fn aliases(bytes: &[u8]) -> Result<Vec<InputOutputAlias>> {
+    let aliases: proto::HloInputOutputAliasProto = decoded("input_output_alias", bytes)?;
+    let natural = |n: i64| usize::try_from(n).unwrap_or(usize::MAX);
+    let alias = |entry: proto::hlo_input_output_alias_proto::AliasEntryProto| InputOutputAlias {
+        output: entry.output_shape_index.into_iter().map(natural).collect(),
+        parameter: natural(entry.parameter_number),
+        index: entry.parameter_shape_index.into_iter().map(natural).collect(),
+    };
+    Ok(aliases.entries.into_iter().map(alias).collect())
+}
+
+/// The shapes that were decoded, by their serialized form.
+type KnownShapes<'a> = HashMap<&'a [u8], Arc<Shape>>;
+
+fn computation<'a>(
+    bytes: &'a [u8],
+    scan: &mut ScannedModule,
+    shapes: &mut KnownShapes<'a>,
+) -> Result<()> {
     let (mut name, mut id, mut root) = ("", 0, 0);
+    let (mut ids, mut instructions) = (HashMap::new(), Vec::new());
     for field in WireFields::of(bytes) {
         let field = field?;
         match field.number {
             1 => name = field.text("computations.name")?,
+            2 => {
+                let message = field.message("computations.instructions")?;
+                instructions.push(instruction(message, &mut ids, scan, shapes)?);
+            }
             5 => id = field.number("computations.id")?,
             6 => root = field.number("computations.root_id")?,
             _ => {}
         }
     }
-    scan.computation(id, name);
-    for field in WireFields::of(bytes) {
-        let field = field?;
-        if field.number == 2 {
-            instruction(field.message("computations.instructions")?, root, scan)?;
-        }
-    }
+    let root = ids.get(&low_bits(root)).copied();
+    scan.finish(id, name, instructions, root);
     Ok(())
 }
 
-/// Adds an instruction. It is the root if the low 32 bits of its id equal those of `root`.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // only the low bits are wanted
-fn instruction<'a>(bytes: &'a [u8], root: i64, scan: &mut ScannedModule<'a>) -> Result<()> {
-    let (mut name, mut opcode, mut shape, mut id) = ("", "", None, 0);
-    let mut called = Vec::new();
+/// Adds an instruction, records its index under its id, and returns the index.
+fn instruction<'a>(
+    bytes: &'a [u8],
+    ids: &mut HashMap<u32, usize>,
+    scan: &mut ScannedModule,
+    shapes: &mut KnownShapes<'a>,
+) -> Result<usize> {
+    let (mut name, mut shape) = ("", None);
+    let mut fields = proto::HloInstructionProto::default();
     for field in WireFields::of(bytes) {
         let field = field?;
         match field.number {
             1 => name = field.text("computations.instructions.name")?,
-            2 => opcode = field.text("computations.instructions.opcode")?,
             3 => shape = Some(field.message("computations.instructions.shape")?),
-            35 => id = field.number("computations.instructions.id")?,
-            38 => called.push(field.raw),
+            2 | 9 | 13 | 35 | 36 | 38 | 74 => fields
+                .merge(field.raw)
+                .map_err(|error| malformed("computations.instructions", &error.to_string()))?,
             _ => {}
         }
     }
-    if !runs_callees(opcode) {
-        for field in called {
-            let fields: proto::HloInstructionProto =
-                decoded("computations.instructions.called_computation_ids", field)?;
-            scan.applied.extend(fields.called_computation_ids);
-        }
-    }
-    let place = FieldPath::new("computations").index(scan.count() - 1);
+    let place = FieldPath::new("computations").index(scan.computations.len());
     let path = || place.clone().field("instructions").field("shape");
-    let Some(shape) = shape else {
+    let Some(bytes) = shape else {
         let (given, accepted) = ("missing".to_owned(), "what the instruction gives");
         return Err(HloError::Field { field: path(), given, accepted });
     };
-    scan.instruction(name, opcode, id as u32 == root as u32, shape, || {
-        let proto: proto::Shape = decoded("computations.instructions.shape", shape)?;
-        Ok(Shape::try_from(&proto).map_err(|error| error.below(&path()))?)
-    })
+    let shape = match shapes.get(bytes) {
+        Some(shape) => shape.clone(),
+        None => {
+            let proto: proto::Shape = decoded("computations.instructions.shape", bytes)?;
+            let shape = Shape::try_from(&proto).map_err(|error| error.below(&path()))?;
+            let shape = Arc::new(shape);
+            shapes.insert(bytes, shape.clone());
+            shape
+        }
+    };
+    let operands = fields.operand_ids.iter().filter_map(|&id| ids.get(&low_bits(id)).copied());
+    let operands = operands.collect();
+    let id = low_bits(fields.id);
+    let place = scan.add(name, &shape, &fields, operands)?;
+    ids.insert(id, place);
+    Ok(place)
 }

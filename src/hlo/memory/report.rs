@@ -37,6 +37,9 @@ pub struct MemoryReport {
     pub parameters_bytes: u64,
     /// The size of the entry computation's result, in bytes.
     pub results_bytes: u64,
+    /// The size in bytes of the buffers that hold neither a parameter nor the result of the entry
+    /// computation.
+    pub temporaries_bytes: u64,
 }
 
 /// The memory that one instruction occupies.
@@ -55,10 +58,13 @@ pub struct InstructionMemory {
     /// The memory of the result, or `None` if an extent is unknown or the layout cannot be
     /// expressed with strides.
     pub memory: Option<Footprint>,
-    /// True if the instruction has its own buffer. Tuples, tuple elements, bitcasts, and the
-    /// parameters and roots of callees have none. Neither does any instruction in a fusion or in a
-    /// computation that is applied to elements.
+    /// True if the instruction has a buffer of its own. Tuples, tuple elements, bitcasts, loops, the
+    /// parameters and roots of callees, and updates in place have none. Neither does any instruction
+    /// in a fusion or in a computation that is applied to elements.
     pub has_buffer: bool,
+    /// The memory of its own buffers. It is less than `memory` if parts of the result share
+    /// buffers of other instructions, as in `copy-start`.
+    pub buffers: Footprint,
 }
 
 impl MemoryReport {
@@ -92,12 +98,5 @@ impl MemoryReport {
     #[must_use]
     pub fn of_shape(shape: &Shape) -> Self {
         ScannedModule::of_shape(shape).report()
-    }
-
-    /// Returns the total size in bytes of the buffers that are neither a parameter nor the result
-    /// of the entry computation.
-    #[must_use]
-    pub fn temporaries_bytes(&self) -> u64 {
-        self.total_bytes.saturating_sub(self.parameters_bytes).saturating_sub(self.results_bytes)
     }
 }

@@ -2,167 +2,224 @@
 //! only once.
 
 use std::{
+    cmp::Reverse,
     collections::{HashMap, HashSet},
     sync::Arc,
 };
 
-use super::{Footprint, InstructionMemory, MemoryReport};
-use crate::{hlo::HloError, shape::Shape};
+use super::{Footprint, InstructionMemory, MemoryReport, buffers::Buffers};
+use crate::{
+    hlo::{HloError, alias::InputOutputAlias},
+    proto::hlo as proto,
+    shape::{ElementType, Shape},
+};
 
 /// The maximum number of instructions to scan.
 const MAX_SCANNED: usize = 1 << 22;
 
-/// The opcodes whose result shares the memory of their operands.
-const ALIASES: [&str; 4] = ["tuple", "get-tuple-element", "bitcast", "opt-barrier"];
-
-/// The opcodes that run the instructions of their callees one after the other. All other opcodes
-/// apply their callees to elements or fuse them into one loop.
-const CONTROL: [&str; 6] =
-    ["call", "while", "conditional", "async-start", "async-update", "async-done"];
-
-/// Returns true if the instructions in the callees of this opcode have their own buffers.
-pub(super) fn runs_callees(opcode: &str) -> bool {
-    CONTROL.contains(&opcode)
-}
+/// The maximum number of arrays in the results of all instructions.
+const MAX_LEAVES: usize = 1 << 26;
 
 /// The instructions of a module, with everything needed to measure their memory.
 #[derive(Default)]
-pub(super) struct ScannedModule<'a> {
-    computations: Vec<(i64, &'a str)>,
-    instructions: Vec<ScannedInstruction<'a>>,
-    shapes: Vec<(Arc<Shape>, Option<Footprint>)>,
-    /// The index into `shapes` of each shape, keyed by its serialized or printed form.
-    shape_numbers: HashMap<&'a [u8], usize>,
-    /// The id of the entry computation. If it is `None`, the instructions of all computations are
-    /// counted as if they belonged to the entry.
+pub(super) struct ScannedModule {
+    /// The computations, callees before their callers.
+    pub(super) computations: Vec<ScannedComputation>,
+    pub(super) instructions: Vec<ScannedInstruction>,
+    pub(super) shapes: Vec<MeasuredShape>,
+    /// The index into `shapes` of each shape.
+    shape_numbers: HashMap<Arc<Shape>, usize>,
+    opcodes: HashMap<String, Arc<str>>,
+    leaves: usize,
+    /// The id of the entry computation. If it is `None`, every instruction has a buffer of its own.
     pub(super) entry: Option<i64>,
-    /// The ids of the computations that are applied to elements or fused.
-    pub(super) applied: HashSet<i64>,
     /// The shapes of the entry's parameters and result, if the module declares them.
     pub(super) buffers: Option<(Vec<Shape>, Shape)>,
+    /// The parts of the entry's result that take over buffers of parameters.
+    pub(super) aliases: Vec<InputOutputAlias>,
+}
+
+/// A computation of a scanned module.
+pub(super) struct ScannedComputation {
+    pub(super) id: i64,
+    pub(super) name: Arc<str>,
+    /// The indices of its instructions in the module.
+    pub(super) instructions: Vec<usize>,
+    /// The index of the root in the module, if there is one.
+    pub(super) root: Option<usize>,
 }
 
 /// An instruction of a scanned module.
-struct ScannedInstruction<'a> {
-    computation: usize,
-    name: &'a str,
-    opcode: &'a str,
-    shape: usize,
-    is_root: bool,
+pub(super) struct ScannedInstruction {
+    pub(super) name: Box<str>,
+    pub(super) opcode: Arc<str>,
+    pub(super) shape: usize,
+    /// The indices of the operands in the module.
+    pub(super) operands: Vec<usize>,
+    /// The ids of the called computations.
+    pub(super) called: Vec<i64>,
+    /// The number of a parameter, or of a tuple element.
+    pub(super) number: i64,
+    pub(super) aliases: Vec<proto::OutputOperandAliasing>,
 }
 
-impl<'a> ScannedModule<'a> {
+/// A shape with the memory of it and of each array in it.
+pub(super) struct MeasuredShape {
+    pub(super) shape: Arc<Shape>,
+    pub(super) memory: Option<Footprint>,
+    pub(super) leaves: Vec<Footprint>,
+}
+
+impl MeasuredShape {
+    fn new(shape: Arc<Shape>) -> Self {
+        let mut leaves = Vec::new();
+        measure(&shape, &mut leaves);
+        Self { memory: Footprint::of(&shape), leaves, shape }
+    }
+}
+
+fn measure(shape: &Shape, leaves: &mut Vec<Footprint>) {
+    if shape.element_type() == ElementType::Tuple {
+        shape.tuple_shapes().iter().for_each(|part| measure(part, leaves));
+    } else {
+        leaves.push(Footprint::of(shape).unwrap_or_default());
+    }
+}
+
+impl ScannedModule {
     pub(super) fn of_shape(shape: &Shape) -> Self {
         let mut scan = Self::default();
-        scan.computation(0, "");
-        let shape = scan.measured(shape.clone());
-        scan.instructions.push(ScannedInstruction {
-            computation: 0,
-            name: "",
-            opcode: "",
-            shape,
-            is_root: false,
-        });
+        let proto = proto::HloInstructionProto::default();
+        let shape = Arc::new(shape.clone());
+        if let Ok(place) = scan.add("", &shape, &proto, Vec::new()) {
+            scan.finish(0, "", vec![place], None);
+        }
         scan
     }
 
-    /// Begins a computation.
-    pub(super) fn computation(&mut self, number: i64, name: &'a str) {
-        self.computations.push((number, name));
-    }
-
-    /// Returns the number of computations.
-    pub(super) fn count(&self) -> usize {
-        self.computations.len()
-    }
-
-    /// Adds an instruction to the last computation. Calls `read` to parse its shape, unless a shape
-    /// with the same bytes `from` has already been parsed.
-    pub(super) fn instruction(
+    /// Adds an instruction whose operands are indices in the module, and returns its index.
+    pub(super) fn add(
         &mut self,
-        name: &'a str,
-        opcode: &'a str,
-        is_root: bool,
-        from: &'a [u8],
-        read: impl FnOnce() -> Result<Shape, HloError>,
-    ) -> Result<(), HloError> {
+        name: &str,
+        shape: &Arc<Shape>,
+        proto: &proto::HloInstructionProto,
+        operands: Vec<usize>,
+    ) -> Result<usize, HloError> {
         let (given, limit) = (self.instructions.len() + 1, MAX_SCANNED);
         if given > limit {
             return Err(HloError::TooManyInstructions { given, limit });
         }
-        let shape = if let Some(&shape) = self.shape_numbers.get(from) {
-            shape
-        } else {
-            let shape = self.measured(read()?);
-            self.shape_numbers.insert(from, shape);
-            shape
+        let shape = self.measured(shape);
+        self.leaves = self.leaves.saturating_add(self.shapes[shape].leaves.len());
+        if self.leaves > MAX_LEAVES {
+            let (given, limit) = (self.leaves, MAX_LEAVES);
+            return Err(HloError::TooManyCalledShapes { given, limit });
+        }
+        let opcode = match self.opcodes.get(&proto.opcode) {
+            Some(opcode) => opcode.clone(),
+            None => {
+                let opcode: Arc<str> = proto.opcode.as_str().into();
+                self.opcodes.insert(proto.opcode.clone(), opcode.clone());
+                opcode
+            }
         };
-        let computation = self.computations.len().saturating_sub(1);
-        self.instructions.push(ScannedInstruction { computation, name, opcode, shape, is_root });
-        Ok(())
+        let number =
+            if &*opcode == "parameter" { proto.parameter_number } else { proto.tuple_index };
+        self.instructions.push(ScannedInstruction {
+            name: name.into(),
+            opcode,
+            shape,
+            operands,
+            called: proto.called_computation_ids.clone(),
+            number,
+            aliases: proto.output_operand_aliasing.clone(),
+        });
+        Ok(self.instructions.len() - 1)
     }
 
-    fn measured(&mut self, shape: Shape) -> usize {
-        let memory = Footprint::of(&shape);
-        self.shapes.push((shape.into(), memory));
+    /// Adds a computation after its instructions.
+    pub(super) fn finish(
+        &mut self,
+        id: i64,
+        name: &str,
+        instructions: Vec<usize>,
+        root: Option<usize>,
+    ) {
+        self.computations.push(ScannedComputation { id, name: name.into(), instructions, root });
+    }
+
+    /// Returns the shape of an instruction.
+    pub(super) fn shape(&self, instruction: usize) -> &Shape {
+        &self.shapes[self.instructions[instruction].shape].shape
+    }
+
+    fn measured(&mut self, shape: &Arc<Shape>) -> usize {
+        if let Some(&number) = self.shape_numbers.get(shape) {
+            return number;
+        }
+        self.shapes.push(MeasuredShape::new(shape.clone()));
+        self.shape_numbers.insert(shape.clone(), self.shapes.len() - 1);
         self.shapes.len() - 1
     }
 
-    /// Marks the last instruction as the root of its computation.
-    pub(super) fn mark_last_as_root(&mut self) {
-        if let Some(instruction) = self.instructions.last_mut() {
-            instruction.is_root = true;
-        }
+    /// Returns the ids of the computations that are applied to elements or fused, whose
+    /// instructions have no buffers.
+    pub(super) fn applied(&self) -> HashSet<i64> {
+        let runs = |opcode: &str| {
+            ["call", "while", "conditional", "async-start", "async-update", "async-done"]
+                .contains(&opcode)
+        };
+        let callers = self.instructions.iter().filter(|instruction| !runs(&instruction.opcode));
+        callers.flat_map(|instruction| instruction.called.iter().copied()).collect()
     }
 
-    /// Sums the memory of all instructions and sorts them by padding.
+    /// Sums the memory of all buffers and sorts the instructions by padding.
     pub(super) fn report(self) -> MemoryReport {
-        let mut report = MemoryReport::default();
-        let names: Vec<Arc<str>> =
-            self.computations.iter().map(|(_, name)| (*name).into()).collect();
-        let mut opcodes: HashMap<&str, Arc<str>> = HashMap::new();
-        let size = |shape: &Shape| Footprint::of(shape).map_or(0, |memory| memory.bytes);
+        let buffers = Buffers::of(&self);
+        let mut report = MemoryReport {
+            total_bytes: buffers.total.bytes,
+            total_padding_bytes: buffers.total.padding_bytes(),
+            temporaries_bytes: buffers.temporaries.bytes,
+            ..MemoryReport::default()
+        };
         let (mut parameters, mut results) = (0_u64, 0_u64);
-        for instruction in &self.instructions {
-            let number = self.computations[instruction.computation].0;
-            let in_entry = self.entry.is_none_or(|entry| entry == number);
-            let is_parameter = instruction.opcode == "parameter";
-            let has_buffer = !ALIASES.contains(&instruction.opcode)
-                && (in_entry || !is_parameter && !instruction.is_root)
-                && !self.applied.contains(&number);
-            let (shape, memory) = self.shapes[instruction.shape].clone();
-            if let Some(memory) = memory {
-                if has_buffer {
-                    report.total_bytes = report.total_bytes.saturating_add(memory.bytes);
-                    let padding = report.total_padding_bytes;
-                    report.total_padding_bytes = padding.saturating_add(memory.padding_bytes());
+        for computation in &self.computations {
+            let in_entry = self.entry.is_none_or(|entry| entry == computation.id);
+            for &place in &computation.instructions {
+                let instruction = &self.instructions[place];
+                let MeasuredShape { shape, memory, .. } = &self.shapes[instruction.shape];
+                let bytes = memory.map_or(0, |memory| memory.bytes);
+                if in_entry && &*instruction.opcode == "parameter" {
+                    parameters = parameters.saturating_add(bytes);
                 }
-                if in_entry && is_parameter {
-                    parameters = parameters.saturating_add(memory.bytes);
+                if in_entry && computation.root == Some(place) {
+                    results = results.saturating_add(bytes);
                 }
-                if in_entry && instruction.is_root {
-                    results = results.saturating_add(memory.bytes);
-                }
+                let own = buffers.own[place];
+                report.instructions.push(InstructionMemory {
+                    computation: computation.name.clone(),
+                    name: instruction.name.clone(),
+                    opcode: instruction.opcode.clone(),
+                    shape: shape.clone(),
+                    memory: *memory,
+                    has_buffer: own.is_some(),
+                    buffers: own.unwrap_or_default(),
+                });
             }
-            let opcode =
-                opcodes.entry(instruction.opcode).or_insert_with(|| instruction.opcode.into());
-            report.instructions.push(InstructionMemory {
-                computation: names[instruction.computation].clone(),
-                name: instruction.name.into(),
-                opcode: opcode.clone(),
-                shape,
-                memory,
-                has_buffer,
-            });
         }
+        let size = |shape: &Shape| Footprint::of(shape).map_or(0, |memory| memory.bytes);
         if let Some((shapes, result)) = &self.buffers {
             parameters = shapes.iter().map(size).fold(0, u64::saturating_add);
             results = size(result);
         }
         (report.parameters_bytes, report.results_bytes) = (parameters, results);
-        report.instructions.sort_by_key(|instruction| {
-            let memory = instruction.memory.unwrap_or_default();
-            (std::cmp::Reverse(memory.padding_bytes()), std::cmp::Reverse(memory.bytes))
+        report.instructions.sort_by(|one, other| {
+            let key = |instruction: &InstructionMemory| {
+                let memory = instruction.memory.unwrap_or_default();
+                (Reverse(memory.padding_bytes()), Reverse(memory.bytes))
+            };
+            let name = |it: &InstructionMemory| (it.computation.clone(), it.name.clone());
+            key(one).cmp(&key(other)).then_with(|| name(one).cmp(&name(other)))
         });
         report
     }

@@ -24,7 +24,7 @@ impl MemoryReport {
         let shown: Vec<&InstructionMemory> = measured.clone().take(top).collect();
         let _ = writeln!(text, "{:>9}  {:>9}  {:>7}  shape", "bytes", "unpadded", "factor");
         for instruction in &shown {
-            let Some(memory) = instruction.memory else { continue };
+            let memory = instruction.buffers;
             let (bytes, unpadded) = (num_bytes(memory.bytes), num_bytes(memory.unpadded_bytes));
             let factor = format!("{:.1}x", memory.expansion());
             let (shape, name) = (&instruction.shape, name(instruction));
@@ -52,7 +52,7 @@ impl MemoryReport {
             sums.extend([
                 ("parameters", self.parameters_bytes),
                 ("results", self.results_bytes),
-                ("temporaries", self.temporaries_bytes()),
+                ("temporaries", self.temporaries_bytes),
             ]);
         }
         sums.extend([("in all", self.total_bytes), ("of it padding", self.total_padding_bytes)]);

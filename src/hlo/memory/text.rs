@@ -1,21 +1,21 @@
 //! A scanner for HLO text and for the allocations in XLA's out-of-memory report.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
-use super::{
-    Footprint,
-    scan::{ScannedModule, runs_callees},
-};
+use super::{Footprint, scan::ScannedModule};
 use crate::{
     hlo::{
-        HloError,
+        HloError, InstructionError,
         text::{
             cursor::Cursor,
-            parse::{attribute, computation_name, header, table},
+            reader::{TextTarget, read_text},
+            undeclared::Signature,
+            written::WrittenInstruction,
         },
     },
-    shape::{Layout, Shape},
-    text::human_readable_num_bytes as num_bytes,
+    proto::hlo as proto,
+    shape::{ElementType, FieldPath, Layout, Shape},
+    text::{excerpt, human_readable_num_bytes as num_bytes},
 };
 
 type Result<T> = std::result::Result<T, HloError>;
@@ -30,12 +30,9 @@ const OTHER_DUMPS: [(&str, &str); 5] = [
     ("HloLiveRange ", "live ranges"),
 ];
 
-/// The attributes that name computations that an opcode applies to elements or fuses.
-const CALLEES: [&str; 5] = ["calls", "to_apply", "select", "scatter", "called_computations"];
-
 /// Scans the instructions of HLO text, or the allocations of an out-of-memory report.
-pub(super) fn scan(text: &str) -> Result<ScannedModule<'_>> {
-    if text.lines().any(|line| line.trim_start().starts_with("Shape: ")) {
+pub(super) fn scan(text: &str) -> Result<ScannedModule> {
+    if is_report(text) {
         return scan_report(text);
     }
     let mut cursor = Cursor::new(text);
@@ -48,69 +45,121 @@ pub(super) fn scan(text: &str) -> Result<ScannedModule<'_>> {
         );
         return Err(cursor.error(start, reason));
     }
-    let mut scan = ScannedModule::default();
-    scan.buffers = header(&mut cursor)?.1;
-    let mut numbers = HashMap::new();
-    let mut applied = Vec::new();
-    while !cursor.is_at_end() {
-        if table(&mut cursor).is_some() {
-            continue;
-        }
-        let is_entry = cursor.eat_word("ENTRY");
-        let name = computation_name(&mut cursor)?;
-        let number = i64::try_from(scan.count()).unwrap_or(i64::MAX);
-        numbers.insert(name, number);
-        scan.computation(number, name);
-        if is_entry {
-            scan.entry = Some(number);
-        }
-        let (mut has_root, mut is_empty) = (false, true);
-        while !cursor.eat("}") {
-            has_root |= instruction(&mut cursor, &mut scan, &mut applied)?;
-            is_empty = false;
-        }
-        if !has_root && !is_empty {
-            scan.mark_last_as_root();
-        }
-        while cursor.eat(",") {
-            attribute(&mut cursor)?;
-        }
+    const OF_GPUS: [&str; 4] = [
+        "Out of memory while trying to allocate",
+        "torch.OutOfMemoryError",
+        "CUDA out of memory",
+        "CUDA_ERROR_OUT_OF_MEMORY",
+    ];
+    if !text.contains("ENTRY") && OF_GPUS.iter().any(|words| text.contains(words)) {
+        let reason = "expected HLO text, or XLA's report that memory ran out on a TPU, got a GPU's report, which names no \
+                      shapes; the dump of the module itself, `--xla_dump_to`, has them";
+        return Err(cursor.error(start, reason));
     }
-    if scan.count() == 0 {
-        return Err(cursor.unexpected("HLO text, or XLA's report that memory ran out"));
-    }
-    scan.applied = applied.into_iter().filter_map(|name| numbers.get(name).copied()).collect();
-    if scan.count() == 1 {
-        scan.entry = Some(0);
-    }
+    let mut target = MemoryTarget::default();
+    let read = read_text(text, &mut target)?;
+    let mut scan = target.scan;
+    scan.buffers = read.buffers;
+    scan.aliases = read.aliases;
+    scan.entry = i64::try_from(read.entry).ok();
     Ok(scan)
 }
 
-/// Adds an instruction, records the computations that it applies, and returns whether it is the
-/// root.
-fn instruction<'a>(
-    cursor: &mut Cursor<'a>,
-    scan: &mut ScannedModule<'a>,
-    applied: &mut Vec<&'a str>,
-) -> Result<bool> {
-    let is_root = cursor.eat_word("ROOT");
-    let name = cursor.name()?;
-    cursor.expect("=")?;
-    let (start, shape) = cursor.shape_text()?;
-    let opcode = cursor.expect_word("an opcode")?;
-    if !cursor.sees("(") {
-        return Err(cursor.unexpected("`(`"));
+/// The scan that a text is read into.
+#[derive(Default)]
+struct MemoryTarget {
+    scan: ScannedModule,
+    /// The instructions of the open computations, outermost first.
+    open: Vec<Vec<usize>>,
+    /// The shapes that were read, with explicit layouts.
+    shapes: HashMap<Arc<Shape>, Arc<Shape>>,
+}
+
+impl MemoryTarget {
+    /// Returns a shape with the layouts that it leaves out.
+    fn explicit(&mut self, shape: Arc<Shape>) -> Arc<Shape> {
+        let explicit = |shape: &Arc<Shape>| Shape::clone(shape).with_default_layouts().into();
+        self.shapes.entry(shape).or_insert_with_key(explicit).clone()
     }
-    cursor.balanced()?;
-    while cursor.eat(",") {
-        let (attribute, _, value) = attribute(cursor)?;
-        if CALLEES.contains(&attribute) && !runs_callees(opcode) {
-            let names = value.trim_matches(['{', '}']).split(',');
-            applied.extend(names.map(|name| name.trim().trim_start_matches('%')));
+}
+
+impl TextTarget for MemoryTarget {
+    const HAS_LITERALS: bool = false;
+
+    fn begin(&mut self, _: &str) {
+        self.open.push(Vec::new());
+    }
+
+    fn end(&mut self, name: &str, root: usize) -> Result<usize> {
+        let instructions = self.open.pop().unwrap_or_default();
+        let (place, root) = (self.scan.computations.len(), instructions[root]);
+        let id = i64::try_from(place).unwrap_or(i64::MAX);
+        self.scan.finish(id, name, instructions, Some(root));
+        Ok(place)
+    }
+
+    fn add(&mut self, instruction: WrittenInstruction) -> Result<usize> {
+        let WrittenInstruction { name, shape, mut proto, operands, called, .. } = instruction;
+        let open = self.open.last_mut().expect("an open computation");
+        let operands = operands.into_iter().map(|operand| open[operand]).collect();
+        let called = called.into_iter().map(|callee| i64::try_from(callee).unwrap_or(i64::MAX));
+        proto.called_computation_ids = called.collect();
+        // Protos have the layouts that texts may leave out.
+        let shape = self.explicit(shape);
+        let place = self.scan.add(&name, &shape, &proto, operands)?;
+        let open = self.open.last_mut().expect("an open computation");
+        open.push(place);
+        Ok(open.len() - 1)
+    }
+
+    fn shape(&self, instruction: usize) -> &Shape {
+        let open = self.open.last().expect("an open computation");
+        self.scan.shape(open[instruction])
+    }
+
+    fn signature(&self, computation: usize) -> Signature<'_> {
+        let computation = &self.scan.computations[computation];
+        let mut parameters: Vec<(i64, &Shape)> = Vec::new();
+        for &place in &computation.instructions {
+            let instruction = &self.scan.instructions[place];
+            if &*instruction.opcode == "parameter" {
+                parameters.push((instruction.number, self.scan.shape(place)));
+            }
+        }
+        parameters.sort_by_key(|(number, _)| *number);
+        let root = computation.root.expect("texts have roots");
+        (parameters.into_iter().map(|(_, shape)| shape).collect(), self.scan.shape(root))
+    }
+
+    fn locate(&self, name: &str, error: InstructionError) -> HloError {
+        let computation = self.scan.computations.len();
+        let instruction = self.open.last().map_or(0, Vec::len);
+        let path = FieldPath::new("computations").index(computation);
+        HloError::Instruction {
+            computation: computation.to_string(),
+            instruction: excerpt(name, 80).into_owned(),
+            path: path.field("instructions").index(instruction),
+            error: error.into(),
         }
     }
-    scan.instruction(name, opcode, is_root, shape.as_bytes(), || cursor.shape_at(start, shape))?;
-    Ok(is_root)
+
+    fn within_limit(&self, _: usize) -> Result<()> {
+        Ok(())
+    }
+
+    fn takes_fragments(&self) -> bool {
+        true
+    }
+}
+
+/// Returns true if a text is a report of allocations: lines with shapes, or with sizes and kinds.
+fn is_report(text: &str) -> bool {
+    let begins = |line: &str, name: &str| {
+        let line = line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+        line.trim_start().starts_with(name)
+    };
+    let has = |name: &str| text.lines().any(|line| begins(line, name));
+    has("Shape: ") || has("Size: ") && (has("Allocation type: ") || has("XLA label: "))
 }
 
 /// The usual TPU tilings for types of 32, 16 and 8 bits.
@@ -130,10 +179,9 @@ struct Allocation<'a> {
 
 /// Scans the allocations of a report. Each allocation has a `Shape:` line, and each `Size:` line
 /// begins the next allocation.
-fn scan_report(text: &str) -> Result<ScannedModule<'_>> {
+fn scan_report(text: &str) -> Result<ScannedModule> {
     let cursor = Cursor::new(text);
     let mut scan = ScannedModule::default();
-    scan.computation(0, "");
     let mut allocation = Allocation::default();
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -168,16 +216,29 @@ fn scan_report(text: &str) -> Result<ScannedModule<'_>> {
 }
 
 impl<'a> Allocation<'a> {
-    fn add(self, cursor: &Cursor<'a>, scan: &mut ScannedModule<'a>) -> Result<()> {
-        let Some((start, shape)) = self.shape else { return Ok(()) };
+    fn add(self, cursor: &Cursor<'a>, scan: &mut ScannedModule) -> Result<()> {
+        let shape = match self.shape {
+            Some((start, shape)) => self.with_tiles(cursor.shape_at(start, shape)?),
+            // Stack and spill slots have a size, but no shape.
+            None => match printed_bytes(self.size) {
+                Some(bytes) if !self.label.is_empty() || !self.kind.is_empty() => {
+                    Shape::new(ElementType::U8, [bytes], None)?
+                }
+                _ => return Ok(()),
+            },
+        };
         let kind = self.kind.to_ascii_lowercase();
         let is_parameter = kind.contains("argument") || kind.contains("parameter");
-        let name = self.label.split([' ', '=']).next().unwrap_or_default();
+        let name = match self.shape {
+            Some(_) => self.label.split([' ', '=']).next().unwrap_or_default(),
+            None => self.label,
+        };
         let opcode = if is_parameter { "parameter" } else { "" };
-        let name = name.trim_start_matches('%');
-        scan.instruction(name, opcode, kind.contains("output"), shape.as_bytes(), || {
-            Ok(self.with_tiles(cursor.shape_at(start, shape)?))
-        })
+        let proto = proto::HloInstructionProto { opcode: opcode.to_owned(), ..Default::default() };
+        let place = scan.add(name.trim_start_matches('%'), &shape.into(), &proto, Vec::new())?;
+        // Each allocation is a computation of its own, so that several can be results.
+        scan.finish(0, "", vec![place], kind.contains("output").then_some(place));
+        Ok(())
     }
 
     /// Adds tiles to a shape that was printed without them, if its printed size shows that it is
@@ -202,4 +263,21 @@ impl<'a> Allocation<'a> {
         };
         TILINGS.iter().filter_map(with).find(fits_printed_size).unwrap_or(shape)
     }
+}
+
+/// Reads a printed number of bytes, such as `29.66M`, which is rounded.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // sizes are below 2^53
+fn printed_bytes(text: &str) -> Option<u64> {
+    let text = text.trim().trim_end_matches(['i', 'B']);
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let power = match &text[digits.len()..] {
+        "" => 0,
+        "K" => 1,
+        "M" => 2,
+        "G" => 3,
+        "T" => 4,
+        _ => return None,
+    };
+    let bytes = digits.parse::<f64>().ok()? * 1024_f64.powi(power);
+    (0.0..9e15).contains(&bytes).then_some(bytes.round() as u64)
 }

@@ -2,47 +2,30 @@
 
 use super::{cursor::Cursor, source};
 use crate::{
-    hlo::HloError,
+    hlo::{HloError, alias::InputOutputAlias},
     proto::hlo::{
-        HloInstructionProto, PaddingConfig, hlo_instruction_proto::SliceDimensions,
-        padding_config::PaddingConfigDimension,
+        HloInstructionProto, OutputOperandAliasing, PaddingConfig,
+        hlo_instruction_proto::SliceDimensions, padding_config::PaddingConfigDimension,
     },
 };
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The attributes that name called computations.
-const CALLS: [&str; 11] = [
-    "to_apply",
-    "calls",
-    "condition",
-    "body",
-    "true_computation",
-    "false_computation",
-    "branch_computations",
-    "called_computations",
-    "select",
-    "scatter",
-    "async_wrapped_computation",
-];
-
 /// Reads an attribute into the fields of an instruction. Attributes that stridec does not need are
 /// skipped.
-pub(super) fn read<'a>(
+pub(super) fn read(
     name: &str,
-    value: &'a str,
+    value: &str,
     cursor: &mut Cursor<'_>,
     proto: &mut HloInstructionProto,
-    called: &mut Vec<&'a str>,
 ) -> Result<()> {
-    if CALLS.contains(&name) {
-        let names = value.trim_matches(['{', '}']).split(',').map(str::trim);
-        called.extend(names.filter(|name| !name.is_empty()).map(|n| n.trim_start_matches('%')));
-        return Ok(());
-    }
     match (proto.opcode.as_str(), name) {
         (_, "metadata") => proto.metadata = Some(source::metadata(value)),
-        ("transpose" | "broadcast" | "reverse" | "concatenate" | "reduce", "dimensions") => {
+        (
+            "transpose" | "broadcast" | "reverse" | "concatenate" | "reduce" | "get-dimension-size"
+            | "set-dimension-size",
+            "dimensions",
+        ) => {
             proto.dimensions = numbers(cursor)?;
         }
         ("iota", "iota_dimension") => proto.dimensions = vec![cursor.number("a dimension")?],
@@ -56,6 +39,9 @@ pub(super) fn read<'a>(
         ("custom-call", "custom_call_target") => {
             value.trim_matches('"').clone_into(&mut proto.custom_call_target);
         }
+        (_, "output_to_operand_aliasing") => {
+            proto.output_operand_aliasing = output_operand_aliasing(cursor)?;
+        }
         ("gather", _) => gather(name, cursor, proto)?,
         ("scatter", _) => scatter(name, cursor, proto)?,
         _ => {}
@@ -63,8 +49,53 @@ pub(super) fn read<'a>(
     Ok(())
 }
 
+/// Reads the parts of a result that share buffers of operands, such as `{{0}: (1, {})}`.
+fn output_operand_aliasing(cursor: &mut Cursor<'_>) -> Result<Vec<OutputOperandAliasing>> {
+    let mut parts = Vec::new();
+    list(cursor, |cursor| {
+        let output_shape_index = numbers(cursor)?;
+        cursor.expect(":")?;
+        cursor.expect("(")?;
+        let operand_index = cursor.number("the number of an operand")?;
+        cursor.expect(",")?;
+        let operand_shape_index = numbers(cursor)?;
+        cursor.expect(")")?;
+        parts.push(OutputOperandAliasing {
+            output_shape_index,
+            operand_index,
+            operand_shape_index,
+        });
+        Ok(())
+    })?;
+    Ok(parts)
+}
+
+/// Reads the parameters whose buffers a result takes over, such as `{{}: (0, {}, may-alias)}`.
+pub(super) fn input_output_alias(cursor: &mut Cursor<'_>) -> Result<Vec<InputOutputAlias>> {
+    let path = |cursor: &mut Cursor<'_>| -> Result<Vec<usize>> {
+        Ok(numbers(cursor)?.into_iter().filter_map(|n| usize::try_from(n).ok()).collect())
+    };
+    let mut parts = Vec::new();
+    list(cursor, |cursor| {
+        let output = path(cursor)?;
+        cursor.expect(":")?;
+        cursor.expect("(")?;
+        let parameter = cursor.number("the number of a parameter")?;
+        cursor.expect(",")?;
+        let index = path(cursor)?;
+        if cursor.eat(",") {
+            cursor.expect_word("`may-alias` or `must-alias`")?;
+        }
+        cursor.expect(")")?;
+        let parameter = usize::try_from(parameter).unwrap_or(usize::MAX);
+        parts.push(InputOutputAlias { output, parameter, index });
+        Ok(())
+    })?;
+    Ok(parts)
+}
+
 /// Reads a list of numbers, such as `{0,1}`.
-fn numbers(cursor: &mut Cursor<'_>) -> Result<Vec<i64>> {
+pub(super) fn numbers(cursor: &mut Cursor<'_>) -> Result<Vec<i64>> {
     let mut numbers = Vec::new();
     list(cursor, |cursor| {
         numbers.push(cursor.number("a number")?);
@@ -106,7 +137,7 @@ fn slice(cursor: &mut Cursor<'_>) -> Result<Vec<SliceDimensions>> {
 }
 
 /// Reads the low, high and interior padding of each dimension, such as `0_1x-2_3_1`.
-fn padding(value: &str, cursor: &Cursor<'_>) -> Result<PaddingConfig> {
+pub(super) fn padding(value: &str, cursor: &Cursor<'_>) -> Result<PaddingConfig> {
     let mut dimensions = Vec::new();
     for dimension in value.split('x').filter(|_| !value.is_empty()) {
         let numbers: Option<Vec<i64>> =

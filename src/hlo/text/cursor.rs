@@ -107,13 +107,18 @@ impl<'a> text::Cursor<'a, HloError> {
         &rest[..length]
     }
 
-    /// Reads the name of an instruction or a computation, with or without a leading `%`.
+    /// Reads the name of an instruction or a computation. It may begin with `%`, and a colon may
+    /// follow it.
     pub(in crate::hlo) fn name(&mut self) -> Result<&'a str> {
         self.skip_blanks();
         if self.rest().starts_with('%') {
             self.advance(1);
         }
-        self.expect_word("a name")
+        let name = self.expect_word("a name")?;
+        if self.rest().starts_with(':') {
+            self.advance(1);
+        }
+        Ok(name)
     }
 
     pub(in crate::hlo) fn number(&mut self, expected: &str) -> Result<i64> {
@@ -138,33 +143,47 @@ impl<'a> text::Cursor<'a, HloError> {
         })
     }
 
+    /// Returns true if a shape comes next, and not a name.
+    pub(in crate::hlo) fn sees_shape(&mut self) -> bool {
+        if self.sees("(") {
+            return true;
+        }
+        let start = self.position();
+        let word = self.word(is_word).0;
+        let is_shape =
+            self.sees("[") && !word.is_empty() || word == "b" && self.rest().starts_with('(');
+        self.set_position(start);
+        is_shape
+    }
+
     /// Reads the text of a shape and returns it with its position.
     pub(in crate::hlo) fn shape_text(&mut self) -> Result<(usize, &'a str)> {
         let start = self.start()?;
-        if self.rest().starts_with('(') {
+        if !self.sees_shape() {
+            return Err(self.unexpected("a shape"));
+        }
+        if !self.sees("(") {
+            self.expect_word("a shape")?;
+        }
+        let is_array = self.sees("[");
+        self.balanced()?;
+        if is_array && self.layout_follows() {
             self.balanced()?;
-        } else {
-            let word = self.expect_word("a shape")?;
-            if word == "b" && self.rest().starts_with('(') {
-                self.balanced()?;
-            } else if self.rest().starts_with('[') {
-                self.balanced()?;
-                if self.layout_follows() {
-                    self.balanced()?;
-                }
-            } else {
-                self.set_position(start);
-                return Err(self.unexpected("a shape"));
-            }
         }
         Ok((start, self.text(start..self.position())))
     }
 
-    /// Returns true if the next brace opens a layout, and not the body of a computation.
+    /// Returns true if the next brace opens a layout, and not the body of a computation. Blanks may
+    /// precede the brace, unless the layout is empty.
     fn layout_follows(&self) -> bool {
-        let Some(inside) = self.rest().strip_prefix('{') else { return false };
-        let inside = inside.trim_ascii_start();
-        inside.starts_with(|letter: char| letter.is_ascii_digit() || ":}".contains(letter))
+        let mut ahead = self.clone();
+        if self.rest().starts_with("{}") {
+            return true;
+        }
+        ahead.eat("{") && {
+            ahead.skip_blanks();
+            ahead.rest().starts_with(|letter: char| letter.is_ascii_digit() || letter == ':')
+        }
     }
 
     /// Reads a bracket and everything up to and including the matching closing bracket. Brackets
@@ -174,12 +193,12 @@ impl<'a> text::Cursor<'a, HloError> {
         let (mut depth, mut at) = (0_usize, 0);
         while let Some(&byte) = bytes.get(at) {
             match byte {
-                b'"' => {
+                b'"' | b'\'' => {
                     self.set_position(start + at);
                     self.skip_string()?;
                     at = self.position() - start;
                 }
-                b'/' if bytes.get(at + 1) == Some(&b'*') => {
+                b'/' if matches!(bytes.get(at + 1), Some(b'*' | b'/')) => {
                     self.set_position(start + at);
                     at = self.start()? - start;
                 }
@@ -200,47 +219,78 @@ impl<'a> text::Cursor<'a, HloError> {
         Err(self.error(start, "the bracket is not closed"))
     }
 
-    /// Skips a string, starting at its opening quote.
+    /// Skips a string in single or double quotes, starting at its opening quote.
     fn skip_string(&mut self) -> Result<()> {
         let (start, bytes) = (self.position(), self.rest().as_bytes());
+        let quote = bytes[0];
         let mut at = 1;
         while let Some(&byte) = bytes.get(at) {
             at += 1;
             match byte {
-                b'"' => {
+                b'\\' => at += 1,
+                _ if byte == quote => {
                     self.set_position(start + at);
                     return Ok(());
                 }
-                b'\\' => at += 1,
                 _ => {}
             }
         }
         Err(self.error(start, "the string does not end"))
     }
 
-    /// Reads the value of an attribute, up to a comma, a blank or an unmatched closing bracket, and
-    /// returns it with its position.
+    /// Reads the value of an attribute: words, numbers, strings and brackets, up to a comma, an
+    /// unmatched closing bracket, or a blank that no bracket follows. Returns it with its position.
     pub(in crate::hlo) fn value(&mut self) -> Result<(usize, &'a str)> {
         let start = self.start()?;
+        self.value_from(start)
+    }
+
+    /// Reads the rest of a value that began at `start`.
+    fn value_from(&mut self, start: usize) -> Result<(usize, &'a str)> {
         loop {
             let rest = self.rest();
             let is_end =
-                |letter: char| ",)]}([{\"".contains(letter) || letter.is_ascii_whitespace();
+                |letter: char| ",)]}([{\"'".contains(letter) || letter.is_ascii_whitespace();
             self.advance(rest.find(is_end).unwrap_or(rest.len()));
+            let end = self.position();
             match self.rest().bytes().next() {
-                Some(b'(' | b'[' | b'{') => drop(self.balanced()?),
-                Some(b'"') => self.skip_string()?,
-                _ => return Ok((start, self.text(start..self.position()))),
+                Some(b'"' | b'\'') => self.skip_string()?,
+                _ if ["(", "[", "{"].iter().any(|bracket| self.sees(bracket)) => {
+                    self.balanced()?;
+                }
+                _ => {
+                    self.set_position(end);
+                    return Ok((start, self.text(start..end)));
+                }
             }
         }
     }
 
-    /// Reads everything up to the next empty line.
-    pub(in crate::hlo) fn paragraph(&mut self) -> &'a str {
-        let rest = self.rest();
-        let end = rest.find("\n\n").or_else(|| rest.find("\n\r\n")).unwrap_or(rest.len());
-        self.advance(end);
-        &rest[..end]
+    /// Reads a literal with its shape, such as `s32[] 1`, and returns it with its position.
+    pub(in crate::hlo) fn literal_value(&mut self) -> Result<(usize, &'a str)> {
+        let start = self.start()?;
+        if self.sees("(") {
+            self.balanced()?;
+        } else {
+            self.shape_text()?;
+            self.skip_blanks();
+        }
+        self.value_from(start)
+    }
+
+    /// Reads the entries of a table, each of which is a number and a string or braces.
+    pub(in crate::hlo) fn entries(&mut self) -> Result<&'a str> {
+        let start = self.start()?;
+        loop {
+            let end = self.position();
+            self.skip_blanks();
+            if !self.rest().starts_with(|letter: char| letter.is_ascii_digit()) {
+                self.set_position(end);
+                return Ok(self.text(start.min(end)..end));
+            }
+            self.expect_word("a number")?;
+            self.value()?;
+        }
     }
 }
 

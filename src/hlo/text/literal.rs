@@ -13,14 +13,11 @@ type Result<T> = std::result::Result<T, HloError>;
 /// nested braces with one level for each dimension, or values in parentheses. Returns `None` if the
 /// value is elided as `{...}` or if the shape is dynamic.
 pub(super) fn literal(cursor: &mut Cursor<'_>, shape: &Shape) -> Result<Option<Literal>> {
-    let start = cursor.position();
     if is_dynamic(shape) {
-        // The value is not needed, only its end. Skip from the opening bracket before it.
-        cursor.set_position(start - 1);
-        cursor.balanced()?;
-        cursor.set_position(cursor.position() - 1);
+        skip(cursor)?;
         return Ok(None);
     }
+    let start = cursor.position();
     if cursor.sees("{") {
         let elided = cursor.balanced()?;
         if elided.trim_matches(['{', '}', ' ']) == "..." {
@@ -33,6 +30,14 @@ pub(super) fn literal(cursor: &mut Cursor<'_>, shape: &Shape) -> Result<Option<L
     let bytes = reader.bytes;
     let literal = Literal::new(shape, bytes);
     literal.map(Some).map_err(|error| cursor.error(start, error.to_string()))
+}
+
+/// Skips the value of a constant up to the closing `)`, starting after the opening one.
+pub(super) fn skip(cursor: &mut Cursor<'_>) -> Result<()> {
+    cursor.set_position(cursor.position() - 1);
+    cursor.balanced()?;
+    cursor.set_position(cursor.position() - 1);
+    Ok(())
 }
 
 struct ConstantReader<'a, 'b> {
@@ -69,7 +74,35 @@ impl ConstantReader<'_, '_> {
             self.cursor.balanced()?;
             return Ok(());
         }
+        if !extents.is_empty() && !self.cursor.sees("{") {
+            return self.first_element(shape, &extents);
+        }
         self.elements(shape.element_type(), &extents)
+    }
+
+    /// Reads a number in place of an array. As in XLA, it is the first element, and all others are
+    /// 0.
+    fn first_element(&mut self, shape: &Shape, extents: &[u64]) -> Result<()> {
+        let start = self.bytes.len();
+        let place = self.cursor.start()?;
+        self.element(shape.element_type())?;
+        let width = (self.bytes.len() - start) as u64;
+        let bytes = extents.iter().try_fold(width, |n, &extent| n.checked_mul(extent));
+        let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok());
+        match bytes.map(|bytes| start.saturating_add(bytes)) {
+            Some(end) if end > MAX_LITERAL_BYTES => {
+                Err(HloError::TooManyLiteralBytes { given: end, limit: MAX_LITERAL_BYTES })
+            }
+            Some(end) if end > start => {
+                self.bytes.resize(end, 0);
+                Ok(())
+            }
+            Some(_) => Err(self.cursor.error(place, "expected no value, got one")),
+            None => {
+                let limit = MAX_LITERAL_BYTES;
+                Err(HloError::TooManyLiteralBytes { given: usize::MAX, limit })
+            }
+        }
     }
 
     fn elements(&mut self, element_type: ElementType, extents: &[u64]) -> Result<()> {

@@ -1,22 +1,28 @@
 //! A reader and a printer for HLO text, as XLA prints it.
 //!
 //! ```text
-//! module      = ["HloModule" name ("," attribute)*] (table | computation)*
-//! computation = ["ENTRY"] name ["(" parameters ")"] ["->" shape] "{" instruction* "}" ("," attribute)*
-//! instruction = ["ROOT"] name "=" shape opcode "(" operands ")" ("," attribute)*
-//! operands    = n | literal | [[shape] name ("," [shape] name)*]
-//! attribute   = word "=" value
+//! module      = ["HloModule" name ("," attribute)*] (table | computation)* | statement
+//! computation = ["ENTRY"] name ["(" parameters ")"] ["->" shape] "{" statement* "}" ("," attribute)*
+//! statement   = ["ROOT"] name "=" [shape] opcode "(" operands ")" ("," attribute)*
+//! operands    = n | literal | [operand ("," operand)*]
+//! operand     = [shape] name ("#" n)* | [shape] opcode "(" operands ")"
+//! attribute   = word "=" (value | callee | "{" [callee ("," callee)*] "}")
+//! callee      = name | "{" statement* "}"
 //! ```
 //!
-//! Names may begin with `%`. Comments are allowed between any two tokens. The table `FileNames` and
-//! those after it give the source lines of instructions. Attributes that stridec does not need are
-//! skipped.
+//! Names may begin with `%`. Comments are allowed between any two tokens, and lines may have the
+//! prefixes of a log. The table `FileNames` and those after it give the source lines of
+//! instructions. Without `ENTRY`, the last computation is the entry. A value has strings, brackets
+//! and words; attributes that stridec does not need are skipped.
 
 mod attributes;
-mod computation;
 pub(super) mod cursor;
 mod literal;
-pub(super) mod parse;
+mod log;
+mod parse;
 mod print;
+pub(super) mod reader;
 mod source;
+pub(super) mod undeclared;
 pub(super) mod values;
+pub(super) mod written;

@@ -1,15 +1,20 @@
 //! Parses modules from text.
 
-use std::collections::HashMap;
-
-use super::{cursor::Cursor, source};
-use crate::{
-    hlo::{Builder, HloError, MAX_MODULE_BYTES, Module, source_line::StackFrames, stablehlo},
-    shape::{FieldPath, Shape},
+use super::{
+    cursor::Cursor,
+    reader::{TextTarget, read_text},
+    undeclared::Signature,
+    written::WrittenInstruction,
 };
-
-/// The tables of source locations, which recent dumps place before the computations.
-const TABLES: [&str; 4] = ["FileNames", "FunctionNames", "FileLocations", "StackFrames"];
+use crate::{
+    hlo::{
+        Builder, HloError, InstructionError, MAX_MODULE_BYTES, Module,
+        attributes::{OpcodeContext, opcode},
+        builder::OpenComputation,
+        stablehlo,
+    },
+    shape::Shape,
+};
 
 impl Module {
     /// Reads HLO text, in the form that XLA prints and `--xla_dump_to` writes, or StableHLO text,
@@ -44,137 +49,70 @@ impl Module {
         if cursor.is_mlir() {
             return stablehlo::parse(text);
         }
-        let (name, buffers) = header(&mut cursor)?;
-        let (builder, frames) = (Builder::new(name), StackFrames::default());
-        let mut reader =
-            Reader { cursor, literal_bytes: 0, builder, names: HashMap::new(), frames };
-        let entry = reader.computations()?;
-        let Reader { builder, cursor, .. } = reader;
-        let Some(entry) = entry else {
-            return Err(cursor.unexpected("`ENTRY` and a computation"));
-        };
+        let mut target = ModuleTarget { builder: Builder::new(""), outer: Vec::new() };
+        let read = read_text(text, &mut target)?;
+        let builder = target.builder;
         let (parameters, result) =
-            buffers.unwrap_or_else(|| builder.computations()[entry].signature());
-        builder.module(entry, parameters, result)
+            read.buffers.unwrap_or_else(|| builder.computations()[read.entry].signature());
+        builder.named(read.name).module(read.entry, parameters, result)
     }
 }
 
-/// The shapes of the entry computation's parameters and of its result.
-type EntryBuffers = (Vec<Shape>, Shape);
+/// The module that a text is read into.
+struct ModuleTarget {
+    builder: Builder,
+    /// The computations around the open one, outermost first.
+    outer: Vec<OpenComputation>,
+}
 
-/// Reads the optional line before the computations, which gives the name of the module and the
-/// shapes of its buffers.
-pub(in crate::hlo) fn header<'a>(
-    cursor: &mut Cursor<'a>,
-) -> Result<(&'a str, Option<EntryBuffers>), HloError> {
-    cursor.start()?;
-    let (mut name, mut buffers) = ("", None);
-    if cursor.eat_word("HloModule") {
-        name = cursor.name()?;
-        while cursor.eat(",") {
-            let (attribute, start, value) = attribute(cursor)?;
-            if attribute == "entry_computation_layout" {
-                buffers = Some(entry_layout(&mut cursor.over(start, value))?);
-            }
+impl TextTarget for ModuleTarget {
+    const HAS_LITERALS: bool = true;
+
+    fn begin(&mut self, name: &str) {
+        self.outer.push(self.builder.set_aside());
+        self.builder.begin(name);
+    }
+
+    fn end(&mut self, name: &str, root: usize) -> Result<usize, HloError> {
+        let place = self.builder.computation(name, root)?;
+        if let Some(outer) = self.outer.pop() {
+            self.builder.resume(outer);
         }
-    }
-    Ok((name, buffers))
-}
-
-/// Reads an attribute and returns its name, the position of its value, and the value.
-pub(in crate::hlo) fn attribute<'a>(
-    cursor: &mut Cursor<'a>,
-) -> Result<(&'a str, usize, &'a str), HloError> {
-    let name = cursor.expect_word("an attribute")?;
-    cursor.expect("=")?;
-    let (start, value) = cursor.value()?;
-    Ok((name, start, value))
-}
-
-/// Reads a table of source locations, if one comes next, and returns its name and contents.
-pub(in crate::hlo) fn table<'a>(cursor: &mut Cursor<'a>) -> Option<(&'static str, &'a str)> {
-    let name = TABLES.into_iter().find(|name| cursor.eat_word(name))?;
-    Some((name, cursor.paragraph()))
-}
-
-/// Reads the head of a computation, up to and including the opening brace, and returns the name.
-pub(in crate::hlo) fn computation_name<'a>(cursor: &mut Cursor<'a>) -> Result<&'a str, HloError> {
-    let name = cursor.name()?;
-    if cursor.sees("(") {
-        cursor.balanced()?;
-    }
-    if cursor.eat("->") {
-        cursor.shape_text()?;
-    }
-    cursor.expect("{")?;
-    Ok(name)
-}
-
-/// Reads the shapes of the entry computation's buffers, in the form `{(shape, …)->shape}`.
-fn entry_layout(cursor: &mut Cursor<'_>) -> Result<EntryBuffers, HloError> {
-    cursor.expect("{")?;
-    cursor.expect("(")?;
-    let mut parameters = Vec::new();
-    while !cursor.eat(")") {
-        if !parameters.is_empty() {
-            cursor.expect(",")?;
-        }
-        parameters.push(cursor.shape()?);
-    }
-    cursor.expect("->")?;
-    let result = cursor.shape()?;
-    cursor.expect("}")?;
-    Ok((parameters, result))
-}
-
-/// The state of the module parser.
-pub(super) struct Reader<'a> {
-    pub(super) cursor: Cursor<'a>,
-    /// The number of bytes read so far that belong to constants.
-    pub(super) literal_bytes: usize,
-    pub(super) builder: Builder,
-    /// The index of each computation, by name.
-    pub(super) names: HashMap<&'a str, usize>,
-    /// The source locations that instructions refer to.
-    pub(super) frames: StackFrames,
-}
-
-impl Reader<'_> {
-    /// Returns an error if the text read so far, not counting constants, exceeds
-    /// [`MAX_MODULE_BYTES`].
-    pub(super) fn within_limit(&self) -> Result<(), HloError> {
-        let (given, limit) = (self.cursor.position() - self.literal_bytes, MAX_MODULE_BYTES);
-        if given > limit {
-            return Err(HloError::TooManyBytes { given, limit });
-        }
-        Ok(())
+        Ok(place)
     }
 
-    /// Reads all computations and returns the index of the entry. If no computation is marked
-    /// `ENTRY`, a single computation is the entry.
-    fn computations(&mut self) -> Result<Option<usize>, HloError> {
-        let mut entry = None;
-        while !self.cursor.is_at_end() {
-            if let Some((name, body)) = table(&mut self.cursor) {
-                source::read_table(name, body, &mut self.frames);
-                continue;
-            }
-            let start = self.cursor.start()?;
-            let is_entry = self.cursor.eat_word("ENTRY");
-            let computation = self.computation()?;
-            if is_entry && entry.replace(computation).is_some() {
-                let reason = "expected one `ENTRY`, got another";
-                return Err(self.cursor.error(start, reason));
-            }
-        }
-        let only = self.builder.computations().len() == 1;
-        if entry.is_none() && !only && !self.builder.computations().is_empty() {
-            return Err(HloError::Field {
-                field: FieldPath::new("entry_computation_id"),
-                given: "no computation begins with `ENTRY`".to_owned(),
-                accepted: "one that does, where there are several",
-            });
-        }
-        Ok(entry.or(only.then_some(0)))
+    fn add(&mut self, instruction: WrittenInstruction) -> Result<usize, HloError> {
+        let WrittenInstruction { name, shape, proto, literal, operands, called, source } =
+            instruction;
+        self.builder.source(source);
+        let instructions = self.builder.instructions();
+        let shapes: Vec<&Shape> =
+            operands.iter().map(|&place| instructions[place].shape()).collect();
+        let context = OpcodeContext { literal, called, operands: &shapes, shape: &shape };
+        let opcode = opcode(&proto, context)
+            .map_err(|error| self.builder.instruction_error(&name, error))?;
+        self.builder.add_named(name, opcode, operands, Some(Shape::clone(&shape)))
+    }
+
+    fn shape(&self, instruction: usize) -> &Shape {
+        self.builder.instructions()[instruction].shape()
+    }
+
+    fn signature(&self, computation: usize) -> Signature<'_> {
+        let computation = &self.builder.computations()[computation];
+        (computation.parameter_shapes().collect(), computation.root_shape())
+    }
+
+    fn locate(&self, name: &str, error: InstructionError) -> HloError {
+        self.builder.instruction_error(name, error)
+    }
+
+    fn within_limit(&self, given: usize) -> Result<(), HloError> {
+        let limit = MAX_MODULE_BYTES;
+        if given > limit { Err(HloError::TooManyBytes { given, limit }) } else { Ok(()) }
+    }
+
+    fn takes_fragments(&self) -> bool {
+        false
     }
 }

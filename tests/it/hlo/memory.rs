@@ -181,7 +181,7 @@ fn what_has_no_buffer_of_its_own() {
     // `m` is an instruction of `g`, and its root is the result of `z`.
     assert_eq!(owners, ["i", "m", "r", "x", "y", "z"]);
     assert_eq!((report.total_bytes, report.parameters_bytes, report.results_bytes), (136, 32, 68));
-    assert_eq!(report.temporaries_bytes(), 36);
+    assert_eq!(report.temporaries_bytes, 36);
 }
 
 #[test]

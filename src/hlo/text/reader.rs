@@ -1,0 +1,730 @@
+//! The walk through a text: computations, their instructions, and what these name. The module
+//! parser and the memory report both read with it.
+
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
+
+use super::{
+    attributes, literal,
+    log::without_log_prefixes,
+    source,
+    undeclared::{Signature, Undeclared},
+    written::{AsyncPart, WrittenAttribute, WrittenInstruction, has_callees},
+};
+use crate::{
+    hlo::{
+        HloError, InstructionError, alias::InputOutputAlias, source_line::StackFrames,
+        text::cursor::Cursor,
+    },
+    proto::hlo as proto,
+    shape::{ElementType, FieldPath, Shape, ShapeError, queries},
+    text::excerpt,
+};
+
+type Result<T> = std::result::Result<T, HloError>;
+
+/// The greatest depth of computations and operands that are written in place.
+const MAX_NESTED: usize = 64;
+
+/// The tables of source locations, which recent dumps place before the computations.
+const TABLES: [&str; 4] = ["FileNames", "FunctionNames", "FileLocations", "StackFrames"];
+
+/// The name of the computation and the module around instructions that stand alone.
+const ALONE: &str = "_";
+
+/// What a text is read into, instruction by instruction.
+pub(in crate::hlo) trait TextTarget {
+    /// True if the values of constants are needed.
+    const HAS_LITERALS: bool;
+
+    /// Begins a computation. The open one, if there is one, goes on after this one ends.
+    fn begin(&mut self, name: &str);
+
+    /// Ends the open computation with the given root, and returns its index in the module.
+    fn end(&mut self, name: &str, root: usize) -> Result<usize>;
+
+    /// Adds an instruction to the open computation and returns its index there.
+    fn add(&mut self, instruction: WrittenInstruction) -> Result<usize>;
+
+    /// Returns the shape of an instruction of the open computation.
+    fn shape(&self, instruction: usize) -> &Shape;
+
+    /// Returns the shapes of a computation's parameters and of its root.
+    fn signature(&self, computation: usize) -> Signature<'_>;
+
+    /// Attaches the path of the instruction that comes next to an error.
+    fn locate(&self, name: &str, error: InstructionError) -> HloError;
+
+    /// Returns an error if more bytes were read than the target takes, constants aside.
+    fn within_limit(&self, bytes: usize) -> Result<()>;
+
+    /// Returns true if operands and callees may be left out of instructions that stand alone.
+    fn takes_fragments(&self) -> bool;
+}
+
+/// What the line before the computations says, and which computation is the entry.
+#[derive(Default)]
+pub(in crate::hlo) struct TextModule {
+    pub(in crate::hlo) name: String,
+    /// The shapes of the entry's parameters and of its result, if they are declared.
+    pub(in crate::hlo) buffers: Option<(Vec<Shape>, Shape)>,
+    pub(in crate::hlo) aliases: Vec<InputOutputAlias>,
+    /// The index of the entry computation.
+    pub(in crate::hlo) entry: usize,
+}
+
+/// Reads a whole text into `target`.
+pub(in crate::hlo) fn read_text<T: TextTarget>(text: &str, target: &mut T) -> Result<TextModule> {
+    let text = without_log_prefixes(text);
+    let mut reader = TextReader {
+        cursor: Cursor::new(&text),
+        target,
+        computations: HashMap::new(),
+        count: 0,
+        shapes: HashMap::new(),
+        frames: StackFrames::default(),
+        literal_bytes: 0,
+        nested: 0,
+        is_alone: false,
+    };
+    reader.module()
+}
+
+/// The state of a walk.
+struct TextReader<'a, 'b, T> {
+    cursor: Cursor<'a>,
+    target: &'b mut T,
+    /// The index of each computation that has a name.
+    computations: HashMap<&'a str, usize>,
+    count: usize,
+    /// The shapes that were read, by their text.
+    shapes: HashMap<&'a str, Arc<Shape>>,
+    /// The source locations that instructions refer to.
+    frames: StackFrames,
+    /// The number of bytes read so far that belong to constants.
+    literal_bytes: usize,
+    /// The depth of what is written in place at the moment.
+    nested: usize,
+    /// True if the text has instructions only, and no computation around them.
+    is_alone: bool,
+}
+
+/// The instructions of a computation, by name.
+#[derive(Default)]
+struct Scope<'a> {
+    names: HashMap<Cow<'a, str>, usize>,
+    parameters: usize,
+    root: Option<usize>,
+    last: Option<usize>,
+    /// The async instructions of this computation that stand for a wrapped opcode.
+    wrapped: HashMap<usize, usize>,
+    anonymous: usize,
+}
+
+impl<'a, T: TextTarget> TextReader<'a, '_, T> {
+    fn module(&mut self) -> Result<TextModule> {
+        let mut module = TextModule::default();
+        self.cursor.start()?;
+        if self.cursor.eat_word("HloModule") {
+            self.header(&mut module)?;
+        } else if self.is_instruction() {
+            self.is_alone = true;
+            module.entry = self.instructions_alone()?;
+            ALONE.clone_into(&mut module.name);
+            return Ok(module);
+        }
+        let mut entry = None;
+        while !self.cursor.is_at_end() {
+            if let Some(name) = TABLES.into_iter().find(|name| self.cursor.eat_word(name)) {
+                let body = self.cursor.entries()?;
+                source::read_table(name, body, &mut self.frames);
+                continue;
+            }
+            let start = self.cursor.start()?;
+            let is_entry = self.cursor.eat_word("ENTRY");
+            let computation = self.computation()?;
+            if is_entry && entry.replace(computation).is_some() {
+                return Err(self.cursor.error(start, "expected one `ENTRY`, got another"));
+            }
+        }
+        // Without `ENTRY`, the last computation is the entry.
+        match entry.or(self.count.checked_sub(1)) {
+            Some(entry) => module.entry = entry,
+            None => return Err(self.cursor.unexpected("`ENTRY` and a computation")),
+        }
+        Ok(module)
+    }
+
+    /// Reads the rest of the line that gives the name of the module and the shapes of its buffers.
+    fn header(&mut self, module: &mut TextModule) -> Result<()> {
+        self.cursor.name()?.clone_into(&mut module.name);
+        while self.cursor.eat(",") {
+            let (name, start, value) = self.attribute()?;
+            let part = &mut self.cursor.over(start, value);
+            match name {
+                "entry_computation_layout" => module.buffers = Some(entry_layout(part)?),
+                "input_output_alias" => module.aliases = attributes::input_output_alias(part)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads an attribute that no computation is part of, and returns its name, the position of its
+    /// value, and the value.
+    fn attribute(&mut self) -> Result<(&'a str, usize, &'a str)> {
+        let name = self.cursor.expect_word("an attribute")?;
+        self.cursor.expect("=")?;
+        let (start, value) = match name {
+            "literal" => self.cursor.literal_value()?,
+            _ => self.cursor.value()?,
+        };
+        Ok((name, start, value))
+    }
+
+    /// Returns true if an instruction comes next, and not a computation.
+    fn is_instruction(&mut self) -> bool {
+        let start = self.cursor.position();
+        let is_instruction = self.cursor.eat_word("ROOT")
+            || self.cursor.sees_shape()
+            || self.cursor.name().is_ok() && self.cursor.sees("=");
+        self.cursor.set_position(start);
+        is_instruction
+    }
+
+    /// Reads instructions without a computation around them, up to the end of the text.
+    fn instructions_alone(&mut self) -> Result<usize> {
+        self.target.begin(ALONE);
+        let mut scope = Scope::default();
+        while !self.cursor.is_at_end() {
+            self.statement(&mut scope)?;
+        }
+        let root = scope.root.or(scope.last).expect("an instruction comes next");
+        self.end(ALONE, root)
+    }
+
+    /// Reads a computation, after any `ENTRY`, and returns its index.
+    fn computation(&mut self) -> Result<usize> {
+        let start = self.cursor.start()?;
+        let name = self.cursor.name()?;
+        if self.cursor.sees("(") {
+            self.cursor.balanced()?;
+        }
+        if self.cursor.eat("->") {
+            self.cursor.shape_text()?;
+        }
+        self.cursor.expect("{")?;
+        let computation = self.body(name, start)?;
+        while self.cursor.eat(",") {
+            self.attribute()?;
+        }
+        if self.computations.insert(name, computation).is_some() {
+            let reason = format!("a computation before this one is called `{}`", shown(name));
+            return Err(self.cursor.error(start, reason));
+        }
+        Ok(computation)
+    }
+
+    /// Reads the instructions of a computation up to and including the closing brace, and returns
+    /// its index.
+    fn body(&mut self, name: &str, start: usize) -> Result<usize> {
+        self.target.begin(name);
+        let mut scope = Scope::default();
+        while !self.cursor.eat("}") {
+            self.statement(&mut scope)?;
+        }
+        let Some(root) = scope.root.or(scope.last) else {
+            return Err(self.cursor.error(start, "expected at least one instruction, got none"));
+        };
+        let line = self.cursor.line(start);
+        self.end(name, root).map_err(|error| located(line, error))
+    }
+
+    fn end(&mut self, name: &str, root: usize) -> Result<usize> {
+        self.count += 1;
+        self.target.end(name, root)
+    }
+
+    /// Reads an instruction with its name, after which comes `=`. Only an instruction that stands
+    /// alone may lack these.
+    fn statement(&mut self, scope: &mut Scope<'a>) -> Result<()> {
+        let start = self.cursor.start()?;
+        let is_root = self.cursor.eat_word("ROOT");
+        let name = if self.is_alone && self.nested == 0 && self.cursor.sees_shape() {
+            self.anonymous(ALONE, scope)
+        } else {
+            let name = self.cursor.name()?;
+            self.cursor.expect("=")?;
+            Cow::Borrowed(name)
+        };
+        let place = self.instruction(start, name, scope, true)?;
+        scope.last = Some(place);
+        if is_root && scope.root.replace(place).is_some() {
+            return Err(self.cursor.error(start, "expected one `ROOT`, got another"));
+        }
+        Ok(())
+    }
+
+    /// Returns a name that no instruction of the computation has.
+    fn anonymous(&self, base: &str, scope: &mut Scope<'a>) -> Cow<'a, str> {
+        let mut name = base.to_owned();
+        while scope.names.contains_key(name.as_str()) {
+            scope.anonymous += 1;
+            name = format!("{base}.{}", scope.anonymous);
+        }
+        name.into()
+    }
+
+    /// Reads an instruction from its shape on, adds it and returns its index. Those that are
+    /// operands have no attributes.
+    fn instruction(
+        &mut self,
+        start: usize,
+        name: Cow<'a, str>,
+        scope: &mut Scope<'a>,
+        has_attributes: bool,
+    ) -> Result<usize> {
+        if scope.names.contains_key(&name) {
+            let reason = format!("an instruction before this one is called `{}`", shown(&name));
+            return Err(self.cursor.error(start, reason));
+        }
+        let declared = if self.cursor.sees_shape() { Some(self.shape()?) } else { None };
+        let opcode = self.cursor.expect_word("an opcode")?;
+        self.cursor.expect("(")?;
+        let mut proto =
+            proto::HloInstructionProto { opcode: opcode.to_owned(), ..Default::default() };
+        let (mut operands, mut literal, mut problem) = (Vec::new(), None, None);
+        match (opcode, &declared) {
+            ("parameter", _) => {
+                proto.parameter_number = self.cursor.number("a parameter's number")?;
+            }
+            ("constant", Some(shape)) => {
+                let begin = self.cursor.position();
+                literal = self.literal(shape)?;
+                self.literal_bytes += self.cursor.position() - begin;
+            }
+            _ => self.operands(scope, &mut operands, &mut problem)?,
+        }
+        self.cursor.expect(")")?;
+        let mut written = Vec::new();
+        while has_attributes && self.cursor.eat(",") {
+            written.push(self.instruction_attribute(&mut problem)?);
+        }
+        self.target.within_limit(self.cursor.position() - self.literal_bytes)?;
+        let line_start = start;
+        let located = |reader: &Self, error| located(reader.cursor.line(line_start), error);
+        if let Some(problem) = problem {
+            let error = self.target.locate(&name, problem);
+            return Err(located(self, error));
+        }
+        let wrapped = AsyncPart::of(opcode);
+        if let Some(AsyncPart::Start(inner)) = wrapped {
+            // The attributes are those of the wrapped opcode.
+            inner.clone_into(&mut proto.opcode);
+        }
+        let mut called = Vec::new();
+        for attribute in &written {
+            let part = &mut self.cursor.over(attribute.start, attribute.value);
+            attributes::read(attribute.name, attribute.value, part, &mut proto)?;
+            called.extend(attribute.callees.iter().copied());
+        }
+        let shape = match declared {
+            Some(shape) => Ok(shape),
+            None => self.undeclared(opcode, &operands, &called, &written),
+        };
+        let mut shape = shape.map_err(|error| {
+            let error = self.target.locate(&name, error);
+            located(self, error)
+        })?;
+        // The frames are known before any instruction.
+        let source = proto.metadata.as_ref().and_then(|metadata| self.frames.line(metadata));
+        if let Some(part) = wrapped {
+            called = match part {
+                AsyncPart::Start(_) => {
+                    let inner_called = std::mem::take(&mut called);
+                    let aliasing = std::mem::take(&mut proto.output_operand_aliasing);
+                    let computation =
+                        self.wrapped(&shape, std::mem::take(&mut proto), inner_called);
+                    proto.output_operand_aliasing = aliasing;
+                    vec![computation.map_err(|error| located(self, error))?]
+                }
+                _ => operands
+                    .first()
+                    .and_then(|first| scope.wrapped.get(first))
+                    .copied()
+                    .into_iter()
+                    .collect(),
+            };
+            part.name().clone_into(&mut proto.opcode);
+        } else if called.is_empty() && matches!(opcode, "async-update" | "async-done") {
+            let first = operands.first().and_then(|first| scope.wrapped.get(first));
+            called = first.copied().into_iter().collect();
+        }
+        if let Some(normal) = self.normalized(&proto.opcode, &operands, &shape) {
+            shape = normal;
+        }
+        let (callee, is_start) = (called.first().copied(), proto.opcode.starts_with("async-"));
+        let instruction = WrittenInstruction {
+            name: name.clone().into_owned(),
+            shape,
+            proto,
+            literal,
+            operands,
+            called,
+            source,
+        };
+        let place = self.target.add(instruction).map_err(|error| located(self, error))?;
+        if let (true, Some(callee)) = (is_start, callee) {
+            scope.wrapped.insert(place, callee);
+        }
+        if opcode == "parameter" {
+            scope.parameters += 1;
+        }
+        scope.names.insert(name, place);
+        Ok(place)
+    }
+
+    /// Returns the shape that XLA gives to an instruction whatever the text declares.
+    fn normalized(&self, opcode: &str, operands: &[usize], shape: &Shape) -> Option<Arc<Shape>> {
+        match (opcode, operands) {
+            ("after-all", _) => Some(Shape::token().into()),
+            ("add-dependency", [first, _]) if !queries::equal(self.target.shape(*first), shape) => {
+                Some(self.target.shape(*first).clone().into())
+            }
+            _ => None,
+        }
+    }
+
+    /// Adds the computation that an async instruction wraps, such as `slice` in `slice-start`, and
+    /// returns its index. The shape of the instruction names the operands and the result.
+    fn wrapped(
+        &mut self,
+        shape: &Shape,
+        proto: proto::HloInstructionProto,
+        called: Vec<usize>,
+    ) -> Result<usize> {
+        let name = "async_wrapped";
+        let (operands, result) = match shape.tuple_shapes() {
+            [operands, result, ..] if operands.element_type() == ElementType::Tuple => {
+                (operands.tuple_shapes(), result)
+            }
+            _ => {
+                let expected =
+                    "a tuple of the operands' tuple, the result and the state".to_owned();
+                let error = InstructionError::Result { expected, given: shape.clone().into() };
+                return Err(self.target.locate(&proto.opcode, error));
+            }
+        };
+        self.target.begin(name);
+        let mut places = Vec::with_capacity(operands.len());
+        for (number, operand) in operands.iter().enumerate() {
+            let proto = proto::HloInstructionProto {
+                opcode: "parameter".to_owned(),
+                parameter_number: i64::try_from(number).unwrap_or(i64::MAX),
+                ..Default::default()
+            };
+            let shape = operand.clone().into();
+            let name = format!("async_param.{number}");
+            places.push(self.target.add(WrittenInstruction::new(name, shape, proto))?);
+        }
+        let root = self.target.add(WrittenInstruction {
+            operands: places,
+            called,
+            ..WrittenInstruction::new("async_op".to_owned(), result.clone().into(), proto)
+        })?;
+        self.end(name, root)
+    }
+
+    /// Reads a shape, or finds it among those read before.
+    fn shape(&mut self) -> Result<Arc<Shape>> {
+        let (start, text) = self.cursor.shape_text()?;
+        if let Some(shape) = self.shapes.get(text) {
+            return Ok(shape.clone());
+        }
+        let shape = Arc::new(self.cursor.shape_at(start, text)?);
+        self.shapes.insert(text, shape.clone());
+        Ok(shape)
+    }
+
+    /// Reads the value of a constant, or skips it if the target does not need it.
+    fn literal(&mut self, shape: &Shape) -> Result<Option<crate::hlo::Literal>> {
+        if T::HAS_LITERALS {
+            return literal::literal(&mut self.cursor, shape);
+        }
+        literal::skip(&mut self.cursor)?;
+        Ok(None)
+    }
+
+    /// Reads operands up to the closing bracket. The first one that does not exist, or whose shape
+    /// is another, is a `problem`.
+    fn operands(
+        &mut self,
+        scope: &mut Scope<'a>,
+        operands: &mut Vec<usize>,
+        problem: &mut Option<InstructionError>,
+    ) -> Result<()> {
+        let mut number = 0;
+        while !self.cursor.sees(")") {
+            if number > 0 {
+                self.cursor.expect(",")?;
+            }
+            match self.operand(number, scope)? {
+                Ok(Some(place)) => operands.push(place),
+                Ok(None) => {}
+                Err(error) => drop(problem.get_or_insert(error)),
+            }
+            number += 1;
+        }
+        Ok(())
+    }
+
+    /// Reads an operand: a name, which a shape may precede and the indices of tuple elements may
+    /// follow, or a whole instruction without attributes.
+    fn operand(
+        &mut self,
+        number: usize,
+        scope: &mut Scope<'a>,
+    ) -> Result<std::result::Result<Option<usize>, InstructionError>> {
+        let start = self.cursor.start()?;
+        let shape = if self.cursor.sees_shape() { Some(self.shape()?) } else { None };
+        let has_name = !(self.cursor.sees(",") || self.cursor.sees(")")) || shape.is_none();
+        let is_quoted = self.cursor.sees("%");
+        let name = if has_name { self.cursor.name()? } else { "" };
+        if !is_quoted && has_name && self.cursor.sees("(") {
+            self.cursor.set_position(start);
+            return self.nested(start, name, scope).map(|place| Ok(Some(place)));
+        }
+        let mut elements = Vec::new();
+        while self.cursor.eat("#") {
+            elements.push(self.cursor.number("the number of a tuple element")?);
+        }
+        let declared = shape.as_deref().filter(|_| elements.is_empty());
+        let place = match scope.names.get(name) {
+            Some(&place) => place,
+            None if self.is_alone && self.nested == 0 => match &shape {
+                Some(shape) => self.missing_operand(name, shape.clone(), scope)?,
+                None if self.target.takes_fragments() => return Ok(Ok(None)),
+                None => {
+                    return Ok(Err(unknown(
+                        "operand_ids",
+                        number,
+                        name,
+                        "an operand with its shape",
+                    )));
+                }
+            },
+            None => {
+                let accepted = "an instruction before this one, of the same computation";
+                return Ok(Err(unknown("operand_ids", number, name, accepted)));
+            }
+        };
+        if let Some(shape) = declared
+            && !queries::compatible(shape, self.target.shape(place))
+        {
+            let expected = format!("{}, as stands before its name", shape.without_layout());
+            let given = self.target.shape(place).clone().into();
+            return Ok(Err(InstructionError::Operand { operand: number, expected, given }));
+        }
+        self.tuple_elements(start, name, place, &elements, scope).map(|place| place.map(Some))
+    }
+
+    /// Adds the get-tuple-element instructions that `name#0#1` stands for, unless they are there
+    /// already, and returns the last one.
+    fn tuple_elements(
+        &mut self,
+        start: usize,
+        name: &str,
+        mut place: usize,
+        elements: &[i64],
+        scope: &mut Scope<'a>,
+    ) -> Result<std::result::Result<usize, InstructionError>> {
+        let mut name = name.to_owned();
+        for &index in elements {
+            name = format!("{name}#{index}");
+            if let Some(&known) = scope.names.get(name.as_str()) {
+                place = known;
+                continue;
+            }
+            let parts = self.target.shape(place).tuple_shapes();
+            let part = usize::try_from(index).ok().and_then(|index| parts.get(index));
+            let Some(part) = part else {
+                let greatest = i64::try_from(parts.len()).unwrap_or(i64::MAX) - 1;
+                let (field, given) = (FieldPath::new("tuple_index"), index.into());
+                let error = ShapeError::Range { field, given, least: 0, greatest };
+                return Ok(Err(error.into()));
+            };
+            let proto = proto::HloInstructionProto {
+                opcode: "get-tuple-element".to_owned(),
+                tuple_index: index,
+                ..Default::default()
+            };
+            let added = self.target.add(WrittenInstruction {
+                operands: vec![place],
+                ..WrittenInstruction::new(name.replace('#', "_"), part.clone().into(), proto)
+            });
+            place = added.map_err(|error| located(self.cursor.line(start), error))?;
+            scope.names.insert(name.clone().into(), place);
+        }
+        Ok(Ok(place))
+    }
+
+    /// Adds a parameter for an operand of an instruction that stands alone.
+    fn missing_operand(
+        &mut self,
+        name: &'a str,
+        shape: Arc<Shape>,
+        scope: &mut Scope<'a>,
+    ) -> Result<usize> {
+        let number = scope.parameters;
+        scope.parameters += 1;
+        let name = match name {
+            "" => self.anonymous(&format!("_{number}"), scope),
+            name => name.into(),
+        };
+        let proto = proto::HloInstructionProto {
+            opcode: "parameter".to_owned(),
+            parameter_number: i64::try_from(number).unwrap_or(i64::MAX),
+            ..Default::default()
+        };
+        let written = WrittenInstruction::new(name.clone().into_owned(), shape, proto);
+        let place = self.target.add(written)?;
+        scope.names.insert(name, place);
+        Ok(place)
+    }
+
+    /// Reads an operand that is a whole instruction, and returns its index.
+    fn nested(&mut self, start: usize, opcode: &str, scope: &mut Scope<'a>) -> Result<usize> {
+        self.deeper(start, |reader| {
+            let name = reader.anonymous(&format!("{opcode}.anon"), scope);
+            reader.instruction(start, name, scope, false)
+        })
+    }
+
+    /// Reads something that is written in place, one level deeper.
+    fn deeper<R>(&mut self, start: usize, read: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+        if self.nested >= MAX_NESTED {
+            let reason = format!("expected at most {MAX_NESTED} levels of nesting, got more");
+            return Err(self.cursor.error(start, reason));
+        }
+        self.nested += 1;
+        let result = read(self);
+        self.nested -= 1;
+        result
+    }
+
+    /// Reads an attribute of an instruction with the computations that it names or contains.
+    fn instruction_attribute(
+        &mut self,
+        problem: &mut Option<InstructionError>,
+    ) -> Result<WrittenAttribute<'a>> {
+        let begin = self.cursor.position();
+        let name = self.cursor.expect_word("an attribute")?;
+        if !has_callees(name) {
+            self.cursor.set_position(begin);
+            let (name, start, value) = self.attribute()?;
+            return Ok(WrittenAttribute { name, start, value, callees: Vec::new() });
+        }
+        self.cursor.expect("=")?;
+        let start = self.cursor.start()?;
+        let mut callees = Vec::new();
+        if self.cursor.eat("{") {
+            if !self.cursor.sees("}") && self.is_instruction() {
+                callees.push(self.in_place(start)?);
+            } else {
+                while !self.cursor.eat("}") {
+                    if !callees.is_empty() {
+                        self.cursor.expect(",")?;
+                    }
+                    let start = self.cursor.start()?;
+                    if self.cursor.eat("{") {
+                        callees.push(self.in_place(start)?);
+                    } else {
+                        self.callee(&mut callees, problem)?;
+                    }
+                }
+            }
+        } else {
+            self.callee(&mut callees, problem)?;
+        }
+        let value = self.cursor.text(start..self.cursor.position());
+        Ok(WrittenAttribute { name, start, value, callees })
+    }
+
+    /// Reads a computation that is written in place, after its opening brace.
+    fn in_place(&mut self, start: usize) -> Result<usize> {
+        self.deeper(start, |reader| reader.body(ALONE, start))
+    }
+
+    /// Reads the name of a computation. Instructions that stand alone may call unknown ones.
+    fn callee(
+        &mut self,
+        callees: &mut Vec<usize>,
+        problem: &mut Option<InstructionError>,
+    ) -> Result<()> {
+        let name = self.cursor.name()?;
+        match self.computations.get(name) {
+            Some(&computation) => callees.push(computation),
+            None if self.is_alone && self.target.takes_fragments() => {}
+            None => {
+                let accepted = "a computation before this one";
+                let error = unknown("called_computation_ids", callees.len(), name, accepted);
+                problem.get_or_insert(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Infers the shape of an instruction that does not declare one.
+    fn undeclared(
+        &self,
+        opcode: &str,
+        operands: &[usize],
+        called: &[usize],
+        written: &[WrittenAttribute<'a>],
+    ) -> std::result::Result<Arc<Shape>, InstructionError> {
+        let operands: Vec<&Shape> =
+            operands.iter().map(|&operand| self.target.shape(operand)).collect();
+        let called: Vec<Signature<'_>> =
+            called.iter().map(|&callee| self.target.signature(callee)).collect();
+        let undeclared = Undeclared {
+            opcode,
+            operands: &operands,
+            called: &called,
+            attributes: written,
+            cursor: &self.cursor,
+        };
+        undeclared.shape().map(Arc::new)
+    }
+}
+
+/// Reads the shapes of the entry computation's buffers, in the form `{(shape, …)->shape}`.
+fn entry_layout(cursor: &mut Cursor<'_>) -> Result<(Vec<Shape>, Shape)> {
+    cursor.expect("{")?;
+    cursor.expect("(")?;
+    let mut parameters = Vec::new();
+    while !cursor.eat(")") {
+        if !parameters.is_empty() {
+            cursor.expect(",")?;
+        }
+        parameters.push(cursor.shape()?);
+    }
+    cursor.expect("->")?;
+    let result = cursor.shape()?;
+    cursor.expect("}")?;
+    Ok((parameters, result))
+}
+
+fn located(line: usize, error: HloError) -> HloError {
+    match error {
+        HloError::Line { .. } | HloError::Text { .. } => error,
+        error => HloError::Line { line, error: error.into() },
+    }
+}
+
+fn shown(name: &str) -> Cow<'_, str> {
+    excerpt(name, 80)
+}
+
+fn unknown(list: &'static str, i: usize, name: &str, accepted: &'static str) -> InstructionError {
+    let field = FieldPath::new(list).index(i);
+    InstructionError::Unknown { field, given: format!("`{}`", shown(name)), accepted }
+}

@@ -1,0 +1,92 @@
+//! Instructions and attributes as they are written.
+
+use std::sync::Arc;
+
+use crate::{
+    hlo::{Literal, SourceLine, opcode_names::OPCODES},
+    proto::hlo as proto,
+    shape::Shape,
+};
+
+/// An instruction whose names are resolved, before it is checked.
+pub(in crate::hlo) struct WrittenInstruction {
+    pub(in crate::hlo) name: String,
+    pub(in crate::hlo) shape: Arc<Shape>,
+    pub(in crate::hlo) proto: proto::HloInstructionProto,
+    pub(in crate::hlo) literal: Option<Literal>,
+    /// The indices of the operands in the computation.
+    pub(in crate::hlo) operands: Vec<usize>,
+    /// The indices of the called computations in the module.
+    pub(in crate::hlo) called: Vec<usize>,
+    pub(in crate::hlo) source: Option<SourceLine>,
+}
+
+impl WrittenInstruction {
+    /// Creates an instruction without operands and callees.
+    pub(super) fn new(name: String, shape: Arc<Shape>, proto: proto::HloInstructionProto) -> Self {
+        let (operands, called) = (Vec::new(), Vec::new());
+        Self { name, shape, proto, literal: None, operands, called, source: None }
+    }
+}
+
+/// An attribute of an instruction.
+pub(super) struct WrittenAttribute<'a> {
+    pub(super) name: &'a str,
+    /// The position of the value.
+    pub(super) start: usize,
+    pub(super) value: &'a str,
+    /// The computations that the value names or contains.
+    pub(super) callees: Vec<usize>,
+}
+
+/// Returns true if the value of an attribute names or contains computations.
+pub(super) fn has_callees(attribute: &str) -> bool {
+    const CALLS: [&str; 11] = [
+        "to_apply",
+        "calls",
+        "condition",
+        "body",
+        "true_computation",
+        "false_computation",
+        "branch_computations",
+        "called_computations",
+        "select",
+        "scatter",
+        "async_wrapped_computation",
+    ];
+    CALLS.contains(&attribute)
+}
+
+/// The part of an async pair that wraps another opcode, such as `slice-start`.
+#[derive(Clone, Copy)]
+pub(super) enum AsyncPart<'a> {
+    /// The start, with the wrapped opcode.
+    Start(&'a str),
+    Update,
+    Done,
+}
+
+impl<'a> AsyncPart<'a> {
+    /// Returns the part that an opcode stands for, or `None` if XLA has the opcode itself.
+    pub(super) fn of(opcode: &'a str) -> Option<Self> {
+        if OPCODES.contains(&opcode) {
+            return None;
+        }
+        let is_wrapped = |inner: &str| OPCODES.contains(&inner);
+        if let Some(inner) = opcode.strip_suffix("-start") {
+            return is_wrapped(inner).then_some(Self::Start(inner));
+        }
+        let update = opcode.strip_suffix("-update").filter(|inner| is_wrapped(inner));
+        let done = opcode.strip_suffix("-done").filter(|inner| is_wrapped(inner));
+        update.map(|_| Self::Update).or(done.map(|_| Self::Done))
+    }
+
+    /// Returns the opcode that XLA has for the part.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Start(_) => "async-start",
+            Self::Update => "async-update",
+            Self::Done => "async-done",
+        }
+    }
+}
