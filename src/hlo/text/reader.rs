@@ -31,7 +31,7 @@ const TABLES: [&str; 4] = ["FileNames", "FunctionNames", "FileLocations", "Stack
 /// The name of the computation and the module around instructions that stand alone.
 const ALONE: &str = "_";
 
-/// What a text is read into, instruction by instruction.
+/// A receiver of the instructions of a text.
 pub(in crate::hlo) trait TextTarget {
     /// True if the values of constants are needed.
     const HAS_LITERALS: bool;
@@ -61,7 +61,7 @@ pub(in crate::hlo) trait TextTarget {
     fn takes_fragments(&self) -> bool;
 }
 
-/// What the line before the computations says, and which computation is the entry.
+/// The contents of the line before the computations, and the entry computation.
 #[derive(Default)]
 pub(in crate::hlo) struct TextModule {
     pub(in crate::hlo) name: String,

@@ -22,7 +22,7 @@ pub(super) struct Undeclared<'a, 'b> {
 }
 
 /// One dimension of a window.
-struct WindowDimension {
+struct WindowStep {
     size: i64,
     stride: i64,
     low: i64,
@@ -432,7 +432,7 @@ impl Undeclared<'_, '_> {
     }
 
     /// Reads the attribute `window`, such as `{size=3x3 stride=2x2 pad=0_1x0_1}`.
-    fn window(&self) -> Result<Vec<WindowDimension>> {
+    fn window(&self) -> Result<Vec<WindowStep>> {
         let value = self.value("window").unwrap_or("{}");
         let fields = value.trim_matches(['{', '}']).split([' ', ',', '\n']);
         let field = |name: &str| {
@@ -447,7 +447,7 @@ impl Undeclared<'_, '_> {
         let pads = field("pad").map_or("", |(_, value)| value);
         let pads = attributes::padding(pads, self.cursor).map_err(|_| self.missing())?.dimensions;
         let or_one = |list: &[i64], i: usize| list.get(i).copied().unwrap_or(1).max(1);
-        let dimension = |(i, &size): (usize, &i64)| WindowDimension {
+        let dimension = |(i, &size): (usize, &i64)| WindowStep {
             size,
             stride: or_one(&strides, i),
             low: pads.get(i).map_or(0, |pad| pad.edge_padding_low),
@@ -459,11 +459,7 @@ impl Undeclared<'_, '_> {
     }
 
     /// Returns the number of places of a window along each dimension.
-    fn windowed(
-        &self,
-        extents: &[Dimension],
-        window: &[WindowDimension],
-    ) -> Result<Vec<Dimension>> {
+    fn windowed(&self, extents: &[Dimension], window: &[WindowStep]) -> Result<Vec<Dimension>> {
         if extents.len() != window.len() {
             return Err(self.missing());
         }

@@ -157,7 +157,11 @@ fn layout(proto: &xla::Layout, depth: usize) -> Result<Layout> {
         padded_dimensions: naturals("padded_dimensions", &proto.padded_dimensions)?.into(),
         padding_value: proto.padding_value.map(padding_value).transpose()?,
         padding_number: proto.padding_number,
-        tiles: proto.tiles.iter().enumerate().map(tile).collect::<Result<_>>()?,
+        // A tile without extents, which XLA gives to scalars, tiles no dimension.
+        tiles: (proto.tiles.iter().enumerate())
+            .filter(|(_, tile)| !tile.dimensions.is_empty())
+            .map(tile)
+            .collect::<Result<_>>()?,
         element_size_in_bits: size("element_size_in_bits", proto.element_size_in_bits)?,
         // Writers before 2024 did not set the field, so 0 means no padding at the end, like 1.
         tail_padding_alignment_in_elements: alignment.max(1),

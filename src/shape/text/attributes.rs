@@ -196,7 +196,11 @@ fn tiles(
 ) -> Result<()> {
     loop {
         let field = layout_field("tiles").index(layout.tiles.len());
-        layout.tiles.push(tile(parser, &field, places)?);
+        let tile = tile(parser, &field, places)?;
+        // `T()`, which XLA gives to scalars, tiles no dimension.
+        if !tile.dimensions.is_empty() {
+            layout.tiles.push(tile);
+        }
         if parser.token() != Token::Sign("(") {
             return Ok(());
         }

@@ -137,7 +137,6 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ("f32[2,3]{1,0:T(2,-2)}", "-2", "expected 1 to 2^63-1"),
     ("f32[2,3]{1,0:T(2,0)}", "0", "expected 1 to 2^63-1"),
     ("f32[2,3]{1,0:T(2,*)}", "*", "the last has none"),
-    ("f32[2,3]{1,0:T()}", "()", "expected a tile of at least one extent"),
     ("f32[2,3]{1,0:T}", "}", "`(`"),
     ("f32[2,3]{1,0:L(0)}", "0", "expected 1 to 2^63-1"),
     ("f32[2,3]{1,0:E(-4)}", "-4", "expected 0 to 2^63-1"),

@@ -4,5 +4,6 @@ mod decode;
 mod memory;
 mod mutations;
 mod text;
+mod xla_text;
 
 use super::support;

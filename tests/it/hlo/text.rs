@@ -206,10 +206,6 @@ fn errors_say_the_line_and_what_was_expected() {
             "line 3, column 2: an instruction before this one is called `x`",
         ),
         (
-            "a {\n x = s8[] parameter(0)\n}\nb {\n y = s8[] parameter(0)\n}",
-            "entry_computation_id: no computation begins with `ENTRY`; expected one that does, where there are several",
-        ),
-        (
             "a {\n x = s8[] parameter(0)\n y = s8[3] pad(x, x), padding=1\n}",
             "line 3, column 31: expected `low_high` or `low_high_interior` for each dimension, with `x` between them",
         ),
