@@ -279,7 +279,7 @@ impl<'a> text::Cursor<'a, HloError> {
     }
 
     /// Reads the entries of a table, each of which is a number and a string or braces.
-    pub(in crate::hlo) fn entries(&mut self) -> Result<&'a str> {
+    pub(in crate::hlo) fn table_body(&mut self) -> Result<&'a str> {
         let start = self.start()?;
         loop {
             let end = self.position();

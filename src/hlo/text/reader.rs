@@ -135,7 +135,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         let mut entry = None;
         while !self.cursor.is_at_end() {
             if let Some(name) = TABLES.into_iter().find(|name| self.cursor.eat_word(name)) {
-                let body = self.cursor.entries()?;
+                let body = self.cursor.table_body()?;
                 source::read_table(name, body, &mut self.frames);
                 continue;
             }
