@@ -7,21 +7,29 @@ use super::{
 };
 use crate::{
     proto::hlo as proto,
-    shape::{FieldPath, Shape, ShapeError, queries},
+    shape::{ElementType, FieldPath, Shape, ShapeError, queries},
 };
 
 type Result<T> = std::result::Result<T, InstructionError>;
 
 /// The opcodes that accept bounded and unknown extents. Any other opcode becomes [`Opcode::Other`]
 /// if an extent is not fixed, because its result shape cannot be inferred.
-const STRUCTURE: [&str; 8] = [
+const STRUCTURE: [&str; 16] = [
     "parameter",
     "copy",
     "tuple",
     "get-tuple-element",
     "call",
     "fusion",
+    "conditional",
+    "async-start",
+    "async-update",
+    "async-done",
+    "copy-start",
+    "copy-done",
     "opt-barrier",
+    "add-dependency",
+    "domain",
     "custom-call",
 ];
 
@@ -84,13 +92,18 @@ pub(super) fn opcode(
             }
             gather => Opcode::Gather(gather.into()),
         },
-        // A scatter of several arrays returns a tuple, so it is kept as `Opcode::Other`.
-        "scatter" if context.operands.len() == 3 => {
-            Opcode::Scatter(scatter(proto, single_callee(&context)?)?.into())
-        }
-        // A reduce of several arrays returns a tuple, so it is kept as `Opcode::Other`.
+        "scatter" => Opcode::Scatter(scatter(proto, single_callee(&context)?)?.into()),
+        // A reduce that returns a tuple is kept as `Opcode::Other`.
         "reduce" if context.operands.len() == 2 && context.shape.is_array() => {
             Opcode::Reduce { dimensions: dimensions()?, computation: single_callee(&context)? }
+        }
+        "sort" => Opcode::Sort {
+            dimension: single_dimension(&dimensions()?)?,
+            is_stable: proto.is_stable,
+            computation: single_callee(&context)?,
+        },
+        "get-dimension-size" => {
+            Opcode::GetDimensionSize { dimension: single_dimension(&dimensions()?)? }
         }
         "tuple" => Opcode::Tuple,
         "get-tuple-element" => {
@@ -101,9 +114,17 @@ pub(super) fn opcode(
             computation: single_callee(&context)?,
             kind: proto.fusion_kind.clone(),
         },
+        "conditional" => Opcode::Conditional { computations: context.called },
+        "async-start" => Opcode::AsyncStart { computation: single_callee(&context)? },
+        "async-update" => Opcode::AsyncUpdate,
+        "async-done" => Opcode::AsyncDone,
+        "copy-start" => Opcode::CopyStart,
+        "copy-done" => Opcode::CopyDone,
         "opt-barrier" => Opcode::OptBarrier,
+        "add-dependency" => Opcode::AddDependency,
+        "domain" => Opcode::Domain,
         "custom-call" => match IdentityCall::from_name(&proto.custom_call_target) {
-            Some(call) if returns_its_operand(&context) => Opcode::IdentityCall(call),
+            Some(call) if returns_its_operand(&context, call) => Opcode::IdentityCall(call),
             _ => other(proto, context.called),
         },
         "compare" => compare(proto)?,
@@ -143,8 +164,18 @@ fn overlaps(one: &[usize], other: &[usize]) -> bool {
     one.iter().any(|dimension| other.contains(dimension))
 }
 
-fn returns_its_operand(context: &OpcodeContext<'_>) -> bool {
-    matches!(context.operands, [operand] if queries::compatible(operand, context.shape))
+fn returns_its_operand(context: &OpcodeContext<'_>, call: IdentityCall) -> bool {
+    let [operand] = context.operands else { return false };
+    let content = |shape: &Shape, buffer: &Shape| {
+        let content = buffer.tuple_shapes().first();
+        buffer.element_type() == ElementType::Buffer
+            && content.is_some_and(|content| queries::compatible(content, shape))
+    };
+    match call {
+        IdentityCall::Pin => content(operand, context.shape),
+        IdentityCall::Unpin => content(context.shape, operand),
+        _ => queries::compatible(operand, context.shape),
+    }
 }
 
 fn other(proto: &proto::HloInstructionProto, computations: Vec<usize>) -> Opcode {

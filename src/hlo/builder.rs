@@ -3,7 +3,7 @@
 use super::{
     Computation, HloError, Instruction, InstructionError, MAX_CALLED_SHAPES, MAX_COMPUTATIONS,
     MAX_INSTRUCTIONS, MAX_LITERAL_BYTES, Module, Opcode, SourceLine,
-    infer::{Inputs, infer},
+    infer::{Inputs, infer, infer_mixed},
 };
 use crate::{
     shape::{FieldPath, Shape},
@@ -133,7 +133,7 @@ impl Builder {
         if let Opcode::Constant(literal) = &opcode {
             self.count_literal(literal.bytes().len())?;
         }
-        if let Opcode::Call { .. } | Opcode::Fusion { .. } = opcode {
+        if let Opcode::Call { .. } | Opcode::Fusion { .. } | Opcode::AsyncStart { .. } = opcode {
             self.count_called(&operands)?;
         }
         let name = if name.is_empty() {
@@ -173,12 +173,11 @@ impl Builder {
         let inputs = Inputs { operands: operand_shapes, declared: declared.as_ref(), computations };
         let opcode = match opcode {
             opcode if opcode.takes_dynamic_extents() || !inputs.are_dynamic() => opcode,
-            opcode => Opcode::Other {
-                opcode: opcode.name().to_owned(),
-                target: String::new(),
-                computations: opcode.computations().to_vec(),
-            },
+            opcode => opcode.without_attributes(),
         };
+        if let Some(shape) = infer_mixed(&opcode, &inputs)? {
+            return Ok((opcode.without_attributes(), operands, shape));
+        }
         let inferred = infer(&opcode, &inputs)?;
         Ok((opcode, operands, declared.unwrap_or(inferred)))
     }

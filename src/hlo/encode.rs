@@ -121,8 +121,12 @@ fn instruction(instruction: &Instruction) -> proto::HloInstructionProto {
     match opcode {
         Opcode::Parameter { number } => proto.parameter_number = int64(*number as u64),
         Opcode::Constant(literal) => proto.literal = Some(literal_proto::encode(literal)),
-        Opcode::Iota { dimension } | Opcode::Concatenate { dimension } => {
+        Opcode::Iota { dimension }
+        | Opcode::Concatenate { dimension }
+        | Opcode::GetDimensionSize { dimension } => proto.dimensions = numbers(&[*dimension]),
+        Opcode::Sort { dimension, is_stable, .. } => {
             proto.dimensions = numbers(&[*dimension]);
+            proto.is_stable = *is_stable;
         }
         Opcode::Transpose { dimensions }
         | Opcode::Broadcast { dimensions }

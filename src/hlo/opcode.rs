@@ -79,8 +79,27 @@ pub enum Opcode {
     DynamicUpdateSlice,
     /// Slices of the first operand, at starts given by the second.
     Gather(Box<Gather>),
-    /// The first operand, with parts of it combined with the third at starts given by the second.
+    /// One or several arrays, with parts of them combined with as many updates. The operands are
+    /// the arrays, the starts of the parts, and the updates. With several arrays, the result is a
+    /// tuple.
     Scatter(Box<Scatter>),
+    /// The operands, sorted along a dimension by one order. With several operands, the result is a
+    /// tuple.
+    Sort {
+        /// The dimension along which elements are sorted.
+        dimension: usize,
+        /// True if equal elements keep their order.
+        is_stable: bool,
+        /// The computation that returns true if one element of each operand comes before another
+        /// one. Its parameters are the two elements of the first operand, those of the second, and
+        /// so on.
+        computation: usize,
+    },
+    /// The extent of the operand along a dimension.
+    GetDimensionSize {
+        /// The dimension.
+        dimension: usize,
+    },
     /// The elements of the first operand along some dimensions, combined with each other and with
     /// the second operand, a scalar. The order of combination is unspecified.
     Reduce {
@@ -108,8 +127,34 @@ pub enum Opcode {
         /// XLA's fusion kind, such as `kLoop`. It does not affect the value.
         kind: String,
     },
+    /// The result of one of several computations, each called with an operand of its own. The first
+    /// operand chooses: a `pred` the first computation if it is true, and otherwise the second; an
+    /// integer the computation with that number, and the last one if there is none.
+    Conditional {
+        /// The computations, in the order of their operands.
+        computations: Vec<usize>,
+    },
+    /// The start of a call that [`AsyncDone`](Self::AsyncDone) ends: a tuple of a tuple of the
+    /// operands, the result, and values without a meaning.
+    AsyncStart {
+        /// The computation.
+        computation: usize,
+    },
+    /// The operand, a call that has been started.
+    AsyncUpdate,
+    /// The result of a call that has been started.
+    AsyncDone,
+    /// The start of a copy that [`CopyDone`](Self::CopyDone) ends: a tuple of the copy, the operand
+    /// and a value without a meaning.
+    CopyStart,
+    /// The result of a copy that has been started.
+    CopyDone,
     /// The operand, behind a barrier for XLA's optimizations.
     OptBarrier,
+    /// The first operand, after the second, a token.
+    AddDependency,
+    /// The operand, at a border between shardings.
+    Domain,
     /// A custom call that returns its operand.
     IdentityCall(IdentityCall),
     /// The result of a comparison, element by element.
@@ -205,8 +250,8 @@ pub struct Scatter {
     pub input_batching_dims: Vec<usize>,
     /// The dimension of the indices matched with each of `input_batching_dims`.
     pub scatter_indices_batching_dims: Vec<usize>,
-    /// The computation that combines an element of the operand, parameter 0, with an element of the
-    /// updates, parameter 1.
+    /// The computation that combines an element of each operand, the first parameters, with an
+    /// element of each of the updates, the parameters after these.
     pub computation: usize,
 }
 
@@ -244,6 +289,31 @@ names! {
         FuncResultSharding = "xla.sdy.FuncResultSharding",
         /// A request for a particular layout.
         LayoutConstraint = "LayoutConstraint",
+        /// A border of a region whose values are shards, entered. It changes no shape if there is
+        /// one shard.
+        SpmdFullToShardShape = "SPMDFullToShardShape",
+        /// A border of a region whose values are shards, left.
+        SpmdShardToFullShape = "SPMDShardToFullShape",
+        /// The same borders in Shardy's form.
+        GlobalToLocalShape = "xla.sdy.GlobalToLocalShape",
+        /// See [`GlobalToLocalShape`](Self::GlobalToLocalShape).
+        LocalToGlobalShape = "xla.sdy.LocalToGlobalShape",
+        /// A request for a kind of memory.
+        DevicePlacement = "annotate_device_placement",
+        /// A move to memory of the host.
+        MoveToHost = "MoveToHost",
+        /// A move to memory of the device.
+        MoveToDevice = "MoveToDevice",
+        /// A request to stay in memory of the device.
+        PinToDevice = "PinToDevice",
+        /// A request to stay in fast memory of the device.
+        PinToDeviceSram = "PinToDeviceSram",
+        /// A value as a buffer.
+        Pin = "Pin",
+        /// A buffer as a value.
+        Unpin = "Unpin",
+        /// An assurance that indices of a gather are in range.
+        AssumeGatherIndicesInBound = "AssumeGatherIndicesInBound",
     }
 }
 
@@ -274,8 +344,25 @@ names! {
         Negate = "negate",
         /// The complement of every bit, or the logical negation of a `pred`.
         Not = "not",
-        /// -1, 0 or 1 for negative numbers, zero and positive numbers, respectively.
+        /// -1, 0 or 1 for negative numbers, zero and positive numbers, respectively. Floats keep
+        /// the sign of zero.
         Sign = "sign",
+        /// The greatest whole number that is not greater.
+        Floor = "floor",
+        /// The least whole number that is not less.
+        Ceil = "ceil",
+        /// The nearest whole number; halves are rounded away from zero.
+        RoundNearestAfz = "round-nearest-afz",
+        /// The nearest whole number; halves are rounded to even numbers.
+        RoundNearestEven = "round-nearest-even",
+        /// True for floats that are neither infinite nor NaN.
+        IsFinite = "is-finite",
+        /// The square root.
+        Sqrt = "sqrt",
+        /// The number of bits that are 1.
+        PopulationCount = "popcnt",
+        /// The number of zero bits above the highest bit that is 1.
+        CountLeadingZeros = "count-leading-zeros",
     }
 }
 
@@ -286,6 +373,8 @@ names! {
         And = "and",
         /// The bitwise OR, or the logical OR of two `pred`s.
         Or = "or",
+        /// The bitwise exclusive OR, or that of two `pred`s.
+        Xor = "xor",
         /// The sum; integers wrap around.
         Add = "add",
         /// The difference; integers wrap around.
@@ -300,6 +389,15 @@ names! {
         Minimum = "minimum",
         /// The larger operand.
         Maximum = "maximum",
+        /// The first number to the power of the second. An integer to a negative power is 0, or 1
+        /// for 1.
+        Power = "power",
+        /// The first integer shifted left by the second, which counts as unsigned. Zeros move in.
+        ShiftLeft = "shift-left",
+        /// The first integer shifted right by the second. Copies of the sign move in.
+        ShiftRightArithmetic = "shift-right-arithmetic",
+        /// The first integer shifted right by the second. Zeros move in.
+        ShiftRightLogical = "shift-right-logical",
     }
 }
 
@@ -326,12 +424,22 @@ impl Opcode {
             Self::DynamicUpdateSlice => "dynamic-update-slice",
             Self::Gather(_) => "gather",
             Self::Scatter(_) => "scatter",
+            Self::Sort { .. } => "sort",
+            Self::GetDimensionSize { .. } => "get-dimension-size",
             Self::Reduce { .. } => "reduce",
             Self::Tuple => "tuple",
             Self::GetTupleElement { .. } => "get-tuple-element",
             Self::Call { .. } => "call",
             Self::Fusion { .. } => "fusion",
+            Self::Conditional { .. } => "conditional",
+            Self::AsyncStart { .. } => "async-start",
+            Self::AsyncUpdate => "async-update",
+            Self::AsyncDone => "async-done",
+            Self::CopyStart => "copy-start",
+            Self::CopyDone => "copy-done",
             Self::OptBarrier => "opt-barrier",
+            Self::AddDependency => "add-dependency",
+            Self::Domain => "domain",
             Self::IdentityCall(_) => "custom-call",
             Self::Compare { .. } => "compare",
             Self::Select => "select",
@@ -351,11 +459,49 @@ impl Opcode {
         match self {
             Self::Call { computation }
             | Self::Fusion { computation, .. }
+            | Self::AsyncStart { computation }
+            | Self::Sort { computation, .. }
             | Self::Reduce { computation, .. } => std::slice::from_ref(computation),
             Self::Scatter(scatter) => std::slice::from_ref(&scatter.computation),
-            Self::Other { computations, .. } => computations,
+            Self::Conditional { computations } | Self::Other { computations, .. } => computations,
             _ => &[],
         }
+    }
+
+    /// Returns the opcode as one that the compiler does not support.
+    pub(super) fn without_attributes(&self) -> Self {
+        Self::Other {
+            opcode: self.name().to_owned(),
+            target: String::new(),
+            computations: self.computations().to_vec(),
+        }
+    }
+
+    /// Returns true if XLA accepts floats of several types among the operands and the result, and
+    /// converts between them.
+    pub(super) fn mixes_floats(&self) -> bool {
+        matches!(
+            self,
+            Self::Copy
+                | Self::Reshape
+                | Self::Transpose { .. }
+                | Self::Broadcast { .. }
+                | Self::Reverse { .. }
+                | Self::Slice { .. }
+                | Self::Pad { .. }
+                | Self::Concatenate { .. }
+                | Self::DynamicSlice { .. }
+                | Self::DynamicUpdateSlice
+                | Self::Gather(_)
+                | Self::Scatter(_)
+                | Self::Sort { .. }
+                | Self::Reduce { .. }
+                | Self::Compare { .. }
+                | Self::Select
+                | Self::Clamp
+                | Self::Unary(_)
+                | Self::Binary(_)
+        )
     }
 
     /// Returns true if the opcode treats bounded and unknown extents in the same way as fixed ones.
@@ -368,7 +514,15 @@ impl Opcode {
                 | Self::GetTupleElement { .. }
                 | Self::Call { .. }
                 | Self::Fusion { .. }
+                | Self::Conditional { .. }
+                | Self::AsyncStart { .. }
+                | Self::AsyncUpdate
+                | Self::AsyncDone
+                | Self::CopyStart
+                | Self::CopyDone
                 | Self::OptBarrier
+                | Self::AddDependency
+                | Self::Domain
                 | Self::IdentityCall(_)
                 | Self::Other { .. }
         )

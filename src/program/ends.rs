@@ -4,16 +4,11 @@ use std::collections::HashSet;
 
 use super::{
     BufferId, ProgramError,
-    graph::{ArrayOrigin, GraphNode},
+    graph::ArrayOrigin,
     literal::{element, extents, storage_bits, uniform},
     pull::{Halt, PendingValue, Pull, unsupported},
 };
-use crate::{
-    hlo::{Literal, Opcode},
-    nest::Index,
-    shape::Shape,
-    stride::StrideDescriptor,
-};
+use crate::{hlo::Literal, nest::Index, shape::Shape, stride::StrideDescriptor};
 
 impl Pull<'_, '_> {
     /// Adds a case that reads the element from a buffer. The buffer holds an array of this shape.
@@ -44,14 +39,6 @@ impl Pull<'_, '_> {
         };
         let source = self.source(value, false, |assembly| assembly.source(&descriptor))?;
         Ok(self.assembly.read(region, source, &descriptor, index.into())?)
-    }
-
-    pub(super) fn literal(&self, node: GraphNode, path: &[usize]) -> Literal {
-        let Opcode::Constant(literal) = self.graph.instruction(node).opcode() else {
-            unreachable!("the origin of a part is a constant")
-        };
-        path.iter()
-            .fold(Literal::clone(literal), |literal, &part| literal.parts().swap_remove(part))
     }
 
     /// Adds the cases for an element of a constant. If the element is known at compile time, or all

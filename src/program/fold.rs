@@ -37,17 +37,25 @@ pub(super) fn fold(instruction: &Instruction, operands: &[Literal]) -> Option<Li
                 Scalar::Integer((place / inner % sizes[*dimension]).into()).write(to)?
             }
             Opcode::Convert => operand(0)?.write(to)?,
-            Opcode::Compare { direction, total_order: false } => {
-                u128::from(operand(0)?.compare(operand(1)?, *direction)?)
+            Opcode::Compare { direction, total_order } => {
+                let sides = [operand(0)?, operand(1)?];
+                let [a, b] = if *total_order { sides.map(Scalar::total) } else { sides };
+                u128::from(a.compare(b, *direction)?)
             }
             // Select copies the bits of the chosen element unchanged.
             Opcode::Select => {
                 let chosen = if operand(0)?.is_zero() { 2 } else { 1 };
                 element(operands.get(chosen)?, place)
             }
-            Opcode::Clamp => operand(1)?.most(operand(0)?)?.least(operand(2)?)?.write(to)?,
-            Opcode::Unary(unary) => operand(0)?.unary(to, *unary)?.write(to)?,
-            Opcode::Binary(binary) => operand(0)?.binary(operand(1)?, *binary)?.write(to)?,
+            Opcode::Clamp => {
+                let least = operand(1)?.binary(operand(0)?, to, Binary::Maximum)?;
+                least.binary(operand(2)?, to, Binary::Minimum)?.write(to)?
+            }
+            Opcode::Unary(unary) => {
+                let of = operands.first()?.shape().element_type();
+                operand(0)?.unary(of, *unary)?.write(to)?
+            }
+            Opcode::Binary(binary) => operand(0)?.binary(operand(1)?, to, *binary)?.write(to)?,
             _ => return None,
         };
         let width = usize::try_from(storage_bits(to) / 8).ok()?;
@@ -178,32 +186,134 @@ impl Scalar {
         })
     }
 
-    fn least(self, other: Self) -> Option<Self> {
-        self.binary(other, Binary::Minimum)
+    /// Returns the place of a float in IEEE's total order, from negative to positive NaNs.
+    fn total(self) -> Self {
+        match self {
+            Self::Float(float) => {
+                let bits = float.to_bits().cast_signed();
+                Self::Integer(if bits < 0 { i64::MIN - bits - 1 } else { bits }.into())
+            }
+            other => other,
+        }
     }
 
-    fn most(self, other: Self) -> Option<Self> {
-        self.binary(other, Binary::Maximum)
-    }
-
-    /// Applies an operation to an integer of this type. Returns `None` for floats.
+    /// Applies an operation to a number of this type. Returns `None` if it is not folded. The
+    /// result still has to be rounded to its type, by [`write`](Self::write).
     fn unary(self, of: ElementType, unary: Unary) -> Option<Self> {
-        let Self::Integer(number) = self else { return None };
+        let number = match self {
+            Self::Integer(number) => number,
+            Self::Float(number) => return float_unary(number, unary),
+            Self::Complex(..) => return None,
+        };
+        let bits = of.bits()?;
+        let unsigned = number.cast_unsigned() & u128::MAX >> (128 - bits);
         Some(Self::Integer(match unary {
             Unary::Abs => number.abs(),
             Unary::Negate => -number,
             Unary::Not if of == ElementType::Pred => (number == 0).into(),
             Unary::Not => !number,
             Unary::Sign => number.signum(),
+            Unary::PopulationCount => unsigned.count_ones().into(),
+            Unary::CountLeadingZeros => (unsigned.leading_zeros() + bits - 128).into(),
+            _ => return None,
         }))
     }
 
-    /// Applies an operation to two integers. Returns `None` for floats, because their results
-    /// depend on their width.
-    pub(super) fn binary(self, other: Self, binary: Binary) -> Option<Self> {
-        let (Self::Integer(a), Self::Integer(b)) = (self, other) else { return None };
-        Some(Self::Integer(operator(binary).of(a, b)))
+    /// Applies an operation to two numbers of this type. Returns `None` if it is not folded. The
+    /// result still has to be rounded to its type, by [`write`](Self::write).
+    ///
+    /// Floats are computed as `f64`. For a narrower type, the sum, difference, product and quotient
+    /// are as if they were rounded once, because `f64` has more than twice as many digits.
+    pub(super) fn binary(self, other: Self, of: ElementType, binary: Binary) -> Option<Self> {
+        let (a, b) = match (self, other) {
+            (Self::Integer(a), Self::Integer(b)) => (a, b),
+            (Self::Float(a), Self::Float(b)) => return float_binary(a, b, binary),
+            _ => return None,
+        };
+        if let Some(operator) = operator(binary) {
+            return Some(Self::Integer(operator.of(a, b)));
+        }
+        let bits = of.bits()?;
+        let mask = u128::MAX >> (128 - bits);
+        // The number of places counts as unsigned.
+        let places = u32::try_from(b).ok().filter(|&places| places < bits);
+        Some(Self::Integer(match binary {
+            Binary::Xor => a ^ b,
+            Binary::Power => power(a, b, mask),
+            Binary::ShiftLeft => places.map_or(0, |places| a << places),
+            Binary::ShiftRightArithmetic => a >> places.unwrap_or(127),
+            Binary::ShiftRightLogical => {
+                places.map_or(0, |places| (a.cast_unsigned() & mask) >> places).cast_signed()
+            }
+            _ => return None,
+        }))
     }
+}
+
+fn float_unary(number: f64, unary: Unary) -> Option<Scalar> {
+    Some(Scalar::Float(match unary {
+        Unary::Abs => number.abs(),
+        Unary::Negate => -number,
+        // Zeros and NaN are their own sign.
+        Unary::Sign if number == 0.0 || number.is_nan() => number,
+        Unary::Sign => number.signum(),
+        Unary::Floor => number.floor(),
+        Unary::Ceil => number.ceil(),
+        Unary::RoundNearestAfz => number.round(),
+        Unary::RoundNearestEven => number.round_ties_even(),
+        Unary::Sqrt => number.sqrt(),
+        Unary::IsFinite => return Some(Scalar::Integer(number.is_finite().into())),
+        _ => return None,
+    }))
+}
+
+fn float_binary(a: f64, b: f64, binary: Binary) -> Option<Scalar> {
+    Some(Scalar::Float(match binary {
+        Binary::Add => a + b,
+        Binary::Subtract => a - b,
+        Binary::Multiply => a * b,
+        Binary::Divide => a / b,
+        Binary::Remainder => a % b,
+        // IEEE 754's minimum and maximum: a NaN remains, and -0 is less than 0.
+        Binary::Minimum | Binary::Maximum if a.is_nan() => a,
+        Binary::Minimum | Binary::Maximum if b.is_nan() => b,
+        Binary::Minimum => {
+            if a.total_cmp(&b).is_le() {
+                a
+            } else {
+                b
+            }
+        }
+        Binary::Maximum => {
+            if a.total_cmp(&b).is_ge() {
+                a
+            } else {
+                b
+            }
+        }
+        _ => return None,
+    }))
+}
+
+/// Returns the power of an integer, modulo the number of values of its type. A negative exponent
+/// gives 0, but for 1 and -1.
+fn power(base: i128, exponent: i128, mask: u128) -> i128 {
+    if exponent < 0 {
+        return match base {
+            1 => 1,
+            -1 => 1 - 2 * (exponent & 1),
+            _ => 0,
+        };
+    }
+    let (mut result, mut square, mut rest) = (1_u128, base.cast_unsigned() & mask, exponent);
+    while rest > 0 {
+        if rest & 1 == 1 {
+            result = result.wrapping_mul(square) & mask;
+        }
+        square = square.wrapping_mul(square) & mask;
+        rest >>= 1;
+    }
+    result.cast_signed()
 }
 
 /// Converts a value to the bits of a float of at most 16 bits. In types without NaN, NaN becomes

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use smallvec::SmallVec;
 
-use super::ProgramError;
-use crate::hlo::{Computation, Instruction, Module, Opcode};
+use super::{ProgramError, pull::refused};
+use crate::hlo::{Computation, Instruction, Literal, Module, Opcode};
 
 /// The maximum number of instructions followed for one module. An instruction inside a call counts
 /// each time that the call is entered. The limit bounds compile time; a lower one would refuse more
@@ -19,6 +19,9 @@ struct CallFrame {
     computation: usize,
     /// The frame and the instruction of the call; `None` for the entry computation.
     caller: Option<(usize, usize)>,
+    /// The operand of the call that is the first argument. A branch of a conditional has one
+    /// argument, which comes after the chooser and the arguments of the branches before it.
+    first_operand: usize,
 }
 
 /// An instruction in the context of one call.
@@ -38,7 +41,8 @@ pub(super) enum ArrayOrigin {
     Instruction(GraphNode),
     /// A parameter of the program, or an array inside a parameter that is a tuple.
     Parameter(usize, TuplePath),
-    /// An array inside a constant that is a tuple.
+    /// An array inside the result of an instruction that gives a tuple: a constant, or an
+    /// instruction that chooses or computes.
     Part(GraphNode, TuplePath),
 }
 
@@ -53,7 +57,7 @@ pub(super) struct Graph<'a> {
 
 impl<'a> Graph<'a> {
     pub(super) fn new(module: &'a Module) -> Self {
-        let entry = CallFrame { computation: module.entry_index(), caller: None };
+        let entry = CallFrame { computation: module.entry_index(), caller: None, first_operand: 0 };
         Self { module, frames: vec![entry], entered: HashMap::new(), steps: 0 }
     }
 
@@ -75,6 +79,13 @@ impl<'a> Graph<'a> {
     /// [`origin`](Self::origin) looks through these.
     pub(super) fn operand(&self, node: GraphNode, number: usize) -> GraphNode {
         GraphNode { place: self.instruction(node).operands()[number], ..node }
+    }
+
+    /// Returns an array inside a constant, or `None` if the node is no constant.
+    pub(super) fn literal(&self, node: GraphNode, path: &[usize]) -> Option<Literal> {
+        let Opcode::Constant(literal) = self.instruction(node).opcode() else { return None };
+        let part = |literal: Literal, &part: &usize| literal.parts().swap_remove(part);
+        Some(path.iter().fold(Literal::clone(literal), part))
     }
 
     /// Counts an instruction that is followed. Refuses the module after [`MAX_STEPS`] instructions.
@@ -108,10 +119,18 @@ impl<'a> Graph<'a> {
             pass(self.frames[node.frame].computation, node.place);
             let instruction = self.instruction(node);
             node = match instruction.opcode() {
-                Opcode::Parameter { number } => match self.frames[node.frame].caller {
-                    None => return Ok(ArrayOrigin::Parameter(*number, path)),
-                    Some((frame, place)) => self.operand(GraphNode { frame, place }, *number),
-                },
+                Opcode::Parameter { number } => {
+                    let CallFrame { caller, first_operand, .. } = self.frames[node.frame];
+                    let Some((frame, place)) = caller else {
+                        return Ok(ArrayOrigin::Parameter(*number, path));
+                    };
+                    let caller = GraphNode { frame, place };
+                    let number = first_operand + number;
+                    if number >= self.instruction(caller).operands().len() {
+                        return Err(refused(self, caller, "; some of its operands come later"));
+                    }
+                    self.operand(caller, number)
+                }
                 Opcode::Tuple if !path.is_empty() => {
                     let part = path.remove(0);
                     self.operand(node, part)
@@ -121,22 +140,61 @@ impl<'a> Graph<'a> {
                     self.operand(node, 0)
                 }
                 Opcode::Call { computation } | Opcode::Fusion { computation, .. } => {
-                    self.enter(node, *computation)
+                    self.enter(node, *computation, 0)
                 }
-                Opcode::Copy | Opcode::OptBarrier | Opcode::IdentityCall(_) => {
+                // Parts 0 and 1 of a call that has been started are its operands and its result.
+                Opcode::AsyncStart { computation } if path.first() == Some(&1) => {
+                    path.remove(0);
+                    self.enter(node, *computation, 0)
+                }
+                Opcode::AsyncStart { .. } if path.len() > 1 && path[0] == 0 => {
+                    path.remove(0);
+                    let operand = path.remove(0);
+                    self.operand(node, operand)
+                }
+                Opcode::AsyncDone => {
+                    path.insert(0, 1);
                     self.operand(node, 0)
                 }
-                Opcode::Constant(_) if !path.is_empty() => {
-                    return Ok(ArrayOrigin::Part(node, path));
+                // Parts 0 and 1 of a copy that has been started are equal.
+                Opcode::CopyStart if matches!(path.first(), Some(0 | 1)) => {
+                    path.remove(0);
+                    self.operand(node, 0)
                 }
-                _ => return Ok(ArrayOrigin::Instruction(node)),
+                Opcode::CopyDone => {
+                    path.insert(0, 0);
+                    self.operand(node, 0)
+                }
+                Opcode::Convert if self.keeps_type(node) => self.operand(node, 0),
+                Opcode::Copy
+                | Opcode::OptBarrier
+                | Opcode::AddDependency
+                | Opcode::Domain
+                | Opcode::IdentityCall(_) => self.operand(node, 0),
+                // Operands that an update adds have no place in the tuple of the start.
+                Opcode::AsyncUpdate if instruction.operands().len() == 1 => self.operand(node, 0),
+                _ if path.is_empty() => return Ok(ArrayOrigin::Instruction(node)),
+                _ => return Ok(ArrayOrigin::Part(node, path)),
             };
         }
     }
 
+    /// Returns true if the result of a node has the element type of its operand.
+    fn keeps_type(&self, node: GraphNode) -> bool {
+        let operand = self.instruction(self.operand(node, 0));
+        operand.shape().element_type() == self.instruction(node).shape().element_type()
+    }
+
+    /// Returns the root of a branch of a conditional, in the frame of that branch.
+    pub(super) fn branch(&mut self, node: GraphNode, number: usize) -> GraphNode {
+        let computation = self.instruction(node).opcode().computations()[number];
+        self.enter(node, computation, number + 1)
+    }
+
     /// Returns the root of a computation that a node calls, in the frame of that call.
-    fn enter(&mut self, node: GraphNode, computation: usize) -> GraphNode {
-        let frame = CallFrame { computation, caller: Some((node.frame, node.place)) };
+    fn enter(&mut self, node: GraphNode, computation: usize, first_operand: usize) -> GraphNode {
+        let caller = Some((node.frame, node.place));
+        let frame = CallFrame { computation, caller, first_operand };
         let next = self.frames.len();
         let number = *self.entered.entry(frame).or_insert(next);
         if number == next {

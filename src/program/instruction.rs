@@ -3,12 +3,14 @@
 use super::{
     graph::{ArrayOrigin, Graph, GraphNode, TuplePath},
     literal::{signed, storage_bits},
+    number::NumberRange,
     pull::{Halt, PendingValue, Pull, Stop},
     window::{WindowRange, padded},
 };
 use crate::{
     hlo::Opcode,
-    nest::{Index, NestError, WalkRegion},
+    nest::{Index, NestError, OutOfRange, WalkRegion},
+    shape::ElementType,
 };
 
 impl Pull<'_, '_> {
@@ -19,8 +21,18 @@ impl Pull<'_, '_> {
         if let Opcode::Select = instruction.opcode() {
             return self.select(node, item);
         }
-        if let Opcode::Other { .. } = instruction.opcode() {
-            return Err(Halt::Stop(Stop::Compute(node)));
+        match instruction.opcode() {
+            Opcode::Conditional { computations } => {
+                return self.conditional(node, computations.len(), item);
+            }
+            Opcode::Scatter(scatter) => return self.scatter(node, scatter, item),
+            Opcode::Constant(literal) => {
+                return self.constant(item, ArrayOrigin::Instruction(node), literal);
+            }
+            Opcode::Other { .. } => return Err(Halt::Stop(Stop::Compute(node))),
+            // The parts of a tuple that is neither are computed.
+            _ if !item.path.is_empty() => return Err(Halt::Stop(Stop::Compute(node))),
+            _ => {}
         }
         let own = self.extents(node)?;
         let PendingValue { mut region, index, part, .. } = item;
@@ -32,10 +44,6 @@ impl Pull<'_, '_> {
         }
         let operand = |graph: &Graph, number: usize| graph.operand(node, number);
         match instruction.opcode() {
-            Opcode::Constant(literal) => {
-                let item = PendingValue { node, path: TuplePath::new(), region, index, part };
-                self.constant(item, ArrayOrigin::Instruction(node), literal)
-            }
             Opcode::Pad { dimensions } => {
                 let (value, fill) = (operand(self.graph, 0), operand(self.graph, 1));
                 let windows = padded(&self.extents(value)?, dimensions);
@@ -73,11 +81,6 @@ impl Pull<'_, '_> {
             Opcode::Concatenate { dimension } => {
                 self.concatenate(node, *dimension, region, &index, &part)
             }
-            Opcode::Scatter(scatter) => self.scatter(
-                node,
-                scatter,
-                PendingValue { node, path: TuplePath::new(), region, index, part },
-            ),
             Opcode::Complex => self.complex(node, &region, &index, &part),
             // The imaginary part of a real number is 0.
             Opcode::Imag => Ok(self.assembly.bits(region, 0)?),
@@ -108,6 +111,40 @@ impl Pull<'_, '_> {
         if let Some((region, part)) = split.inside {
             self.go_on(real, region, index.to_vec(), part);
         }
+        Ok(())
+    }
+
+    /// Traces an element of a conditional: tests the predicate or the index with guards and
+    /// continues with one branch in each region.
+    fn conditional(
+        &mut self,
+        node: GraphNode,
+        count: usize,
+        item: PendingValue,
+    ) -> Result<(), Halt> {
+        let chooser = self.graph.operand(node, 0);
+        let is_index = self.graph.instruction(chooser).shape().element_type() != ElementType::Pred;
+        let last = count as u64 - 1;
+        let range = NumberRange { last, out_of_range: OutOfRange::Last };
+        let PendingValue { path, mut region, index, part, .. } = item;
+        let chosen = self.number(&mut region, chooser, &[], range)?;
+        let mut rest = Some((region, chosen));
+        let mut items = Vec::new();
+        for number in 0..count {
+            let Some((region, chosen)) = rest.take() else { break };
+            self.graph.step()?;
+            // Branch 0 of a predicate is chosen by true, which is 1.
+            let branch = if is_index { number } else { count - 1 - number };
+            let split =
+                self.assembly.split_region(&region, &chosen, number as u64, number as u64 + 1)?;
+            if let Some((region, _)) = split.inside {
+                let node = self.graph.branch(node, branch);
+                let (path, index, part) = (path.clone(), index.clone(), part.clone());
+                items.push(PendingValue { node, path, region, index, part });
+            }
+            rest = split.outside;
+        }
+        self.pending.extend(items.into_iter().rev());
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! [`lower`]: lowers a module to the nests of its results and scratch buffers.
 
-use smallvec::SmallVec;
+use std::collections::HashSet;
 
 use super::{
     BufferId, Program, ProgramError, ProgramStep,
@@ -148,13 +148,14 @@ impl ModuleLowering<'_> {
                     return Ok(());
                 }
                 Err(Stop::Refused(error)) => return Err(*error),
-                Err(Stop::Before(node)) => {
-                    if self.constant(node, 0)?.is_none() {
-                        self.scratch(node)?;
+                Err(Stop::Before(node, path)) => {
+                    if !path.is_empty() || self.constant(node, 0)?.is_none() {
+                        self.scratch(node, path)?;
                     }
                 }
                 Err(Stop::Compute(node)) => {
                     if self.constant(node, 0)?.is_none() {
+                        let node = self.culprit(node)?;
                         let reason = "; elements are only moved, and only indices are computed";
                         return Err(self.unsupported(node, reason));
                     }
@@ -174,11 +175,11 @@ impl ModuleLowering<'_> {
                         .collect();
                     let is_long = matches!(*error, NestError::Bound { what: "cases", .. });
                     if let Some(shared) = shared(&visits) {
-                        self.scratch(shared)?;
+                        self.scratch(shared, TuplePath::new())?;
                     } else if is_long && output.most_cases < MOST_CASES {
                         output.most_cases = MOST_CASES;
                     } else if let (false, Some(&(first, _))) = (is_long, visits.first()) {
-                        self.scratch(first)?;
+                        self.scratch(first, TuplePath::new())?;
                     } else {
                         let instruction = self.graph.instruction(node).name().to_owned();
                         return Err(ProgramError::Nest { instruction, error });
@@ -192,6 +193,49 @@ impl ModuleLowering<'_> {
         matches!(self.graph.instruction(node).opcode(), Opcode::Constant(_))
     }
 
+    /// Returns the instruction that cannot be computed, given a node that does not fold: the node
+    /// itself if it depends on a parameter, and otherwise the first value on its way that does not
+    /// fold although its operands do.
+    fn culprit(&mut self, mut node: GraphNode) -> Result<GraphNode, ProgramError> {
+        for _ in 0..MAX_FOLDS {
+            let mut next = None;
+            for number in 0..self.graph.instruction(node).operands().len() {
+                let operand = self.graph.operand(node, number);
+                if self.constant(operand, 0)?.is_some() {
+                    continue;
+                }
+                match self.graph.origin(operand, TuplePath::new())? {
+                    ArrayOrigin::Instruction(found) if !self.reads_parameters(found)? => {
+                        next = Some(found);
+                    }
+                    _ => return Ok(node),
+                }
+            }
+            let Some(next) = next else { break };
+            node = next;
+        }
+        Ok(node)
+    }
+
+    /// Returns true if a value depends on a parameter of the program.
+    fn reads_parameters(&mut self, node: GraphNode) -> Result<bool, ProgramError> {
+        let (mut seen, mut pending) = (HashSet::new(), vec![node]);
+        while let Some(node) = pending.pop() {
+            for number in 0..self.graph.instruction(node).operands().len() {
+                let operand = self.graph.operand(node, number);
+                match self.graph.origin(operand, TuplePath::new())? {
+                    ArrayOrigin::Parameter(..) => return Ok(true),
+                    ArrayOrigin::Instruction(found) | ArrayOrigin::Part(found, _) => {
+                        if seen.insert(found) {
+                            pending.push(found);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(false)
+    }
+
     fn unsupported(&self, node: GraphNode, reason: &str) -> ProgramError {
         refused(&self.graph, node, reason)
     }
@@ -203,13 +247,25 @@ impl ModuleLowering<'_> {
         if let Some(literal) = self.buffers.folded.get(&origin) {
             return Ok(Some(literal.clone()));
         }
-        let ArrayOrigin::Instruction(found) = origin else { return Ok(None) };
+        let found = match origin {
+            ArrayOrigin::Instruction(found) => found,
+            ArrayOrigin::Part(found, ref path) => return Ok(self.graph.literal(found, path)),
+            ArrayOrigin::Parameter(..) => return Ok(None),
+        };
         let instruction = self.graph.instruction(found);
         if depth == MAX_FOLDS {
             return Ok(None);
         }
         let literal = match instruction.opcode() {
             Opcode::Constant(literal) => return Ok(Some(Literal::clone(literal))),
+            Opcode::GetDimensionSize { dimension } => {
+                let operand = self.graph.instruction(self.graph.operand(found, 0));
+                let size = extents(operand.shape()).map(|extents| extents[*dimension]);
+                let size = size.and_then(|size| i32::try_from(size).ok());
+                size.and_then(|size| {
+                    Literal::new(instruction.shape(), size.to_le_bytes().to_vec()).ok()
+                })
+            }
             Opcode::Iota { .. }
             | Opcode::Convert
             | Opcode::Compare { .. }
@@ -270,7 +326,7 @@ impl ModuleLowering<'_> {
                     return Ok(ran.ok().and_then(|()| Literal::new(&shape, bytes).ok()));
                 }
                 Err(Stop::Refused(error)) => return Err(*error),
-                Err(Stop::Before(other) | Stop::Compute(other) | Stop::Constant(other, _)) => {
+                Err(Stop::Before(other, _) | Stop::Compute(other) | Stop::Constant(other, _)) => {
                     if other == node || self.constant(other, depth + 1)?.is_none() {
                         return Ok(None);
                     }
@@ -281,14 +337,14 @@ impl ModuleLowering<'_> {
     }
 
     /// Adds steps that compute a value into a scratch buffer with the default layout.
-    fn scratch(&mut self, node: GraphNode) -> Result<(), ProgramError> {
+    fn scratch(&mut self, node: GraphNode, path: TuplePath) -> Result<(), ProgramError> {
         if self.buffers.scratch.len() == MAX_SCRATCH {
             return Err(ProgramError::TooManyScratchBuffers { limit: MAX_SCRATCH });
         }
-        let instruction = self.graph.instruction(node);
-        let fixed = extents(instruction.shape());
-        let shape = fixed
-            .and_then(|extents| Shape::new(instruction.shape().element_type(), extents, None).ok());
+        let whole = self.graph.instruction(node).shape();
+        let array = path.iter().fold(whole, |shape, &part| &shape.tuple_shapes()[part]);
+        let shape =
+            extents(array).and_then(|extents| Shape::new(array.element_type(), extents, None).ok());
         let Some(shape) = shape else {
             return Err(self.unsupported(node, "; its extents are not fixed"));
         };
@@ -296,8 +352,9 @@ impl ModuleLowering<'_> {
         // later numbers.
         let number = self.buffers.scratch.len();
         self.buffers.scratch.push(shape.clone());
-        self.value(node, SmallVec::new(), &shape, BufferId::Scratch(number))?;
-        self.buffers.scratch_of.insert(ArrayOrigin::Instruction(node), number);
+        self.value(node, path.clone(), &shape, BufferId::Scratch(number))?;
+        let origin = self.graph.origin(node, path)?;
+        self.buffers.scratch_of.insert(origin, number);
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use super::{
     BufferId, ProgramError,
     graph::{ArrayOrigin, GraphNode, TuplePath},
     literal::{element, extents, storage_bits, uniform},
-    numbers::{LookupBuilder, comparison, integer, operator},
+    numbers::{LookupBuilder, comparison, integer},
     pull::{Halt, Pull, Stop, unsupported},
     window::padded,
 };
@@ -128,8 +128,10 @@ impl Pull<'_, '_> {
                 );
             }
             ArrayOrigin::Part(part, ref path) => {
-                let literal = self.literal(part, path);
-                return self.known(region, numbers, origin, &literal, index);
+                if let Some(literal) = self.graph.literal(part, path) {
+                    return self.known(region, numbers, origin, &literal, index);
+                }
+                part
             }
             ArrayOrigin::Instruction(found) => found,
         };
@@ -145,6 +147,9 @@ impl Pull<'_, '_> {
         }
         if let Some(literal) = self.buffers.folded.get(&origin).cloned() {
             return self.known(region, numbers, origin, &literal, index);
+        }
+        if let ArrayOrigin::Part(node, path) = origin {
+            return Err(Halt::Stop(Stop::Before(node, path)));
         }
         let instruction = self.graph.instruction(found);
         if let Opcode::Constant(literal) = instruction.opcode() {
@@ -231,8 +236,14 @@ impl Pull<'_, '_> {
                 let least = numbers.compute(own, LookupExpr::Binary(Operator::Maximum, b, a))?;
                 LookupExpr::Binary(Operator::Minimum, least, c)
             }
-            Opcode::Unary(unary) => numbers.unary(own, *unary, a)?,
-            Opcode::Binary(binary) => LookupExpr::Binary(operator(*binary), a, b),
+            Opcode::Unary(unary) => match numbers.unary(own, *unary, a)? {
+                Some(of) => of,
+                None => return Err(Halt::Stop(Stop::Compute(node))),
+            },
+            Opcode::Binary(binary) => match numbers.binary(own, *binary, a, b)? {
+                Some(of) => of,
+                None => return Err(Halt::Stop(Stop::Compute(node))),
+            },
             Opcode::Compare { direction, .. } => LookupExpr::Binary(comparison(*direction), a, b),
             _ => return Ok(None),
         };
@@ -281,7 +292,7 @@ impl Pull<'_, '_> {
             Ok(None) if matches!(instruction.opcode(), Opcode::Reduce { .. }) => Ok(None),
             // The value has to be in a scratch buffer if the instruction chooses between operands
             // or divides elements.
-            Ok(None) | Err(Halt::Unit(_)) => Err(Halt::Stop(Stop::Before(node))),
+            Ok(None) | Err(Halt::Unit(_)) => Err(Halt::Stop(Stop::Before(node, TuplePath::new()))),
             Err(halt) => Err(halt),
         }
     }

@@ -55,15 +55,39 @@ impl LookupBuilder {
         self.add(integer, constant.unwrap_or(of))
     }
 
-    /// Expresses a unary operation in terms of binary ones.
+    /// Expresses a binary operation on two numbers of type `own`. Returns `None` if lookups have
+    /// no such operation.
+    pub(super) fn binary(
+        &mut self,
+        own: Integer,
+        binary: Binary,
+        a: usize,
+        b: usize,
+    ) -> Result<Option<LookupExpr>, NestError> {
+        if let Some(operator) = operator(binary) {
+            return Ok(Some(LookupExpr::Binary(operator, a, b)));
+        }
+        if binary != Binary::Xor {
+            return Ok(None);
+        }
+        if own == Integer::PRED {
+            return Ok(Some(LookupExpr::Binary(Operator::NotEqual, a, b)));
+        }
+        // The bits that differ are those of either number without those of both.
+        let [either, both] = [Operator::Or, Operator::And]
+            .map(|operator| self.compute(own, LookupExpr::Binary(operator, a, b)));
+        Ok(Some(LookupExpr::Binary(Operator::Subtract, either?, both?)))
+    }
+
+    /// Expresses a unary operation in terms of binary ones. Returns `None` if that is impossible.
     pub(super) fn unary(
         &mut self,
         own: Integer,
         unary: Unary,
         a: usize,
-    ) -> Result<LookupExpr, NestError> {
+    ) -> Result<Option<LookupExpr>, NestError> {
         let mut constant = |value| self.add(own, LookupExpr::Constant(own.wrap(value)));
-        Ok(match unary {
+        Ok(Some(match unary {
             Unary::Abs if !own.is_signed => LookupExpr::Convert(a),
             Unary::Abs => {
                 let negative = LookupExpr::Binary(Operator::Subtract, constant(0)?, a);
@@ -80,7 +104,8 @@ impl LookupBuilder {
                 let one = constant(1)?;
                 LookupExpr::Binary(Operator::Minimum, self.compute(own, least)?, one)
             }
-        })
+            _ => return Ok(None),
+        }))
     }
 
     fn constant(&self, number: usize) -> Option<i128> {
@@ -142,9 +167,9 @@ pub(super) fn integer(element_type: ElementType) -> Option<Integer> {
     (is_integer(element_type) && bits >= 8).then_some(Integer { bits, is_signed })
 }
 
-/// Returns the lookup operator for a binary instruction.
-pub(super) fn operator(binary: Binary) -> Operator {
-    match binary {
+/// Returns the lookup operator for a binary instruction, or `None` if there is none.
+pub(super) fn operator(binary: Binary) -> Option<Operator> {
+    Some(match binary {
         Binary::And => Operator::And,
         Binary::Or => Operator::Or,
         Binary::Add => Operator::Add,
@@ -154,7 +179,8 @@ pub(super) fn operator(binary: Binary) -> Operator {
         Binary::Remainder => Operator::Remainder,
         Binary::Minimum => Operator::Minimum,
         Binary::Maximum => Operator::Maximum,
-    }
+        _ => return None,
+    })
 }
 
 /// Returns the lookup operator for a comparison.

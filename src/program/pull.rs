@@ -62,8 +62,8 @@ pub(super) struct Pulled {
 pub(super) enum Stop {
     /// The value is not supported.
     Refused(Box<ProgramError>),
-    /// This value must be computed into a scratch buffer first.
-    Before(GraphNode),
+    /// This array of a value must be computed into a scratch buffer first.
+    Before(GraphNode, TuplePath),
     /// This value is computed from others. Lowering can continue if it folds to a constant.
     Compute(GraphNode),
     /// This value must fold to a constant; otherwise the error applies.
@@ -247,10 +247,14 @@ impl<'g, 'm> Pull<'g, 'm> {
                 return self.read(item, BufferId::Parameter(place), &shape);
             }
             ArrayOrigin::Part(node, ref path) => {
-                let literal = self.literal(node, path);
-                return self.constant(item, origin, &literal);
+                if let Some(literal) = self.graph.literal(node, path) {
+                    return self.constant(item, origin, &literal);
+                }
+                let path = path.clone();
+                return self.instruction(PendingValue { path, ..item }, node);
             }
         };
+        let item = PendingValue { path: TuplePath::new(), ..item };
         let visits = self.visits.entry(node).or_insert(0);
         *visits += 1;
         if *visits == 1 {

@@ -5,12 +5,12 @@ use super::{
     fold::Scalar,
     graph::{ArrayOrigin, Graph, GraphNode, TuplePath},
     literal::{element, elements, extents, is_integer, storage_bits, uniform},
-    numbers::{LookupBuilder, integer, operator},
+    numbers::{LookupBuilder, integer},
     pull::{Halt, Pull, Stop, unsupported},
 };
 use crate::{
     hlo::{Binary, Instruction, Literal, Opcode},
-    nest::{Index, LookupExpr, MAX_NUMBERS, WalkRegion},
+    nest::{Index, MAX_NUMBERS, WalkRegion},
     shape::ElementType,
 };
 
@@ -25,8 +25,16 @@ pub(super) fn combiner(graph: &Graph, instruction: &Instruction) -> Option<Binar
     let kind = instruction.shape().element_type();
     let is_parameter = |number: usize| root.operands().contains(&callee.parameters()[number]);
     let kind_of = |&place: &usize| callee.instructions()[place].shape().element_type();
-    let is_known = !matches!(binary, Binary::Subtract | Binary::Divide | Binary::Remainder)
-        && (kind == ElementType::Pred || is_integer(kind))
+    let is_known = matches!(
+        binary,
+        Binary::And
+            | Binary::Or
+            | Binary::Xor
+            | Binary::Add
+            | Binary::Multiply
+            | Binary::Minimum
+            | Binary::Maximum
+    ) && (kind == ElementType::Pred || is_integer(kind))
         && callee.parameters().iter().all(|place| kind_of(place) == kind)
         && [0, 1].into_iter().all(is_parameter);
     is_known.then_some(binary)
@@ -40,11 +48,11 @@ fn neutral(binary: Binary, kind: ElementType) -> Option<u128> {
         if kind.is_signed_integer() { (1 << (bits - 1), ones >> 1) } else { (0, ones) };
     Some(match binary {
         Binary::And => ones,
-        Binary::Or | Binary::Add => 0,
+        Binary::Or | Binary::Xor | Binary::Add => 0,
         Binary::Multiply => 1,
         Binary::Minimum => greatest,
         Binary::Maximum => least,
-        Binary::Subtract | Binary::Divide | Binary::Remainder => return None,
+        _ => return None,
     })
 }
 
@@ -70,7 +78,7 @@ pub(super) fn fold(
             rest /= size;
         }
         let value = &mut values[usize::try_from(of_result).ok()?];
-        let next = value.binary(Scalar::read(kind, element(array, place))?, binary)?;
+        let next = value.binary(Scalar::read(kind, element(array, place))?, kind, binary)?;
         *value = Scalar::read(kind, next.write(kind)?)?;
     }
     let width = usize::try_from(storage_bits(kind) / 8).ok()?;
@@ -136,9 +144,10 @@ impl Pull<'_, '_> {
             let at = spread(index, dimensions, &digits);
             let next = self.computed(region, numbers, array, &at, depth)?;
             value = Some(match value {
-                Some(value) => {
-                    numbers.compute(own, LookupExpr::Binary(operator(binary), value, next))?
-                }
+                Some(value) => match numbers.binary(own, binary, value, next)? {
+                    Some(of) => numbers.compute(own, of)?,
+                    None => return Err(Halt::Stop(Stop::Compute(node))),
+                },
                 None => next,
             });
         }

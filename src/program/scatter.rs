@@ -24,6 +24,8 @@ const MAX_WINDOWS: u64 = 16;
 /// A scatter and the geometry of its windows.
 struct ScatterWindows<'a> {
     scatter: &'a Scatter,
+    /// The array, the indices and the updates.
+    operands: [GraphNode; 3],
     /// The extents of the array.
     own: Vec<u64>,
     /// The extents of a window along the dimensions of the array.
@@ -98,11 +100,15 @@ impl Pull<'_, '_> {
         scatter: &Scatter,
         item: PendingValue,
     ) -> Result<(), Halt> {
-        if !self.replaces(scatter) {
+        let count = self.graph.instruction(node).operands().len() / 2;
+        let number = item.path.first().copied().unwrap_or(0);
+        if !self.replaces(scatter, number) {
             return Err(unsupported(self.graph, node, "; its combiner does not return its update"));
         }
-        let [indices, updates] = [1, 2].map(|number| self.graph.operand(node, number));
-        let (own, of_updates) = (self.extents(node)?, self.extents(updates)?);
+        let operands = [number, count, count + 1 + number];
+        let operands @ [array, indices, updates] =
+            operands.map(|number| self.graph.operand(node, number));
+        let (own, of_updates) = (self.extents(array)?, self.extents(updates)?);
         let is_window = |dimension: &usize| scatter.update_window_dims.contains(dimension);
         let batches: Vec<usize> = (0..of_updates.len()).filter(|d| !is_window(d)).collect();
         let sizes: Vec<u64> = batches.iter().map(|&dimension| of_updates[dimension]).collect();
@@ -117,22 +123,18 @@ impl Pull<'_, '_> {
             window_of[dimension] = Some(window);
         }
         let ranks = [of_updates.len(), self.graph.instruction(indices).shape().rank()];
-        let windows = ScatterWindows { scatter, own, extents, window_of, batches, sizes, ranks };
+        let windows =
+            ScatterWindows { scatter, operands, own, extents, window_of, batches, sizes, ranks };
         if elements(&windows.sizes) <= MAX_WINDOWS {
-            self.one_by_one(node, &windows, item)
+            self.one_by_one(&windows, item)
         } else {
             self.by_table(node, &windows, item)
         }
     }
 
     /// Tests each window with guards, starting with the last window.
-    fn one_by_one(
-        &mut self,
-        node: GraphNode,
-        windows: &ScatterWindows,
-        item: PendingValue,
-    ) -> Result<(), Halt> {
-        let [operand, indices, updates] = [0, 1, 2].map(|number| self.graph.operand(node, number));
+    fn one_by_one(&mut self, windows: &ScatterWindows, item: PendingValue) -> Result<(), Halt> {
+        let [operand, indices, updates] = windows.operands;
         let PendingValue { mut region, index, part, .. } = item;
         let mut ways = Vec::new();
         for number in (0..elements(&windows.sizes)).rev() {
@@ -175,7 +177,7 @@ impl Pull<'_, '_> {
         windows: &ScatterWindows,
         item: PendingValue,
     ) -> Result<(), Halt> {
-        let [operand, indices, updates] = [0, 1, 2].map(|number| self.graph.operand(node, number));
+        let [operand, indices, updates] = windows.operands;
         let count = elements(&windows.sizes);
         let (number, dimensions) = if let Some(known) = self.buffers.tables.get(&node) {
             known.clone()
@@ -220,7 +222,9 @@ impl Pull<'_, '_> {
             return Ok(literal.clone());
         }
         match origin {
-            ArrayOrigin::Part(part, ref path) => Ok(self.literal(part, path)),
+            ArrayOrigin::Part(part, ref path) => {
+                self.graph.literal(part, path).ok_or_else(|| unsupported(self.graph, node, &reason))
+            }
             ArrayOrigin::Parameter(..) => Err(unsupported(self.graph, node, &reason)),
             ArrayOrigin::Instruction(found) => match self.graph.instruction(found).opcode() {
                 Opcode::Constant(literal) => Ok(Literal::clone(literal)),
@@ -287,10 +291,15 @@ impl Pull<'_, '_> {
         Ok((dimensions, shape, table.into_iter().flat_map(u32::to_le_bytes).collect()))
     }
 
-    /// Returns true if the combiner returns its second parameter.
-    fn replaces(&self, scatter: &Scatter) -> bool {
+    /// Returns true if the combiner returns the update of the array with this number.
+    fn replaces(&self, scatter: &Scatter, array: usize) -> bool {
         let combiner = &self.graph.computations()[scatter.computation];
-        let root = combiner.instructions()[combiner.root()].opcode();
-        matches!(root, Opcode::Parameter { number: 1 })
+        let count = combiner.parameters().len() / 2;
+        let root = &combiner.instructions()[combiner.root()];
+        let returned = match root.opcode() {
+            Opcode::Tuple => &combiner.instructions()[root.operands()[array]],
+            _ => root,
+        };
+        matches!(returned.opcode(), Opcode::Parameter { number } if *number == count + array)
     }
 }

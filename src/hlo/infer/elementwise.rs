@@ -3,6 +3,7 @@
 use super::{
     Inputs, Result,
     checks::{is_complex, is_integer},
+    is_float,
 };
 use crate::{
     hlo::{Binary, Unary},
@@ -57,18 +58,38 @@ pub(super) fn unary(unary: Unary, inputs: &Inputs<'_>) -> Result<Shape> {
     if unary == Unary::Not && kind != ElementType::Pred && !is_integer(kind) {
         return Err(inputs.operand_error(0, "an array of integers or of pred"));
     }
+    if is_of_floats(unary) && !is_float(kind) && !(unary == Unary::Sqrt && is_complex(kind)) {
+        return Err(inputs.operand_error(0, "an array of floats"));
+    }
+    if matches!(unary, Unary::PopulationCount | Unary::CountLeadingZeros) && !is_integer(kind) {
+        return Err(inputs.operand_error(0, "an array of integers"));
+    }
     array.with_type(match (unary, kind) {
+        (Unary::IsFinite, _) => ElementType::Pred,
         (Unary::Abs, ElementType::C64) => ElementType::F32,
         (Unary::Abs, ElementType::C128) => ElementType::F64,
         _ => kind,
     })
 }
 
+/// Returns true if XLA has the operation for floats only.
+fn is_of_floats(unary: Unary) -> bool {
+    matches!(
+        unary,
+        Unary::Floor
+            | Unary::Ceil
+            | Unary::RoundNearestAfz
+            | Unary::RoundNearestEven
+            | Unary::IsFinite
+            | Unary::Sqrt
+    )
+}
+
 pub(super) fn binary(binary: Binary, inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(2)?;
     let first = inputs.array(0)?;
     let of_bits = first.element_type == ElementType::Pred || is_integer(first.element_type);
-    if matches!(binary, Binary::And | Binary::Or) && !of_bits {
+    if matches!(binary, Binary::And | Binary::Or | Binary::Xor) && !of_bits {
         return Err(inputs.operand_error(0, "an array of integers or of pred"));
     }
     inputs.expect_same(1, &first)?;

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     hlo::{Gather, InstructionError, Scatter},
-    shape::{FieldPath, Shape, ShapeError},
+    shape::{FieldPath, Shape, ShapeError, queries},
 };
 
 pub(super) fn dynamic_slice(sizes: &[u64], inputs: &Inputs<'_>) -> Result<Shape> {
@@ -118,10 +118,6 @@ impl Indices<'_> {
             if its == self.index_vector_dim {
                 return Err(ShapeError::Duplicate { field: field(), given }.into());
             }
-            if self.map.contains(&own) {
-                let field = self.field(operand_batching).index(i);
-                return Err(ShapeError::Duplicate { field, given: own as u64 }.into());
-            }
             if operand.extents[own] != indices.extents[its] {
                 let expected = operand.extents[own];
                 return Err(InstructionError::Operand {
@@ -135,17 +131,17 @@ impl Indices<'_> {
     }
 }
 
-fn indices<'a>(inputs: &Inputs<'a>) -> Result<ArrayShape<'a>> {
-    let indices = inputs.array(1)?;
+fn indices<'a>(inputs: &Inputs<'a>, operand: usize) -> Result<ArrayShape<'a>> {
+    let indices = inputs.array(operand)?;
     if is_integer(indices.element_type) {
         return Ok(indices);
     }
-    Err(inputs.operand_error(1, "an array of integers"))
+    Err(inputs.operand_error(operand, "an array of integers"))
 }
 
 pub(super) fn gather(gather: &Gather, inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(2)?;
-    let (operand, indices) = (inputs.array(0)?, indices(inputs)?);
+    let (operand, indices) = (inputs.array(0)?, indices(inputs, 1)?);
     let numbers = Indices {
         names: [
             "gather_dimension_numbers",
@@ -196,9 +192,33 @@ pub(super) fn gather(gather: &Gather, inputs: &Inputs<'_>) -> Result<Shape> {
 }
 
 pub(super) fn scatter(scatter: &Scatter, inputs: &Inputs<'_>) -> Result<Shape> {
-    inputs.expect(3)?;
-    let (operand, indices) = (inputs.array(0)?, indices(inputs)?);
-    let updates = inputs.array_like(2, &operand)?;
+    let count = inputs.operands.len() / 2;
+    if inputs.operands.len() != 2 * count + 1 || count == 0 {
+        let expected = "arrays, indices and as many updates".to_owned();
+        return Err(InstructionError::OperandCount { expected, given: inputs.operands.len() });
+    }
+    let indices = indices(inputs, count)?;
+    let mut operands = Vec::with_capacity(count);
+    for number in 0..count {
+        let operand = inputs.array(number)?;
+        scatter_updates(scatter, inputs, &operand, &indices, count + 1 + number)?;
+        operands.push(operand);
+    }
+    check_combiner(scatter.computation, inputs, &operands)?;
+    let parts = operands.iter().map(|operand| operand.with_type(operand.element_type));
+    let mut parts = parts.collect::<Result<Vec<_>>>()?;
+    if count == 1 { Ok(parts.remove(0)) } else { Ok(Shape::tuple(parts)?) }
+}
+
+/// Checks the dimension numbers of a scatter, for one of its arrays and the updates in `number`.
+fn scatter_updates(
+    scatter: &Scatter,
+    inputs: &Inputs<'_>,
+    operand: &ArrayShape<'_>,
+    indices: &ArrayShape<'_>,
+    number: usize,
+) -> Result<()> {
+    let updates = inputs.array_like(number, operand)?;
     let numbers = Indices {
         names: [
             "scatter_dimension_numbers",
@@ -211,7 +231,7 @@ pub(super) fn scatter(scatter: &Scatter, inputs: &Inputs<'_>) -> Result<Shape> {
         operand_batching: &scatter.input_batching_dims,
         batching: &scatter.scatter_indices_batching_dims,
     };
-    let batch = numbers.check(&operand, &indices)?;
+    let batch = numbers.check(operand, indices)?;
     let inserted = || numbers.field("inserted_window_dims");
     ascending(inserted, &scatter.inserted_window_dims, operand.rank())?;
     let lacks = |dimension: &usize| {
@@ -237,27 +257,41 @@ pub(super) fn scatter(scatter: &Scatter, inputs: &Inputs<'_>) -> Result<Shape> {
         });
     if !fits {
         let expected = "windows no larger than the operand, one for each index vector";
-        return Err(inputs.operand_error(2, expected));
+        return Err(inputs.operand_error(number, expected));
     }
-    check_combiner(scatter.computation, inputs, &operand)?;
-    operand.with_type(operand.element_type)
+    Ok(())
 }
 
-/// Checks that a computation combines two scalars of the operand's type into one.
-fn check_combiner(computation: usize, inputs: &Inputs<'_>, operand: &ArrayShape<'_>) -> Result<()> {
+/// Checks that a computation combines two scalars of each operand's type into one.
+fn check_combiner(
+    computation: usize,
+    inputs: &Inputs<'_>,
+    operands: &[ArrayShape<'_>],
+) -> Result<()> {
     let callee = inputs.callee(computation)?;
-    let scalar = operand.with_extents([])?;
-    let shapes: Vec<String> = callee
-        .parameter_shapes()
-        .chain([callee.root_shape()])
-        .map(|shape| shape.without_layout().to_string())
-        .collect();
-    if shapes.len() == 3 && shapes.iter().all(|shape| *shape == scalar.to_string()) {
+    let scalars: Vec<Shape> =
+        operands.iter().map(|operand| operand.with_extents([])).collect::<Result<_>>()?;
+    let result = match &scalars[..] {
+        [scalar] => scalar.clone(),
+        scalars => Shape::tuple(scalars.iter().cloned())?,
+    };
+    let fits = callee.parameters().len() == 2 * scalars.len()
+        && callee
+            .parameter_shapes()
+            .zip(scalars.iter().cycle())
+            .all(|(given, expected)| queries::compatible(given, expected))
+        && queries::compatible(callee.root_shape(), &result);
+    if fits {
         return Ok(());
     }
-    let (result, parameters) = shapes.split_last().expect("a computation has a result");
+    let listed = |shapes: &mut dyn Iterator<Item = &Shape>| {
+        let shapes = shapes.map(|shape| shape.without_layout().to_string());
+        shapes.collect::<Vec<_>>().join(", ")
+    };
+    let expected = listed(&mut scalars.iter().chain(&scalars));
+    let (given, root) = (callee.parameter_shapes(), callee.root_shape().without_layout());
     Err(InstructionError::Callee {
-        expected: format!("a computation ({scalar}, {scalar}) -> {scalar}"),
-        given: format!("({}) -> {result}", parameters.join(", ")),
+        expected: format!("a computation ({expected}) -> {result}"),
+        given: format!("({}) -> {root}", listed(&mut given.into_iter())),
     })
 }

@@ -9,7 +9,7 @@ mod reduce;
 mod structure;
 
 use super::{Computation, InstructionError, Opcode};
-use crate::shape::{Dimension, FieldPath, Shape, queries};
+use crate::shape::{Dimension, ElementType, FieldPath, Shape, queries};
 
 type Result<T> = std::result::Result<T, InstructionError>;
 
@@ -36,6 +36,45 @@ impl<'a> Inputs<'a> {
     pub(super) fn are_dynamic(&self) -> bool {
         self.operands.iter().copied().chain(self.declared).any(is_dynamic)
     }
+}
+
+/// Checks an instruction whose operands or result have floats of several types, if XLA lets the
+/// opcode convert between them, and returns its shape. Returns `None` for any other instruction.
+///
+/// # Errors
+///
+/// Returns the errors of [`infer`], with every float as an `f32`.
+pub(super) fn infer_mixed(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Option<Shape>> {
+    let mut all = inputs.operands.iter().copied().chain(inputs.declared);
+    let mut floats = all.clone().map(Shape::element_type).filter(|&of| is_float(of));
+    let is_mixed = floats.next().is_some_and(|first| floats.any(|other| other != first));
+    if !is_mixed || !opcode.mixes_floats() || all.any(|shape| !shape.is_array()) {
+        return Ok(None);
+    }
+    if opcode.computations().is_empty() {
+        let operands = inputs.operands.iter().map(|shape| with_equal_floats(shape));
+        let operands = operands.collect::<Result<Vec<_>>>()?;
+        let operands: Vec<&Shape> = operands.iter().collect();
+        let declared = inputs.declared.map(with_equal_floats).transpose()?;
+        let declared = declared.as_ref();
+        infer(opcode, &Inputs { operands: &operands, declared, ..*inputs })?;
+    }
+    Ok(Some(inputs.declared()?.clone()))
+}
+
+/// Returns true if the type is a float.
+fn is_float(element_type: ElementType) -> bool {
+    element_type.float_bits(0.0).is_some()
+        || matches!(element_type, ElementType::F32 | ElementType::F64)
+}
+
+/// Returns an array of `f32` in the place of one of other floats.
+fn with_equal_floats(shape: &Shape) -> Result<Shape> {
+    let element_type = match shape.element_type() {
+        float if is_float(float) => ElementType::F32,
+        other => other,
+    };
+    Ok(Shape::array(element_type, shape.dimensions().iter().copied(), None)?)
 }
 
 /// Returns true if any extent of the shape is bounded or unknown.
@@ -66,7 +105,15 @@ fn infer_undeclared(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Shape> {
     match opcode {
         Opcode::Parameter { .. } => structure::parameter(inputs),
         Opcode::Constant(literal) => structure::constant(literal, inputs),
-        Opcode::Copy | Opcode::OptBarrier | Opcode::IdentityCall(_) => structure::identity(inputs),
+        Opcode::Copy | Opcode::OptBarrier | Opcode::Domain => structure::identity(inputs),
+        Opcode::IdentityCall(call) => structure::identity_call(*call, inputs),
+        Opcode::AddDependency => structure::add_dependency(inputs),
+        Opcode::Conditional { computations } => structure::conditional(computations, inputs),
+        Opcode::AsyncStart { computation } => structure::async_start(*computation, inputs),
+        Opcode::AsyncUpdate => structure::async_update(inputs),
+        Opcode::AsyncDone => structure::element(1, inputs),
+        Opcode::CopyStart => structure::copy_start(inputs),
+        Opcode::CopyDone => structure::element(0, inputs),
         Opcode::Tuple => structure::tuple(inputs),
         Opcode::GetTupleElement { index } => structure::element(*index, inputs),
         Opcode::Call { computation } | Opcode::Fusion { computation, .. } => {
@@ -87,6 +134,10 @@ fn infer_undeclared(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Shape> {
         Opcode::DynamicUpdateSlice => indexed::dynamic_update_slice(inputs),
         Opcode::Gather(gather) => indexed::gather(gather, inputs),
         Opcode::Scatter(scatter) => indexed::scatter(scatter, inputs),
+        Opcode::Sort { dimension, computation, .. } => {
+            reduce::sort(*dimension, *computation, inputs)
+        }
+        Opcode::GetDimensionSize { dimension } => structure::dimension_size(*dimension, inputs),
         Opcode::Reduce { dimensions, computation } => {
             reduce::reduce(dimensions, *computation, inputs)
         }

@@ -1,9 +1,13 @@
-//! The reduce opcode, which combines all elements along some of the dimensions.
+//! Opcodes that work along dimensions with a computation: reduce, which combines all elements, and
+//! sort.
 
-use super::{Inputs, Result, checks::distinct};
+use super::{
+    Inputs, Result,
+    checks::{dimension, distinct},
+};
 use crate::{
     hlo::InstructionError,
-    shape::{FieldPath, Shape},
+    shape::{ElementType, FieldPath, Shape, queries},
 };
 
 /// Infers the shape of a reduce: the dimensions that are not reduced, with the element type that
@@ -30,4 +34,40 @@ pub(super) fn reduce(
     let kept = (0..array.rank()).filter(|dimension| !dimensions.contains(dimension));
     let extents = kept.map(|dimension| array.extents[dimension]);
     Ok(Shape::new(callee.root_shape().element_type(), extents.collect::<Vec<_>>(), None)?)
+}
+
+/// Infers the shape of a sort: that of its operand, or a tuple of those of several operands.
+pub(super) fn sort(along: usize, computation: usize, inputs: &Inputs<'_>) -> Result<Shape> {
+    if inputs.operands.is_empty() {
+        let expected = "at least 1".to_owned();
+        return Err(InstructionError::OperandCount { expected, given: 0 });
+    }
+    let first = inputs.array(0)?;
+    dimension(|| FieldPath::new("dimensions").index(0), along, first.rank())?;
+    let mut scalars = Vec::new();
+    let mut parts = Vec::new();
+    for operand in 0..inputs.operands.len() {
+        let array = inputs.array(operand)?;
+        if array.extents != first.extents {
+            let expected = first.with_type(array.element_type)?;
+            return Err(inputs.operand_error(operand, expected.to_string()));
+        }
+        scalars.extend(vec![array.with_extents([])?; 2]);
+        parts.push(array.with_type(array.element_type)?);
+    }
+    scalars.push(Shape::new(ElementType::Pred, [], None)?);
+    let callee = inputs.callee(computation)?;
+    let shapes: Vec<&Shape> = callee.parameter_shapes().chain([callee.root_shape()]).collect();
+    let fits = shapes.len() == scalars.len()
+        && shapes
+            .iter()
+            .zip(&scalars)
+            .all(|(given, expected)| queries::compatible(given, expected));
+    if !fits {
+        return Err(InstructionError::Callee {
+            expected: "a computation of two scalars of each operand that gives a pred".to_owned(),
+            given: callee.name().to_owned(),
+        });
+    }
+    if parts.len() == 1 { Ok(parts.remove(0)) } else { Ok(Shape::tuple(parts)?) }
 }

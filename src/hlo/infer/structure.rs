@@ -2,10 +2,10 @@
 
 use super::{
     Inputs, Result,
-    checks::{dimension, mismatch},
+    checks::{at_most, dimension, mismatch},
 };
 use crate::{
-    hlo::{InstructionError, Literal},
+    hlo::{IdentityCall, InstructionError, Literal},
     shape::{ElementType, FieldPath, Shape, queries},
 };
 
@@ -23,6 +23,116 @@ pub(super) fn constant(literal: &Literal, inputs: &Inputs<'_>) -> Result<Shape> 
 pub(super) fn identity(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     Ok(inputs.operands[0].clone())
+}
+
+/// Infers the shape of a custom call that returns its only operand.
+pub(super) fn identity_call(call: IdentityCall, inputs: &Inputs<'_>) -> Result<Shape> {
+    inputs.expect(1)?;
+    let operand = inputs.operands[0];
+    match (call, operand.tuple_shapes()) {
+        (IdentityCall::Pin, _) => Ok(Shape::buffer(operand.clone())?),
+        (IdentityCall::Unpin, [content]) if operand.element_type() == ElementType::Buffer => {
+            Ok(content.clone())
+        }
+        (IdentityCall::Unpin, _) => Err(inputs.operand_error(0, "a buffer")),
+        _ => Ok(operand.clone()),
+    }
+}
+
+pub(super) fn add_dependency(inputs: &Inputs<'_>) -> Result<Shape> {
+    inputs.expect(2)?;
+    if inputs.operands[1].element_type() != ElementType::Token {
+        return Err(inputs.operand_error(1, "a token"));
+    }
+    Ok(inputs.operands[0].clone())
+}
+
+pub(super) fn conditional(computations: &[usize], inputs: &Inputs<'_>) -> Result<Shape> {
+    let [chooser, operands @ ..] = inputs.operands else {
+        let expected = "at least 2".to_owned();
+        return Err(InstructionError::OperandCount { expected, given: 0 });
+    };
+    let count = computations.len();
+    let is_scalar = chooser.is_array() && chooser.rank() == 0;
+    let counts = match chooser.element_type() {
+        ElementType::Pred if is_scalar => 2..=2,
+        ElementType::S32 if is_scalar => 1..=usize::MAX,
+        _ => return Err(inputs.operand_error(0, "pred[] or s32[]")),
+    };
+    if !counts.contains(&count) {
+        return Err(InstructionError::Callee {
+            expected: if counts == (2..=2) { "2 computations" } else { "computations" }.to_owned(),
+            given: count.to_string(),
+        });
+    }
+    if operands.len() != count {
+        let expected = format!("{}, one more than computations", count + 1);
+        return Err(InstructionError::OperandCount { expected, given: inputs.operands.len() });
+    }
+    let result = inputs.callee(computations[0])?.root_shape();
+    for (number, (&computation, &operand)) in computations.iter().zip(operands).enumerate() {
+        let callee = inputs.callee(computation)?;
+        let parameters: Vec<&Shape> = callee.parameter_shapes().collect();
+        let fits = matches!(parameters[..], [parameter] if queries::compatible(parameter, operand))
+            && queries::compatible(callee.root_shape(), result);
+        if !fits {
+            let [operand, result] = [operand, result].map(Shape::without_layout);
+            return Err(InstructionError::Callee {
+                expected: format!("a computation ({operand}) -> {result} as branch {number}"),
+                given: callee.name().to_owned(),
+            });
+        }
+    }
+    Ok(result.clone())
+}
+
+/// Infers the shape of the start of a call. The rest of the tuple, after the operands and the
+/// result, has no meaning and is taken from the declared shape.
+pub(super) fn async_start(computation: usize, inputs: &Inputs<'_>) -> Result<Shape> {
+    let operands = Shape::tuple(inputs.operands.iter().copied().cloned())?;
+    let callee = inputs.callee(computation)?;
+    // XLA also binds operands later, in updates.
+    let result = if inputs.operands.len() < callee.parameters().len() {
+        callee.root_shape().clone()
+    } else {
+        call(computation, inputs)?
+    };
+    started(vec![operands, result], inputs)
+}
+
+pub(super) fn async_update(inputs: &Inputs<'_>) -> Result<Shape> {
+    match (inputs.operands, inputs.declared) {
+        ([_], _) => identity(inputs),
+        ([_, ..], Some(declared)) => Ok(declared.clone()),
+        _ => inputs.expect(1).map(|()| unreachable!("there is not one operand")),
+    }
+}
+
+pub(super) fn copy_start(inputs: &Inputs<'_>) -> Result<Shape> {
+    inputs.expect(1)?;
+    started(vec![inputs.operands[0].clone(); 2], inputs)
+}
+
+/// Returns the tuple of these parts, and of the declared parts after them.
+fn started(mut parts: Vec<Shape>, inputs: &Inputs<'_>) -> Result<Shape> {
+    match inputs.declared {
+        Some(declared) => parts.extend(declared.tuple_shapes().iter().skip(2).cloned()),
+        None => parts.push(Shape::new(ElementType::U32, [], None)?),
+    }
+    Ok(Shape::tuple(parts)?)
+}
+
+pub(super) fn dimension_size(dimension: usize, inputs: &Inputs<'_>) -> Result<Shape> {
+    inputs.expect(1)?;
+    let array = inputs.array(0)?;
+    let field = || FieldPath::new("dimensions").index(0);
+    self::dimension(field, dimension, array.rank())?;
+    at_most(field_of_size, array.extents[dimension], i32::MAX.unsigned_abs().into())?;
+    Ok(Shape::new(ElementType::S32, [], None)?)
+}
+
+fn field_of_size() -> FieldPath {
+    FieldPath::new("operand_ids").index(0)
 }
 
 pub(super) fn tuple(inputs: &Inputs<'_>) -> Result<Shape> {

@@ -22,12 +22,11 @@ pub(super) fn read(
     match (proto.opcode.as_str(), name) {
         (_, "metadata") => proto.metadata = Some(source::metadata(value)),
         (
-            "transpose" | "broadcast" | "reverse" | "concatenate" | "reduce" | "get-dimension-size"
-            | "set-dimension-size",
+            "transpose" | "broadcast" | "reverse" | "concatenate" | "reduce" | "sort"
+            | "get-dimension-size" | "set-dimension-size",
             "dimensions",
-        ) => {
-            proto.dimensions = numbers(cursor)?;
-        }
+        ) => proto.dimensions = numbers(cursor)?,
+        ("sort", "is_stable") => proto.is_stable = value == "true",
         ("iota", "iota_dimension") => proto.dimensions = vec![cursor.number("a dimension")?],
         ("slice", "slice") => proto.slice_dimensions = slice(cursor)?,
         ("pad", "padding") => proto.padding_config = Some(padding(value, cursor)?),

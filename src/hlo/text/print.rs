@@ -157,7 +157,14 @@ fn attributes(f: &mut impl Write, opcode: &Opcode, callees: &[String]) -> fmt::R
             let dimensions = joined(dimensions, ",");
             write!(f, ", dimensions={{{dimensions}}}, to_apply=%{}", callees[*computation])
         }
-        Opcode::Concatenate { dimension } => write!(f, ", dimensions={{{dimension}}}"),
+        Opcode::Concatenate { dimension } | Opcode::GetDimensionSize { dimension } => {
+            write!(f, ", dimensions={{{dimension}}}")
+        }
+        Opcode::Sort { dimension, is_stable, computation } => {
+            let stable = if *is_stable { ", is_stable=true" } else { "" };
+            let name = &callees[*computation];
+            write!(f, ", dimensions={{{dimension}}}{stable}, to_apply=%{name}")
+        }
         Opcode::Iota { dimension } => write!(f, ", iota_dimension={dimension}"),
         Opcode::Slice { dimensions } => {
             let ranges = dimensions.iter().map(|slice| match slice.stride {
@@ -188,6 +195,11 @@ fn attributes(f: &mut impl Write, opcode: &Opcode, callees: &[String]) -> fmt::R
                 write!(f, ", kind={kind}")?;
             }
             write!(f, ", calls=%{}", callees[*computation])
+        }
+        Opcode::AsyncStart { computation } => write!(f, ", calls=%{}", callees[*computation]),
+        Opcode::Conditional { computations } => {
+            let names = computations.iter().map(|&callee| format!("%{}", callees[callee]));
+            write!(f, ", branch_computations={{{}}}", joined(names, ", "))
         }
         Opcode::IdentityCall(call) => write!(f, ", custom_call_target=\"{}\"", call.name()),
         Opcode::Compare { direction, total_order } => {

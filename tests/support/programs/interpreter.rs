@@ -400,6 +400,7 @@ fn arithmetic(opcode: &Opcode, shape: &Shape, operands: &[&Array]) -> Option<Arr
                 Unary::Not if element_type == ElementType::Pred => 1 - value,
                 Unary::Not => -1 - value,
                 Unary::Sign => value.signum(),
+                _ => return None,
             };
             number(element_type, value)
         }),
@@ -429,6 +430,8 @@ fn binary(binary: Binary, element_type: ElementType, a: u128, b: u128) -> Option
         Binary::Remainder => a % b,
         Binary::Minimum => a.min(b),
         Binary::Maximum => a.max(b),
+        Binary::Xor => a ^ b,
+        _ => return None,
     };
     number(element_type, value)
 }
