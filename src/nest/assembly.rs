@@ -18,7 +18,7 @@ use super::{
     numbers::{LIMIT, signed},
     walk::walk,
 };
-use crate::stride::{Coordinate, Coordinates, Forward, StrideDescriptor};
+use crate::stride::{Coordinate, Coordinates, Forward, StrideDescriptor, Undo};
 
 /// The default limit on the number of cases. A program that needs more uses scratch buffers first.
 pub(crate) const MAX_CASES: usize = 64;
@@ -369,6 +369,55 @@ impl Assembly {
         Ok(at.cut(bounds))
     }
 
+    /// Returns the place of an element along each axis of the memory of `descriptor`, from major to
+    /// minor.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`divide`](Self::divide).
+    pub(crate) fn along_axes(
+        &mut self,
+        region: &mut WalkRegion,
+        descriptor: &StrideDescriptor,
+        index: &[Index],
+    ) -> Result<Vec<Index>, NestError> {
+        let mut values = index.iter().cloned().collect();
+        descriptor.forward(&mut CoordinateBuilder { assembly: self, region }, &mut values)?;
+        Ok(descriptor.axes().iter().map(|axis| values[axis.coordinate].clone()).collect())
+    }
+
+    /// Returns the index of the element at a place along each axis of the memory of `descriptor`.
+    /// Returns `None` if the place may be padding at some position of the walk.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`divide`](Self::divide).
+    pub(crate) fn at_axes(
+        &mut self,
+        region: &mut WalkRegion,
+        descriptor: &StrideDescriptor,
+        places: Vec<Index>,
+    ) -> Result<Option<Vec<Index>>, NestError> {
+        let count = descriptor.extents().len();
+        let mut values: Coordinates<Index> = (0..count).map(|_| Index::constant(0)).collect();
+        for (axis, place) in descriptor.axes().iter().zip(places) {
+            values[axis.coordinate] = place;
+        }
+        descriptor.undo(&mut CoordinateBuilder { assembly: self, region }, &mut values)?;
+        self.extend(region);
+        let mut index = Vec::with_capacity(values.len());
+        for (value, &size) in values.into_iter().zip(descriptor.sizes()) {
+            self.check(&value.form)?;
+            let bounds = region.bounds.of(&value.form);
+            let value = value.cut(bounds);
+            if value.low < 0 || value.high >= signed(size) {
+                return Ok(None);
+            }
+            index.push(value);
+        }
+        Ok(Some(index))
+    }
+
     /// Records that a source is read at `at`, which may be any unit up to the upper bound of `at`.
     fn reads(&mut self, source: usize, at: &Index) {
         let last = at.high.unsigned_abs();
@@ -461,5 +510,29 @@ impl Forward for CoordinateBuilder<'_> {
 
     fn unit(&mut self) -> Index {
         Index::constant(0)
+    }
+}
+
+impl Undo for CoordinateBuilder<'_> {
+    type Value = Index;
+    type Error = NestError;
+
+    fn join(
+        &mut self,
+        _: Coordinate<'_, Index>,
+        by: u64,
+        quotient: Index,
+        remainder: Index,
+    ) -> Result<Index, NestError> {
+        remainder.plus(signed(by), &quotient).ok_or(PAST_LIMIT)
+    }
+
+    fn unfold(
+        &mut self,
+        _: Coordinate<'_, Index>,
+        minor: Coordinate<'_, Index>,
+        fold: Index,
+    ) -> Result<[Index; 2], NestError> {
+        self.assembly.divide(self.region, &fold, minor.extent)
     }
 }

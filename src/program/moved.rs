@@ -1,7 +1,7 @@
 //! Instructions whose elements all come from one operand, such as transpose, slice and gather.
 
 use super::{
-    graph::GraphNode,
+    graph::{Graph, GraphNode},
     literal::{extents, is_integer, signed, storage_bits},
     number::NumberRange,
     pull::{Halt, Pull, unsupported},
@@ -10,6 +10,8 @@ use super::{
 use crate::{
     hlo::{Gather, Opcode},
     nest::{Index, NestError, WalkRegion},
+    shape::Shape,
+    stride::StrideDescriptor,
 };
 
 /// An operand, the index of an element in it, and the unit in that element.
@@ -183,6 +185,10 @@ impl Pull<'_, '_> {
         if source.0 < unit {
             return Err(Halt::Unit(source.0));
         }
+        let has_tiles = |shape: &Shape| !shape.layout_or_default().tiles.is_empty();
+        if in_memory && sides.iter().any(has_tiles) {
+            return self.tiled_bitcast((node, operand), region, index, (part, unit), &sides);
+        }
         let mut dimensions = Vec::new();
         for (shape, (storage, _)) in sides.iter().zip(widths) {
             let Some(extents) = extents(shape) else {
@@ -190,8 +196,8 @@ impl Pull<'_, '_> {
             };
             let layout = shape.layout_or_default();
             let packed = sides[0].layout_or_default().element_size_in_bits;
-            if in_memory && !(layout.tiles.is_empty() && layout.element_size_in_bits == packed) {
-                let reason = "; its layouts have tiles, or one of them packs elements";
+            if in_memory && layout.element_size_in_bits != packed {
+                let reason = "; one of its layouts packs elements";
                 return Err(unsupported(self.graph, node, reason));
             }
             let order: Vec<usize> = if in_memory {
@@ -215,6 +221,44 @@ impl Pull<'_, '_> {
             source[dimension] = index;
         }
         Ok((operand, source, part))
+    }
+}
+
+impl Pull<'_, '_> {
+    /// Traces an element of a bitcast between layouts with tiles, along the axes of memory.
+    fn tiled_bitcast(
+        &mut self,
+        (node, operand): (GraphNode, GraphNode),
+        region: &mut WalkRegion,
+        index: &[Index],
+        (part, unit): (&Index, u32),
+        sides: &[Shape; 2],
+    ) -> Result<Moved, Halt> {
+        let refusal = |graph: &Graph, reason: &str| unsupported(graph, node, reason);
+        let [Ok(own), Ok(source)] = sides.each_ref().map(StrideDescriptor::try_from) else {
+            return Err(refusal(self.graph, "; its layouts have no strides"));
+        };
+        let bits = [&own, &source].map(StrideDescriptor::element_bits);
+        let parts = bits.map(|bits| u64::from(bits / unit.min(bits)));
+        let is_whole = bits == sides.each_ref().map(|side| storage_bits(side.element_type()));
+        if !is_whole && (bits[0] != bits[1] || parts != [1; 2]) {
+            return Err(refusal(self.graph, "; one of its layouts packs elements"));
+        }
+        if own.prefix_bytes() != source.prefix_bytes() {
+            return Err(refusal(self.graph, "; one of its layouts has a prefix"));
+        }
+        let extents = |descriptor: &StrideDescriptor, parts: u64| -> Vec<u64> {
+            descriptor.axes().iter().map(|axis| axis.extent).chain([parts]).collect()
+        };
+        let mut places = self.assembly.along_axes(region, &own, index)?;
+        places.push(part.clone());
+        let (from, to) = (extents(&own, parts[0]), extents(&source, parts[1]));
+        let mut places = regroup(&mut self.assembly, region, &places, &from, &to)?;
+        let part = places.pop().unwrap_or(Index::constant(0));
+        match self.assembly.at_axes(region, &source, places)? {
+            Some(index) => Ok((operand, index, part)),
+            None => Err(refusal(self.graph, "; its elements would come from padding of tiles")),
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use stridec::{
 };
 
 /// The bytes of a number in hexadecimal.
-fn bytes(hex: &str) -> Vec<u8> {
+pub(super) fn bytes(hex: &str) -> Vec<u8> {
     let pairs = hex.as_bytes().chunks_exact(2);
     let byte = |pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
     pairs.map(byte).collect()

@@ -1,6 +1,13 @@
 //! Arithmetic on constants, whose results are computed at compile time.
 
-use stridec::{hlo::Module, program::Program};
+use serde_json::Value;
+use stridec::{
+    hlo::{Binary, Builder, Literal, Module, Opcode, Unary},
+    program::Program,
+    shape::{ElementType, Shape},
+};
+
+use super::converts::bytes;
 
 /// Returns the result of an entry computation, given its instructions and its parameters.
 fn result(instructions: &str, parameters: &[&[u8]]) -> Vec<u8> {
@@ -170,4 +177,105 @@ fn a_large_triangle_fits_a_small_stack() {
     for (row, bytes) in kept.chunks_exact(size).enumerate() {
         assert!(bytes.iter().enumerate().all(|(n, &byte)| byte == u8::from(n <= row)), "{row}");
     }
+}
+
+/// Arithmetic on constants against XLA's CPU backend: `fold_facts.jsonl`, recorded with JAX 0.10.2.
+/// Elements are in hexadecimal, little-endian. Any NaN equals any other.
+#[test]
+fn constants_are_computed_as_xla_computes() {
+    let mut operations = std::collections::BTreeSet::new();
+    let mut failures = Vec::new();
+    for line in include_str!("../../data/fold_facts.jsonl").lines() {
+        let fact: Value = serde_json::from_str(line).unwrap();
+        let (operation, kind) = (fact["op"].as_str().unwrap(), fact["type"].as_str().unwrap());
+        let kind = ElementType::from_name(kind).unwrap();
+        let expected = bytes(fact["result"].as_str().unwrap());
+        let opcode = opcode(operation);
+        let of_result = if operation == "is-finite" { ElementType::Pred } else { kind };
+        let width = |kind: ElementType| kind.storage_bits().unwrap() as usize / 8;
+        let count = expected.len() / width(of_result);
+        let mut builder = Builder::new("constants");
+        let mut operands = Vec::new();
+        let given = fact["operands"].as_array().unwrap();
+        let given: Vec<Vec<u8>> = given.iter().map(|hex| bytes(hex.as_str().unwrap())).collect();
+        for bytes in &given {
+            let shape = Shape::new(kind, [count as u64], None).unwrap();
+            let literal = Literal::new(&shape, bytes.clone()).unwrap();
+            operands.push(builder.add(Opcode::Constant(literal.into()), &[]).unwrap());
+        }
+        let root = builder.add(opcode, &operands).unwrap();
+        let module = builder.finish("main", root).unwrap();
+        let outputs = Program::lower(&module).unwrap().run_on_host(&[]).unwrap();
+        // The bits of positive infinity; those of NaNs without their sign are greater.
+        let infinity: u64 = match kind {
+            ElementType::F16 => 0x7c00,
+            ElementType::Bf16 => 0x7f80,
+            ElementType::F32 => 0x7f80_0000,
+            ElementType::F64 => 0x7ff0 << 48,
+            _ => u64::MAX,
+        };
+        let sign = 1_u64 << (8 * width(kind) - 1);
+        let nan = |bytes: &[u8]| {
+            let bits = bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte));
+            of_result == kind && bits & !sign > infinity
+        };
+        let results = outputs[0].chunks(width(of_result)).zip(expected.chunks(width(of_result)));
+        for (place, (got, expected)) in results.enumerate() {
+            if got != expected && !(nan(got) && nan(expected)) {
+                let at = |bytes: &Vec<u8>| bytes.chunks(width(kind)).nth(place).unwrap().to_vec();
+                let operands: Vec<Vec<u8>> = given.iter().map(at).collect();
+                failures.push(format!(
+                    "{operation} of {kind} {operands:x?}: expected {expected:x?}, got {got:x?}"
+                ));
+            }
+        }
+        operations.insert(operation.to_owned());
+    }
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+    assert_eq!(operations.len(), 26, "{operations:?}");
+}
+
+fn opcode(name: &str) -> Opcode {
+    if name == "clamp" {
+        return Opcode::Clamp;
+    }
+    let unary = Unary::ALL.iter().copied().find(|unary| unary.name() == name).map(Opcode::Unary);
+    unary.unwrap_or_else(|| {
+        let binary = Binary::ALL.iter().copied().find(|binary| binary.name() == name);
+        Opcode::Binary(binary.unwrap_or_else(|| panic!("no operation {name}")))
+    })
+}
+
+/// `jax.image.resize(x, (3, 7), "nearest")` of an array of 2 rows and 4 columns. Its indices are
+/// floats, computed from iotas.
+#[test]
+fn nearest_neighbours_are_one_gather() {
+    let text = include_str!("../../data/resize_nearest.hlo");
+    let program = Program::lower(&Module::parse(text).unwrap()).unwrap();
+    assert_eq!(program.steps().len(), 1);
+    let x = floats([0., 1., 2., 3., 4., 5., 6., 7.]);
+    let expected = [0., 0., 1., 2., 2., 3., 3.].into_iter();
+    let [last, again] = [(); 2].map(|()| expected.clone().map(|x| x + 4.));
+    let expected = floats(expected.chain(last).chain(again));
+    assert_eq!(program.run_on_host(&[&x]).unwrap(), [expected]);
+}
+
+/// If a constant value is not folded, the error names the instruction that computes it, and not the
+/// next one.
+#[test]
+fn a_refusal_names_the_instruction_that_computes() {
+    let text = "HloModule m
+        ENTRY e {
+          x = f32[8] parameter(0)
+          i = f32[4] iota(), iota_dimension=0
+          wave = f32[4] cosine(i)
+          two = f32[] constant(2)
+          twos = f32[4] broadcast(two), dimensions={}
+          more = f32[4] multiply(wave, twos)
+          n = s32[4] convert(more)
+          ROOT r = f32[4] gather(x, n), offset_dims={}, collapsed_slice_dims={0},
+            start_index_map={0}, index_vector_dim=1, slice_sizes={1}
+        }";
+    let error = Program::lower(&Module::parse(text).unwrap()).unwrap_err().to_string();
+    assert!(error.contains("wave"), "{error}");
 }

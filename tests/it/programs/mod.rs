@@ -4,6 +4,7 @@
 mod converts;
 mod folds;
 mod gathers;
+mod identities;
 mod interleave;
 mod pads;
 mod scratch;
