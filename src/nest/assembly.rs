@@ -387,7 +387,8 @@ impl Assembly {
     }
 
     /// Returns the index of the element at a place along each axis of the memory of `descriptor`.
-    /// Returns `None` if the place may be padding at some position of the walk.
+    /// Returns `None` if the place may be padding at some position of the walk. An entry with the
+    /// form of a `known` index has the bounds of that index.
     ///
     /// # Errors
     ///
@@ -397,6 +398,7 @@ impl Assembly {
         region: &mut WalkRegion,
         descriptor: &StrideDescriptor,
         places: Vec<Index>,
+        known: &[Index],
     ) -> Result<Option<Vec<Index>>, NestError> {
         let count = descriptor.extents().len();
         let mut values: Coordinates<Index> = (0..count).map(|_| Index::constant(0)).collect();
@@ -409,7 +411,8 @@ impl Assembly {
         for (value, &size) in values.into_iter().zip(descriptor.sizes()) {
             self.check(&value.form)?;
             let bounds = region.bounds.of(&value.form);
-            let value = value.cut(bounds);
+            let same = known.iter().find(|known| known.form == value.form);
+            let value = same.cloned().unwrap_or(value).cut(bounds);
             if value.low < 0 || value.high >= signed(size) {
                 return Ok(None);
             }

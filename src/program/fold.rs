@@ -241,7 +241,11 @@ impl Scalar {
             Binary::Xor => a ^ b,
             Binary::Power => power(a, b, mask),
             Binary::ShiftLeft => places.map_or(0, |places| a << places),
-            Binary::ShiftRightArithmetic => a >> places.unwrap_or(127),
+            // The highest bit is the sign, even if the type is unsigned.
+            Binary::ShiftRightArithmetic => {
+                let unused = 128 - bits;
+                (a << unused >> unused) >> places.unwrap_or(127)
+            }
             Binary::ShiftRightLogical => {
                 places.map_or(0, |places| (a.cast_unsigned() & mask) >> places).cast_signed()
             }

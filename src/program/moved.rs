@@ -255,7 +255,7 @@ impl Pull<'_, '_> {
         let (from, to) = (extents(&own, parts[0]), extents(&source, parts[1]));
         let mut places = regroup(&mut self.assembly, region, &places, &from, &to)?;
         let part = places.pop().unwrap_or(Index::constant(0));
-        match self.assembly.at_axes(region, &source, places)? {
+        match self.assembly.at_axes(region, &source, places, index)? {
             Some(index) => Ok((operand, index, part)),
             None => Err(refusal(self.graph, "; its elements would come from padding of tiles")),
         }

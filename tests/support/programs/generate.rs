@@ -292,7 +292,7 @@ impl Program<'_> {
         let chosen = add(self, Opcode::Select, &[holds, moved, place]);
         match self.random.below(5) {
             3 => {
-                let unary = self.random.pick(Unary::ALL);
+                let unary = self.random.pick(&[Unary::Abs, Unary::Negate, Unary::Not, Unary::Sign]);
                 let there = add(self, Opcode::Unary(unary), &[place]);
                 let divided = add(self, Opcode::Binary(binary), &[chosen, there]);
                 add(self, Opcode::Select, &[holds, divided, there])
