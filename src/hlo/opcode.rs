@@ -294,9 +294,9 @@ names! {
         SpmdFullToShardShape = "SPMDFullToShardShape",
         /// A border of a region whose values are shards, left.
         SpmdShardToFullShape = "SPMDShardToFullShape",
-        /// The same borders in Shardy's form.
+        /// The entry of such a region in Shardy's form.
         GlobalToLocalShape = "xla.sdy.GlobalToLocalShape",
-        /// See [`GlobalToLocalShape`](Self::GlobalToLocalShape).
+        /// The exit of such a region in Shardy's form.
         LocalToGlobalShape = "xla.sdy.LocalToGlobalShape",
         /// A request for a kind of memory.
         DevicePlacement = "annotate_device_placement",
