@@ -184,20 +184,56 @@ fn lookup_interval(lookup: &Lookup) -> Interval {
     (0, signed(lookup.last))
 }
 
-/// Returns the greatest intermediate result of evaluating any form of a nest in unsigned
-/// arithmetic, over the positions at which the guards of the form hold. Terms with positive weights
-/// are added first, then the others are subtracted.
+/// The greatest intermediate results of evaluating the forms of a nest, over the positions at which
+/// the guards of the forms hold. Terms with positive weights are added first, then the others are
+/// subtracted.
 ///
-/// The result saturates at 2^64-1.
-pub(crate) fn greatest_sum(nest: &CopyNest) -> u64 {
-    let bounds = Bounds::of_guarded(nest);
-    let last = |value| bounds.of_value(value).1.max(1).unsigned_abs().into();
-    let sum = |form: &Affine| {
-        let (added, taken) = form.sums(last);
-        added.max(taken)
-    };
-    let greatest = nest.forms().map(sum).max().unwrap_or(0);
-    u64::try_from(greatest).unwrap_or(u64::MAX)
+/// The results saturate at 2^64-1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GreatestSums {
+    /// The greatest result of a form that is divided, compared or looked up.
+    ///
+    /// A form that only addresses a source may wrap around: the unit that it addresses lies in the
+    /// source. Its weights count here, because a kernel spells them.
+    pub(crate) tested: u64,
+    /// The greatest result of any form.
+    pub(crate) any: u64,
+}
+
+impl GreatestSums {
+    /// Returns the greatest intermediate results of a nest.
+    pub(crate) fn of(nest: &CopyNest) -> Self {
+        let bounds = Bounds::of_guarded(nest);
+        let sum = |form: &Affine| {
+            let (added, taken) =
+                form.sums(|value| bounds.of_value(value).1.max(1).unsigned_abs().into());
+            u64::try_from(added.max(taken)).unwrap_or(u64::MAX)
+        };
+        let spelled = |form: &Affine| {
+            let weights = form.terms().iter().map(|&(_, weight)| weight);
+            weights.chain([form.offset()]).map(i64::unsigned_abs).max().unwrap_or(0)
+        };
+        let may_wrap = |source: usize| {
+            let source = nest.sources().get(source);
+            source.is_some_and(|source| matches!(source.last_read(), LastRead::Unit(_)))
+        };
+        let mut sums = Self { tested: 0, any: 0 };
+        let divided = nest.quotients().iter().map(|quotient| &quotient.of);
+        let looked_up = nest.lookups().iter().flat_map(Lookup::forms);
+        let guards = nest.cases().iter().flat_map(|case| &case.when).map(|guard| &guard.of);
+        for form in divided.chain(looked_up).chain(guards) {
+            sums.tested = sums.tested.max(sum(form));
+        }
+        sums.any = sums.tested;
+        for case in nest.cases() {
+            if let CaseValue::Read { source, at } = &case.take {
+                let tested = if may_wrap(*source) { spelled(at) } else { sum(at) };
+                sums.tested = sums.tested.max(tested);
+                sums.any = sums.any.max(sum(at));
+            }
+        }
+        sums
+    }
 }
 
 /// The maximum magnitude of each quotient of a nest over the whole walk, including padding and

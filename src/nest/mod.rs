@@ -30,7 +30,7 @@ pub(crate) mod widen;
 
 pub use affine::{Affine, Value};
 pub(crate) use assembly::{Assembly, MAX_CASES, WalkRegion};
-pub(crate) use bounds::{Bounds, greatest_sum};
+pub(crate) use bounds::{Bounds, GreatestSums};
 pub(crate) use build::build;
 pub(crate) use case::Refusal;
 pub use case::{Case, CaseValue, Guard, PositionValue};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::AdapterKind;
-use crate::nest::{ACCESS_BYTES, Affine, Case, CaseValue, CopyNest, Guard, Value, greatest_sum};
+use crate::nest::{ACCESS_BYTES, Affine, Case, CaseValue, CopyNest, GreatestSums, Guard, Value};
 
 /// The maximum number of loops in a kernel, which has one for each source of each segment.
 const MAX_LOOPS: usize = 12;
@@ -111,7 +111,7 @@ impl RowSegments {
         let lanes = (accesses / width).min(lanes);
         let turns = accesses.div_ceil(lanes * width).min(turns);
         // The greatest sum that the kernel computes in addition to the forms.
-        let most = greatest_sum(nest).checked_add(row + lanes * width * turns * units)?;
+        let most = GreatestSums::of(nest).any.checked_add(row + lanes * width * turns * units)?;
         if most > u64::from(u32::MAX) {
             return None;
         }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{Block, Candidate, RowSegments, ScheduleError, Target, candidates, candidates::Body};
-use crate::nest::{ACCESS_BYTES, CopyNest, Count, LastRead, Operand, greatest_sum, width};
+use crate::nest::{ACCESS_BYTES, CopyNest, Count, GreatestSums, LastRead, Operand, width};
 
 /// The maximum number of sources of a kernel. WebGPU guarantees 8 storage buffers, and one of these
 /// is the destination.
@@ -217,6 +217,7 @@ impl Candidate {
             schedule.nest(),
             schedule.block().map_or(schedule.nest(), Block::tiled),
             if is_wide { ACCESS_BYTES } else { 4 },
+            schedule.block().is_some_and(|block| block.varying_guards().next().is_some()),
             target,
         )?;
         let size = schedule.block().map_or(256, Block::workgroup);
@@ -236,10 +237,12 @@ impl Candidate {
 }
 
 /// Checks that a kernel is within the limits if its bindings are multiples of `access` bytes.
+/// `varies` is true if a guard may hold for some units of a block only.
 fn check_limits(
     nest: &CopyNest,
     tiled: &CopyNest,
     access: u64,
+    varies: bool,
     target: &Target,
 ) -> Result<(), ScheduleError> {
     let (given, limit) = (nest.sources().len(), MAX_SOURCES);
@@ -274,8 +277,14 @@ fn check_limits(
             return Err(ScheduleError::Unproved { given, limit: source.units() });
         }
     }
-    // Every intermediate value of the kernel's expressions must fit in `u32`.
-    let (given, limit) = (greatest_sum(tiled).max(greatest_sum(nest)), u64::from(u32::MAX));
+    // Every number that the kernel divides or compares must fit in `u32`, and so must every step on
+    // the way to it. The address of a unit may wrap around, because the unit lies in its source.
+    // Blocks in which guards vary also compute the addresses of units that they do not read.
+    let sums = |nest: &CopyNest| {
+        let sums = GreatestSums::of(nest);
+        if varies { sums.any } else { sums.tested }
+    };
+    let (given, limit) = (sums(tiled).max(sums(nest)), u64::from(u32::MAX));
     if given > limit {
         return Err(ScheduleError::Index { operand: Operand::Source(0), given, limit });
     }

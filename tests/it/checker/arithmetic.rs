@@ -1,4 +1,5 @@
-//! WGSL's operators on words. An operator whose result is not the mathematical one is a fault.
+//! WGSL's operators on words. Sums, differences and products of `u32` wrap around; any other
+//! operator whose result is not the mathematical one is a fault.
 
 use naga::{BinaryOperator, MathFunction, UnaryOperator};
 
@@ -32,7 +33,7 @@ pub(crate) fn binary(
             Ok(Scalar::bool(left.truth() | right.truth()))
         }
         (Kind::Uint | Kind::Sint, Op::ShiftLeft | Op::ShiftRight) => shift(op, left, right),
-        (Kind::Uint, Op::Subtract) => subtract(left, right),
+        (Kind::Uint, Op::Add | Op::Subtract | Op::Multiply) => exact(op, left, right),
         (
             Kind::Uint,
             Op::Equal | Op::NotEqual | Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual,
@@ -41,8 +42,6 @@ pub(crate) fn binary(
             let name = format!("{op:?}");
             let (a, b) = (left.natural(&name)?, right.natural(&name)?);
             let result = match op {
-                Op::Add => a.checked_add(b),
-                Op::Multiply => a.checked_mul(b),
                 Op::Divide => a.checked_div(b),
                 Op::Modulo => a.checked_rem(b),
                 Op::And => Some(a & b),
@@ -58,14 +57,10 @@ pub(crate) fn binary(
 
 fn wrapping(op: BinaryOperator, left: Scalar, right: Scalar) -> Result<Scalar, Fault> {
     assert_eq!(left.kind, right.kind);
-    if left.below_zero || right.below_zero {
-        return Err(format!("{op:?} of a number that dropped below 0"));
+    if left.is_wrapped() || right.is_wrapped() {
+        return Err(format!("{op:?} of a number that leaves u32"));
     }
-    let bits = match op {
-        BinaryOperator::Add => left.bits.wrapping_add(right.bits),
-        BinaryOperator::Subtract => left.bits.wrapping_sub(right.bits),
-        _ => left.bits.wrapping_mul(right.bits),
-    };
+    let bits = wrapped(op, left.bits, right.bits);
     Ok(Scalar::of(left.kind, bits))
 }
 
@@ -99,20 +94,31 @@ fn shift(op: BinaryOperator, left: Scalar, right: Scalar) -> Result<Scalar, Faul
     }
     let bits = match (left.kind, op) {
         (Kind::Sint, BinaryOperator::ShiftRight) => (left.bits.cast_signed() >> by).cast_unsigned(),
-        (Kind::Uint, _) if left.below_zero => left.natural("a shift")?,
+        (Kind::Uint, _) if left.is_wrapped() => left.natural("a shift")?,
         (_, BinaryOperator::ShiftLeft) => left.bits << by,
         _ => left.bits >> by,
     };
     Ok(Scalar::of(left.kind, bits))
 }
 
-fn subtract(left: Scalar, right: Scalar) -> Result<Scalar, Fault> {
-    let right = right.natural("taking away")?;
-    let (bits, borrowed) = left.bits.overflowing_sub(right);
-    if borrowed && left.below_zero {
-        return Err("a number drops below -2^32".to_owned());
+/// Returns the number, and the bits to which `u32` wraps it.
+fn exact(op: BinaryOperator, left: Scalar, right: Scalar) -> Result<Scalar, Fault> {
+    let bits = wrapped(op, left.bits, right.bits);
+    let number = match op {
+        BinaryOperator::Add => left.number.checked_add(right.number),
+        BinaryOperator::Subtract => left.number.checked_sub(right.number),
+        _ => left.number.checked_mul(right.number),
+    };
+    let number = number.ok_or_else(|| format!("{op:?} leaves 128 bits"))?;
+    Ok(Scalar { kind: Kind::Uint, bits, number })
+}
+
+fn wrapped(op: BinaryOperator, left: u32, right: u32) -> u32 {
+    match op {
+        BinaryOperator::Add => left.wrapping_add(right),
+        BinaryOperator::Subtract => left.wrapping_sub(right),
+        _ => left.wrapping_mul(right),
     }
-    Ok(Scalar { kind: Kind::Uint, bits, below_zero: borrowed || left.below_zero })
 }
 
 /// A guard tells a negative number from every index only if it treats the number as one past the
@@ -121,7 +127,10 @@ fn compare(op: BinaryOperator, left: Scalar, right: Scalar) -> Result<Scalar, Fa
     use BinaryOperator as Op;
     let (a, b) = (left.bits, right.natural("a comparison with")?);
     let by_extent = matches!(op, Op::GreaterEqual | Op::Less) && a >= b;
-    if left.below_zero && !(by_extent || matches!(op, Op::NotEqual | Op::Equal)) {
+    if left.number > u32::MAX.into() || left.number < -i128::from(u32::MAX) {
+        return Err(format!("{op:?} of {}, which leaves u32", left.number));
+    }
+    if left.is_wrapped() && !(by_extent || matches!(op, Op::NotEqual | Op::Equal)) {
         return Err(format!("{op:?} takes a number below 0 for an index below {b}"));
     }
     Ok(Scalar::bool(match op {
@@ -160,4 +169,23 @@ pub(crate) fn math(fun: MathFunction, args: &[Scalar]) -> Result<Scalar, Fault> 
         }
         _ => panic!("no kernel calls {fun:?}"),
     }
+}
+
+/// A number that left `u32` is an index again after it came back; before, it can be neither
+/// divided nor compared.
+#[test]
+fn numbers_may_leave_and_come_back() {
+    use BinaryOperator as Op;
+    let uint = |op, left, right| binary(op, left, right, false);
+    let [large, two] = [3 << 30, 2].map(Scalar::uint);
+    let twice = uint(Op::Multiply, large, two).unwrap();
+    assert!(twice.is_wrapped());
+    assert_eq!(uint(Op::Subtract, twice, large), Ok(large));
+    for op in [Op::Divide, Op::Modulo, Op::Less, Op::GreaterEqual, Op::And] {
+        assert!(uint(op, twice, two).is_err(), "{op:?}");
+    }
+    let below = uint(Op::Subtract, two, large).unwrap();
+    assert_eq!(uint(Op::GreaterEqual, below, two), Ok(Scalar::bool(true)));
+    assert!(uint(Op::Divide, below, two).is_err());
+    assert_eq!(uint(Op::Add, below, large), Ok(two));
 }

@@ -242,7 +242,7 @@ impl<'a, W: Watch> Interpreter<'a, W> {
                 assert_eq!(value.parts().len(), count);
                 let buffer = &mut self.buffers[buffer];
                 for (at, part) in (first..).zip(value.parts()) {
-                    assert!(part.kind == Kind::Uint && !part.below_zero, "{part:?} is stored");
+                    assert!(part.kind == Kind::Uint && !part.is_wrapped(), "{part:?} is stored");
                     buffer.words[at] = part.bits;
                     buffer.writes[at] = buffer.writes[at].saturating_add(1);
                     self.stored += 1;

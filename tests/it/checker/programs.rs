@@ -1,5 +1,6 @@
 //! The kernels of programs: modules that JAX and XLA wrote, step by step.
 
+use naga::front::wgsl;
 use stridec::{
     Target,
     hlo::Module,
@@ -8,7 +9,11 @@ use stridec::{
     program::{BufferId, compile_module},
 };
 
-use super::{check::check, support::hlo_cases::hlo_cases};
+use super::{
+    check::check,
+    interpret::{Buffer, Interpreter, Place},
+    support::hlo_cases::hlo_cases,
+};
 
 /// The largest result, in bytes, whose kernel is judged: every invocation of it is interpreted.
 const MOST_BYTES: u64 = 4096;
@@ -56,4 +61,44 @@ fn kernels_of_programs_keep_their_proofs() {
         "{judged} kernels, {several} of several sources, {looked_up} with lookups; {tight} exact"
     );
     assert!(judged > 800 && several > 200 && looked_up > 150, "{judged} {several} {looked_up}");
+}
+
+/// The address of a unit wraps around on the way. Some workgroups are judged.
+#[test]
+fn addresses_that_wrap_are_right() {
+    let module = Module::parse(
+        "HloModule wraps
+         ENTRY main {
+           p = f32[64,448,56] parameter(0)
+           t = f32[448,56,64] transpose(p), dimensions={1,2,0}
+           ROOT r = f32[64,64,392] reshape(t)
+         }",
+    );
+    let program =
+        compile_module(&module.unwrap().with_default_layouts(), &Target::webgpu()).unwrap();
+    let [kernel] = program.kernels() else { panic!("one kernel") };
+    let words: Vec<u32> = (0..64 * 448 * 56).collect();
+    let image: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let expected = program.run_on_host(&[&image]).unwrap().remove(0);
+    let text = wgsl::parse_str(&kernel.wgsl).unwrap();
+    let entry = &text.entry_points[0].function;
+    let buffers = vec![Buffer::new(words.clone()), Buffer::new(vec![0; words.len()])];
+    let mut interpreter = Interpreter::new(&text, entry, buffers, ());
+    let (size, groups) = (kernel.workgroup_size, kernel.dispatches[0].workgroups);
+    assert_eq!((size[1], size[2], groups[1], groups[2]), (1, 1, 1, 1));
+    for group in (0..groups[0]).step_by(37).chain([groups[0] - 1]) {
+        for lane in 0..size[0] {
+            let place = Place { group: [group, 0, 0], local: [lane, 0, 0], size, groups };
+            interpreter.invoke(&place).unwrap_or_else(|fault| panic!("{fault}\n{}", kernel.wgsl));
+        }
+    }
+    let written = &interpreter.buffers[1];
+    let (expected, _) = expected.as_chunks();
+    let mut judged = 0;
+    for (word, &bytes) in expected.iter().enumerate().filter(|&(word, _)| written.writes[word] > 0)
+    {
+        assert_eq!(written.words[word], u32::from_le_bytes(bytes), "word {word}");
+        judged += 1;
+    }
+    assert!(judged > 10_000, "{judged}");
 }

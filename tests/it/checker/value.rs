@@ -1,4 +1,4 @@
-//! Values of the interpreter: words that know if they dropped below 0.
+//! Values of the interpreter: words that know the number that they stand for.
 
 /// A fault of a kernel.
 pub(crate) type Fault = String;
@@ -8,10 +8,12 @@ pub(crate) type Fault = String;
 pub(crate) struct Scalar {
     pub(crate) kind: Kind,
     pub(crate) bits: u32,
-    /// A `u32` that represents a number below 0, by at most 2^32: `bits` is that number plus 2^32.
+    /// The number that a `u32` stands for, which the operators of `u32` may have wrapped around:
+    /// `bits` is the number modulo 2^32.
     ///
-    /// Such a number may only be compared with an extent, as guards do.
-    pub(crate) below_zero: bool,
+    /// A number that is not its bits may be added, taken away and multiplied. If it is below 0, it
+    /// may also be compared with an extent, as guards do. Nothing else may use it.
+    pub(crate) number: i128,
 }
 
 /// The types of a [`Scalar`].
@@ -24,22 +26,27 @@ pub(crate) enum Kind {
 
 impl Scalar {
     pub(crate) fn uint(bits: u32) -> Self {
-        Self { kind: Kind::Uint, bits, below_zero: false }
+        Self::of(Kind::Uint, bits)
     }
 
     pub(crate) fn of(kind: Kind, bits: u32) -> Self {
-        Self { kind, bits, below_zero: false }
+        Self { kind, bits, number: bits.into() }
     }
 
     pub(crate) fn bool(value: bool) -> Self {
         Self::of(Kind::Bool, value.into())
     }
 
-    /// Returns the number, if it is a `u32` that never dropped below 0.
+    /// Returns true if the number is not its bits.
+    pub(crate) fn is_wrapped(self) -> bool {
+        self.number != self.bits.into()
+    }
+
+    /// Returns the number, if it is a `u32`.
     pub(crate) fn natural(self, use_of_it: &str) -> Result<u32, Fault> {
         assert_eq!(self.kind, Kind::Uint, "{use_of_it}: {self:?}");
-        if self.below_zero {
-            return Err(format!("{use_of_it} of a number that dropped below 0"));
+        if self.is_wrapped() {
+            return Err(format!("{use_of_it} of {}, which leaves u32", self.number));
         }
         Ok(self.bits)
     }
