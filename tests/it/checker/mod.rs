@@ -4,8 +4,8 @@
 //! It checks for each kernel that the accesses stay in the bindings and within the proof, that no
 //! number leaves `u32` where it is divided, compared or used as an index, that loops end at their
 //! bounds, that the dispatch keeps the target's limits, that every word of the destination is
-//! written exactly once, and that the words are the oracle's. It shares no code with lowering: it knows the kernel's text, and the numbers that a
-//! runtime gets with it.
+//! written exactly once, and that the words are the oracle's. It shares no code with lowering: it
+//! knows the kernel's text, and the numbers that a runtime gets with it.
 
 mod arithmetic;
 mod check;

@@ -1,4 +1,4 @@
-//! Values of the interpreter: words that know the number that they stand for.
+//! Values of the interpreter: words, each with the number behind it.
 
 /// A fault of a kernel.
 pub(crate) type Fault = String;
@@ -8,11 +8,10 @@ pub(crate) type Fault = String;
 pub(crate) struct Scalar {
     pub(crate) kind: Kind,
     pub(crate) bits: u32,
-    /// The number that a `u32` stands for, which the operators of `u32` may have wrapped around:
-    /// `bits` is the number modulo 2^32.
+    /// The number behind a `u32`: `bits` is this number modulo 2^32.
     ///
-    /// A number that is not its bits may be added, taken away and multiplied. If it is below 0, it
-    /// may also be compared with an extent, as guards do. Nothing else may use it.
+    /// A number outside `u32` may be added, taken away and multiplied. If it is below 0, it may
+    /// also be compared with an extent, as guards do. Nothing else may use it.
     pub(crate) number: i128,
 }
 
