@@ -43,10 +43,14 @@ pub enum ProgramError {
         error: Box<NestError>,
     },
     /// A kernel exceeds the limits of the target.
-    #[error("kernel of {destination}: {error}")]
+    #[error("kernel of {destination}, {shape}: {error}")]
     Kernel {
-        /// The buffer that the kernel writes, with its shape.
-        destination: String,
+        /// The buffer that the kernel writes.
+        destination: BufferId,
+        /// The shape of that buffer.
+        shape: Box<str>,
+        /// The results that need the kernel, in ascending order.
+        results: Vec<usize>,
         /// The exceeded limit.
         error: Box<ScheduleError>,
     },

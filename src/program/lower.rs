@@ -14,7 +14,7 @@ use super::{
 use crate::{
     hlo::{Literal, Module, Opcode},
     host,
-    nest::{Lookup, MAX_CASES, NestError, coalesce, refine, widen},
+    nest::{CopyNest, GreatestSums, Lookup, MAX_CASES, NestError, Source, coalesce, refine, widen},
     shape::{ElementType, Shape},
     stride::StrideDescriptor,
 };
@@ -133,7 +133,7 @@ impl ModuleLowering<'_> {
             KernelOutput { node, path, element_type, destination, keeps_trail, most_cases };
         loop {
             match pull(&mut self.graph, &mut self.buffers, &output) {
-                Ok(Pulled { nest, sources, trail }) => {
+                Ok(Pulled { nest, sources, nodes, trail }) => {
                     // A kernel with many cases evaluates its lookups before it tests guards. A
                     // lookup that depends on the position may be meaningless if its guards fail.
                     let is_constant = nest.lookups().iter().all(Lookup::is_constant);
@@ -142,8 +142,14 @@ impl ModuleLowering<'_> {
                         let error = NestError::Bound { what: "cases", limit: MAX_CASES }.into();
                         return Err(ProgramError::Nest { instruction, error });
                     }
-                    self.trails.extend(trail);
                     let nest = widen(coalesce(refine(nest)));
+                    if passes_words(&nest)
+                        && let Some(middle) = self.middle(&output, &nodes)?
+                    {
+                        self.scratch(middle)?;
+                        continue;
+                    }
+                    self.trails.extend(trail);
                     self.steps.push(ProgramStep { nest, sources, destination: buffer });
                     return Ok(());
                 }
@@ -174,7 +180,14 @@ impl ModuleLowering<'_> {
                         })
                         .collect();
                     let is_long = matches!(*error, NestError::Bound { what: "cases", .. });
-                    if let Some(shared) = shared(&visits) {
+                    if let NestError::Reach { .. } = *error {
+                        let nodes: Vec<GraphNode> = visits.iter().map(|of| of.0).collect();
+                        let Some(middle) = self.middle(&output, &nodes)? else {
+                            let instruction = self.graph.instruction(node).name().to_owned();
+                            return Err(ProgramError::Nest { instruction, error });
+                        };
+                        self.scratch(middle, TuplePath::new())?;
+                    } else if let Some(shared) = shared(&visits) {
                         self.scratch(shared, TuplePath::new())?;
                     } else if is_long && output.most_cases < MOST_CASES {
                         output.most_cases = MOST_CASES;
@@ -187,6 +200,46 @@ impl ModuleLowering<'_> {
                 }
             }
         }
+    }
+
+    /// Returns the value to compute into a scratch buffer first, if the numbers of a nest are too
+    /// great. It is near the middle of the nodes between the output and its sources, so that both
+    /// kernels have shorter forms. Returns `None` if no node can be the value.
+    fn middle(
+        &mut self,
+        output: &KernelOutput,
+        nodes: &[GraphNode],
+    ) -> Result<Option<GraphNode>, ProgramError> {
+        if self.buffers.scratch.len() == MAX_SCRATCH {
+            return Ok(None);
+        }
+        let root = self.graph.origin(output.node, output.path.clone())?;
+        let mut places: Vec<usize> = (0..nodes.len()).collect();
+        places.sort_by_key(|place| place.abs_diff(nodes.len() / 2));
+        for node in places.into_iter().map(|place| nodes[place]) {
+            if ArrayOrigin::Instruction(node) != root && self.can_be_scratch(node) {
+                return Ok(Some(node));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns true if a value only moves elements, so that nests compute it.
+    fn can_be_scratch(&mut self, node: GraphNode) -> bool {
+        if self.is_constant(node) {
+            return false;
+        }
+        let shape = self.graph.instruction(node).shape();
+        let element_type = shape.element_type();
+        let destination = extents(shape)
+            .and_then(|extents| Shape::new(element_type, extents, None).ok())
+            .and_then(|shape| StrideDescriptor::try_from(&shape).ok());
+        let Some(destination) = &destination else { return false };
+        let (path, keeps_trail, most_cases) = (TuplePath::new(), false, MAX_CASES);
+        let output =
+            KernelOutput { node, path, element_type, destination, keeps_trail, most_cases };
+        let pulled = pull(&mut self.graph, &mut self.buffers, &output);
+        matches!(pulled, Ok(_) | Err(Stop::Bound(..)))
     }
 
     fn is_constant(&self, node: GraphNode) -> bool {
@@ -357,6 +410,14 @@ impl ModuleLowering<'_> {
         self.buffers.scratch_of.insert(origin, number);
         Ok(())
     }
+}
+
+/// Returns true if a kernel of a nest would divide or compare numbers that 32 bits do not count,
+/// although they count the units of its arrays.
+fn passes_words(nest: &CopyNest) -> bool {
+    let limit = u64::from(u32::MAX);
+    let mut units = nest.sources().iter().map(Source::units).chain([nest.dst_units()]);
+    units.all(|units| units <= limit) && GreatestSums::of(nest).tested > limit
 }
 
 /// Chooses the value to compute into a scratch buffer when a kernel exceeds a bound. It is used

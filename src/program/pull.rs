@@ -54,6 +54,8 @@ pub(super) struct Pulled {
     pub(super) nest: CopyNest,
     /// The buffer of each source.
     pub(super) sources: Vec<BufferId>,
+    /// The nodes passed, in the order of the first visits.
+    pub(super) nodes: Vec<GraphNode>,
     /// The instructions passed, if the trail is recorded.
     pub(super) trail: Option<Trail>,
 }
@@ -212,7 +214,7 @@ impl<'g, 'm> Pull<'g, 'm> {
             }
             if let Err(halt) = pull.follow(item) {
                 return Err(match halt {
-                    Halt::Nest(error @ NestError::Bound { .. }) => {
+                    Halt::Nest(error @ (NestError::Bound { .. } | NestError::Reach { .. })) => {
                         let visits = pull.order.iter().map(|node| (*node, pull.visits[node]));
                         Halt::Stop(Stop::Bound(Box::new(error), visits.collect()))
                     }
@@ -224,9 +226,9 @@ impl<'g, 'm> Pull<'g, 'm> {
             }
         }
         let sources: Vec<BufferId> = pull.sources.into_iter().map(|(value, _)| value).collect();
-        let nest = pull.assembly.finish()?;
+        let (nest, nodes) = (pull.assembly.finish()?, pull.order);
         let trail = trail.map(|trail| trail.finished(&nest, &sources));
-        Ok(Pulled { nest, sources, trail })
+        Ok(Pulled { nest, sources, nodes, trail })
     }
 
     /// Traces an element back through one instruction, or ends the trace at a buffer or at constant

@@ -29,19 +29,27 @@ impl Program {
 
     /// Returns the error for a step whose kernel exceeds the target's limits.
     pub(super) fn refused(&self, step: &ProgramStep, error: ScheduleError) -> ProgramError {
-        let destination = self.described(step.destination);
-        ProgramError::Kernel { destination, error: Box::new(error) }
+        let destination = step.destination;
+        let number = self.steps.iter().position(|of| of.destination == destination);
+        let needs = |&result: &usize| number.is_some_and(|of| self.steps_of(result).contains(&of));
+        ProgramError::Kernel {
+            destination,
+            shape: self.shape_of(destination).into(),
+            results: (0..self.results.len()).filter(needs).collect(),
+            error: Box::new(error),
+        }
     }
 
     /// Returns the name of a buffer and the shape of its array as text.
     fn described(&self, value: BufferId) -> String {
-        match value {
-            BufferId::Parameter(number) => format!("{value}, {}", self.parameters[number].shape()),
-            BufferId::Constant(number) => {
-                format!("{value}, {}", Count(self.constants[number].len() as u64, "byte"))
-            }
-            BufferId::Scratch(number) => format!("{value}, {}", self.scratch[number].shape()),
-            BufferId::Result(number) => format!("{value}, {}", self.results[number].shape()),
+        format!("{value}, {}", self.shape_of(value))
+    }
+
+    /// Returns the shape of a buffer's array as text. A constant has a number of bytes.
+    fn shape_of(&self, value: BufferId) -> String {
+        match self.buffer(value) {
+            Some(buffer) => buffer.shape().to_string(),
+            None => Count(self.bytes_of(value), "byte").to_string(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Programs of JAX and XLA, in `tests/data/hlo_cases.jsonl`: the outputs of every case to the byte,
 //! and the kind of every refusal.
 
+mod chains;
 mod converts;
 mod folds;
 mod gathers;

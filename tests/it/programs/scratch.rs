@@ -3,7 +3,7 @@
 use stridec::{
     ErrorKind, Target,
     hlo::{Builder, Opcode, SliceDimension},
-    program::{Program, ProgramError, compile_module},
+    program::{BufferId, Program, ProgramError, compile_module},
     schedule::ScheduleError,
 };
 
@@ -81,6 +81,7 @@ fn a_scratch_past_the_binding_limit_is_refused() {
 fn a_step_of_eight_sources_has_no_kernel() {
     let case = scratch::concatenate(8, "u8", 3);
     let error = Program::lower(&case.module).unwrap().compile(&Target::webgpu()).unwrap_err();
-    let ProgramError::Kernel { error, .. } = error else { panic!("{error}") };
+    let ProgramError::Kernel { destination, results, error, .. } = error else { panic!("{error}") };
+    assert_eq!((destination, results), (BufferId::Result(0), vec![0]));
     assert_eq!(*error, ScheduleError::Sources { given: 8, limit: 7 });
 }

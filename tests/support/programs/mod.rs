@@ -7,6 +7,7 @@ use stridec::{Error, ErrorKind, program::Program};
 
 use super::random::Random;
 
+pub mod chains;
 pub mod generate;
 pub mod interpreter;
 

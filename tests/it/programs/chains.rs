@@ -1,0 +1,122 @@
+//! Chains of movements: short ones are never refused, and each gives the oracle's bytes.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rayon::prelude::*;
+use stridec::{
+    Kernel, Target,
+    hlo::Module,
+    program::{Origin, Program, Ways, compile_module},
+};
+
+use super::support::{
+    programs::{
+        chains::{self, Chain, Limits, Place, unravel},
+        generate, interpreter,
+    },
+    random::Random,
+    scope,
+};
+
+fn compiled(name: &str, module: &Module, target: &Target) -> Program {
+    let program = compile_module(module, target)
+        .unwrap_or_else(|error| panic!("{name}: {error}\n{module:#?}"));
+    let proved = |kernel: &Kernel| kernel.dispatches.is_empty() || kernel.proof().is_some();
+    assert!(program.kernels().iter().all(proved), "{name}: no proof\n{module:#?}");
+    program
+}
+
+fn check_bytes(name: &str, module: &Module, random: &mut Random) {
+    let program = compiled(name, module, &Target::webgpu());
+    let images = generate::images(random, module);
+    let expected = interpreter::run(module, &images).expect("an interpreter of all of it");
+    let images: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
+    assert!(program.run_on_host(&images).unwrap() == expected, "{name}: other bytes\n{module:#?}");
+}
+
+/// Sizes that share no tiles, such as those of a vocabulary, or of 7x7 patches.
+#[test]
+fn a_transpose_and_a_reshape_are_one_kernel() {
+    for (sizes, dimensions, result) in [
+        ("64,448,56", "1,2,0", "64,64,392"),
+        ("30522,768", "1,0", "30522,768"),
+        ("5000,5000", "1,0", "1000,25000"),
+        ("64,3,224,224", "2,3,0,1", "49,32,32,192"),
+    ] {
+        let order: Vec<usize> = dimensions.split(',').map(|n| n.parse().unwrap()).collect();
+        let extents: Vec<&str> = sizes.split(',').collect();
+        let moved: Vec<&str> = order.iter().map(|&dimension| extents[dimension]).collect();
+        let text = format!(
+            "HloModule chain
+             ENTRY main {{
+               p = f32[{sizes}] parameter(0)
+               t = f32[{}] transpose(p), dimensions={{{dimensions}}}
+               ROOT r = f32[{result}] reshape(t)
+             }}",
+            moved.join(",")
+        );
+        let module = Module::parse(&text).unwrap().with_default_layouts();
+        let program = compiled(&text, &module, &Target::webgpu());
+        assert_eq!(program.steps().len(), 1, "{text}");
+        let elements: u64 = extents.iter().map(|size| size.parse::<u64>().unwrap()).product();
+        if elements < 1 << 21 {
+            check_bytes(&text, &module, &mut Random(1));
+        }
+    }
+}
+
+#[test]
+fn random_chains_are_equal_to_the_oracle() {
+    (0..scope::cases(300)).into_par_iter().for_each(|seed| {
+        let mut random = Random((seed << 32) + 5);
+        let limits = Limits { elements: 20_000, steps: 12, only_shapes: false };
+        let chain = chains::chain(&mut random, limits);
+        check_bytes(&format!("seed {seed}"), &chain.module, &mut random);
+    });
+}
+
+/// Chains of up to 4,000,000,000 elements, for a target that binds any number of bytes. Some
+/// elements of each are followed to the place that they come from.
+#[test]
+fn random_chains_of_any_size_are_compiled() {
+    let mut target = Target::webgpu();
+    target.max_storage_buffer_binding_size = u64::MAX >> 8;
+    let (several, refused) = (AtomicU64::new(0), AtomicU64::new(0));
+    let count = scope::cases(600);
+    (0..count).into_par_iter().for_each(|seed| {
+        let mut random = Random((seed << 32) + 6);
+        let only_shapes = random.one_in(2);
+        let limits = Limits { elements: 4_000_000_000, steps: 12, only_shapes };
+        let chain = chains::chain(&mut random, limits);
+        if let Err(error) = compile_module(&chain.module, &target) {
+            println!("seed {seed}: {error}");
+            refused.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        let program = compiled(&format!("seed {seed}"), &chain.module, &target);
+        several.fetch_add((!program.scratch().is_empty()).into(), Ordering::Relaxed);
+        follow(seed, &chain, &mut random);
+    });
+    let (several, refused) = (several.into_inner(), refused.into_inner());
+    println!("{several} of {count} chains have scratch buffers, {refused} are refused");
+    assert!(several > 0 && refused * 50 <= count, "{several} {refused}");
+}
+
+fn follow(seed: u64, chain: &Chain, random: &mut Random) {
+    let ways = Ways::new(&chain.module).unwrap();
+    for (result, sizes) in chain.results().enumerate() {
+        for _ in 0..8 {
+            let index = unravel(sizes, random.below(sizes.iter().product()));
+            let way = ways.way(result, &index, 0).unwrap();
+            let found = match &way.origin {
+                Origin::Parameter { number, index, .. } => {
+                    let sizes = &chain.parameters()[*number];
+                    let number_of = sizes.iter().zip(index).fold(0, |n, (size, at)| n * size + at);
+                    Place::Parameter(*number, number_of)
+                }
+                Origin::Constant { .. } => Place::Padding,
+            };
+            assert_eq!(found, chain.place(result, &index), "seed {seed}: {result} at {index:?}");
+        }
+    }
+}
