@@ -3,7 +3,8 @@
 
 use super::{
     Binary, ComparisonDirection, Gather, IdentityCall, InstructionError, Literal, Opcode,
-    PaddingDimension, Scatter, SliceDimension, Unary, infer::is_dynamic,
+    PaddingDimension, Scatter, SliceDimension, Unary,
+    infer::{is_dynamic, mixes_floats},
 };
 use crate::{
     proto::hlo as proto,
@@ -50,14 +51,21 @@ pub(super) fn opcode(
     proto: &proto::HloInstructionProto,
     context: OpcodeContext<'_>,
 ) -> Result<Opcode> {
-    let dimensions = || naturals(|| FieldPath::new("dimensions"), &proto.dimensions);
     let is_known = STRUCTURE.contains(&proto.opcode.as_str()) || proto.opcode.is_empty();
     if !is_known && context.operands.iter().copied().chain([context.shape]).any(is_dynamic) {
         return Ok(other(proto, context.called));
     }
-    if is_mixed(proto, &context) {
-        return Ok(other(proto, context.called));
+    // An instruction with floats of several types is kept without its attributes, and written so.
+    if !is_known && mixes_floats(context.operands.iter().copied().chain([context.shape])) {
+        let called = context.called.clone();
+        return known(proto, context).or_else(|_| Ok(other(proto, called)));
     }
+    known(proto, context)
+}
+
+/// Returns the opcode of a message with all of its attributes.
+fn known(proto: &proto::HloInstructionProto, context: OpcodeContext<'_>) -> Result<Opcode> {
+    let dimensions = || naturals(|| FieldPath::new("dimensions"), &proto.dimensions);
     Ok(match proto.opcode.as_str() {
         "" => return Err(missing("opcode", "the name of an opcode, such as `transpose`")),
         "parameter" => {
@@ -139,25 +147,6 @@ pub(super) fn opcode(
             _ => other(proto, context.called),
         },
     })
-}
-
-/// Returns true if an elementwise instruction has floats of several types, which XLA accepts and
-/// converts.
-fn is_mixed(proto: &proto::HloInstructionProto, context: &OpcodeContext<'_>) -> bool {
-    let values = match proto.opcode.as_str() {
-        "select" => context.operands.get(1..),
-        "clamp" | "compare" | "concatenate" => Some(context.operands),
-        "pad" | "dynamic-update-slice" => context.operands.get(..2),
-        name if Binary::from_name(name).is_some() => Some(context.operands),
-        _ => None,
-    };
-    let is_float = |shape: &Shape| shape.element_type().float_value(0).is_some();
-    let (Some(values), true) = (values, is_float(context.shape) || proto.opcode == "compare")
-    else {
-        return false;
-    };
-    values.iter().all(|shape| shape.is_array() && is_float(shape))
-        && values.iter().any(|shape| shape.element_type() != values[0].element_type())
 }
 
 fn overlaps(one: &[usize], other: &[usize]) -> bool {

@@ -219,6 +219,28 @@ fn elements_are_worked_on_one_by_one() {
     check(Opcode::Imag, &["c64[3]"], None, Ok("f32[3]"));
     check(Opcode::Real, &["bf16[3]"], None, Ok("bf16[3]"));
     assert!(given(Opcode::Real, &["s32[3]"], None).is_err());
+    check(Opcode::Unary(Unary::IsFinite), &["bf16[3]"], None, Ok("pred[3]"));
+    let says = "operand_ids[0]: expected an array of floats, got s32[3]";
+    check(Opcode::Unary(Unary::Floor), &["s32[3]"], None, Err(says));
+    let says = "operand_ids[0]: expected an array of integers, got f32[3]";
+    check(Opcode::Unary(Unary::PopulationCount), &["f32[3]"], None, Err(says));
+}
+
+#[test]
+fn identities_and_started_calls_have_the_shapes_of_xla() {
+    check(Opcode::AddDependency, &["f32[3]", "token[]"], None, Ok("f32[3]"));
+    let says = "operand_ids[1]: expected a token, got f32[3]";
+    check(Opcode::AddDependency, &["f32[3]", "f32[3]"], None, Err(says));
+    check(Opcode::CopyStart, &["f32[3]"], None, Ok("(f32[3], f32[3], u32[])"));
+    check(Opcode::CopyDone, &["(f32[3], f32[3], u32[])"], None, Ok("f32[3]"));
+    check(Opcode::AsyncDone, &["((f32[3]), f32[2], u32[])"], None, Ok("f32[2]"));
+    let start = Opcode::AsyncStart { computation: 0 };
+    check(start, &["f32[]", "f32[]"], None, Ok("((f32[], f32[]), f32[], u32[])"));
+    check(Opcode::GetDimensionSize { dimension: 1 }, &["f32[4,7]"], None, Ok("s32[]"));
+    assert!(given(Opcode::GetDimensionSize { dimension: 2 }, &["f32[4,7]"], None).is_err());
+    let one = Opcode::Conditional { computations: vec![0] };
+    let says = "operand_ids[0]: expected pred[] or s32[], got u8[]";
+    check(one, &["u8[]", "f32[]"], None, Err(says));
 }
 
 #[test]

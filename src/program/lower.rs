@@ -129,6 +129,7 @@ impl ModuleLowering<'_> {
         let element_type = shape.element_type();
         let destination = &destination;
         let (keeps_trail, most_cases) = (self.keeps_trail, MAX_CASES);
+        let is_scratch = matches!(buffer, BufferId::Scratch(_));
         let mut output =
             KernelOutput { node, path, element_type, destination, keeps_trail, most_cases };
         loop {
@@ -144,9 +145,9 @@ impl ModuleLowering<'_> {
                     }
                     let nest = widen(coalesce(refine(nest)));
                     if passes_words(&nest)
-                        && let Some(middle) = self.middle(&output, &nodes)?
+                        && let Some(middle) = self.middle(&output, &nodes, is_scratch)?
                     {
-                        self.scratch(middle)?;
+                        self.scratch(middle, TuplePath::new())?;
                         continue;
                     }
                     self.trails.extend(trail);
@@ -182,7 +183,7 @@ impl ModuleLowering<'_> {
                     let is_long = matches!(*error, NestError::Bound { what: "cases", .. });
                     if let NestError::Reach { .. } = *error {
                         let nodes: Vec<GraphNode> = visits.iter().map(|of| of.0).collect();
-                        let Some(middle) = self.middle(&output, &nodes)? else {
+                        let Some(middle) = self.middle(&output, &nodes, is_scratch)? else {
                             let instruction = self.graph.instruction(node).name().to_owned();
                             return Err(ProgramError::Nest { instruction, error });
                         };
@@ -209,6 +210,7 @@ impl ModuleLowering<'_> {
         &mut self,
         output: &KernelOutput,
         nodes: &[GraphNode],
+        is_scratch: bool,
     ) -> Result<Option<GraphNode>, ProgramError> {
         if self.buffers.scratch.len() == MAX_SCRATCH {
             return Ok(None);
@@ -216,8 +218,12 @@ impl ModuleLowering<'_> {
         let root = self.graph.origin(output.node, output.path.clone())?;
         let mut places: Vec<usize> = (0..nodes.len()).collect();
         places.sort_by_key(|place| place.abs_diff(nodes.len() / 2));
+        // The output itself comes last, in the default layout. It is no choice for a scratch buffer,
+        // which has that layout.
+        places.sort_by_key(|&place| ArrayOrigin::Instruction(nodes[place]) == root);
         for node in places.into_iter().map(|place| nodes[place]) {
-            if ArrayOrigin::Instruction(node) != root && self.can_be_scratch(node) {
+            let is_output = ArrayOrigin::Instruction(node) == root;
+            if !(is_output && is_scratch) && self.can_be_scratch(node) {
                 return Ok(Some(node));
             }
         }

@@ -46,9 +46,7 @@ impl<'a> Inputs<'a> {
 /// Returns the errors of [`infer`], with every float as an `f32`.
 pub(super) fn infer_mixed(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Option<Shape>> {
     let mut all = inputs.operands.iter().copied().chain(inputs.declared);
-    let mut floats = all.clone().map(Shape::element_type).filter(|&of| is_float(of));
-    let is_mixed = floats.next().is_some_and(|first| floats.any(|other| other != first));
-    if !is_mixed || !opcode.mixes_floats() || all.any(|shape| !shape.is_array()) {
+    if !mixes_floats(all.clone()) || !opcode.mixes_floats() || all.any(|shape| !shape.is_array()) {
         return Ok(None);
     }
     if opcode.computations().is_empty() {
@@ -60,6 +58,12 @@ pub(super) fn infer_mixed(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Option
         infer(opcode, &Inputs { operands: &operands, declared, ..*inputs })?;
     }
     Ok(Some(inputs.declared()?.clone()))
+}
+
+/// Returns true if the shapes have floats of several types.
+pub(super) fn mixes_floats<'a>(shapes: impl Iterator<Item = &'a Shape>) -> bool {
+    let mut floats = shapes.map(Shape::element_type).filter(|&of| is_float(of));
+    floats.next().is_some_and(|first| floats.any(|other| other != first))
 }
 
 /// Returns true if the type is a float.

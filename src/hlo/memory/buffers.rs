@@ -224,7 +224,7 @@ impl<'a> Analysis<'a> {
         };
         match &*instruction.opcode {
             "bitcast" | "opt-barrier" | "domain" | "add-dependency" | "while"
-            | "all-reduce-done" => self.forward(all, whole(self, 0)),
+            | "all-reduce-done" | "async-update" => self.forward(all, whole(self, 0)),
             "copy" if all.len() != 1 || is_tuple(self.scan.shape(place)) => {
                 self.forward(all, whole(self, 0));
             }
@@ -241,7 +241,6 @@ impl<'a> Analysis<'a> {
             "async-done" | "collective-permute-done" | "all-gather-done" => {
                 self.forward(all, of(self, 0, 1));
             }
-            "async-update" => self.forward(all, whole(self, 0)),
             "copy-done" => self.forward(all, of(self, 0, 0)),
             "copy-start" => {
                 self.define(self.part(place, [0]));
@@ -357,13 +356,14 @@ impl<'a> Analysis<'a> {
         let mut own = HashMap::new();
         for (leaf, root) in leaves.zip(roots) {
             match root {
-                RootLeaf::Own(buffer) => match own.get(&buffer) {
-                    Some(&known) => self.join(leaf, known),
-                    None => {
+                RootLeaf::Own(buffer) => {
+                    if let Some(&known) = own.get(&buffer) {
+                        self.join(leaf, known);
+                    } else {
                         own.insert(buffer, leaf);
                         self.is_defined[leaf] = true;
                     }
-                },
+                }
                 RootLeaf::Parameter { number, leaf: from, .. } => {
                     let from = usize::try_from(number)
                         .ok()
@@ -429,19 +429,16 @@ impl<'a> Analysis<'a> {
                     }
                     let buffer = self.find(leaf);
                     let is_parameter = &*scan.instructions[place].opcode == "parameter";
-                    match buffers.get_mut(&buffer) {
-                        Some((owner, known)) => {
-                            if is_parameter {
-                                *owner = place;
-                            }
-                            if size.bytes > known.bytes {
-                                *known = size;
-                            }
+                    if let Some((owner, known)) = buffers.get_mut(&buffer) {
+                        if is_parameter {
+                            *owner = place;
                         }
-                        None => {
-                            buffers.insert(buffer, (place, size));
-                            order.push(buffer);
+                        if size.bytes > known.bytes {
+                            *known = size;
                         }
+                    } else {
+                        buffers.insert(buffer, (place, size));
+                        order.push(buffer);
                     }
                 }
             }

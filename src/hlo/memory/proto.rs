@@ -121,15 +121,14 @@ fn instruction<'a>(
         let (given, accepted) = ("missing".to_owned(), "what the instruction gives");
         return Err(HloError::Field { field: path(), given, accepted });
     };
-    let shape = match shapes.get(bytes) {
-        Some(shape) => shape.clone(),
-        None => {
-            let proto: proto::Shape = decoded("computations.instructions.shape", bytes)?;
-            let shape = Shape::try_from(&proto).map_err(|error| error.below(&path()))?;
-            let shape = Arc::new(shape);
-            shapes.insert(bytes, shape.clone());
-            shape
-        }
+    let shape = if let Some(shape) = shapes.get(bytes) {
+        shape.clone()
+    } else {
+        let proto: proto::Shape = decoded("computations.instructions.shape", bytes)?;
+        let shape = Shape::try_from(&proto).map_err(|error| error.below(&path()))?;
+        let shape = Arc::new(shape);
+        shapes.insert(bytes, shape.clone());
+        shape
     };
     let operands = fields.operand_ids.iter().filter_map(|&id| ids.get(&low_bits(id)).copied());
     let operands = operands.collect();

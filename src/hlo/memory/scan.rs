@@ -115,13 +115,12 @@ impl ScannedModule {
             let (given, limit) = (self.leaves, MAX_LEAVES);
             return Err(HloError::TooManyCalledShapes { given, limit });
         }
-        let opcode = match self.opcodes.get(&proto.opcode) {
-            Some(opcode) => opcode.clone(),
-            None => {
-                let opcode: Arc<str> = proto.opcode.as_str().into();
-                self.opcodes.insert(proto.opcode.clone(), opcode.clone());
-                opcode
-            }
+        let opcode = if let Some(opcode) = self.opcodes.get(&proto.opcode) {
+            opcode.clone()
+        } else {
+            let opcode: Arc<str> = proto.opcode.as_str().into();
+            self.opcodes.insert(proto.opcode.clone(), opcode.clone());
+            opcode
         };
         let number =
             if &*opcode == "parameter" { proto.parameter_number } else { proto.tuple_index };

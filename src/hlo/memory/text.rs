@@ -45,12 +45,6 @@ pub(super) fn scan(text: &str) -> Result<ScannedModule> {
         );
         return Err(cursor.error(start, reason));
     }
-    const OF_GPUS: [&str; 4] = [
-        "Out of memory while trying to allocate",
-        "torch.OutOfMemoryError",
-        "CUDA out of memory",
-        "CUDA_ERROR_OUT_OF_MEMORY",
-    ];
     if !text.contains("ENTRY") && OF_GPUS.iter().any(|words| text.contains(words)) {
         let reason = "expected HLO text, or XLA's report that memory ran out on a TPU, got a GPU's report, which names no \
                       shapes; the dump of the module itself, `--xla_dump_to`, has them";
@@ -64,6 +58,14 @@ pub(super) fn scan(text: &str) -> Result<ScannedModule> {
     scan.entry = i64::try_from(read.entry).ok();
     Ok(scan)
 }
+
+/// Words of the reports of GPUs, which name no shapes.
+const OF_GPUS: [&str; 4] = [
+    "Out of memory while trying to allocate",
+    "torch.OutOfMemoryError",
+    "CUDA out of memory",
+    "CUDA_ERROR_OUT_OF_MEMORY",
+];
 
 /// The scan that a text is read into.
 #[derive(Default)]

@@ -250,7 +250,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         let start = self.cursor.start()?;
         let is_root = self.cursor.eat_word("ROOT");
         let name = if self.is_alone && self.nested == 0 && self.cursor.sees_shape() {
-            self.anonymous(ALONE, scope)
+            Self::anonymous(ALONE, scope)
         } else {
             let name = self.cursor.name()?;
             self.cursor.expect("=")?;
@@ -265,7 +265,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
     }
 
     /// Returns a name that no instruction of the computation has.
-    fn anonymous(&self, base: &str, scope: &mut Scope<'a>) -> Cow<'a, str> {
+    fn anonymous(base: &str, scope: &mut Scope<'a>) -> Cow<'a, str> {
         let mut name = base.to_owned();
         while scope.names.contains_key(name.as_str()) {
             scope.anonymous += 1;
@@ -577,7 +577,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         let number = scope.parameters;
         scope.parameters += 1;
         let name = match name {
-            "" => self.anonymous(&format!("_{number}"), scope),
+            "" => Self::anonymous(&format!("_{number}"), scope),
             name => name.into(),
         };
         let proto = proto::HloInstructionProto {
@@ -594,7 +594,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
     /// Reads an operand that is a whole instruction, and returns its index.
     fn nested(&mut self, start: usize, opcode: &str, scope: &mut Scope<'a>) -> Result<usize> {
         self.deeper(start, |reader| {
-            let name = reader.anonymous(&format!("{opcode}.anon"), scope);
+            let name = Self::anonymous(&format!("{opcode}.anon"), scope);
             reader.instruction(start, name, scope, false)
         })
     }

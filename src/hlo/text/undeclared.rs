@@ -33,6 +33,7 @@ struct WindowStep {
 
 impl Undeclared<'_, '_> {
     /// Returns the shape of the result.
+    #[expect(clippy::too_many_lines)] // one arm for each rule of XLA
     pub(super) fn shape(&self) -> Result<Shape> {
         match self.opcode {
             "abs" | "real" | "imag" => {
@@ -84,7 +85,6 @@ impl Undeclared<'_, '_> {
             | "add-dependency"
             | "while"
             | "batch-norm-inference" => self.operand(0).cloned(),
-            "triangular-solve" => self.operand(1).cloned(),
             "add"
             | "and"
             | "atan2"
@@ -100,11 +100,11 @@ impl Undeclared<'_, '_> {
             | "shift-right-logical"
             | "subtract"
             | "xor" => self.wider(0, 1),
-            "clamp" => self.operand(1).cloned(),
+            "clamp" | "triangular-solve" => self.operand(1).cloned(),
             "select" => self.wider(1, 2),
             "after-all" => Ok(Shape::token()),
-            "partition-id" | "replica-id" => self.array(ElementType::U32, Vec::new()),
-            "get-dimension-size" => self.array(ElementType::S32, Vec::new()),
+            "partition-id" | "replica-id" => Self::array(ElementType::U32, Vec::new()),
+            "get-dimension-size" => Self::array(ElementType::S32, Vec::new()),
             "set-dimension-size" => self.set_dimension_size(),
             "broadcast" => self.broadcast(),
             "transpose" => self.transpose(),
@@ -117,7 +117,7 @@ impl Undeclared<'_, '_> {
             "get-tuple-element" => {
                 let index = usize::try_from(self.number("index")?).unwrap_or(usize::MAX);
                 let part = self.operand(0)?.tuple_shapes().get(index).cloned();
-                part.ok_or_else(|| self.missing())
+                part.ok_or_else(Self::missing)
             }
             "call" => Ok(self.callee(0)?.1.clone()),
             "conditional" => self.conditional(),
@@ -125,8 +125,8 @@ impl Undeclared<'_, '_> {
             "reduce" => self.reduce(),
             "reduce-window" => {
                 let value = self.operand(self.operands.len() / 2)?.element_type();
-                let dimensions = self.windowed(self.operand(0)?.dimensions(), &self.window()?)?;
-                self.array(value, dimensions)
+                let dimensions = Self::windowed(self.operand(0)?.dimensions(), &self.window()?)?;
+                Self::array(value, dimensions)
             }
             "scan" => self.scan(),
             "topk" => self.topk(),
@@ -136,12 +136,12 @@ impl Undeclared<'_, '_> {
             "ragged-dot" => self.ragged_dot(),
             "convolution" => self.convolution(),
             "batch-norm-training" | "batch-norm-grad" => self.batch_norm(),
-            _ => Err(self.missing()),
+            _ => Err(Self::missing()),
         }
     }
 
     /// Returns the error for an instruction whose shape does not follow from the rest.
-    fn missing(&self) -> InstructionError {
+    fn missing() -> InstructionError {
         let accepted = "a shape, which the operands and attributes of this opcode do not give";
         InstructionError::Missing { field: FieldPath::new("shape"), accepted }
     }
@@ -154,10 +154,10 @@ impl Undeclared<'_, '_> {
     }
 
     fn callee(&self, number: usize) -> Result<&(Vec<&Shape>, &Shape)> {
-        self.called.get(number).ok_or_else(|| self.missing())
+        self.called.get(number).ok_or_else(Self::missing)
     }
 
-    fn array(&self, element_type: ElementType, dimensions: Vec<Dimension>) -> Result<Shape> {
+    fn array(element_type: ElementType, dimensions: Vec<Dimension>) -> Result<Shape> {
         Ok(Shape::array(element_type, dimensions, None)?)
     }
 
@@ -179,7 +179,7 @@ impl Undeclared<'_, '_> {
 
     fn number(&self, name: &str) -> Result<i64> {
         let number = self.attribute(name).and_then(|mut cursor| cursor.number("a number").ok());
-        number.ok_or_else(|| self.missing())
+        number.ok_or_else(Self::missing)
     }
 
     /// Returns the shape of two operands, with the more precise of their types, and with the
@@ -205,7 +205,7 @@ impl Undeclared<'_, '_> {
         let shape = self.operand(0)?;
         let mut dimensions = shape.dimensions().to_vec();
         let along = self.numbers("dimensions").first().copied().unwrap_or(usize::MAX);
-        let dimension = dimensions.get_mut(along).ok_or_else(|| self.missing())?;
+        let dimension = dimensions.get_mut(along).ok_or_else(Self::missing)?;
         if let Dimension::Fixed(extent) = *dimension {
             *dimension = Dimension::AtMost(extent);
         }
@@ -216,7 +216,7 @@ impl Undeclared<'_, '_> {
     fn broadcast(&self) -> Result<Shape> {
         let shape = self.operand(0)?;
         let sizes = self.numbers("dimensions").into_iter().map(|n| Dimension::Fixed(n as u64));
-        self.array(shape.element_type(), sizes.chain(shape.dimensions().iter().copied()).collect())
+        Self::array(shape.element_type(), sizes.chain(shape.dimensions().iter().copied()).collect())
     }
 
     fn transpose(&self) -> Result<Shape> {
@@ -224,7 +224,7 @@ impl Undeclared<'_, '_> {
         let order = self.numbers("dimensions");
         let dimensions = order.iter().map(|&dimension| shape.dimensions().get(dimension).copied());
         let dimensions: Option<Vec<_>> = dimensions.collect();
-        self.array(shape.element_type(), dimensions.ok_or_else(|| self.missing())?)
+        Self::array(shape.element_type(), dimensions.ok_or_else(Self::missing)?)
     }
 
     fn concatenate(&self) -> Result<Shape> {
@@ -235,7 +235,7 @@ impl Undeclared<'_, '_> {
             let (Some(sum), Some(&other)) =
                 (dimensions.get_mut(along), shape.dimensions().get(along))
             else {
-                return Err(self.missing());
+                return Err(Self::missing());
             };
             *sum = match (*sum, other) {
                 (Dimension::Fixed(a), Dimension::Fixed(b)) => Dimension::Fixed(a.saturating_add(b)),
@@ -246,13 +246,13 @@ impl Undeclared<'_, '_> {
                 _ => Dimension::Unbounded,
             };
         }
-        self.array(first.element_type(), dimensions)
+        Self::array(first.element_type(), dimensions)
     }
 
     fn pad(&self) -> Result<Shape> {
         let shape = self.operand(0)?;
-        let value = self.value("padding").ok_or_else(|| self.missing())?;
-        let config = attributes::padding(value, self.cursor).map_err(|_| self.missing())?;
+        let value = self.value("padding").ok_or_else(Self::missing)?;
+        let config = attributes::padding(value, self.cursor).map_err(|_| Self::missing())?;
         let dimensions = shape.dimensions().iter().zip(&config.dimensions).map(|(&extent, pad)| {
             mapped(extent, |n| {
                 let edges = pad.edge_padding_low.checked_add(pad.edge_padding_high)?;
@@ -261,7 +261,7 @@ impl Undeclared<'_, '_> {
             })
         });
         let dimensions: Option<Vec<_>> = dimensions.collect();
-        self.array(shape.element_type(), dimensions.ok_or_else(|| self.missing())?)
+        Self::array(shape.element_type(), dimensions.ok_or_else(Self::missing)?)
     }
 
     fn gather(&self) -> Result<Shape> {
@@ -282,7 +282,7 @@ impl Undeclared<'_, '_> {
             }
         });
         let dimensions: Option<Vec<_>> = dimensions.collect();
-        self.array(operand.element_type(), dimensions.ok_or_else(|| self.missing())?)
+        Self::array(operand.element_type(), dimensions.ok_or_else(Self::missing)?)
     }
 
     /// Returns the shape of the only one of the first operands, or the tuple of these.
@@ -290,7 +290,7 @@ impl Undeclared<'_, '_> {
         match self.operands.get(..count) {
             Some([shape]) => Ok((*shape).clone()),
             Some(shapes) => Ok(Shape::tuple(shapes.iter().copied().cloned())?),
-            None => Err(self.missing()),
+            None => Err(Self::missing()),
         }
     }
 
@@ -318,10 +318,10 @@ impl Undeclared<'_, '_> {
         let kept: Vec<_> = kept.filter(|(i, _)| !lost.contains(i)).map(|(_, &n)| n).collect();
         let result = self.callee(0)?.1;
         if result.is_array() {
-            return self.array(result.element_type(), kept);
+            return Self::array(result.element_type(), kept);
         }
         let parts = result.tuple_shapes().iter();
-        let parts = parts.map(|part| self.array(part.element_type(), kept.clone()));
+        let parts = parts.map(|part| Self::array(part.element_type(), kept.clone()));
         Ok(Shape::tuple(parts.collect::<Result<Vec<_>>>()?)?)
     }
 
@@ -329,11 +329,11 @@ impl Undeclared<'_, '_> {
         let along = self.numbers("dimensions").first().copied().unwrap_or(usize::MAX);
         let carries = usize::try_from(self.number("num_carries")?).unwrap_or(usize::MAX);
         let extent = self.operand(0)?.dimensions().get(along).copied();
-        let extent = extent.ok_or_else(|| self.missing())?;
+        let extent = extent.ok_or_else(Self::missing)?;
         let longer = |shape: &Shape| {
             let mut dimensions = shape.dimensions().to_vec();
             dimensions.insert(along.min(dimensions.len()), extent);
-            self.array(shape.element_type(), dimensions)
+            Self::array(shape.element_type(), dimensions)
         };
         let result = self.callee(0)?.1;
         if result.is_array() {
@@ -348,16 +348,16 @@ impl Undeclared<'_, '_> {
 
     fn topk(&self) -> Result<Shape> {
         let shape = self.operand(0)?;
-        let k = u64::try_from(self.number("k")?).map_err(|_| self.missing())?;
+        let k = u64::try_from(self.number("k")?).map_err(|_| Self::missing())?;
         let mut dimensions = shape.dimensions().to_vec();
-        *dimensions.last_mut().ok_or_else(|| self.missing())? = Dimension::Fixed(k);
-        let values = self.array(shape.element_type(), dimensions.clone())?;
-        Ok(Shape::tuple([values, self.array(ElementType::S32, dimensions)?])?)
+        *dimensions.last_mut().ok_or_else(Self::missing)? = Dimension::Fixed(k);
+        let values = Self::array(shape.element_type(), dimensions.clone())?;
+        Ok(Shape::tuple([values, Self::array(ElementType::S32, dimensions)?])?)
     }
 
     fn fft(&self) -> Result<Shape> {
         let shape = self.operand(0)?;
-        let length = self.numbers("fft_length").last().copied().ok_or_else(|| self.missing())?;
+        let length = self.numbers("fft_length").last().copied().ok_or_else(Self::missing)?;
         let double = matches!(shape.element_type(), ElementType::F64 | ElementType::C128);
         let (element_type, extent) = match self.value("fft_type") {
             Some("RFFT") => {
@@ -380,7 +380,7 @@ impl Undeclared<'_, '_> {
         let batch = self.numbers("lhs_batch_dims");
         let mut dimensions = groups.to_vec();
         for &dimension in &batch {
-            dimensions.push(*left.dimensions().get(dimension).ok_or_else(|| self.missing())?);
+            dimensions.push(*left.dimensions().get(dimension).ok_or_else(Self::missing)?);
         }
         let lost = [batch, self.numbers("lhs_contracting_dims")].concat();
         let kept = |shape: &Shape, lost: &[usize]| -> Vec<Dimension> {
@@ -392,7 +392,7 @@ impl Undeclared<'_, '_> {
         dimensions.extend(kept(right, &names.map(|name| self.numbers(name)).concat()));
         let wider = |shape: &Shape| shape.element_type().bits().unwrap_or(0);
         let of = if wider(right) > wider(left) { right } else { left };
-        self.array(of.element_type(), dimensions)
+        Self::array(of.element_type(), dimensions)
     }
 
     fn ragged_dot(&self) -> Result<Shape> {
@@ -406,9 +406,9 @@ impl Undeclared<'_, '_> {
 
     fn convolution(&self) -> Result<Shape> {
         let (left, right) = (self.operand(0)?, self.operand(1)?);
-        let labels = self.value("dim_labels").ok_or_else(|| self.missing())?;
-        let (operands, output) = labels.split_once("->").ok_or_else(|| self.missing())?;
-        let (input, kernel) = operands.split_once('_').ok_or_else(|| self.missing())?;
+        let labels = self.value("dim_labels").ok_or_else(Self::missing)?;
+        let (operands, output) = labels.split_once("->").ok_or_else(Self::missing)?;
+        let (input, kernel) = operands.split_once('_').ok_or_else(Self::missing)?;
         let at = |labels: &str, label: char, shape: &Shape| {
             let place = labels.find(label)?;
             shape.dimensions().get(place).copied()
@@ -417,9 +417,9 @@ impl Undeclared<'_, '_> {
         let spatial = |n: usize| char::from_digit(u32::try_from(n).ok()?, 10);
         let count = output.len().saturating_sub(2);
         let extents = (0..count).map(|n| at(input, spatial(n)?, left)).collect::<Option<Vec<_>>>();
-        let extents = extents.ok_or_else(|| self.missing())?;
+        let extents = extents.ok_or_else(Self::missing)?;
         let windows = if self.value("window").is_some() { self.window()? } else { Vec::new() };
-        let extents = self.windowed(&extents, &windows)?;
+        let extents = Self::windowed(&extents, &windows)?;
         let dimensions = output.chars().map(|label| match label {
             'b' => mapped(at(input, 'b', left)?, |n| Some(n / groups)),
             'f' => at(kernel, 'o', right),
@@ -428,7 +428,7 @@ impl Undeclared<'_, '_> {
         let dimensions: Option<Vec<_>> = dimensions.collect();
         let bits = |shape: &Shape| shape.element_type().bits().unwrap_or(0);
         let of = if bits(right) > bits(left) { right } else { left };
-        self.array(of.element_type(), dimensions.ok_or_else(|| self.missing())?)
+        Self::array(of.element_type(), dimensions.ok_or_else(Self::missing)?)
     }
 
     /// Reads the attribute `window`, such as `{size=3x3 stride=2x2 pad=0_1x0_1}`.
@@ -445,7 +445,7 @@ impl Undeclared<'_, '_> {
         let (sizes, strides) = (list("size"), list("stride"));
         let (base, window) = (list("lhs_dilate"), list("rhs_dilate"));
         let pads = field("pad").map_or("", |(_, value)| value);
-        let pads = attributes::padding(pads, self.cursor).map_err(|_| self.missing())?.dimensions;
+        let pads = attributes::padding(pads, self.cursor).map_err(|_| Self::missing())?.dimensions;
         let or_one = |list: &[i64], i: usize| list.get(i).copied().unwrap_or(1).max(1);
         let dimension = |(i, &size): (usize, &i64)| WindowStep {
             size,
@@ -459,9 +459,9 @@ impl Undeclared<'_, '_> {
     }
 
     /// Returns the number of places of a window along each dimension.
-    fn windowed(&self, extents: &[Dimension], window: &[WindowStep]) -> Result<Vec<Dimension>> {
+    fn windowed(extents: &[Dimension], window: &[WindowStep]) -> Result<Vec<Dimension>> {
         if extents.len() != window.len() {
-            return Err(self.missing());
+            return Err(Self::missing());
         }
         let dilated = |n: i64, by: i64| {
             if n == 0 { Some(0) } else { (n - 1).checked_mul(by)?.checked_add(1) }
@@ -474,14 +474,14 @@ impl Undeclared<'_, '_> {
                 Some(if base < size { 0 } else { (base - size) / window.stride + 1 })
             })
         });
-        dimensions.collect::<Option<Vec<_>>>().ok_or_else(|| self.missing())
+        dimensions.collect::<Option<Vec<_>>>().ok_or_else(Self::missing)
     }
 
     fn batch_norm(&self) -> Result<Shape> {
         let shape = self.operand(0)?;
         let feature = usize::try_from(self.number("feature_index")?).unwrap_or(usize::MAX);
-        let extent = shape.dimensions().get(feature).copied().ok_or_else(|| self.missing())?;
-        let of = self.array(shape.element_type(), vec![extent])?;
+        let extent = shape.dimensions().get(feature).copied().ok_or_else(Self::missing)?;
+        let of = Self::array(shape.element_type(), vec![extent])?;
         Ok(Shape::tuple([shape.clone(), of.clone(), of])?)
     }
 }

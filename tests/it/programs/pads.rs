@@ -4,16 +4,16 @@ use stridec::{hlo::Module, program::Program};
 
 /// A deterministic image of `bytes` bytes without zeros.
 fn image(bytes: usize) -> Vec<u8> {
-    (0..bytes).map(|n| (n * 167 + n / 251 * 31) as u8 | 1).collect()
+    (0..bytes).map(|n| (n * 167 + n / 251 * 31).to_le_bytes()[0] | 1).collect()
 }
 
 /// Runs a module of one instruction on the host.
 fn run(result: &str, parameters: &[(&str, &[u8])], instruction: &str) -> Vec<u8> {
-    let mut text = String::from("HloModule m\n\nENTRY e {\n");
-    for (number, (shape, _)) in parameters.iter().enumerate() {
-        text += &format!("  p{number} = {shape} parameter({number})\n");
-    }
-    text += &format!("  ROOT r = {result} {instruction}\n}}\n");
+    let lines = parameters.iter().enumerate();
+    let lines =
+        lines.map(|(number, (shape, _))| format!("p{number} = {shape} parameter({number})"));
+    let lines = lines.collect::<Vec<_>>().join("\n");
+    let text = format!("HloModule m\n\nENTRY e {{\n{lines}\nROOT r = {result} {instruction}\n}}\n");
     let program = Program::lower(&Module::parse(&text).unwrap()).unwrap();
     let images: Vec<&[u8]> = parameters.iter().map(|&(_, image)| image).collect();
     program.run_on_host(&images).unwrap().concat()

@@ -140,7 +140,7 @@ fn module(
     };
     let entry = sizes[..parameters].iter().map(|sizes| laid_out(sizes)).collect();
     let of_results: Vec<Shape> = results.iter().map(|&value| laid_out(&sizes[value])).collect();
-    let (root, result) = match (&results[..], &of_results[..]) {
+    let (root, result) = match (results, &of_results[..]) {
         ([one], [result]) => (places[*one], result.clone()),
         _ => {
             let values: Vec<usize> = results.iter().map(|&value| places[value]).collect();
