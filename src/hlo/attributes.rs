@@ -34,6 +34,25 @@ const STRUCTURE: [&str; 16] = [
     "custom-call",
 ];
 
+/// The opcodes that [`Opcode::mixes_floats`] names, besides arithmetic and those without attributes.
+const MIXED: [&str; 15] = [
+    "transpose",
+    "broadcast",
+    "reverse",
+    "slice",
+    "pad",
+    "concatenate",
+    "dynamic-slice",
+    "dynamic-update-slice",
+    "gather",
+    "scatter",
+    "sort",
+    "reduce",
+    "compare",
+    "select",
+    "clamp",
+];
+
 /// The inputs of [`opcode`] that are not fields of the instruction's own message.
 pub(super) struct OpcodeContext<'a> {
     /// The value of the instruction if it is a constant.
@@ -55,12 +74,20 @@ pub(super) fn opcode(
     if !is_known && context.operands.iter().copied().chain([context.shape]).any(is_dynamic) {
         return Ok(other(proto, context.called));
     }
-    // An instruction with floats of several types is kept without its attributes, and written so.
-    if !is_known && mixes_floats(context.operands.iter().copied().chain([context.shape])) {
-        let called = context.called.clone();
-        return known(proto, context).or_else(|_| Ok(other(proto, called)));
+    if is_mixed(proto, &context) {
+        return Ok(other(proto, context.called));
     }
     known(proto, context)
+}
+
+/// Returns true if an instruction has floats of several types, and XLA converts between them. Such
+/// an instruction is kept without its attributes, and written so.
+fn is_mixed(proto: &proto::HloInstructionProto, context: &OpcodeContext<'_>) -> bool {
+    let name = proto.opcode.as_str();
+    let converts = MIXED.contains(&name)
+        || Unary::from_name(name).is_some()
+        || Binary::from_name(name).is_some();
+    converts && mixes_floats(context.operands.iter().copied().chain([context.shape]))
 }
 
 /// Returns the opcode of a message with all of its attributes.
