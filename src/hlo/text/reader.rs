@@ -331,7 +331,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
             Some(shape) => Ok(shape),
             None => self.undeclared(opcode, &operands, &called, &written),
         };
-        let mut shape = shape.map_err(|error| {
+        let shape = shape.map_err(|error| {
             let error = self.target.locate(&name, error);
             located(self, error)
         })?;
@@ -359,9 +359,6 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
             let first = operands.first().and_then(|first| scope.wrapped.get(first));
             called = first.copied().into_iter().collect();
         }
-        if let Some(normal) = self.normalized(&proto.opcode, &operands, &shape) {
-            shape = normal;
-        }
         let (callee, is_start) = (called.first().copied(), proto.opcode.starts_with("async-"));
         let instruction = WrittenInstruction {
             name: name.clone().into_owned(),
@@ -381,17 +378,6 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         }
         scope.names.insert(name, place);
         Ok(place)
-    }
-
-    /// Returns the shape that XLA gives to an instruction whatever the text declares.
-    fn normalized(&self, opcode: &str, operands: &[usize], shape: &Shape) -> Option<Arc<Shape>> {
-        match (opcode, operands) {
-            ("after-all", _) => Some(Shape::token().into()),
-            ("add-dependency", [first, _]) if !queries::equal(self.target.shape(*first), shape) => {
-                Some(self.target.shape(*first).clone().into())
-            }
-            _ => None,
-        }
     }
 
     /// Adds the computation that an async instruction wraps, such as `slice` in `slice-start`, and
