@@ -20,9 +20,9 @@ fn a_table_for_people() {
     let sandbox = Sandbox::new();
     sandbox.write("dump.txt", TEXT);
     let expected = "    bytes   unpadded   factor  shape
-   512.0K      12.0K    42.7x  f32[1024,3]{1,0:T(8,128)}  x (main)
-                              480.0K less as f32[1024,3]{0,1:T(8,128)}
    512.0K      12.0K    42.7x  f32[1024,3]{1,0:T(8,128)}  n (main)
+                              480.0K less as f32[1024,3]{0,1:T(8,128)}
+   512.0K      12.0K    42.7x  f32[1024,3]{1,0:T(8,128)}  x (main)
                               480.0K less as f32[1024,3]{0,1:T(8,128)}
     32.0K      12.0K     2.7x  f32[1024,3]{0,1:T(8,128)}  y (main)
 
