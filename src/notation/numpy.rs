@@ -24,7 +24,7 @@ use crate::{
 /// use stridec::{notation::NumpyArray, shape::Shape, stride::StrideDescriptor};
 /// let tensor = StrideDescriptor::try_from(&"f32[1,1,3,5]{1,3,2,0}".parse::<Shape>()?)?;
 /// let array = NumpyArray::try_from(&tensor)?;
-/// assert_eq!((array.dtype, array.strides), ("float32", vec![60, 60, 20, 4]));
+/// assert_eq!((array.dtype, array.strides), ("float32", vec![60, 4, 20, 4]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
