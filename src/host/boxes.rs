@@ -82,15 +82,9 @@ pub(super) struct FoundBox {
 /// 3 by 5 tiles of the destination
 /// ```
 pub(super) struct Repeated {
-    /// The first period.
-    pub(super) first: Box<WalkBox>,
-    /// The boxes of the period.
+    pub(super) periods: Periods,
+    /// The boxes of the first period.
     pub(super) boxes: Vec<FoundBox>,
-    /// The number of periods along each axis.
-    pub(super) repeats: SmallVec<[usize; 8]>,
-    /// For each case, the distance in its source from one period to the next along each axis, in
-    /// units.
-    pub(super) advances: Vec<SmallVec<[i64; 8]>>,
     /// True if the boxes are better moved together, as the rows of a period.
     pub(super) small: bool,
 }
@@ -136,15 +130,16 @@ pub(super) fn resolve(
                 rest.extend([above, below]);
             }
             Decision::LookedUp { axes, case } => look_up(of, &walk_box, &axes, case, each),
-            Decision::Repeated(Periods { first, repeats, advances, .. }) => {
+            Decision::Repeated(periods) => {
                 let mut boxes = Vec::new();
-                resolve_boxes(of, WalkBox::clone(&first), &mut |found| {
+                resolve_boxes(of, WalkBox::clone(&periods.first), &mut |found| {
                     if let Resolved::Box(walk_box, value, case) = found {
                         boxes.push(FoundBox { walk_box: walk_box.clone(), value, case });
                     }
                 });
-                let small = first.extents().product::<usize>() < boxes.len() * LARGE_BOX;
-                each(Resolved::Repeated(&Repeated { first, boxes, repeats, advances, small }));
+                let size = periods.first.extents().product::<usize>();
+                let small = size < boxes.len() * LARGE_BOX;
+                each(Resolved::Repeated(&Repeated { periods, boxes, small }));
             }
         }
     }
@@ -213,31 +208,26 @@ impl Decision {
     }
 }
 
-/// The first period of a box, the number of periods along each axis, and their distances in the
-/// source of each case, in units.
-struct Periods {
-    first: Box<WalkBox>,
-    repeats: SmallVec<[usize; 8]>,
-    advances: Vec<SmallVec<[i64; 8]>>,
+/// The periods of a box.
+pub(super) struct Periods {
+    /// The first period.
+    pub(super) first: Box<WalkBox>,
+    /// The number of periods along each axis.
+    pub(super) repeats: SmallVec<[usize; 8]>,
+    /// For each case, the distance in its source from one period to the next along each axis, in
+    /// units.
+    pub(super) advances: Vec<SmallVec<[i64; 8]>>,
     /// The outermost axis whose periods move quotients, if there is one.
     outermost: Option<usize>,
 }
 
-/// Calls [`period`] if boxes that repeat are wanted together.
-fn period_if(
-    wanted: bool,
-    nest: &CopyNest,
-    number: usize,
-    walk_box: &WalkBox,
-    bounds: &Bounds,
-) -> Option<Decision> {
-    if wanted { period(nest, number, walk_box, bounds) } else { None }
-}
-
 /// Finds the repetition of a box whose quotients vary: whole periods, or a place to cut the rest
-/// off. `number` is the first case that does not fail for the whole box. Returns `None` if periods
-/// are too long or too few, or if lookups move.
+/// off. `number` is the first case that does not fail for the whole box. Returns `None` if there are
+/// no quotients, if periods are too long or too few, or if lookups move.
 fn period(nest: &CopyNest, number: usize, walk_box: &WalkBox, bounds: &Bounds) -> Option<Decision> {
+    if nest.quotients().is_empty() {
+        return None;
+    }
     // The guards that some positions of the box pass and others may fail, and the cases that they
     // lead to.
     let mut open: SmallVec<[&Affine; 4]> = SmallVec::new();
@@ -377,7 +367,7 @@ fn decide(of: Bound, walk_box: &WalkBox, repeats: bool) -> Decision {
             .map(|&(form, threshold)| cut(form, threshold, walk_box, &bounds));
         if let Some(first) = cuts.min_by_key(Decision::axis) {
             // Rows that are cut in the same way in every period of an outer axis are cut once.
-            let period = period_if(repeats, nest, number, walk_box, &bounds);
+            let period = if repeats { period(nest, number, walk_box, &bounds) } else { None };
             return period.filter(|found| found.axis() < first.axis()).unwrap_or(first);
         }
         // The value and the open guards depend on quotients and lookups, which must be constant
@@ -393,7 +383,8 @@ fn decide(of: Bound, walk_box: &WalkBox, repeats: bool) -> Decision {
             _ => Depends::of(nest, open.iter().map(|&(form, _)| form).chain(read)),
         };
         if let Some(cut) = cut_quotient(nest, &depends, walk_box, &bounds) {
-            return period_if(repeats, nest, number, walk_box, &bounds).unwrap_or(cut);
+            let period = if repeats { period(nest, number, walk_box, &bounds) } else { None };
+            return period.unwrap_or(cut);
         }
         let unknown = (0..nest.lookups().len())
             .find(|&of| depends.lookups[of] && !is_constant(Value::Lookup(of), &bounds));

@@ -32,6 +32,14 @@ pub(super) fn run_of(axes: &[(usize, isize)], unit: usize) -> (&[(usize, isize)]
     (&axes[..outer], run)
 }
 
+/// Calls `each` with the destination offset of every step of the axes.
+pub(super) fn each_start(axes: &[(usize, isize)], to: isize, each: &mut impl FnMut(isize)) {
+    let [(extent, stride), inner @ ..] = axes else { return each(to) };
+    for step in 0..extent.cast_signed() {
+        each_start(inner, to + step * stride, each);
+    }
+}
+
 impl Fill {
     /// Writes the units of a box. `axes` has the extents and strides, outermost first, and `to` is
     /// the address of the first unit.
@@ -44,7 +52,10 @@ impl Fill {
         let (outer, run) = run_of(axes, self.scale);
         let count = run / self.scale;
         let units = self.units(count);
-        self.each_run(outer, (count, &units), to, destination);
+        each_start(outer, to, &mut |to| {
+            let (slice, place) = destination.place(to);
+            self.run(place / self.scale, (count, &units), slice);
+        });
     }
 
     /// Returns at most `count` units of whole bytes, as they are copied to the destination; none if
@@ -57,26 +68,6 @@ impl Fill {
             (0..count).for_each(|_| units.extend_from_slice(value));
         }
         units
-    }
-
-    fn each_run(
-        self,
-        axes: &[(usize, isize)],
-        run: (usize, &[u8]),
-        to: isize,
-        destination: &mut DestinationSlices,
-    ) {
-        match axes {
-            [] => {
-                let (slice, place) = destination.place(to);
-                self.run(place / self.scale, run, slice);
-            }
-            [(extent, stride), inner @ ..] => {
-                for step in 0..extent.cast_signed() {
-                    self.each_run(inner, run, to + step * stride, destination);
-                }
-            }
-        }
     }
 
     /// Writes `count` contiguous units, from number `first` on. `block` has some of them.

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::{
     bits::Bits,
     box_copy::{BoxCopy, TileBuffer},
-    fill::Fill,
+    fill::{Fill, each_start},
     pattern::Pattern,
     pieces::{Destination as _, DestinationSlices},
     plan::TilePlan,
@@ -185,14 +185,6 @@ fn repeat(row: &mut [u8], bytes: usize, stream: Option<&Stream>) {
             None => after[..count].copy_from_slice(&before[..count]),
         }
         done += count;
-    }
-}
-
-/// Calls `each` with the destination offset of every step of the axes.
-fn each_start(axes: &[(usize, isize)], to: isize, each: &mut impl FnMut(isize)) {
-    let [(extent, stride), inner @ ..] = axes else { return each(to) };
-    for step in 0..extent.cast_signed() {
-        each_start(inner, to + step * stride, each);
     }
 }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    boxes::{Bound, FoundBox, Repeated, Resolved, WalkBox, resolve},
+    boxes::{Bound, FoundBox, Periods, Repeated, Resolved, WalkBox, resolve},
     fill::run_of,
     kept::Record,
     pattern::{BLOCK_BYTES, BlockPart, BlockValue, Pattern},
@@ -308,7 +308,7 @@ impl Filling<'_, '_, '_> {
     /// Returns the step that fills boxes that make one block of the destination, at all places of
     /// their period if they have one; `None` if they make no block, or if they are better filled
     /// one by one.
-    fn block(&mut self, group: &[FoundBox], period: Option<&Repeated>) -> Option<CopyStep> {
+    fn block(&mut self, group: &[FoundBox], period: Option<&Periods>) -> Option<CopyStep> {
         let [first, _, ..] = group else { return None };
         let mut hull = first.walk_box.clone();
         for FoundBox { walk_box, .. } in group {
@@ -327,7 +327,7 @@ impl Filling<'_, '_, '_> {
     /// Returns the step that moves the boxes of a period at all of its places; `None` if they are
     /// better moved one by one.
     fn period(&mut self, of: &Repeated) -> Option<CopyStep> {
-        self.repeated_block(&of.boxes, &of.first, Some(of))
+        self.repeated_block(&of.boxes, &of.periods.first, Some(&of.periods))
     }
 
     /// Returns the step that fills boxes which together make the box `hull`, at all places of their
@@ -336,7 +336,7 @@ impl Filling<'_, '_, '_> {
         &mut self,
         group: &[FoundBox],
         hull: &WalkBox,
-        period: Option<&Repeated>,
+        period: Option<&Periods>,
     ) -> Option<CopyStep> {
         let task = self.runner.task;
         let (simd, unit) = (task.simd?, task.scale());
@@ -480,12 +480,12 @@ impl Filling<'_, '_, '_> {
     /// Fills the boxes of a period at all places of the period, those that make one block together.
     /// Each axis of a box gets an axis of repeats around it. Boxes that follow each other by equal
     /// steps become one more axis.
-    fn large(&mut self, of: &Repeated) {
+    fn large(&mut self, Repeated { periods, boxes, .. }: &Repeated) {
         let task = self.runner.task;
-        let mut rest = &of.boxes[..];
+        let mut rest = &boxes[..];
         while let [FoundBox { walk_box, value, case }, ..] = rest {
             let (group, others) = rest.split_at(self.boxes_of_block(rest));
-            if let Some(step) = self.block(group, Some(of)) {
+            if let Some(step) = self.block(group, Some(periods)) {
                 self.step(step);
                 rest = others;
                 continue;
@@ -496,10 +496,10 @@ impl Filling<'_, '_, '_> {
             for (axis, (extent, &(src, dst))) in
                 walk_box.extents().zip(&self.strides[*case]).enumerate()
             {
-                let advance = of.advances.get(*case).map_or(0, |advances| advances[axis]);
-                let (low, end) = of.first.ranges[axis];
+                let advance = periods.advances.get(*case).map_or(0, |advances| advances[axis]);
+                let (low, end) = periods.first.ranges[axis];
                 let period = (end - low) as isize * dst;
-                let times = of.repeats[axis];
+                let times = periods.repeats[axis];
                 axes.push(PlanAxis { extent: times, src: task.offset(advance), dst: period });
                 if axis == along {
                     let (src, dst) = (task.offset(units), steps as isize * dst);
@@ -511,12 +511,13 @@ impl Filling<'_, '_, '_> {
                 PositionValue::Unit { source, unit } => {
                     let from = task.offset(unit.cast_signed());
                     let of = axes.iter().copied();
-                    let broadcast = task.broadcast(of.clone(), (source, from), to);
-                    let streams = self.streams(to);
-                    broadcast.unwrap_or_else(|| {
+                    if let Some(step) = task.broadcast(of.clone(), (source, from), to) {
+                        step
+                    } else {
+                        let streams = self.streams(to);
                         let plan = Rc::new(TilePlan::new(of, task.scale(), task.simd, streams));
-                        self.copy(plan, axes.clone(), (source, from), to)
-                    })
+                        self.copy(plan, axes, (source, from), to)
+                    }
                 }
                 PositionValue::Bits(value) => {
                     let axes = axes.iter().map(|axis| (axis.extent, axis.dst)).collect();
