@@ -34,25 +34,6 @@ const STRUCTURE: [&str; 16] = [
     "custom-call",
 ];
 
-/// The opcodes that [`Opcode::mixes_floats`] names, besides arithmetic and those without attributes.
-const MIXED: [&str; 15] = [
-    "transpose",
-    "broadcast",
-    "reverse",
-    "slice",
-    "pad",
-    "concatenate",
-    "dynamic-slice",
-    "dynamic-update-slice",
-    "gather",
-    "scatter",
-    "sort",
-    "reduce",
-    "compare",
-    "select",
-    "clamp",
-];
-
 /// The inputs of [`opcode`] that are not fields of the instruction's own message.
 pub(super) struct OpcodeContext<'a> {
     /// The value of the instruction if it is a constant.
@@ -81,13 +62,12 @@ pub(super) fn opcode(
 }
 
 /// Returns true if an instruction has floats of several types, and XLA converts between them. Such
-/// an instruction is kept without its attributes, and written so.
+/// an instruction is kept without its attributes, and written so. A copy and a reshape have none.
 fn is_mixed(proto: &proto::HloInstructionProto, context: &OpcodeContext<'_>) -> bool {
     let name = proto.opcode.as_str();
-    let converts = MIXED.contains(&name)
-        || Unary::from_name(name).is_some()
-        || Binary::from_name(name).is_some();
-    converts && mixes_floats(context.operands.iter().copied().chain([context.shape]))
+    !matches!(name, "copy" | "reshape")
+        && Opcode::mixes_floats(name)
+        && mixes_floats(context.operands.iter().copied().chain([context.shape]))
 }
 
 /// Returns the opcode of a message with all of its attributes.

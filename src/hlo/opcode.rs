@@ -477,31 +477,30 @@ impl Opcode {
         }
     }
 
-    /// Returns true if XLA accepts floats of several types among the operands and the result, and
-    /// converts between them.
-    pub(super) fn mixes_floats(&self) -> bool {
-        matches!(
-            self,
-            Self::Copy
-                | Self::Reshape
-                | Self::Transpose { .. }
-                | Self::Broadcast { .. }
-                | Self::Reverse { .. }
-                | Self::Slice { .. }
-                | Self::Pad { .. }
-                | Self::Concatenate { .. }
-                | Self::DynamicSlice { .. }
-                | Self::DynamicUpdateSlice
-                | Self::Gather(_)
-                | Self::Scatter(_)
-                | Self::Sort { .. }
-                | Self::Reduce { .. }
-                | Self::Compare { .. }
-                | Self::Select
-                | Self::Clamp
-                | Self::Unary(_)
-                | Self::Binary(_)
-        )
+    /// Returns true if XLA accepts floats of several types among the operands and the result of the
+    /// opcode with this name, and converts between them.
+    pub(super) fn mixes_floats(name: &str) -> bool {
+        let moves_or_chooses = matches!(
+            name,
+            "copy"
+                | "reshape"
+                | "transpose"
+                | "broadcast"
+                | "reverse"
+                | "slice"
+                | "pad"
+                | "concatenate"
+                | "dynamic-slice"
+                | "dynamic-update-slice"
+                | "gather"
+                | "scatter"
+                | "sort"
+                | "reduce"
+                | "compare"
+                | "select"
+                | "clamp"
+        );
+        moves_or_chooses || Unary::from_name(name).is_some() || Binary::from_name(name).is_some()
     }
 
     /// Returns true if the opcode treats bounded and unknown extents in the same way as fixed ones.

@@ -46,7 +46,10 @@ impl<'a> Inputs<'a> {
 /// Returns the errors of [`infer`], with every float as an `f32`.
 pub(super) fn infer_mixed(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Option<Shape>> {
     let mut all = inputs.operands.iter().copied().chain(inputs.declared);
-    if !mixes_floats(all.clone()) || !opcode.mixes_floats() || all.any(|shape| !shape.is_array()) {
+    if !mixes_floats(all.clone())
+        || !Opcode::mixes_floats(opcode.name())
+        || all.any(|shape| !shape.is_array())
+    {
         return Ok(None);
     }
     if opcode.computations().is_empty() {

@@ -36,7 +36,7 @@ pub(super) fn reduce(
     Ok(Shape::new(callee.root_shape().element_type(), extents.collect::<Vec<_>>(), None)?)
 }
 
-/// Infers the shape of a sort: that of its operand, or a tuple of those of several operands.
+/// Infers the shape of a sort: the shape of its operand, or a tuple of its operands' shapes.
 pub(super) fn sort(along: usize, computation: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     if inputs.operands.is_empty() {
         let expected = "at least 1".to_owned();

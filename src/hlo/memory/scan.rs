@@ -217,8 +217,8 @@ impl ScannedModule {
                 let memory = instruction.memory.unwrap_or_default();
                 (Reverse(memory.padding_bytes()), Reverse(memory.bytes))
             };
-            let name = |it: &InstructionMemory| (it.computation.clone(), it.name.clone());
-            key(one).cmp(&key(other)).then_with(|| name(one).cmp(&name(other)))
+            let names = one.computation.cmp(&other.computation);
+            key(one).cmp(&key(other)).then(names).then_with(|| one.name.cmp(&other.name))
         });
         report
     }

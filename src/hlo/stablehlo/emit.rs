@@ -420,45 +420,29 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
     fn constant(&mut self, operation: &MlirOperation<'a>, shape: &Shape) -> Result<usize> {
         let start = operation.start;
         let name = instruction_name(operation, "constant");
-        let proto =
-            HloInstructionProto { opcode: "constant".to_owned(), ..HloInstructionProto::default() };
-        if is_dynamic(shape) {
-            return self.instruction(
-                start,
-                name,
-                &proto,
-                None,
-                Vec::new(),
-                Vec::new(),
-                shape.clone(),
-            );
-        }
-        let place = self.parser.required(operation, "value", &["value"])?;
-        self.parser.check_constant_type(place.clone(), shape)?;
-        let literal = match self.parser.constant(place, shape)? {
-            MlirConstant::Elided => None,
-            MlirConstant::Whole(literal) => Some(literal),
-            MlirConstant::Repeated(literal) => {
-                let scalar = literal.shape().clone();
-                let (none, called) = (Vec::new(), Vec::new());
-                let of = format!("{name}.element");
-                let element =
-                    self.instruction(start, of, &proto, Some(literal), called, none, scalar)?;
-                let opcode = "broadcast".to_owned();
-                let proto = HloInstructionProto { opcode, ..HloInstructionProto::default() };
-                let shape = shape.clone();
-                return self.instruction(
-                    start,
-                    name,
-                    &proto,
-                    None,
-                    Vec::new(),
-                    vec![element],
-                    shape,
-                );
-            }
+        let with_opcode = |of: &str| HloInstructionProto {
+            opcode: of.to_owned(),
+            ..HloInstructionProto::default()
         };
-        self.instruction(start, name, &proto, literal, Vec::new(), Vec::new(), shape.clone())
+        let mut proto = with_opcode("constant");
+        let (mut literal, mut operands) = (None, Vec::new());
+        if !is_dynamic(shape) {
+            let place = self.parser.required(operation, "value", &["value"])?;
+            self.parser.check_constant_type(place.clone(), shape)?;
+            match self.parser.constant(place, shape)? {
+                MlirConstant::Elided => {}
+                MlirConstant::Whole(whole) => literal = Some(whole),
+                MlirConstant::Repeated(element) => {
+                    let (of, scalar) = (format!("{name}.element"), element.shape().clone());
+                    let (called, none) = (Vec::new(), Vec::new());
+                    let element =
+                        self.instruction(start, of, &proto, Some(element), called, none, scalar)?;
+                    operands.push(element);
+                    proto = with_opcode("broadcast");
+                }
+            }
+        }
+        self.instruction(start, name, &proto, literal, Vec::new(), operands, shape.clone())
     }
 
     /// Completes a broadcast. The dimensions of size 1 that StableHLO repeats are removed before

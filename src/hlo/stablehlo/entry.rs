@@ -32,8 +32,8 @@ pub(super) fn entry_function(
     }
 }
 
-/// Returns the shapes of the buffers that the entry function reads and writes. Their layouts are
-/// those of `mhlo.layout_mode`, or those that XLA writes into the attributes of the module.
+/// Returns the shapes of the buffers that the entry function reads and writes. Their layouts
+/// come from `mhlo.layout_mode`, or from the attributes that XLA gives to the module.
 pub(super) fn buffers(
     parser: &MlirParser<'_>,
     function: &MlirFunction<'_>,

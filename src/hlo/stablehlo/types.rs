@@ -22,7 +22,7 @@ pub(super) struct MlirTypes<'a> {
     shapes: Vec<Shape>,
     /// The number of each type, by its text.
     numbers: HashMap<&'a str, usize>,
-    /// The type that each alias, such as `!t`, stands for.
+    /// The type of each alias, such as `!t`.
     pub(super) aliases: HashMap<&'a str, Place>,
 }
 
