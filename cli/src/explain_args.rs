@@ -34,7 +34,7 @@ pub(super) struct ExplainArgs {
     pub(super) files: PictureFiles,
 }
 
-/// Where pictures go; to stdout, as text, where no file is given.
+/// Where pictures go; to stdout, as text, if no file is given.
 #[derive(Args, Debug)]
 pub(super) struct PictureFiles {
     /// Writes an SVG document; `-` is stdout
@@ -67,7 +67,7 @@ pub(super) struct ProgramFlags {
     /// hlo: the layouts of the parameters and the result
     #[arg(long, value_enum, default_value_t = Layouts::Module)]
     pub(super) layouts: Layouts,
-    /// hlo: the number of the result that is drawn; all of them where this is left out
+    /// hlo: the number of the result that is drawn; all of them if this is left out
     #[arg(long, value_name = "N")]
     pub(super) output: Option<PathBuf>,
     /// hlo: the index of the element whose way is shown
