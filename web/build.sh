@@ -4,7 +4,8 @@ set -euo pipefail
 site=$(realpath -m "${1:-$(dirname "$0")/site}")
 cd "$(dirname "$0")"
 
-./cargo.sh build --release
+# The page folds constants on the host, and copies nothing else there: `src/host/mod.rs`.
+RUSTFLAGS="${RUSTFLAGS:-} --cfg stridec_plain_host" ./cargo.sh build --release
 mkdir -p "$site"
 module=${CARGO_TARGET_DIR:-target}/wasm32-unknown-unknown/release/stridec_web.wasm
 cp "$module" "$site/stridec.wasm"

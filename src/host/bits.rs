@@ -338,7 +338,7 @@ impl Bits {
     }
 
     /// Returns a unit of the source in the destination's width.
-    fn resize(self, value: u128) -> u128 {
+    pub(super) fn resize(self, value: u128) -> u128 {
         let sign = self.sign_extend && value >> (self.src - 1) & 1 == 1;
         let wide = self.dst > self.src;
         let value = if sign && wide { value | u128::MAX << self.src } else { value };
@@ -406,7 +406,7 @@ fn transpose_bytes((from, reads): (&[u8], &[isize]), columns: usize, to: &mut [u
 }
 
 /// Returns unit `index` of an image of units of any width.
-fn load(image: &[u8], index: usize, bits: u32) -> u128 {
+pub(super) fn load(image: &[u8], index: usize, bits: u32) -> u128 {
     if bits < 8 {
         return unit(image, index, bits).into();
     }
@@ -416,7 +416,7 @@ fn load(image: &[u8], index: usize, bits: u32) -> u128 {
 }
 
 /// Writes unit `index` of an image of units of any width.
-fn store(image: &mut [u8], index: usize, bits: u32, value: u128) {
+pub(super) fn store(image: &mut [u8], index: usize, bits: u32, value: u128) {
     let value = value.to_le_bytes();
     if bits < 8 {
         return pack(&value[..1], image, index, bits);

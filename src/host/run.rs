@@ -8,6 +8,7 @@ use super::{
     gathered,
     kept::{self, Record},
     pieces::DestinationSlices,
+    plain,
     plan::{LineAlignment, Streams},
     share::{Share, contiguous, is_small, shares},
     simd::Simd,
@@ -89,7 +90,9 @@ pub fn run_sources(
             return Err(HostError::Length { operand, given, expected });
         }
     }
-    if nest.lookups().is_empty() {
+    if cfg!(stridec_plain_host) {
+        plain::fill(nest, sources, destination);
+    } else if nest.lookups().is_empty() {
         fill(nest, sources, destination);
     } else {
         let nest = nest.clone().with_constants_from(sources);

@@ -313,7 +313,13 @@ impl CopyNest {
     /// This function defines the meaning of a nest, which every pass preserves.
     #[must_use]
     pub fn read(&self, position: u64) -> PositionValue {
-        let at = self.position(position, None);
+        self.read_from(position, None)
+    }
+
+    /// Returns the value of a position. `images` are the images of the sources; without them, every
+    /// lookup is 0.
+    pub(crate) fn read_from(&self, position: u64, images: Option<&[&[u8]]>) -> PositionValue {
+        let at = self.position(position, images);
         match at.first(&self.cases).map(|number| &self.cases[number]) {
             Some(Case { take: CaseValue::Read { source, at: form }, .. }) => {
                 PositionValue::Unit { source: *source, unit: at.form(form).unsigned_abs() }

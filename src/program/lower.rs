@@ -217,13 +217,12 @@ impl ModuleLowering<'_> {
         }
         let root = self.graph.origin(output.node, output.path.clone())?;
         let mut places: Vec<usize> = (0..nodes.len()).collect();
-        places.sort_by_key(|place| place.abs_diff(nodes.len() / 2));
         // The output itself comes last, in the default layout. It is no choice for a scratch buffer,
         // which has that layout.
-        places.sort_by_key(|&place| ArrayOrigin::Instruction(nodes[place]) == root);
+        let is_output = |node: GraphNode| ArrayOrigin::Instruction(node) == root;
+        places.sort_by_key(|&place| (is_output(nodes[place]), place.abs_diff(nodes.len() / 2)));
         for node in places.into_iter().map(|place| nodes[place]) {
-            let is_output = ArrayOrigin::Instruction(node) == root;
-            if !(is_output && is_scratch) && self.can_be_scratch(node) {
+            if !(is_scratch && is_output(node)) && self.can_be_scratch(node) {
                 return Ok(Some(node));
             }
         }
