@@ -222,8 +222,8 @@ pub(super) struct Periods {
 }
 
 /// Finds the repetition of a box whose quotients vary: whole periods, or a place to cut the rest
-/// off. `number` is the first case that does not fail for the whole box. Returns `None` if there are
-/// no quotients, if periods are too long or too few, or if lookups move.
+/// off. `number` is the first case that does not fail for the whole box. Returns `None` if there
+/// are no quotients, if periods are too long or too few, or if lookups move.
 fn period(nest: &CopyNest, number: usize, walk_box: &WalkBox, bounds: &Bounds) -> Option<Decision> {
     if nest.quotients().is_empty() {
         return None;

@@ -150,8 +150,8 @@ impl Gathered<'_> {
     }
 
     /// Calls `each` for the first `positions` positions of the walk, some at a time, and for each
-    /// case that decides one of them: with the first of these positions, the case that decides each,
-    /// the number of the case, and the unit that each position would read by it.
+    /// case that decides one of them: with the first of these positions, the case that decides
+    /// each, the number of the case, and the unit that each position would read by it.
     pub(super) fn each_case<L: Lane>(
         &self,
         positions: usize,

@@ -24,9 +24,9 @@
 //! (`gathered`, `tables`, `columns`, `lane`). Images beyond the caches are written with
 //! non-temporal stores (`stream`, `strips`). Resharding walks the boxes of a nest itself (`reads`).
 //!
-//! A build with `--cfg stridec_plain_host` copies all nests position by position (`plain`). The page
-//! is built in this way: it copies little more than constants, and a fifteenth of its WebAssembly
-//! would be movers.
+//! A build with `--cfg stridec_plain_host` copies all nests position by position (`plain`). The
+//! page is built in this way: it copies little more than constants, and a fifteenth of its
+//! WebAssembly would be movers.
 
 #![expect(clippy::inline_always)] // measured: the values stay in registers
 #![expect(clippy::cast_possible_truncation)] // images fit the address space

@@ -536,8 +536,8 @@ impl Filling<'_, '_, '_> {
         self.record.add(step);
     }
 
-    /// Returns the step that copies the runs of a small box; `None` if the box is large, or its runs
-    /// are short.
+    /// Returns the step that copies the runs of a small box; `None` if the box is large, or its
+    /// runs are short.
     fn runs(
         &self,
         walk_box: &WalkBox,
@@ -566,8 +566,8 @@ impl Filling<'_, '_, '_> {
     }
 
     /// Returns the part of a box that is copied once, and the step that repeats it in the
-    /// destination; `None` if no rows are read again, if the repeated rows are short, or if rows are
-    /// long runs of the source.
+    /// destination; `None` if no rows are read again, if the repeated rows are short, or if rows
+    /// are long runs of the source.
     fn again(&self, walk_box: &WalkBox, case: usize) -> Option<(WalkBox, CopyStep)> {
         let task = self.runner.task;
         has_whole_bytes(task.nest).then_some(())?;

@@ -10,7 +10,8 @@ use crate::{
 ///
 /// ```
 /// use stridec::notation::PjrtMemoryLayout;
-/// let layout = PjrtMemoryLayout::try_from(&"bf16[16,256]{1,0:T(8,128)(2,1)}".parse::<stridec::shape::Shape>()?)?;
+/// let shape: stridec::shape::Shape = "bf16[16,256]{1,0:T(8,128)(2,1)}".parse()?;
+/// let layout = PjrtMemoryLayout::try_from(&shape)?;
 /// assert_eq!(layout, PjrtMemoryLayout::Tiled {
 ///     minor_to_major: vec![1, 0],
 ///     tile_dims: vec![8, 128, 2, 1],

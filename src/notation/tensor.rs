@@ -60,7 +60,8 @@ impl Tensor {
     /// ```
     /// use stridec::notation::{Kind, Tensor};
     /// let array = Tensor::try_from("f32[2,3]{0,1:T(5,3)}".parse::<stridec::shape::Shape>()?)?;
-    /// let text = "f32[2,3] Layout(major_to_minor=(1, 0), tiling=((5, 3),), sub_byte_element_size_in_bits=0)";
+    /// let text = "f32[2,3] Layout(major_to_minor=(1, 0), tiling=((5, 3),), \
+    ///             sub_byte_element_size_in_bits=0)";
     /// assert_eq!(array.write(Kind::Jax)?, text);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -217,8 +217,8 @@ impl ModuleLowering<'_> {
         }
         let root = self.graph.origin(output.node, output.path.clone())?;
         let mut places: Vec<usize> = (0..nodes.len()).collect();
-        // The output itself comes last, in the default layout. It is no choice for a scratch buffer,
-        // which has that layout.
+        // The output itself comes last, in the default layout. It is no choice for a scratch
+        // buffer, which has that layout.
         let is_output = |node: GraphNode| ArrayOrigin::Instruction(node) == root;
         places.sort_by_key(|&place| (is_output(nodes[place]), place.abs_diff(nodes.len() / 2)));
         for node in places.into_iter().map(|place| nodes[place]) {

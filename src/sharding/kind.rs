@@ -103,8 +103,8 @@ impl Sharding {
     /// ```
     /// use stridec::sharding::{Sharding, TileBox};
     /// let rows = [(0, 3), (3, 5), (5, 7)]; // XLA would place 3, 3 and 1
-    /// let boxes = rows.iter().zip(0..).map(|(&rows, device)| (device, TileBox::new([rows, (0, 4)]).unwrap()));
-    /// let sharding = Sharding::boxes(boxes)?;
+    /// let boxes = rows.map(|rows| TileBox::new([rows, (0, 4)]).unwrap());
+    /// let sharding = Sharding::boxes((0..).zip(boxes))?;
     /// let placement = sharding.place(&"f32[7,4]".parse()?, None)?;
     /// assert_eq!(placement.tile(1).unwrap().to_string(), "[3,5)×[0,4)");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -153,7 +153,8 @@ impl Sharding {
     ///
     /// ```
     /// use stridec::sharding::Sharding;
-    /// let grid: Sharding = "{devices=[2,2]<=[2,2]T(1,0)}".parse()?; // the devices column by column
+    /// // The devices are numbered column by column.
+    /// let grid: Sharding = "{devices=[2,2]<=[2,2]T(1,0)}".parse()?;
     /// let cyclic = grid.cyclic([36, 36])?;
     /// assert_eq!(cyclic.to_string(), "{devices=[2,2]<=[2,2]T(1,0) blocks=[36,36]}");
     /// assert_eq!(cyclic.to_string().parse::<Sharding>()?, cyclic);

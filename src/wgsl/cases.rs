@@ -186,7 +186,8 @@ impl<'a> DecisionWriter<'a> {
         }
     }
 
-    /// Writes the quotients and lookups that the forms need, except those that are computed already.
+    /// Writes the quotients and lookups that the forms need, except those that are computed
+    /// already.
     fn values<'f>(
         &self,
         writer: &mut Writer,

@@ -96,8 +96,9 @@ pub fn index_in_bounds(sizes: &[u64], index: &[u64]) -> bool {
 /// different lengths, `visit` is never called.
 ///
 /// ```
+/// use stridec::xla::index_util::for_each_index;
 /// let mut visited = Vec::new();
-/// stridec::xla::index_util::for_each_index(&[1, 0], &[0, 4], &[0, 3], |i| visited.push(i.to_vec()));
+/// for_each_index(&[1, 0], &[0, 4], &[0, 3], |index| visited.push(index.to_vec()));
 /// assert_eq!(visited, [[1, 0], [1, 3]]);
 /// ```
 pub fn for_each_index(

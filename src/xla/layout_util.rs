@@ -155,7 +155,8 @@ pub fn copy_layout_between_shapes(
 /// use stridec::xla::layout_util::max_split_size;
 /// let split = "f32[150,200,100]{0,1,2:SC(0:30)(1:40,130)}".parse()?;
 /// assert_eq!(max_split_size(&split, 1).unwrap(), Some(90)); // 0..40, 40..130, 130..200
-/// assert_eq!(max_split_size(&split, 2).unwrap(), Some(70)); // physical dimension 0 is the most major
+/// // Physical dimension 0 is the most major.
+/// assert_eq!(max_split_size(&split, 2).unwrap(), Some(70));
 /// # Ok::<(), stridec::shape::ParseError>(())
 /// ```
 ///

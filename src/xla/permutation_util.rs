@@ -16,7 +16,8 @@ pub fn is_permutation(permutation: &[i64]) -> bool {
 /// ```
 /// use stridec::xla::permutation_util::{permute, permute_inverse};
 /// assert_eq!(permute(&['a', 'b', 'c'], &[2, 0, 1])?, ['c', 'a', 'b']);
-/// assert_eq!(permute_inverse(&['a', 'b', 'c'], &[2, 0, 1])?, ['b', 'c', 'a']); // TensorFlow 1.x's `Permute`
+/// // TensorFlow 1.x calls this `Permute`.
+/// assert_eq!(permute_inverse(&['a', 'b', 'c'], &[2, 0, 1])?, ['b', 'c', 'a']);
 /// # Ok::<(), stridec::shape::ShapeError>(())
 /// ```
 ///

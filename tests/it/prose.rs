@@ -66,7 +66,8 @@ const AREAS: [Area; 4] = [
         markers: 4,
         // The help of the command line.
         first_words: 34,
-        long_lines: 41,
+        // Tables, grammars and formulas.
+        long_lines: 20,
     },
     Area {
         name: "tests",

@@ -58,9 +58,9 @@ pub struct InstructionMemory {
     /// The memory of the result, or `None` if an extent is unknown or the layout cannot be
     /// expressed with strides.
     pub memory: Option<Footprint>,
-    /// True if the instruction has a buffer of its own. Tuples, tuple elements, bitcasts, loops, the
-    /// parameters and roots of callees, and updates in place have none. Neither does any instruction
-    /// in a fusion or in a computation that is applied to elements.
+    /// True if the instruction has a buffer of its own. Tuples, tuple elements, bitcasts, loops,
+    /// the parameters and roots of callees, and updates in place have none. Neither does any
+    /// instruction in a fusion or in a computation that is applied to elements.
     pub has_buffer: bool,
     /// The memory of its own buffers. It is less than `memory` if parts of the result share
     /// buffers of other instructions, as in `copy-start`.

@@ -47,8 +47,8 @@ pub(in crate::host) struct Registers {
     /// The source and the offset of each load, register by register.
     loads: Vec<(usize, isize)>,
     /// The tables of the registers, aligned to cache lines. A register has one with its constants,
-    /// and one for each of its loads: the place of each byte in the load, or at least [`NO_BYTE`] if
-    /// the load does not contain it.
+    /// and one for each of its loads: the place of each byte in the load, or at least [`NO_BYTE`]
+    /// if the load does not contain it.
     tables: Vec<u64x8>,
     /// The range of bytes that are loaded from each source, if any are; the end is exclusive.
     reach: SmallVec<[Option<(isize, isize)>; 1]>,

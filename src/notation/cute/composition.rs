@@ -11,7 +11,8 @@ impl CuteLayout {
     ///
     /// ```
     /// use stridec::notation::CuteLayout;
-    /// let (outer, inner): (CuteLayout, CuteLayout) = ("(6,2):(8,2)".parse()?, "(4,3):(3,1)".parse()?);
+    /// let outer: CuteLayout = "(6,2):(8,2)".parse()?;
+    /// let inner: CuteLayout = "(4,3):(3,1)".parse()?;
     /// assert_eq!(outer.composition(&inner)?.to_string(), "((2,2),3):((24,2),8)");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

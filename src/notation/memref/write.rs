@@ -20,7 +20,9 @@ use crate::{
 ///
 /// ```
 /// use stridec::{notation::memref, shape::Shape, stride::StrideDescriptor};
-/// let memref = |text: &str| memref(&StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap());
+/// let memref = |text: &str| {
+///     memref(&StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap())
+/// };
 /// assert_eq!(memref("u8[2,3]")?, "memref<2x3xui8>");
 /// assert_eq!(memref("c64[]")?, "memref<complex<f32>>");
 /// assert_eq!(memref("s32[2,3]{0,1}")?, "memref<2x3xi32, strided<[1, 2]>>");

@@ -48,7 +48,9 @@ pub fn reshape_is_bitcast(
 ///
 /// ```
 /// use stridec::xla::shape_util::transpose_is_bitcast;
-/// let is = |a: &str, b: &str| transpose_is_bitcast(&a.parse().unwrap(), &b.parse().unwrap(), &[1, 0], false);
+/// let is = |a: &str, b: &str| {
+///     transpose_is_bitcast(&a.parse().unwrap(), &b.parse().unwrap(), &[1, 0], false)
+/// };
 /// assert!(is("f32[10,5]{1,0}", "f32[5,10]{0,1}")?);
 /// assert!(!is("f32[10,5]{1,0:PAD(10,8)}", "f32[5,10]{0,1}")?); // TensorFlow 1.0 said yes
 /// # Ok::<(), stridec::nest::NestError>(())
@@ -76,7 +78,9 @@ pub fn transpose_is_bitcast(
 ///
 /// ```
 /// use stridec::xla::shape_util::deduce_transpose_dimensions;
-/// let deduce = |a: &str, b: &str| deduce_transpose_dimensions(&a.parse().unwrap(), &b.parse().unwrap());
+/// let deduce = |a: &str, b: &str| {
+///     deduce_transpose_dimensions(&a.parse().unwrap(), &b.parse().unwrap())
+/// };
 /// assert_eq!(deduce("f32[2,3,4]{2,1,0}", "f32[4,2,3]{0,2,1}")?, Some(vec![2, 0, 1]));
 /// assert_eq!(deduce("f32[5,3]", "f32[3,5]")?, None);
 /// # Ok::<(), stridec::nest::NestError>(())
@@ -212,7 +216,11 @@ pub fn align_layouts(input: &Shape, output: &[u64]) -> Result<Option<Layout>, Ne
 ///
 /// ```
 /// use stridec::{
-///     nest::lower, shape::Shape, stride::StrideDescriptor, window::{Slice, Window}, xla::shape_util::is_contiguous,
+///     nest::lower,
+///     shape::Shape,
+///     stride::StrideDescriptor,
+///     window::{Slice, Window},
+///     xla::shape_util::is_contiguous,
 /// };
 /// let rows = Slice::new([2, 0], [3, 16], [1, 1]);
 /// let source = StrideDescriptor::try_from(&"f32[8,16]".parse::<Shape>()?)?;
