@@ -1,4 +1,8 @@
-//! [`Affine`]: a weighted sum of the axes, quotients and lookups of a nest.
+//! [`Affine`]: a weighted sum of the axes, quotients and lookups of a nest, called a *form* in
+//! messages and comments.
+//!
+//! Everything that a nest computes is a form, such as `8·a1 - q0 + 3`. Forms can be added and
+//! bounded, and some can be divided exactly. The passes need no other algebra.
 
 use std::fmt;
 
@@ -6,19 +10,19 @@ use smallvec::SmallVec;
 
 use super::bounds::Interval;
 
-/// A variable of an [`Affine`]: an axis, a quotient or a lookup of the nest.
+/// A variable of an [`Affine`] form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Value {
-    /// The position along an axis of the nest. Axis 0 is the outermost.
+    /// The number of the current step of a loop, from 0. Axis 0 is the outermost.
     Axis(usize),
-    /// A quotient of the nest. Quotients are numbered in order of computation.
+    /// A quotient of the nest, by its number.
     Quotient(usize),
-    /// A lookup of the nest.
+    /// A lookup of the nest, by its number.
     Lookup(usize),
 }
 
-/// An affine form, `Σ weight · value + constant`. Each value occurs at most once, and no weight is
-/// 0.
+/// A weighted sum of values plus a constant: `Σ weight · value + constant`. Each value occurs at
+/// most once, and no weight is 0, so that equal sums compare equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Affine {
     terms: SmallVec<[(Value, i64); 8]>,
@@ -26,7 +30,7 @@ pub struct Affine {
 }
 
 impl Affine {
-    /// Returns a constant form.
+    /// Returns a form without values.
     #[must_use]
     pub fn constant(constant: i64) -> Self {
         Self { terms: SmallVec::new(), constant }
@@ -123,9 +127,11 @@ impl Affine {
     }
 
     /// Returns upper bounds on two sums: of the terms with positive weights, and of the magnitudes
-    /// of the terms with negative weights. `of` gives the maximum magnitude of each value.
+    /// of the terms with negative weights. `of` gives the greatest magnitude of each value. The
+    /// sums saturate.
     ///
-    /// The sums saturate.
+    /// A kernel computes in unsigned integers: it adds all positive terms and then subtracts the
+    /// others. So the first sum is the greatest number that it meets.
     pub(crate) fn sums(&self, of: impl Fn(Value) -> u128) -> (u128, u128) {
         let constant = (self.constant, 1);
         let parts = self.terms.iter().map(|&(value, weight)| (weight, of(value)));
@@ -139,7 +145,7 @@ impl Affine {
         })
     }
 
-    /// Returns the least and the greatest result, if every value lies in the interval that `of`
+    /// Returns the least and the greatest result if each value lies in the interval that `of`
     /// gives.
     pub(crate) fn interval(&self, of: impl Fn(Value) -> Interval) -> Interval {
         self.terms.iter().fold((self.constant, self.constant), |(low, high), &(value, weight)| {
@@ -149,12 +155,12 @@ impl Affine {
         })
     }
 
-    /// Returns `⌊self / by⌋`, or `None` if that is not affine. `of` gives the interval of each
-    /// value.
+    /// Returns `⌊self / by⌋` as a form, or `None` if that is not affine. `of` gives the interval of
+    /// each value.
     ///
-    /// Terms whose weights are multiples of `by` can be divided exactly. The quotient is affine if
-    /// the other terms, together with the constant, have the same quotient for all values. For
-    /// example, `8·a + b` divided by 8 is `a` if `b` lies in `0..8`.
+    /// Terms whose weights are multiples of `by` are divided exactly. The result is affine if the
+    /// other terms, together with the constant, have the same quotient for all values. For example,
+    /// `8·a + b` divided by 8 is `a` if `b` lies in `0..8`.
     pub(crate) fn divide(&self, by: i64, of: impl Fn(Value) -> Interval) -> Option<Self> {
         let mut quotient = Self::default();
         let mut rest = Self::default();

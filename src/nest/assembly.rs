@@ -1,11 +1,14 @@
 //! [`Assembly`]: builds a nest case by case.
 //!
-//! To find the copy that a program performs, the compiler walks the image of the program's result.
-//! At each position, it traces the index of the element back through the instructions, until the
-//! index reaches a source or a constant. A [`WalkRegion`] is the set of positions under
-//! consideration: the guards that lead to it, and the bounds of axes and quotients under these
-//! guards. An [`Index`] is one coordinate of an index: its form, and the bounds of its values in
-//! the region. When the index reaches a source or constant bits, the region becomes a case.
+//! To find the copy that a program performs, the compiler considers the memory of the program's
+//! result, place by place. It traces the index of the element backwards through the instructions,
+//! until it reaches a source or a constant. It does this for all places at once: an index is not a
+//! number but an [`Index`], a form of the loops with bounds. An instruction such as `concatenate`
+//! sends some places one way and the others another way, so a [`WalkRegion`] records the places
+//! under consideration, as guards and the bounds that follow from them. If the index reaches a
+//! source or constant bits, the region becomes a case of the nest.
+//!
+//! The [module](super) explains *walk*, *form* and *guard*.
 
 use smallvec::SmallVec;
 
@@ -20,11 +23,12 @@ use super::{
 };
 use crate::stride::{Coordinate, Coordinates, Forward, StrideDescriptor, Undo};
 
-/// The default limit on the number of cases. A program that needs more uses scratch buffers first.
+/// The default limit on the number of cases. A program that needs more computes some values into
+/// scratch buffers first.
 pub(crate) const MAX_CASES: usize = 64;
-/// The default limit on the number of quotients in a program.
+/// The default limit on the number of quotients in a nest.
 const MAX_QUOTIENTS: usize = 32;
-/// The limit on the number of lookups.
+/// The limit on the number of lookups in a nest.
 pub(crate) const MAX_LOOKUPS: usize = 32;
 
 /// A nest under construction.
@@ -33,42 +37,43 @@ pub(crate) struct Assembly {
     nest: CopyNest,
     most_cases: usize,
     most_quotients: usize,
-    /// The magnitude of each quotient. Every form is checked for overflow with these before its
-    /// bounds are computed.
+    /// The greatest magnitude of each quotient. Each form is checked for overflow with these
+    /// numbers before its bounds are computed.
     reach: Magnitude,
-    /// The case for the padding of the destination, which becomes the last case.
+    /// The case for the padding of the destination. It becomes the last case.
     padding: Option<Case>,
 }
 
-/// A set of positions of the walk: those at which all guards hold and no earlier case applies.
+/// Positions of the walk that are handled together: those at which all guards hold and no earlier
+/// case applies.
 #[derive(Clone, Debug)]
 pub(crate) struct WalkRegion {
     guards: Vec<Guard>,
     bounds: Bounds,
 }
 
-/// The region of the positions that hold an element, paired with the index of that element.
+/// The positions that hold an element, and the index of that element.
 pub(crate) type WalkStart = (WalkRegion, Coordinates<Index>);
 
-/// A region split by a guard on one coordinate of an index. Both halves are paired with the
-/// coordinate, whose bounds are narrowed to the half.
+/// A region cut in two by a guard on one coordinate of an index. Each half has the coordinate
+/// again, with its narrower bounds.
 pub(crate) struct RegionSplit {
     /// The positions at which the guard holds; `None` if it never holds.
     pub(crate) inside: Option<(WalkRegion, Index)>,
     /// The other positions; `None` if the guard always holds. The inside must become a case before
-    /// the outside does, because the outside has no guard that excludes it.
+    /// the outside does, because cases are tested in order and the outside has no guard of its own.
     pub(crate) outside: Option<(WalkRegion, Index)>,
 }
 
 impl Assembly {
-    /// Starts a nest for a destination, with a walk over its image and without cases. Also returns
-    /// the region of the positions that hold an element, paired with the index of that element;
-    /// `None` if the destination has no elements.
+    /// Starts a nest that visits the memory of a destination and has no cases yet. Also returns the
+    /// positions that hold an element, and the index of that element; `None` if the destination has
+    /// no elements.
     ///
     /// # Errors
     ///
-    /// Returns an error if places of the destination overlap or interleave, or if a size or a
-    /// coefficient is too large.
+    /// Returns an error if elements of the destination overlap or interleave in memory, or if a
+    /// size or a coefficient is too large.
     pub(crate) fn new(
         destination: &StrideDescriptor,
     ) -> Result<(Self, Option<WalkStart>), NestError> {
@@ -176,7 +181,7 @@ impl Assembly {
         Ok(self.add_source(units, descriptor.image_bytes()))
     }
 
-    /// Returns the place of the number at `index` in `source`, for a lookup that applies in the
+    /// Returns the offset in `source` of the number at `index`, for a lookup that is used in the
     /// region.
     ///
     /// # Errors
@@ -198,7 +203,7 @@ impl Assembly {
         Ok(at.form)
     }
 
-    /// Adds a lookup, unless the nest already has an equal one, and returns its value.
+    /// Adds a lookup, or finds an equal one that the nest already has, and returns it as an index.
     ///
     /// # Errors
     ///
@@ -343,8 +348,7 @@ impl Assembly {
         self.case(region, CaseValue::Read { source, at: at.form })
     }
 
-    /// Returns the number of the unit that holds the element at `index` in the image of
-    /// `descriptor`.
+    /// Returns the offset of the element at `index` in the memory of `descriptor`, in units.
     fn place(
         &mut self,
         region: &mut WalkRegion,
@@ -369,8 +373,8 @@ impl Assembly {
         Ok(at.cut(bounds))
     }
 
-    /// Returns the place of an element along each axis of the memory of `descriptor`, from major to
-    /// minor.
+    /// Returns the coordinates in memory of the element at `index`: a number for each axis of
+    /// `descriptor`, from major to minor.
     ///
     /// # Errors
     ///
@@ -386,9 +390,10 @@ impl Assembly {
         Ok(descriptor.axes().iter().map(|axis| values[axis.coordinate].clone()).collect())
     }
 
-    /// Returns the index of the element at a place along each axis of the memory of `descriptor`.
-    /// Returns `None` if the place may be padding at some position of the walk. An entry with the
-    /// form of a `known` index has the bounds of that index.
+    /// Returns the index of the element that has the given coordinates in memory, the opposite of
+    /// [`along_axes`](Self::along_axes). Returns `None` if they may be padding at some position. A
+    /// coordinate of the result that equals one of `known` has the bounds of that one, which may be
+    /// narrower.
     ///
     /// # Errors
     ///
@@ -421,7 +426,7 @@ impl Assembly {
         Ok(Some(index))
     }
 
-    /// Records that a source is read at `at`, which may be any unit up to the upper bound of `at`.
+    /// Records that cases or lookups read a source at `at`, so at most at its upper bound.
     fn reads(&mut self, source: usize, at: &Index) {
         let last = at.high.unsigned_abs();
         let seen = &mut self.nest.sources[source].last_read;
@@ -461,8 +466,7 @@ impl Assembly {
     /// Returns an error if a form may exceed 2^60.
     pub(crate) fn finish(mut self) -> Result<CopyNest, NestError> {
         self.nest.cases.extend(self.padding);
-        // A position without a case is zero, so cases of zero bits at the end of the list are
-        // redundant.
+        // Drop cases of zero bits at the end of the list: a position without a case is zero anyway.
         while let Some(Case { take: CaseValue::Bits(0), .. }) = self.nest.cases.last() {
             self.nest.cases.pop();
         }
@@ -474,8 +478,7 @@ impl Assembly {
         self.reach.check(&self.nest, Operand::Source(0), form)
     }
 
-    /// Adds bounds for the quotients and lookups that were added to the nest after the region was
-    /// created.
+    /// Adds bounds for the quotients and lookups that are newer than the region.
     fn extend(&self, region: &mut WalkRegion) {
         region.bounds.extend(&self.nest.quotients, &self.nest.lookups);
     }
@@ -488,8 +491,8 @@ impl NestError {
 
 const PAST_LIMIT: NestError = NestError::PAST_LIMIT;
 
-/// The implementation of [`Forward`] that turns an index into coordinates in memory. A split may
-/// add a quotient to the nest.
+/// Turns an index into coordinates in memory, for [`StrideDescriptor::forward`], and back. A split
+/// by a tile may add a quotient to the nest.
 struct CoordinateBuilder<'a> {
     assembly: &'a mut Assembly,
     region: &'a mut WalkRegion,

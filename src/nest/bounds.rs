@@ -1,4 +1,8 @@
-//! [`Bounds`]: the minimum and maximum of every axis, quotient, lookup and form of a nest.
+//! [`Bounds`]: the least and the greatest value of every axis, quotient, lookup and form of a nest.
+//!
+//! A kernel is emitted only with a proof that it stays inside its buffers, and every passage of
+//! that proof is an interval from here. Bounds are also what lets passes drop guards that always
+//! hold.
 
 use smallvec::SmallVec;
 
@@ -13,8 +17,8 @@ pub(crate) type Interval = (i64, i64);
 
 /// The interval of each axis, quotient and lookup of a nest, over a set of positions.
 ///
-/// The bounds of a form are computed term by term. They may be wider than necessary, but never too
-/// narrow.
+/// The bounds of a form are sums of the bounds of its terms. They may be wider than necessary, but
+/// never too narrow.
 #[derive(Clone, Debug)]
 pub(crate) struct Bounds {
     axes: SmallVec<[Interval; 8]>,
@@ -23,13 +27,13 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// Returns the bounds over a box of positions, for a nest without quotients and lookups.
+    /// Returns the bounds over a range along each axis, for a nest without quotients and lookups.
     pub(super) fn of_axes(axes: impl IntoIterator<Item = Interval>) -> Self {
         let (quotients, lookups) = (SmallVec::new(), SmallVec::new());
         Self { axes: axes.into_iter().collect(), quotients, lookups }
     }
 
-    /// Adds bounds for the quotients and lookups that these bounds do not contain yet.
+    /// Adds bounds for the quotients and lookups that these bounds lack.
     pub(super) fn extend(&mut self, quotients: &[Quotient], lookups: &[Lookup]) {
         self.lookups.extend(lookups[self.lookups.len()..].iter().map(lookup_interval));
         for Quotient { of, by } in &quotients[self.quotients.len()..] {
@@ -38,29 +42,28 @@ impl Bounds {
         }
     }
 
-    /// Returns the bounds over all positions of the walk, including the positions at which no guard
-    /// holds.
+    /// Returns the bounds over all positions of the walk, including those at which no guard holds.
     pub(crate) fn of_walk(nest: &CopyNest) -> Self {
         Self::of_box(nest, nest.extents.iter().map(|&extent| (0, signed(extent) - 1)))
     }
 
-    /// Returns the bounds over a box of the walk, given as an interval of positions along each
-    /// axis, outermost first.
+    /// Returns the bounds over a box of the walk: a range of steps along each axis, outermost
+    /// first.
     pub(crate) fn of_box(nest: &CopyNest, axes: impl IntoIterator<Item = Interval>) -> Self {
         let mut bounds = Self::of_axes(axes);
         bounds.extend(&nest.quotients, &nest.lookups);
         bounds
     }
 
-    /// Fixes the value of a lookup, and recomputes the bounds of the quotients.
+    /// Records the value of a lookup, and computes the bounds of the quotients again.
     pub(crate) fn know(&mut self, nest: &CopyNest, lookup: usize, value: u64) {
         self.lookups[lookup] = (signed(value), signed(value));
         self.quotients.clear();
         self.extend(&nest.quotients, &nest.lookups);
     }
 
-    /// Returns the bounds over the positions at which all guards of some case hold. The quotients
-    /// of that case are not negative at these positions, so the lower bound of every quotient is 0.
+    /// Returns the bounds over the positions at which the guards of some case hold. The quotients
+    /// of that case are not negative there, so the lower bound of every quotient is 0.
     pub(crate) fn of_guarded(nest: &CopyNest) -> Self {
         let mut bounds = Self::of_axes(nest.extents.iter().map(|&extent| (0, signed(extent) - 1)));
         bounds.lookups.extend(nest.lookups.iter().map(lookup_interval));
@@ -83,7 +86,7 @@ impl Bounds {
             LastRead::Unknown => signed(nest.src_units()) - 1,
         };
         let mut bounds = Self::of_walk(nest);
-        // The first round narrows the quotients, and these narrow the axes in the second round.
+        // The first round narrows the quotients, which narrow the axes in the second round.
         for _ in 0..2 {
             for Guard { of, extent } in nest.reading_guards() {
                 bounds.narrow(of, 0, signed(*extent) - 1)?;
@@ -103,7 +106,7 @@ impl Bounds {
         low: i64,
         high: i64,
     ) -> Option<()> {
-        // The first round narrows the quotients, and these narrow the axes in the second round.
+        // The first round narrows the quotients, which narrow the axes in the second round.
         for _ in 0..2 {
             self.narrow(form, low, high)?;
             self.narrow_quotients(quotients)?;
@@ -147,8 +150,9 @@ impl Bounds {
         ((weight * low).min(weight * high), (weight * low).max(weight * high))
     }
 
-    /// Narrows each value in `form` to the interval with which `form` can lie in `low..=high`.
-    /// Returns `None` if an interval becomes empty.
+    /// Narrows the interval of each value in `form` to what is possible if `form` lies in
+    /// `low..=high`. For example, `a0 + 8·a1 <= 15` limits `a1` to 1. Returns `None` if an interval
+    /// becomes empty.
     fn narrow(&mut self, form: &Affine, low: i64, high: i64) -> Option<()> {
         let (least, most) = self.of(form);
         if least > high || most < low {
@@ -157,8 +161,8 @@ impl Bounds {
         for &(value, weight) in form.terms() {
             let (least, most) = self.of(form);
             let own = self.weighed(value, weight);
-            // The interval in which `weight · value` must lie, given the intervals of the other
-            // terms.
+            // The interval in which `weight · value` must lie, if the other terms take any of their
+            // values.
             let (from, to) = (low - (most - own.1), high - (least - own.0));
             let by = weight.abs();
             let (first, last) = (-(-from).div_euclid(by), to.div_euclid(by));
@@ -184,24 +188,25 @@ fn lookup_interval(lookup: &Lookup) -> Interval {
     (0, signed(lookup.last))
 }
 
-/// The greatest intermediate results of evaluating the forms of a nest, over the positions at which
-/// the guards of the forms hold. Terms with positive weights are added first, then the others are
-/// subtracted.
+/// The greatest numbers that appear while the forms of a nest are evaluated, at positions at which
+/// their guards hold. Terms with positive weights are added first, and the others are subtracted
+/// afterwards. A kernel computes in 32 bits, so these numbers decide if a nest fits one.
 ///
-/// The results saturate at 2^64-1.
+/// The numbers saturate at 2^64-1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GreatestSums {
-    /// The greatest result of a form that is divided, compared or looked up.
+    /// The greatest result of a form that is divided, compared or used as the index of a lookup.
     ///
-    /// A form that only addresses a source may wrap around: the unit that it addresses lies in the
-    /// source. Its weights count here, because a kernel spells them.
+    /// A form that only addresses a source may wrap around on the way, because its result lies in
+    /// the source. Its weights count here nevertheless, because a kernel contains them as
+    /// constants.
     pub(crate) tested: u64,
     /// The greatest result of any form.
     pub(crate) any: u64,
 }
 
 impl GreatestSums {
-    /// Returns the greatest intermediate results of a nest.
+    /// Returns the greatest numbers of a nest.
     pub(crate) fn of(nest: &CopyNest) -> Self {
         let bounds = Bounds::of_guarded(nest);
         let sum = |form: &Affine| {
@@ -236,10 +241,10 @@ impl GreatestSums {
     }
 }
 
-/// The maximum magnitude of each quotient of a nest over the whole walk, including padding and
+/// The greatest magnitude of each quotient of a nest over the whole walk, including padding and
 /// gaps.
 ///
-/// The passes add up a few forms at a time. Such a sum cannot overflow if each form stays within
+/// The passes add up a few forms at a time. Such a sum cannot overflow if each form is within
 /// [`LIMIT`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct Magnitude {
@@ -247,7 +252,7 @@ pub(super) struct Magnitude {
 }
 
 impl Magnitude {
-    /// Returns an error if a form of the nest may exceed the limit.
+    /// Checks that a form of the nest is within the limit.
     pub(super) fn check(
         &self,
         nest: &CopyNest,
@@ -257,8 +262,8 @@ impl Magnitude {
         within(operand, self.of(nest, form))
     }
 
-    /// Adds the next quotient of the nest. Returns an error if its dividend or divisor may exceed
-    /// the limit.
+    /// Adds the next quotient of the nest, and checks that its dividend and divisor are within the
+    /// limit.
     pub(super) fn add(
         &mut self,
         nest: &CopyNest,
@@ -270,7 +275,7 @@ impl Magnitude {
         Ok(())
     }
 
-    /// Returns the maximum magnitude of a form. The result saturates.
+    /// Returns the greatest magnitude of a form. The result saturates.
     fn of(&self, nest: &CopyNest, form: &Affine) -> u128 {
         let (added, taken) = form.sums(|value| match value {
             Value::Axis(axis) => nest.extents[axis].into(),
@@ -288,7 +293,7 @@ fn within(operand: Operand, furthest: u128) -> Result<(), NestError> {
     Ok(())
 }
 
-/// Returns an error if the magnitude of any form of a nest may exceed [`LIMIT`].
+/// Checks that the magnitude of every form of a nest is within [`LIMIT`].
 pub(super) fn check_range(nest: &CopyNest) -> Result<(), NestError> {
     let mut reach = Magnitude::default();
     for quotient in &nest.quotients {

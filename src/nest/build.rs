@@ -1,4 +1,4 @@
-//! The first pass, [`build`]: creates a nest from two descriptors and a window.
+//! The first pass, [`build`]: creates a nest from the descriptors of two tensors and a window.
 
 use std::borrow::Cow;
 
@@ -12,23 +12,24 @@ use crate::{
     window::Window,
 };
 
-/// Builds the nest of an operation. It walks the destination, finds the logical index of each
-/// position, and applies the window to get the index in the source.
+/// Builds the nest of an operation, position by position of the destination's memory: which element
+/// lies there, which element of the source the window takes for it, and where that one lies.
 ///
 /// The nest has an axis for each dimension of the destination's memory, and a quotient for each
-/// tile of the source that is not affine in these axes. Later passes simplify the nest.
+/// tile of the source. Later passes simplify it.
 ///
 /// # Errors
 ///
-/// Returns an error if the types or extents of the two sides do not fit the window, or if the
-/// strides of the destination overlap or interleave.
+/// Returns an error if the types or extents of the two sides do not fit the window, or if elements
+/// of the destination overlap or interleave in memory.
 pub fn build(
     source: &StrideDescriptor,
     destination: &StrideDescriptor,
     window: &Window,
 ) -> Result<CopyNest, NestError> {
     check(source, destination, window)?;
-    // If an M(n) prefix is not a whole number of elements, copy parts of elements instead.
+    // If the prefix `M(n)` of a dynamic shape is not a whole number of elements, copy parts of
+    // elements.
     let parts = source.element_bits() / unit_bits(source, destination)?;
     let (mut source, mut destination) = (Cow::Borrowed(source), Cow::Borrowed(destination));
     let mut window = Cow::Borrowed(window);
@@ -49,8 +50,8 @@ pub fn build(
     assembly.finish()
 }
 
-/// Returns the case that fills the places of `padded_dimensions` past the elements; `None` if there
-/// are no such places, or if the padding value is zero.
+/// Returns the case that fills the places past the elements in `padded_dimensions`; `None` if there
+/// are none, or if the padding value is zero, as it is without a case.
 pub(super) fn padding_case(guards: &[(Guard, Unfilled)], fill: u128) -> Option<Case> {
     let pads = guards.iter().any(|(_, otherwise)| *otherwise == Unfilled::Padding);
     (fill != 0 && pads).then(|| {
@@ -85,8 +86,7 @@ fn check(
         if given != expected {
             return Err(NestError::Extents { dimension, given, expected });
         }
-        // The bounds proof of a kernel relies on this check: the window reads no index past the
-        // source.
+        // The proof of a kernel relies on this check: the window reads no index past the source.
         let (given, last) = (source.sizes()[dimension], along.source_indices());
         if let Some((_, last)) = last.filter(|&(_, last)| last >= given) {
             return Err(NestError::SourceExtent { dimension, given, expected: last + 1 });
@@ -95,8 +95,8 @@ fn check(
     Ok(())
 }
 
-/// Returns the width of a unit in bits: a whole element, or the widest part of an element that
-/// divides the prefixes.
+/// Returns the width of a unit, in bits: an element, or the widest part of an element that divides
+/// the prefixes of both sides.
 fn unit_bits(source: &StrideDescriptor, destination: &StrideDescriptor) -> Result<u32, NestError> {
     let mut unit = source.element_bits();
     for side in [source, destination] {
@@ -136,7 +136,7 @@ fn source_index(
     dimensions
         .map(|(dimension, index)| {
             if dimension.extent() == 1 {
-                // A dimension of extent 1 takes no step, so the step may be any number.
+                // A dimension of extent 1 takes no step, so its step may be any number.
                 return Ok(Index::constant(dimension.src_start()));
             }
             index

@@ -1,4 +1,8 @@
-//! [`Case`]: an entry of the decision list that gives each position its value.
+//! [`Case`]: an entry of the ordered list that gives each position of a nest its value.
+//!
+//! The list works like a chain of `if … else if …`. For example, a concatenation of 3 and 2 columns
+//! is `if a1 < 3: source 0 at 3·a0 + a1`, then `source 1 at 2·a0 + a1 - 3`. Because the order
+//! decides, no case has to repeat the opposite of an earlier condition.
 
 use std::fmt;
 
@@ -9,7 +13,7 @@ use super::Affine;
 /// A condition on a position, which holds if `0 <= of < extent`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Guard {
-    /// The form that is compared.
+    /// The expression that is compared.
     pub of: Affine,
     /// The exclusive upper bound.
     pub extent: u64,
@@ -21,7 +25,7 @@ impl fmt::Display for Guard {
     }
 }
 
-/// One entry of a nest's decision list. It applies to a position if all its guards hold and no
+/// An entry of a nest's list of cases. It applies to a position if all its guards hold and no
 /// earlier case applies.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Case {
@@ -38,7 +42,7 @@ pub enum CaseValue {
     Read {
         /// The number of the source.
         source: usize,
-        /// The number of the unit, counted from the start of the source's image.
+        /// The offset of the unit from the start of the source, in units.
         at: Affine,
     },
     /// Fixed bits, as wide as a unit of the destination.
@@ -52,7 +56,7 @@ pub enum PositionValue {
     Unit {
         /// The number of the source.
         source: usize,
-        /// The number of the unit, counted from the start of the source's image.
+        /// The offset of the unit from the start of the source, in units.
         unit: u64,
     },
     /// Fixed bits, such as a padding value. They are zero if no case applies.
@@ -70,20 +74,20 @@ impl PositionValue {
     }
 }
 
-/// Guards, and the value of a position at which one of them fails.
+/// Guards that share a consequence: the value of a position at which one of them fails.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal<'a> {
-    /// The guards, in the order of the nest.
+    /// The guards, in the order in which a kernel tests them.
     pub(crate) guards: SmallVec<[&'a Guard; 4]>,
     /// The value of the position if any guard fails.
     pub(crate) bits: u128,
 }
 
-/// Returns the cases as refusals, which are tested in order. If a position passes all guards, the
-/// first case applies.
+/// Returns the cases of a nest as a series of tests, each with the value of the positions that fail
+/// it. Positions that pass all tests read the source. For a padded destination there is one test:
+/// inside the array or else the padding value.
 ///
-/// Returns `None` unless the first case is the only one that reads and each case has all guards of
-/// the next one.
+/// Returns `None` unless only the first case reads and each case has all guards of the next one.
 pub(super) fn refusals(cases: &[Case]) -> Option<SmallVec<[Refusal<'_>; 2]>> {
     let asks_more = |pair: &[Case]| pair[0].asks_all_of(&pair[1]);
     let (first, rest) = cases.split_first()?;

@@ -1,13 +1,14 @@
-//! The third pass, [`coalesce`]: merges axes that continue each other.
+//! The third pass, [`coalesce`]: merges loops that continue each other, so that kernels have fewer
+//! divisions and the innermost loop is long.
 
 use super::{Affine, CopyNest, Value};
 
-/// Merges adjacent axes that one longer axis can replace, and drops axes of one step, but always
-/// keeps at least one axis. The value of every position is unchanged.
+/// Merges adjacent axes that one longer axis can replace, and drops axes of one step. At least one
+/// axis remains. The value of every position is unchanged.
 ///
-/// An outer axis continues an inner axis if its weight in every form is `extent(inner)` times the
-/// weight of the inner axis. The forms are source offsets, quotients and guards. In the destination
-/// this condition always holds, because the walk visits every place.
+/// An outer axis continues the next inner one if one of its steps moves as far as all steps of the
+/// inner axis together, in every source offset, quotient and guard. In the destination this always
+/// holds, because the walk visits every place.
 ///
 /// For example, a source `f32[2,3,4]` with rows padded to 8 has strides 24, 8 and 1. Its three axes
 /// become two: one of 6 steps, with stride 8 in the source and 4 in a dense destination, and one of
@@ -28,7 +29,7 @@ pub fn coalesce(mut nest: CopyNest) -> CopyNest {
     nest
 }
 
-/// Returns true if, in every form, one step of `outer` equals all steps of the next axis.
+/// Returns true if one step of `outer` adds as much to every form as all steps of the next axis.
 fn continues(nest: &CopyNest, outer: usize) -> bool {
     let inner_extent = i128::from(nest.extents[outer + 1]);
     let in_form = |form: &Affine| {

@@ -1,4 +1,6 @@
 //! [`CopyNest`]: one operation as a loop nest, and the value of each of its positions.
+//!
+//! The [module](super) explains the words of this file, such as *walk*, *unit* and *form*.
 
 use std::sync::LazyLock;
 
@@ -11,20 +13,22 @@ use super::{
     position::Position,
 };
 
-/// The source form of a nest in which no case reads.
+/// The offset of a nest that reads no source.
 static NOWHERE: LazyLock<Affine> = LazyLock::new(Affine::default);
 
-/// A copy, represented as a loop nest over the destination's whole memory image.
+/// A copy as a loop nest over the whole memory image of the destination.
 ///
 /// The axes are the digits of a position in the *walk*, which visits all places of the image in
-/// order of address, including padding, gaps and tail. So every place is written exactly once.
-/// Position `p` is place `p + dst_base` of the destination. If `dst_base` is negative, or if there
-/// are more positions than units in the destination, the positions outside the image are skipped.
+/// order of address, including padding, gaps and tail. Therefore every place is written exactly
+/// once, and neighbouring positions store to neighbouring addresses. Position `p` is place `p +
+/// dst_base` of the destination. If the image starts or ends in the middle of an outer loop,
+/// `dst_base` is negative or there are more positions than places; positions outside the image are
+/// then skipped.
 ///
-/// An ordered list of [`cases`](Self::cases) defines the value of a position: the first case whose
-/// guards all hold applies. The value is a unit of one of the [`sources`](Self::sources), or fixed
-/// bits. It is zero if no case applies. A relayout or a slice has one source, and one case that
-/// reads it.
+/// An ordered list of [`cases`](Self::cases) defines the value of a position. The first case whose
+/// guards all hold applies; if there is none, the value is zero. A case takes a unit of one of the
+/// [`sources`](Self::sources), or constant bits. A relayout or a slice has one source, and one case
+/// that reads it.
 ///
 /// ```text
 /// f32[2,3]{1,0} to f32[2,3]{0,1:PAD(3,5,one)}
@@ -33,14 +37,18 @@ static NOWHERE: LazyLock<Affine> = LazyLock::new(Affine::default);
 /// ```
 ///
 /// Every expression is affine in the axes, in [`Quotient`]s and in [`Lookup`]s. A quotient is
-/// needed if a tile of the source, or a dimension of a reshape, does not nest in the walk. It is
-/// meaningful only at positions to which a case that uses it applies: the dividend is not negative
-/// at these positions.
+/// needed if a tile of the source, or a dimension of a reshape, does not divide the loops evenly.
+/// It has a meaning only at positions to which a case that uses it applies. At other positions, its
+/// dividend may be negative.
 ///
 /// A lookup is a number that is known only at run time, such as the start of a dynamic slice or an
 /// index of a gather. Its range is known at compile time, so bounds hold for every value that it
-/// may have. Like a quotient, a lookup that depends on the position is meaningful only in the cases
+/// may have. Like a quotient, a lookup that depends on the position has a meaning only in the cases
 /// that use it.
+///
+/// Nests are created only by lowering, from descriptors and windows that are valid by construction,
+/// and every pass preserves the values of all positions. The proof that a kernel stays in bounds
+/// relies on both facts. The fields are therefore private:
 ///
 /// Nests are created only by lowering, from descriptors and windows that are valid by construction,
 /// and every pass preserves the values of all positions. The bounds proof of a kernel relies on
@@ -59,17 +67,17 @@ static NOWHERE: LazyLock<Affine> = LazyLock::new(Affine::default);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CopyNest {
-    /// The extents of the axes, outermost first.
+    /// The number of steps of each axis, outermost first.
     pub(super) extents: SmallVec<[u64; 8]>,
-    /// The quotients, in order of computation.
+    /// The quotients. Each may use only earlier ones.
     pub(super) quotients: Vec<Quotient>,
     /// The numbers that are loaded from sources at run time, or computed from such numbers.
     pub(super) lookups: Vec<Lookup>,
     /// The images that cases and lookups read.
     pub(super) sources: SmallVec<[Source; 1]>,
-    /// The decision list.
+    /// The cases. The first whose guards all hold decides the value of a position.
     pub(super) cases: SmallVec<[Case; 1]>,
-    /// The unit of the destination at position 0; zero or negative.
+    /// The place of position 0, in units. It is zero or negative.
     pub(super) dst_base: i64,
     /// The number of units in the destination's image.
     pub(super) dst_units: u64,
@@ -84,38 +92,38 @@ pub struct CopyNest {
     pub(super) sign_extend: bool,
 }
 
-/// One loop of a copy: `extent` steps, with a fixed stride on each side.
+/// One loop of a copy: a number of steps, and the distance that a step moves on each side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CopyAxis {
     /// The number of steps.
     pub extent: u64,
-    /// The stride in the source, in units.
+    /// The distance of a step in the source, in units.
     pub src_stride: i64,
-    /// The stride in the destination, in units.
+    /// The distance of a step in the destination, in units.
     pub dst_stride: u64,
 }
 
-/// A quotient, `⌊of / by⌋`.
+/// A form divided by a constant and rounded down: `⌊of / by⌋`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Quotient {
-    /// The dividend, a form of axes, lookups and earlier quotients. It is not negative if the
-    /// guards of a case that uses the quotient hold.
+    /// The dividend. It is not negative at positions at which the guards of a case that uses the
+    /// quotient hold.
     pub of: Affine,
     /// The divisor. It is at least 2 after the pass `refine`.
     pub by: u64,
 }
 
-/// An image that a nest reads.
+/// A tensor that a nest reads, described by the size of its memory image.
 ///
-/// An image is read either by cases, in units of the nest, or by lookups, in units that are as wide
-/// as their numbers.
+/// A source is read either by cases, in units of the nest, or by lookups, in units as wide as the
+/// integers that they load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
     /// The number of whole units in the image. No position reads past them.
     pub(super) units: u64,
     /// The size of the image, in bytes.
     pub(super) bytes: u64,
-    /// The last unit that is read, if known.
+    /// The last unit that any position reads, if known.
     pub(super) last_read: LastRead,
 }
 
@@ -132,13 +140,14 @@ impl Source {
         self.bytes
     }
 
-    /// Returns the last unit that is read, if known.
+    /// Returns the last unit that any position reads, if known.
     pub(crate) fn last_read(&self) -> LastRead {
         self.last_read
     }
 }
 
-/// The last unit of a source that a nest reads, if known.
+/// The last unit of a source that a nest reads, if known. The proof of a kernel compares it with
+/// the size of the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LastRead {
     /// No position reads the source.
@@ -150,14 +159,14 @@ pub enum LastRead {
 }
 
 impl CopyNest {
-    /// Returns the extents of the axes, outermost first.
+    /// Returns the number of steps of each axis, outermost first.
     #[must_use]
     pub fn extents(&self) -> &[u64] {
         &self.extents
     }
 
-    /// Returns the axes with their strides on both sides, outermost first. The source strides are
-    /// taken from the first case that reads.
+    /// Returns the axes with their distances on both sides, outermost first. The distances in the
+    /// source are those of the first case that reads.
     #[must_use]
     pub fn axes(&self) -> impl DoubleEndedIterator<Item = CopyAxis> + '_ {
         let mut dst_stride: u64 = self.extents.iter().product();
@@ -172,7 +181,7 @@ impl CopyNest {
             .into_iter()
     }
 
-    /// Returns the quotients, in order of computation.
+    /// Returns the quotients. Each uses only earlier ones.
     pub(crate) fn quotients(&self) -> &[Quotient] {
         &self.quotients
     }
@@ -195,23 +204,23 @@ impl CopyNest {
         &self.sources
     }
 
-    /// Returns the decision list. The first case whose guards all hold gives a position its value;
-    /// if no case applies, the value is zero.
+    /// Returns the cases. The first whose guards all hold gives a position its value; if there is
+    /// none, the value is zero.
     #[must_use]
     pub fn cases(&self) -> &[Case] {
         &self.cases
     }
 
-    /// Returns the guards that a position must pass before it reads the only source, together with
-    /// the value of the position if a guard fails. Returns `None` if the nest has several sources,
-    /// lookups or several cases that read, or if the guards of its cases do not nest.
+    /// Returns the guards of the only case that reads, grouped by the value that a position has if
+    /// it fails them. Returns `None` if the nest has lookups, several sources or several cases that
+    /// read, or if a case lacks a guard of the case after it.
     pub(crate) fn refusals(&self) -> Option<SmallVec<[Refusal<'_>; 2]>> {
         let is_one = self.sources.len() == 1 && self.lookups.is_empty();
         if is_one { refusals(&self.cases) } else { None }
     }
 
-    /// Returns the source offset of the first case that reads, in units from the start of the image
-    /// of that source.
+    /// Returns the offset at which the first case that reads does so, in units from the start of
+    /// its source.
     pub(crate) fn src(&self) -> &Affine {
         let mut reads = self.cases.iter().filter_map(|case| match &case.take {
             CaseValue::Read { at, .. } => Some(at),
@@ -220,7 +229,7 @@ impl CopyNest {
         reads.next().unwrap_or(&NOWHERE)
     }
 
-    /// Replaces the form that [`src`](Self::src) returns.
+    /// Replaces the offset that [`src`](Self::src) returns.
     pub(super) fn set_src(&mut self, src: Affine) {
         let read = self.cases.iter_mut().find_map(|case| match &mut case.take {
             CaseValue::Read { at, .. } => Some(at),
@@ -231,12 +240,14 @@ impl CopyNest {
         }
     }
 
-    /// Returns the guards of the first case, which must all hold for a position to read its source.
+    /// Returns the guards of the first case. All of them must hold for a position to read its
+    /// source.
     pub(crate) fn reading_guards(&self) -> &[Guard] {
         self.cases.first().map_or(&[], |case| &case.when)
     }
 
-    /// Returns all forms of the nest: dividends, forms in lookups, guards, and source offsets.
+    /// Returns all forms of the nest: dividends of quotients, expressions in lookups, guards, and
+    /// source offsets.
     pub fn forms(&self) -> impl Iterator<Item = &Affine> {
         let quotients = self.quotients.iter().map(|quotient| &quotient.of);
         let quotients = quotients.chain(self.lookups.iter().flat_map(Lookup::forms));
@@ -250,7 +261,7 @@ impl CopyNest {
         quotients.chain(cases)
     }
 
-    /// Returns the unit of the destination at position 0, which is zero or negative.
+    /// Returns the place of position 0, in units. It is zero or negative.
     pub(crate) fn dst_base(&self) -> i64 {
         self.dst_base
     }
@@ -297,27 +308,28 @@ impl CopyNest {
         self.sign_extend
     }
 
-    /// Returns the number of positions of the walk: the product of the extents.
+    /// Returns the number of positions of the walk.
     #[must_use]
     pub fn positions(&self) -> u64 {
         self.extents.iter().product()
     }
 
-    /// Returns true if every position of the walk is a place of the image.
+    /// Returns true if every position is a place of the image, so that none has to be skipped.
     pub(crate) fn is_exact(&self) -> bool {
         self.dst_base == 0 && self.positions() == self.dst_units
     }
 
-    /// Returns the value of a position, given that every lookup is 0.
+    /// Returns the value of a position if every lookup is 0.
     ///
-    /// This function defines the meaning of a nest, which every pass preserves.
+    /// This function defines the meaning of a nest. Tests compare nests before and after each pass
+    /// with it, position by position.
     #[must_use]
     pub fn read(&self, position: u64) -> PositionValue {
         self.read_from(position, None)
     }
 
-    /// Returns the value of a position. `images` are the images of the sources; without them, every
-    /// lookup is 0.
+    /// Returns the value of a position. `images` holds the bytes of each source; without them,
+    /// every lookup is 0.
     pub(crate) fn read_from(&self, position: u64, images: Option<&[&[u8]]>) -> PositionValue {
         let at = self.position(position, images);
         match at.first(&self.cases).map(|number| &self.cases[number]) {
@@ -329,8 +341,8 @@ impl CopyNest {
         }
     }
 
-    /// Returns a position of the walk, which evaluates forms there. `images` are the images of the
-    /// sources; without them, every lookup is 0.
+    /// Returns an evaluator of forms at one position. `images` holds the bytes of each source;
+    /// without them, every lookup is 0.
     pub(crate) fn position<'a>(
         &'a self,
         position: u64,
@@ -345,7 +357,8 @@ impl CopyNest {
         Position::new(self, images, axes)
     }
 
-    /// Replaces the lookups that are constant over all positions by their values.
+    /// Replaces each lookup that is equal at all positions by its value, which is read from
+    /// `images`.
     ///
     /// A lookup whose index contains such a lookup is kept, because its load may be in bounds only
     /// if the guards on that index hold.

@@ -1,4 +1,5 @@
-//! The text form of a nest, as in `--emit stages` and in the headers of kernels.
+//! The text form of a nest, which `--emit stages` prints and the header of each kernel repeats as a
+//! comment. Readers check a kernel against it, so it is in units of the nest and names every guard.
 
 use std::{cmp::Ordering, fmt};
 
@@ -26,8 +27,8 @@ impl fmt::Display for CopyNest {
 }
 
 impl CopyNest {
-    /// Writes a copy from one source: the strides on both sides, and the value of positions at
-    /// which a guard fails.
+    /// Writes a copy from one source: a line for each axis with both strides, and the value of
+    /// positions at which a guard fails.
     fn write_one_source(
         &self,
         f: &mut fmt::Formatter<'_>,
@@ -59,7 +60,7 @@ impl CopyNest {
         Ok(())
     }
 
-    /// Writes the decision list, one case per line, after the quotients and lookups that it uses.
+    /// Writes one case per line, after the quotients and lookups that the cases use.
     fn write_cases(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let read = |number: usize| {
             let of = |case: &Case| matches!(case.take, CaseValue::Read { source, .. } if source == number);
@@ -99,7 +100,7 @@ impl CopyNest {
                 CaseValue::Bits(bits) => writeln!(f, "0x{bits:x}")?,
             }
         }
-        // The last line describes the other positions; an empty walk has no positions.
+        // The last line says that all other positions are zero; an empty walk has none.
         if ends || self.extents.contains(&0) { Ok(()) } else { writeln!(f, "else zero") }
     }
 

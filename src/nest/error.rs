@@ -1,4 +1,4 @@
-//! The errors of lowering an operation.
+//! [`NestError`]: the reasons why an operation between two tensors cannot become a nest.
 
 use super::Operand;
 use crate::{
@@ -86,7 +86,7 @@ pub enum NestError {
         "expected a place of its own for each element of the destination, got strides of {outer} and {inner}, which put two elements in one place"
     )]
     Overlap {
-        /// The greater stride, in elements.
+        /// The larger stride, in elements.
         outer: i64,
         /// The smaller stride, in elements.
         inner: i64,
@@ -96,7 +96,7 @@ pub enum NestError {
         "strides of {outer} and {inner} interleave in the destination, which is not supported; expected the greater stride to be more than {reach}, the offset of the last element that the smaller strides reach"
     )]
     Interleaved {
-        /// The greater stride, in elements.
+        /// The larger stride, in elements.
         outer: i64,
         /// The smaller stride, in elements.
         inner: i64,
@@ -114,8 +114,8 @@ pub enum NestError {
         /// The element width of the tensor, in bits.
         bits: u32,
     },
-    /// A form that may exceed the limit of a nest somewhere on the walk, which includes padding and
-    /// gaps.
+    /// A form that may exceed 2^60 somewhere on the walk, which includes padding and gaps. Sums of
+    /// a few such numbers could overflow 63 bits.
     #[error(
         "expected positions of at most {limit}, got tiles, strides and steps of the {operand} that lead past that over the padding of both sides"
     )]
@@ -199,7 +199,7 @@ impl NestError {
         }
     }
 
-    /// Returns the field of that tensor that the error is about: its name in an `xla.Shape`, or the
+    /// Returns the field of the tensor that the error is about: its name in an `xla.Shape`, or the
     /// list of strides. Returns `None` if the error is about the whole tensor.
     #[must_use]
     pub fn field(&self) -> Option<FieldPath> {

@@ -1,4 +1,7 @@
-//! [`Index`]: one coordinate of an index, over a region of the walk.
+//! [`Index`]: one coordinate of an element's index, with the bounds of its values.
+//!
+//! While an operation is lowered, an index is not a number but a form of the loops. The bounds
+//! travel with it, because the proof that a kernel stays inside its buffers is made from them.
 
 use super::{
     Affine,
@@ -6,10 +9,11 @@ use super::{
     numbers::{LIMIT, signed},
 };
 
-/// One coordinate of an index, over a region of the walk: a form, and the interval of its values.
+/// One coordinate of an index, valid at the positions of a [`WalkRegion`](super::WalkRegion): a
+/// form, and the interval of its values there.
 ///
-/// Bounds proofs rely on the interval. It starts as the extent of a dimension. Every guard narrows
-/// it, and every operation computes the interval of its result from the intervals of its operands.
+/// The interval starts as the extent of a dimension. Each guard narrows it, and each operation
+/// computes the interval of its result from the intervals of its operands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Index {
     pub(super) form: Affine,

@@ -1,4 +1,5 @@
-//! Access to the parts of a nest that only stridec's own tests and benchmarks need.
+//! Access to the parts of a nest that only stridec's own tests and benchmarks need. They are a
+//! trait of their own so that the public type does not show them.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -7,10 +8,10 @@ use super::{
     copy_nest::{LastRead, Quotient},
 };
 
-/// Returns a nest that no operation made, with units of `bits` bits on both sides and `src_units`
-/// of them in each source.
+/// Returns a nest that no operation made, for tests of arbitrary nests. Units have `bits` bits on
+/// both sides, and each source has `src_units` of them.
 ///
-/// The units that it reads are unknown, so its kernels have no proof.
+/// Which units it reads is unknown, so its kernels have no proof.
 #[must_use]
 pub fn unproved_nest(
     extents: &[u64],
@@ -43,15 +44,15 @@ pub fn unproved_nest(
     }
 }
 
-/// Shows the parts of a nest that users have no need of.
+/// The parts of a nest that users do not need.
 pub trait Inspect {
-    /// Returns the quotients, in order of computation.
+    /// Returns the quotients. Each uses only earlier ones.
     fn quotients(&self) -> &[Quotient];
 
     /// Returns the numbers that are computed from the contents of sources at run time.
     fn lookups(&self) -> &[Lookup];
 
-    /// Returns the unit of the destination at position 0, which is zero or negative.
+    /// Returns the place of position 0, in units. It is zero or negative.
     fn dst_base(&self) -> i64;
 
     /// Returns the number of whole units in the first source's image.
@@ -73,14 +74,14 @@ pub trait Inspect {
     /// Returns true if elements that are widened are sign-extended.
     fn sign_extend(&self) -> bool;
 
-    /// Returns true if every position of the walk is a place of the image.
+    /// Returns true if every position is a place of the destination's image.
     fn is_exact(&self) -> bool;
 
     /// Returns the last unit that is read from the first source, if known.
     fn last_read(&self) -> LastRead;
 
-    /// Returns the source offset of the first case that reads, in units from the start of the image
-    /// of that source.
+    /// Returns the offset at which the first case that reads does so, in units from the start of
+    /// its source.
     fn src(&self) -> &Affine;
 }
 

@@ -1,30 +1,35 @@
-//! [`interleaved()`]: represents sources that alternate along one axis as one source.
+//! [`interleaved()`]: represents sources that take turns along an axis as one source.
+//!
+//! A stack of three images into pixels reads source 0, 1 and 2 in turn. As a nest of one source it
+//! is an ordinary transpose, so the code that finds blocks for one source finds them for several
+//! too.
 
 use smallvec::{SmallVec, smallvec};
 
 use super::{Affine, Case, CaseValue, CopyNest, Value};
 
-/// The distance, in units, between the sources of an [`Interleaved`] nest. It exceeds any count of
-/// units in a kernel, and is a multiple of the units in any access.
+/// The pretended distance, in units, between the sources of an [`Interleaved`] nest. It exceeds the
+/// size of any source of a kernel, so sources cannot overlap, and it is a multiple of the units in
+/// any access, so that loads remain aligned.
 pub(crate) const SOURCE_DISTANCE: i64 = 1 << 40;
 
-/// The maximum extent of the axis along which sources alternate. Larger blocks do not pay off.
+/// The greatest number of steps of the axis along which sources take turns. Larger blocks do not
+/// pay off.
 const MAX_TURNS: u64 = 16;
 
-/// A nest whose sources alternate along one axis, represented as a nest of one source.
+/// A nest whose sources take turns along one axis, represented as a nest of one source.
 pub(crate) struct Interleaved {
     /// The nest of one source, in which each step of the axis adds [`SOURCE_DISTANCE`] to the
-    /// source offset. It is used to choose a block and is never run.
+    /// source offset. It serves to choose a block and is never run.
     pub(crate) nest: CopyNest,
-    /// The axis along which the sources alternate.
+    /// The axis along which the sources take turns.
     pub(crate) axis: usize,
     /// The source that each step of the axis reads.
     pub(crate) sources: SmallVec<[usize; 4]>,
 }
 
-/// Returns the nest as an [`Interleaved`] nest if, along one axis, each step reads one source and
-/// all steps read at the same offset. Returns `None` if there is no such axis, or if the sources
-/// have different sizes.
+/// Returns the nest as an [`Interleaved`] nest. This is possible if there is an axis along which
+/// each step reads one source, and all steps read at the same offset in sources of equal size.
 ///
 /// For example, a stack along the innermost dimension:
 ///
@@ -66,14 +71,13 @@ pub(crate) fn interleaved(nest: &CopyNest) -> Option<Interleaved> {
 }
 
 impl CopyNest {
-    /// Removes the term of an axis from the source offset, for callers that add this term
-    /// themselves.
+    /// Removes the term of an axis from the source offset. The caller adds the term itself.
     pub(crate) fn without_axis(&mut self, axis: usize) {
         self.set_src(self.src().substituted(Value::Axis(axis), &Affine::default()));
     }
 }
 
-/// Returns the source that one step of the axis reads, and the offset in that source. Returns
+/// Returns the source that step `turn` of the axis reads, and the offset in that source. Returns
 /// `None` if the choice depends on other axes too, or if the step reads nothing.
 fn taken(nest: &CopyNest, axis: Value, turn: i64) -> Option<(usize, Affine)> {
     let at_turn = |form: &Affine| form.substituted(axis, &Affine::constant(turn));

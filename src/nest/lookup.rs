@@ -1,4 +1,9 @@
-//! [`Lookup`]: a number that is computed from the contents of sources at run time.
+//! [`Lookup`]: a number that is computed at run time from the contents of sources, and that decides
+//! where elements are read.
+//!
+//! Copies have no arithmetic on elements. Indices are the exception: JAX adds to them, compares
+//! them and clamps them before it gathers, and all of this is done here so that the gather remains
+//! one kernel.
 
 use std::fmt;
 
@@ -6,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::{Affine, Operand};
 
-/// The maximum number of [`Number`]s in a lookup.
+/// The greatest number of [`Number`]s in a lookup.
 pub(crate) const MAX_NUMBERS: usize = 64;
 
 /// A number in `0..=last` that is computed from the contents of sources: the start of a dynamic
@@ -24,30 +29,30 @@ pub(crate) const MAX_NUMBERS: usize = 64;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lookup {
-    /// The numbers from which the value is computed. Each number may use earlier ones. The last
-    /// number is the value before `out_of_range` is applied to it.
+    /// The steps of the computation. Each may use earlier ones. The last is the value before
+    /// `out_of_range` is applied to it.
     pub(crate) numbers: Vec<Number>,
-    /// The maximum value.
+    /// The greatest value.
     pub(crate) last: u64,
-    /// The treatment of values outside `0..=last`.
+    /// The result for values outside `0..=last`.
     pub(crate) out_of_range: OutOfRange,
 }
 
-/// The treatment of values outside `0..=last`.
+/// The result for values outside `0..=last`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum OutOfRange {
     /// Negative values become 0, and values greater than `last` become `last`.
     Clamp,
-    /// Negative values and values greater than `last` become `last`, which then means "outside".
+    /// All of them become `last`, which the nest then tests for: it means "outside".
     Last,
 }
 
-/// An integer or predicate that a lookup computes.
+/// One step of the computation of a lookup: an integer or a predicate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Number {
-    /// The type. Results wrap around to it.
+    /// The type of the result, which wraps around like XLA's.
     pub(crate) integer: Integer,
-    /// The expression that computes the number.
+    /// The expression that gives the result.
     pub(crate) of: LookupExpr,
 }
 
@@ -60,18 +65,18 @@ pub(crate) struct Integer {
     pub(crate) is_signed: bool,
 }
 
-/// The expression of a [`Number`]. Operands are other numbers of the lookup, given by their indices
-/// in [`Lookup::numbers`].
+/// The expression of a [`Number`]. Operands are earlier numbers, by their index in
+/// [`Lookup::numbers`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum LookupExpr {
     /// A number that is loaded from a source.
     Load {
-        /// The number of the source, which no case reads.
+        /// The number of the source. No case reads it.
         source: usize,
-        /// The offset in the source, in units that are as wide as the loaded number.
+        /// The offset in the source, in numbers of the loaded type.
         at: Affine,
     },
-    /// A form of the position, which is never negative.
+    /// A form of the position. It is never negative.
     Index(Affine),
     /// A constant.
     Constant(i128),
@@ -119,7 +124,7 @@ pub(crate) enum Operator {
 }
 
 impl Operator {
-    /// Computes the result before it is wrapped around.
+    /// Returns the result before it wraps around to a type.
     pub(crate) fn of(self, a: i128, b: i128) -> i128 {
         match self {
             Self::And => a & b,
@@ -140,8 +145,8 @@ impl Operator {
         }
     }
 
-    /// Returns the symbol of the operator, or its name if it is written as a function. Printed
-    /// nests use this text, and WGSL uses it for integer operators.
+    /// Returns the symbol of the operator, or its name if it is written as a function. It is used
+    /// in printed nests, and in WGSL for integers of up to 32 bits.
     pub(crate) fn symbol(self) -> &'static str {
         match self {
             Self::And => "&",
@@ -182,7 +187,7 @@ impl Integer {
         }
     }
 
-    /// Loads the number at index `at` of an image.
+    /// Loads the number with the given offset in an image.
     fn load(self, image: &[u8], at: i64) -> i128 {
         let bytes = (self.bits_in_memory() / 8) as usize;
         let at = usize::try_from(at).unwrap_or(usize::MAX).saturating_mul(bytes);
@@ -207,13 +212,13 @@ impl Lookup {
         })
     }
 
-    /// Returns true if it is the same number for all positions.
+    /// Returns true if the number is the same for all positions.
     pub(crate) fn is_constant(&self) -> bool {
         self.forms().all(|form| form.as_constant().is_some())
     }
 
-    /// Returns the sources that this lookup loads numbers from, each with the width of those
-    /// numbers, in bits.
+    /// Returns the sources from which this lookup loads, each with the width of its numbers, in
+    /// bits.
     pub(crate) fn loads(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
         self.numbers.iter().filter_map(|number| match number.of {
             LookupExpr::Load { source, .. } => Some((source, number.integer.bits_in_memory())),
@@ -221,7 +226,7 @@ impl Lookup {
         })
     }
 
-    /// Computes the value of the lookup. `images` are the images of the nest's sources, and
+    /// Returns the value of the lookup. `images` holds the bytes of each source of the nest, and
     /// `of_form` evaluates a form.
     ///
     /// # Panics
@@ -279,7 +284,7 @@ impl fmt::Display for Number {
     }
 }
 
-/// Writes a lookup of one number on one line. Otherwise, each number follows on a separate line.
+/// Writes a lookup of one number on one line, and each number of a longer one on a line of its own.
 impl fmt::Display for Lookup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { numbers, last, out_of_range } = self;

@@ -1,7 +1,39 @@
-//! The loop nest: [`CopyNest`] and the passes over it.
+//! The copy of an operation as a loop nest, and the passes that simplify it.
 //!
-//! [`lower`] applies the passes in order: `build`, `refine`, `coalesce`, `widen`. Each preserves
-//! the value of every position.
+//! A [`CopyNest`] sits between the description of two tensors, which says where each element lies,
+//! and the kernel, which moves many elements at a time. The GPU and the CPU both run it, and
+//! [`CopyNest::read`] defines which bytes are correct.
+//!
+//! For example, `f32[2,3]{1,0}` is copied to `f32[2,3]{0,1:PAD(3,5,zero)}`, column by column in
+//! columns of 3 with room for 5 columns:
+//!
+//! ```text
+//! source       0 1 2 3 4 5
+//! destination  0 3 · 1 4 · 2 5 · · · · · · ·          · is padding
+//! nest         a0: 5 steps, source +1, destination +3      if not a0 < 3: fill with zero
+//!              a1: 3 steps, source +3, destination +1      if not a1 < 2: fill with zero
+//! ```
+//!
+//! The files of this module use these words, which [names](crate::guide::names) lists with more
+//! examples:
+//!
+//! - An *image* is all bytes of a tensor in memory. It consists of *places*, each with room for one
+//!   element: 6 in the source, 15 in the destination.
+//! - The *walk* is the order in which the loops visit the destination: every place once, by
+//!   address. A *position* is the number of a step of the walk. At position 7, `a0` is 2 and `a1`
+//!   is 1.
+//! - An *axis* is a loop, `a0` the outermost. A *form* is an affine expression of axes, such as
+//!   `a0 + 3·a1`, the offset in the source. A *quotient* is a form divided by a constant and rounded
+//!   down. A *lookup* is a number that is computed at run time from the contents of a source.
+//! - A *guard* is a condition such as `a0 < 3`. A *case* is a list of guards, and the value of the
+//!   positions at which they all hold.
+//! - A *unit* is the data that one load or store moves: an element at first, and up to 16 bytes
+//!   after the pass `widen`.
+//!
+//! [`lower`] applies four passes, and each preserves the value of every position. `build` creates
+//! the nest, with a quotient for each tile of the source. `refine` splits loops at the tiles, so
+//! that most quotients disappear. `coalesce` merges loops that continue each other. `widen` makes
+//! units as wide as possible.
 
 mod affine;
 mod assembly;
@@ -54,12 +86,12 @@ pub(crate) use widen::widen;
 
 use crate::{stride::StrideDescriptor, window::Window};
 
-/// Lowers an operation between two tensors to the nest that kernels and the host run.
+/// Returns the simplified loop nest of an operation between two tensors.
 ///
 /// # Errors
 ///
-/// Returns an error if the two sides do not fit the window, if strides of the destination overlap
-/// or interleave, or if a size is too large.
+/// Returns an error if an extent of a tensor does not fit the window, if elements of the
+/// destination overlap or interleave in memory, or if a size is too large.
 pub fn lower(
     source: &StrideDescriptor,
     destination: &StrideDescriptor,

@@ -1,14 +1,16 @@
-//! Integers: the limits of a nest, conversions, and the greatest common divisor.
+//! Limits of the numbers in a nest, conversions between them, and the greatest common divisor.
 
 use std::ops::Rem;
 
 /// The widest memory access of a kernel, in bytes: a `vec4<u32>`.
 ///
-/// Units of a nest are at most this wide. Packed images start at multiples of this size. A binding
-/// also ends at a multiple if an access may extend past the end of the image.
+/// A unit of a nest is at most this wide. Images that are packed into one buffer start at multiples
+/// of this size. A binding ends at a multiple of it if an access may extend past the end of the
+/// image.
 pub(crate) const ACCESS_BYTES: u64 = 16;
 
-/// The maximum number of elements in an image, and the maximum magnitude of any form over the walk.
+/// The greatest number of elements in an image, and the greatest magnitude of any form over the
+/// walk.
 ///
 /// With this limit, sums of a few forms, or of products of extents and strides, fit in 63 bits.
 pub(super) const LIMIT: u64 = 1 << 60;

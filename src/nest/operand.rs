@@ -1,11 +1,11 @@
-//! [`Operand`]: one tensor of an operation.
+//! [`Operand`]: the name of a tensor of an operation, for messages.
 
 use std::fmt;
 
-/// One of an operation's tensors: a source, or the destination.
+/// A tensor of an operation: a source, or the destination.
 ///
-/// Relayouts and slices have one source, number 0, which prints as `source`. Other sources print
-/// with their numbers.
+/// Relayouts and slices have only source 0, which prints as `source`. Other sources print with
+/// their numbers.
 ///
 /// ```
 /// use stridec::nest::Operand;

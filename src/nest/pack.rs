@@ -1,5 +1,8 @@
-//! Packing: combines several images into one, for kernels that can bind fewer buffers than a copy
-//! reads.
+//! Packing: copies several sources into one buffer, for nests with more sources than the 7 that a
+//! kernel can bind.
+//!
+//! The packing is itself a copy, so it is a nest. The other function here changes a nest so that it
+//! reads the packed buffer.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -10,8 +13,7 @@ use super::{
     refine, widen,
 };
 
-/// Returns the offset of each image in the packed image, and the length of the packed image, in
-/// bytes.
+/// Returns the offset of each image in the packed buffer, and the length of the buffer, in bytes.
 fn places(images: impl Iterator<Item = u64>) -> (Vec<u64>, u64) {
     let mut end = 0;
     let place = |bytes: u64| {
@@ -23,7 +25,7 @@ fn places(images: impl Iterator<Item = u64>) -> (Vec<u64>, u64) {
 }
 
 /// Returns the copy that packs images of the given lengths, in bytes, one after the other. Each
-/// image starts at a multiple of 16 bytes.
+/// starts at a multiple of 16 bytes, so that wide accesses to it remain aligned.
 pub(crate) fn pack(images: &[u64]) -> CopyNest {
     let (places, bytes) = places(images.iter().copied());
     let at = |place: u64| Affine::constant(-signed(place)).plus(1, &Affine::value(Value::Axis(0)));
@@ -57,8 +59,8 @@ impl CopyNest {
         self.loaded_bits(source).is_some()
     }
 
-    /// Replaces the sources in `packed` by the one image that [`pack`] makes from them. All these
-    /// sources must be read by lookups, or all by cases. The packed image becomes the last source;
+    /// Replaces the sources in `packed` by the one buffer that [`pack`] makes from them. Either
+    /// lookups read all of these sources, or cases do. The packed buffer becomes the last source;
     /// the other sources keep their order.
     pub(crate) fn with_packed(mut self, packed: &[usize]) -> Self {
         let images = packed.iter().map(|&source| self.sources[source].bytes);
@@ -100,9 +102,8 @@ impl CopyNest {
         self
     }
 
-    /// Returns the last unit that is read from a packed image, in units of `bits` bits. For each
-    /// source in the packed image, `own_bits` holds the width of its units and `places` its first
-    /// byte.
+    /// Returns the last unit that is read from a packed buffer, in units of `bits` bits. For each
+    /// source in it, `own_bits` holds the width of that source's units and `places` its first byte.
     fn last_packed(
         &self,
         bits: u32,

@@ -1,4 +1,12 @@
-//! [`Part`]: the copy of one run of the destination, which reads packed rows of the source.
+//! [`Part`]: the copy of one contiguous range of the destination.
+//!
+//! A copy that is too large for a device is done part by part. Each part must be small on both
+//! sides, so the source is not uploaded whole: the host packs the rows that the part reads into a
+//! buffer.
+//!
+//! For example, a part of the transpose of `u8[8192,8192]` writes columns 0 to 127. It reads the
+//! first 128 bytes of each of the 8192 rows. These bytes are packed at a *pitch*, the distance from
+//! one packed row to the next, of 128 bytes: 1 MiB instead of 64.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -7,22 +15,23 @@ use super::{
     widen,
 };
 
-/// The length, in bytes, below which a row is short. Short rows are packed only if this leaves out
-/// most of the source.
+/// The length, in bytes, below which a row counts as short. The host spends more time on each short
+/// row than on its bytes, so short rows are packed only if this leaves out most of the source.
 const SHORT_ROW: u64 = 64;
 
-/// The minimum ratio between the span of the source that short rows lie in and the packed rows.
-/// Below this ratio, short rows are not packed.
+/// Short rows are packed only if the range of the source in which they lie is at least this many
+/// times larger than the packed rows.
 const WORTH: u64 = 8;
 
-/// A run of a copy's destination, and the rows of the source that it reads, as a separate copy.
+/// A contiguous range of a copy's destination and the rows of the source that it reads, as a copy
+/// of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// The copy from the packed rows to the run.
+    /// The copy from the packed rows to the range.
     pub nest: CopyNest,
     /// The rows of the source that are packed.
     pub rows: Rows,
-    /// The offset of the run in the destination, in bits.
+    /// The offset of the range in the destination, in bits.
     pub destination_bit: u64,
 }
 
@@ -35,10 +44,11 @@ pub struct Part {
 pub struct Rows {
     /// The length of a row, in bits.
     pub bits: u64,
-    /// The distance between packed rows, in bytes.
+    /// The distance from the start of a packed row to the start of the next, in bytes.
     pub pitch: u64,
     first: i64,
-    /// The loops over rows, outermost first. Each has a number of rows and a step in bits.
+    /// The loops over rows, outermost first: the number of rows, and the distance between them in
+    /// bits.
     loops: SmallVec<[(u64, i64); 4]>,
 }
 
@@ -67,8 +77,8 @@ impl Rows {
     }
 }
 
-/// Returns the part of `nest` whose axes run over `ranges`. Each range is a first position and a
-/// count, and the ranges together must be one run of the walk.
+/// Returns the part of `nest` that covers `ranges`: a first step and a number of steps along each
+/// axis. Together they must be one contiguous range of the destination.
 ///
 /// Returns `None` if the packed rows would exceed `max_source_bytes`.
 pub(super) fn part(nest: &CopyNest, ranges: &[(u64, u64)], max_source_bytes: u64) -> Option<Part> {
@@ -79,8 +89,8 @@ pub(super) fn part(nest: &CopyNest, ranges: &[(u64, u64)], max_source_bytes: u64
     Some(Part { nest: widen(coalesce(refine(own))), rows, destination_bit })
 }
 
-/// Returns the part of `nest` whose axes run over `ranges`, as a copy that reads the whole source,
-/// and the offset of the part in the destination, in bits.
+/// Returns the part of `nest` that covers `ranges`, as a copy that reads the whole source, and the
+/// offset of the part in the destination, in bits.
 pub(super) fn slab(nest: &CopyNest, ranges: &[(u64, u64)]) -> (CopyNest, u64) {
     let (own, first) = restricted(nest, ranges);
     (widen(coalesce(refine(own))), first * u64::from(nest.dst_bits))
@@ -89,7 +99,8 @@ pub(super) fn slab(nest: &CopyNest, ranges: &[(u64, u64)]) -> (CopyNest, u64) {
 /// Returns the nest restricted to `ranges`, and the first unit of the destination that it writes.
 ///
 /// The restricted nest reads the whole source. Constants are removed from quotients and guards if
-/// possible, so that parts with equal forms differ only in the source offset.
+/// possible. Parts with equal forms then differ only in the source offset, so that one kernel
+/// serves them all.
 fn restricted(nest: &CopyNest, ranges: &[(u64, u64)]) -> (CopyNest, u64) {
     let mut own = nest.clone();
     let mut first = 0;
@@ -126,8 +137,7 @@ fn restricted(nest: &CopyNest, ranges: &[(u64, u64)]) -> (CopyNest, u64) {
     (own, start.unsigned_abs())
 }
 
-/// Replaces a guard by an equivalent one with the smallest constants. Both agree for all values
-/// within `bounds`.
+/// Replaces a guard by an equivalent one with the smallest constants, for values within `bounds`.
 fn simplify(guard: &mut Guard, bounds: &Bounds) {
     let (low, high) = bounds.of(&guard.of);
     let end = signed(guard.extent);
@@ -142,11 +152,11 @@ fn simplify(guard: &mut Guard, bounds: &Bounds) {
 }
 
 /// Makes the nest read packed rows instead of the whole source, and returns these rows. Returns
-/// `None` if the rows would exceed `max_bytes`.
+/// `None` if they would exceed `max_bytes`.
 ///
 /// The source offset is a sum over axes and quotients. The terms with the greatest weights select
-/// the row, and the other terms select the unit inside the row. As few terms as possible select the
-/// row, so that rows are long.
+/// the row, and the others select the unit inside the row. As few terms as possible select the row,
+/// because long rows are faster to pack.
 fn pack(nest: &mut CopyNest, max_bytes: u64) -> Option<Rows> {
     let Some(bounds) = Bounds::of_reading(nest) else {
         nest.set_src(Affine::default());
@@ -174,8 +184,8 @@ fn pack(nest: &mut CopyNest, max_bytes: u64) -> Option<Rows> {
         .sum();
     let first_row: i64 = outer.iter().map(|moving| moving.weight * moving.low).sum();
     let first = nest.src().offset() + still + lowest + first_row;
-    // An overflow here means that the bounds are wider than the units that are read. The caller
-    // then cuts the part further, which narrows the bounds.
+    // If this overflows, the bounds are wider than the units that are read. The caller then cuts
+    // the part further, which narrows the bounds.
     let in_bits = |units: i64| units.checked_mul(signed(bits));
     let loops = outer.iter().map(|moving| Some((moving.count, in_bits(moving.weight)?)));
     let loops = loops.collect::<Option<_>>()?;
@@ -201,8 +211,8 @@ fn pack(nest: &mut CopyNest, max_bytes: u64) -> Option<Rows> {
     Some(rows)
 }
 
-/// Returns the terms of the source offset that vary over the positions that read from the source,
-/// in order of decreasing weight.
+/// Returns the terms of the source offset that change over the positions that read, the greatest
+/// weight first.
 fn moving_terms(src: &Affine, bounds: &Bounds) -> SmallVec<[Moving; 8]> {
     let mut moving: SmallVec<[Moving; 8]> = src
         .terms()
@@ -219,15 +229,15 @@ fn moving_terms(src: &Affine, bounds: &Bounds) -> SmallVec<[Moving; 8]> {
 
 /// Returns the number of terms that select the row, and the distance between packed rows in bytes.
 ///
-/// This is the minimum number of terms with which the packed rows fit in `max_bytes` and are not
-/// short, unless packing short rows leaves out most of the source.
+/// It is the smallest number of terms with which the packed rows fit in `max_bytes` and are not
+/// short, or with which short rows leave out most of the source.
 fn row_shape(moving: &[Moving], bits: u64, max_bytes: u64) -> Option<(usize, u64)> {
     let contiguous = span(moving) * u128::from(bits) / 8;
     (0..=moving.len()).find_map(|outer_terms| {
         let (outer, inner) = moving.split_at(outer_terms);
         let row = u64::try_from((span(inner) * u128::from(bits)).div_ceil(8)).ok()?;
-        // Align rows for loads of several units, unless this makes them much longer. The length of
-        // a row of wider units is already a multiple of the alignment.
+        // Align rows for wide loads, unless this makes them much longer. A row of wide units is
+        // aligned already.
         let align = if row < SHORT_ROW { 4 } else { 16 };
         let pitch = row.next_multiple_of(align);
         let packed = outer
@@ -247,18 +257,18 @@ fn span(terms: &[Moving]) -> u128 {
     terms.iter().map(steps).sum::<u128>() + 1
 }
 
-/// An axis or a quotient over which the source offset varies.
+/// An axis or a quotient that changes the source offset.
 struct Moving {
     value: Value,
     weight: i64,
-    /// The minimum of the value over the positions that read.
+    /// The least value over the positions that read.
     low: i64,
     /// The number of values over these positions.
     count: u64,
 }
 
 impl Moving {
-    /// Returns the minimum contribution to the offset.
+    /// Returns the least amount that the term adds to the offset.
     fn lowest(&self) -> i64 {
         (self.weight * self.low).min(self.weight * (self.low + signed(self.count) - 1))
     }

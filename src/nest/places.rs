@@ -1,9 +1,12 @@
-//! [`places`]: the place of each element of a tensor, in a form that can be compared.
+//! [`places`]: the location of each element of a tensor, as a value that can be compared. Two
+//! layouts are equal for a `bitcast` if their elements lie in the same order, however the layouts
+//! are written.
 
 use super::{CopyNest, LastRead, NestError, build, coalesce, refine};
 use crate::{stride::StrideDescriptor, window::Window};
 
-/// Returns the place of each element, as a nest over the elements in row-major order.
+/// Returns the location of each element, as the nest of a copy that reads the elements in row-major
+/// order.
 ///
 /// Element types, widths and padding values are ignored. If two tensors have equal nests, elements
 /// with equal indices are in equal places.

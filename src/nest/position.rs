@@ -1,4 +1,5 @@
-//! [`Position`]: evaluates the forms of a nest at one position of its walk.
+//! [`Position`]: evaluates the forms of a nest at one position of its walk. It is the slow and
+//! simple way to run a nest, against which the fast ways are tested.
 
 use std::cell::RefCell;
 
@@ -6,11 +7,11 @@ use smallvec::{SmallVec, smallvec};
 
 use super::{Affine, Case, CopyNest, Guard, Quotient, Value, numbers::signed};
 
-/// A position of a walk. Quotients and lookups are computed on first use, because they may be
-/// meaningless at positions that a guard excludes.
+/// A position of the walk, by its step along each axis. Quotients and lookups are computed only if
+/// a form needs them, because they may have no meaning at positions that a guard excludes.
 pub(crate) struct Position<'a> {
     nest: &'a CopyNest,
-    /// The images of the sources. Without images, every lookup is 0.
+    /// The bytes of each source. Without them, every lookup is 0.
     images: Option<&'a [&'a [u8]]>,
     axes: SmallVec<[i64; 8]>,
     quotients: RefCell<SmallVec<[Option<i64>; 8]>>,
@@ -18,7 +19,7 @@ pub(crate) struct Position<'a> {
 }
 
 impl<'a> Position<'a> {
-    /// Returns the position with the given coordinates along the axes.
+    /// Returns the position at the given step of each axis.
     pub(crate) fn new(
         nest: &'a CopyNest,
         images: Option<&'a [&'a [u8]]>,

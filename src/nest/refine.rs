@@ -1,4 +1,7 @@
-//! The second pass, [`refine`]: splits axes at the tiles of the source.
+//! The second pass, [`refine`]: splits loops at the tiles of the source.
+//!
+//! Before it, a tiled source is addressed with quotients, a division for each access. After it,
+//! most of these divisions are loop counters.
 
 use smallvec::SmallVec;
 
@@ -10,11 +13,12 @@ use super::{
 /// Splits axes at the tiles of the source, so that quotients become axes, and drops guards that
 /// always hold. The value of every position is unchanged.
 ///
-/// Each round replaces the quotients that are affine, divides common factors out of the other
-/// quotients, and splits the first axis that keeps a quotient from being affine.
+/// Each round replaces the quotients that are forms without a division, divides common factors out
+/// of the others, and splits the first axis that keeps a quotient from becoming a form.
 ///
-/// For example, an axis of 24 with a tile of 8 becomes axes of 3 and 8. An axis of 300 with a tile
-/// of 128 becomes axes of 75 and 4; the quotient remains, but divides the axis of 75 by 32.
+/// For example, an axis of 24 with a tile of 8 becomes axes of 3 and 8, and `a / 8` becomes the
+/// outer one. An axis of 300 with a tile of 128 becomes axes of 75 and 4; the quotient remains, but
+/// divides the axis of 75 by 32.
 #[must_use]
 pub fn refine(mut nest: CopyNest) -> CopyNest {
     loop {
@@ -40,7 +44,7 @@ pub fn refine(mut nest: CopyNest) -> CopyNest {
     nest
 }
 
-/// Replaces one affine quotient by its form. Returns true if the nest had an affine quotient.
+/// Replaces one quotient that needs no division by its form. Returns true if there was one.
 fn replace_quotient(nest: &mut CopyNest) -> bool {
     let bounds = Bounds::of_guarded(nest);
     let affine = nest.quotients.iter().enumerate().find_map(|(number, Quotient { of, by })| {
@@ -73,7 +77,8 @@ fn drop_unused_quotients(nest: &mut CopyNest) {
     }
 }
 
-/// Drops every case that has all guards of an earlier case, because the earlier case applies first.
+/// Drops each case that has all guards of an earlier case. The earlier case applies first, so the
+/// later one never does.
 fn drop_unreachable_cases(nest: &mut CopyNest) {
     for number in (1..nest.cases.len()).rev() {
         let (earlier, rest) = nest.cases.split_at(number);
@@ -103,11 +108,11 @@ fn reduced(quotient: &Quotient, bounds: &Bounds) -> Quotient {
     quotient.clone()
 }
 
-/// Returns the first axis that must be split before a quotient can become affine, and the extent of
-/// the inner axis.
+/// Returns the first axis that has to be split before a quotient can become a form, and the extent
+/// of the inner axis.
 ///
-/// The terms are taken in order of decreasing weight. An axis vanishes from the quotient if its
-/// term is always less than the greatest common divisor of the divisor and all greater weights.
+/// The terms are taken in order of decreasing weight. A term disappears from the quotient if it is
+/// always less than the greatest common divisor of the divisor and of all greater weights.
 fn split_point(nest: &CopyNest, number: usize) -> Option<(usize, u64)> {
     let Quotient { of, by } = &nest.quotients[number];
     let mut terms: SmallVec<[(Value, i64); 8]> = of.terms().into();
@@ -130,7 +135,7 @@ fn split_point(nest: &CopyNest, number: usize) -> Option<(usize, u64)> {
 }
 
 /// Splits an axis into an outer axis and an inner axis of `inner` steps. The last outer step may
-/// exceed the extent.
+/// extend past the end of the axis.
 fn split(nest: &mut CopyNest, axis: usize, inner: u64) {
     nest.extents[axis] = nest.extents[axis].div_ceil(inner);
     nest.extents.insert(axis + 1, inner);
@@ -149,11 +154,11 @@ fn split(nest: &mut CopyNest, axis: usize, inner: u64) {
     });
 }
 
-/// Splits an inner axis of `inner` steps off an axis, if no quotient, lookup or guard depends on
-/// the inner axis.
+/// Splits an inner axis of `inner` steps off an axis. It becomes `axis + 1`. The value of every
+/// position is unchanged.
 ///
-/// Returns `None` if one of these depends on the inner axis, or if the extent is not a multiple of
-/// `inner`. The inner axis becomes `axis + 1`. The value of every position is unchanged.
+/// Returns `None` if a quotient, lookup or guard depends on the inner axis, or if the extent is not
+/// a multiple of `inner`.
 #[must_use]
 pub fn split_off(nest: &CopyNest, axis: usize, inner: u64) -> Option<CopyNest> {
     if inner == 0 || !nest.extents[axis].is_multiple_of(inner) {
@@ -167,11 +172,11 @@ pub fn split_off(nest: &CopyNest, axis: usize, inner: u64) -> Option<CopyNest> {
 }
 
 /// Splits an axis into tiles of `inner` steps: `axis` counts the tiles, and the new `axis + 1`
-/// counts the steps in a tile.
+/// counts the steps in a tile. The last tile may extend past the end of the axis, and all forms are
+/// valid up to its end.
 ///
 /// Returns `None` if a quotient or a lookup depends on the steps in a tile; the nest is then
-/// invalid. Guards may depend on these steps. The last tile may exceed the extent, and the forms
-/// are valid up to its end.
+/// invalid. Guards may depend on these steps.
 pub(crate) fn tile(halves: &mut CopyNest, axis: usize, inner: u64) -> Option<()> {
     split(halves, axis, inner);
     let moves = |form: &Affine| form.weight(Value::Axis(axis + 1)) != 0;

@@ -1,4 +1,8 @@
 //! [`split`] and [`slabs`]: cut a copy into parts of a limited size.
+//!
+//! A part is a contiguous range of the destination, so the results of all parts only have to be
+//! placed one after the other. The two functions differ in the source: a part of `split` reads
+//! packed rows, and a slab reads the whole source.
 
 use std::cmp::Ordering;
 
@@ -12,20 +16,17 @@ use super::{
 /// The smallest limit on the size of a part, in bytes. A unit of 16 bytes on each side fits easily.
 const MIN_BYTES: u64 = 64;
 
-/// Cuts a copy into parts whose images have at most `max_bytes` bytes each. A limit below 64 bytes
-/// counts as 64. In order, the runs of the parts cover the whole destination without overlap.
+/// Cuts a copy into parts that have at most `max_bytes` bytes on each side. A limit below 64 bytes
+/// counts as 64. The parts cover the whole destination in order and without overlap.
 ///
 /// `accept` is called with each part. If it returns an error, the part is cut further; otherwise,
 /// the part is returned together with the result. If `accept` rejects a part of one position, the
 /// iterator returns its error and ends.
 ///
-/// A run is a range of the walk: outer axes are fixed, one axis covers a range, and inner axes run
-/// in full. In a transpose, every run reads from all parts of the source. The rows of a part are
-/// then short pieces of every row of the source, so that all parts together read the source about
-/// once. Most parts have equal forms, and many have equal nests.
-///
-/// The following example cuts a transpose of 60 GiB of `u8`, 245,760 by 262,144, into parts of 64
-/// MiB:
+/// In a part, outer axes have one step, one axis covers a range of steps, and inner axes are
+/// complete. In a transpose, every such range reads from all over the source. Only the pieces of
+/// the source's rows that a part reads are packed for it, so that all parts together read the
+/// source about once. Most parts differ only in offsets, and many have equal nests.
 ///
 /// ```
 /// use stridec::{Operation, internals::split};
@@ -45,10 +46,10 @@ pub fn split<T, E, F: FnMut(&CopyNest) -> Result<T, E>>(
     Split { remaining: Remaining::new(nest), max_bytes: max_bytes.max(MIN_BYTES), accept }
 }
 
-/// Cuts a copy into slabs whose runs of the destination have at most `max_bytes` bytes each. A
-/// limit below 64 bytes counts as 64.
+/// Cuts a copy into slabs, each a range of the destination of at most `max_bytes` bytes. A limit
+/// below 64 bytes counts as 64.
 ///
-/// Each slab reads the whole source, and is paired with the offset of its run in the destination,
+/// Each slab reads the whole source, and is paired with the offset of its range in the destination,
 /// in bits.
 pub fn slabs(nest: &CopyNest, max_bytes: u64) -> impl Iterator<Item = (CopyNest, u64)> + '_ {
     let mut remaining = Remaining::new(nest);
@@ -72,8 +73,8 @@ impl<T, E, F: FnMut(&CopyNest) -> Result<T, E>> Iterator for Split<'_, F> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let nest = self.remaining.nest;
-        // A run gets at most half of the bytes, so that the rows of the source, including the bytes
-        // between them, usually fit in the limit.
+        // The range of the destination gets at most half of the bytes. The rows of the source,
+        // including the bytes between them, then usually fit in the limit too.
         let most = self.max_bytes * 4 / u64::from(nest.dst_bits);
         while let Some(positions) = self.remaining.next(most) {
             if let Some(part) = part(nest, &self.remaining.ranges(positions), self.max_bytes) {
@@ -92,8 +93,8 @@ impl<T, E, F: FnMut(&CopyNest) -> Result<T, E>> Iterator for Split<'_, F> {
     }
 }
 
-/// A range of positions of the walk, which starts at `first` and covers `steps` steps along `axis`.
-/// Inner axes run in full.
+/// A range of positions of the walk: `steps` steps along `axis`, beginning at position `first`.
+/// Inner axes are complete.
 #[derive(Clone, Copy, Debug)]
 struct WalkRange {
     first: u64,
@@ -101,7 +102,7 @@ struct WalkRange {
     steps: u64,
 }
 
-/// The part of a walk that has not been cut yet.
+/// The part of a walk that is still to be cut.
 #[derive(Debug)]
 struct Remaining<'a> {
     nest: &'a CopyNest,
@@ -131,8 +132,7 @@ impl<'a> Remaining<'a> {
         }
     }
 
-    /// Removes the pieces of `steps` steps that end before the start of the destination, without a
-    /// loop over the pieces.
+    /// Removes, at once, all pieces of `steps` steps that end before the start of the destination.
     fn without_start(&self, positions: WalkRange, steps: u64) -> WalkRange {
         let inner = self.inner(positions.axis);
         let before = self.nest.dst_base.unsigned_abs().saturating_sub(positions.first) / inner;
@@ -144,7 +144,7 @@ impl<'a> Remaining<'a> {
         }
     }
 
-    /// Returns about `steps` steps along an axis, such that blocks divide them evenly.
+    /// Returns about `steps` steps along an axis, a number that blocks of kernels divide evenly.
     fn even(&self, axis: usize, steps: u64) -> u64 {
         even(steps.max(1), self.inner(axis) * u64::from(self.nest.dst_bits))
     }
@@ -166,7 +166,7 @@ impl<'a> Remaining<'a> {
         end.min(base + self.nest.dst_units).saturating_sub(positions.first.max(base))
     }
 
-    /// Returns the first position and the count along each axis.
+    /// Returns the first step and the number of steps along each axis.
     fn ranges(&self, positions: WalkRange) -> SmallVec<[(u64, u64); 8]> {
         let mut inner = self.nest.positions();
         let mut rest = positions.first;
@@ -184,7 +184,7 @@ impl<'a> Remaining<'a> {
     }
 
     /// Cuts a range into about `steps` steps and the rest, and adds both to the remaining ranges. A
-    /// range of one step becomes a range along the next axis instead.
+    /// range of one step along `axis` becomes a range along the next axis instead.
     fn cut(&mut self, mut positions: WalkRange, steps: u64) {
         if positions.steps == 1 && positions.axis + 1 < self.nest.extents.len() {
             positions.axis += 1;
@@ -201,8 +201,8 @@ impl<'a> Remaining<'a> {
     }
 }
 
-/// Rounds `steps` steps of `bits` bits each down to a multiple of 16 steps and of 256 bytes, so
-/// that blocks divide them evenly. If `steps` is too small for that, it is rounded down to a power
+/// Rounds `steps` steps of `bits` bits each down to a multiple of 16 steps and of 256 bytes, which
+/// blocks of kernels divide evenly. If `steps` is too small for that, it is rounded down to a power
 /// of two.
 fn even(steps: u64, bits: u64) -> u64 {
     let whole = (2048 >> bits.trailing_zeros().min(11)).max(16);

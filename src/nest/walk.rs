@@ -1,4 +1,8 @@
-//! The walk over a destination's image, and the logical index of each of its positions.
+//! The walk: loops that visit every place of a destination's memory once and in order of address,
+//! and the index of the element at each place.
+//!
+//! Elements that lie in a padded or strided array do not fill their memory. The loops visit the
+//! places between them too, and guards tell the two apart, so that a kernel writes every byte.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -8,33 +12,34 @@ use super::{
 };
 use crate::stride::{Axis, Coordinate, Coordinates, StrideDescriptor, Undo};
 
-/// The maximum size, in elements, of an image whose places are listed one by one to distinguish
-/// overlap from interleaving. In larger images, only pairs of strides are tested.
+/// The greatest number of elements in an image whose places are listed one by one, to tell elements
+/// that share a place from elements that interleave. In larger images, only pairs of strides are
+/// tested.
 const MARK_LIMIT: u64 = 1 << 18;
 
-/// A walk over all places of an image, with the index of the element at each place.
+/// Loops over all places of an image, with the index of the element at each place.
 pub(super) struct Walk {
-    /// The extents of the walk's axes, outermost first.
+    /// The number of steps of each loop, outermost first.
     pub(super) extents: SmallVec<[u64; 8]>,
-    /// Quotients, which are needed if the strides or a fold do not divide evenly.
+    /// The quotients that the loops need if strides or folded dimensions do not divide evenly.
     pub(super) quotients: Vec<Quotient>,
-    /// The guards that hold at places with an element, each paired with the kind of place if it
-    /// fails.
+    /// The guards that hold at places with an element. Each is paired with the kind of place at
+    /// which it fails.
     pub(super) guards: Vec<(Guard, Unfilled)>,
-    /// The element of the image at position 0; zero or negative.
+    /// The place of position 0. It is zero or negative.
     pub(super) dst_base: i64,
-    /// The logical index of the element at a position.
+    /// The index of the element at a position, as a form for each dimension.
     pub(super) index: Coordinates<Affine>,
 }
 
-/// The kind of a place of the destination that holds no element.
+/// The reason why a place of the destination holds no element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unfilled {
-    /// A gap between elements, a tail or a prefix. Such a place is zero, even if it is padding of
-    /// `padded_dimensions` too.
+    /// It is a gap between elements, a tail or a prefix. Such a place is zero, even if it is
+    /// padding of `padded_dimensions` too.
     Gap,
-    /// A place of `padded_dimensions`, or of a tile over them, past the elements. It has the
-    /// padding value, which is zero if there are only tiles.
+    /// It lies past the elements, in `padded_dimensions` or in a tile over them. It has the padding
+    /// value, which is zero if there are only tiles.
     Padding,
 }
 
@@ -59,12 +64,14 @@ impl Walk {
     }
 }
 
-/// Walks an image of `elements` elements in which the element at index 0 is at `base`.
+/// Returns the loops over an image of `elements` places in which the element at index 0 is at
+/// `base`.
 ///
-/// The digits of a position are computed greedily, in order of decreasing stride. An axis whose
-/// stride divides the previous stride becomes an axis of the walk, whose positions past the extent
-/// are gaps. At the first stride that does not divide the previous one, a single axis covers the
-/// rest of the position, and quotients compute the remaining digits.
+/// The loops are found from the greatest stride to the smallest. A stride that divides the previous
+/// one becomes a loop; its steps past the extent are gaps. At the first stride that does not divide
+/// the previous one, a single loop covers the rest, and quotients compute the remaining
+/// coordinates. For example, strides 8 and 1 give two loops, and strides 7 and 2 one loop, with
+/// quotients by 2.
 pub(super) fn walk(
     descriptor: &StrideDescriptor,
     base: u64,
@@ -83,7 +90,8 @@ pub(super) fn walk(
         walk.index.truncate(descriptor.rank());
         return Ok(walk);
     }
-    // Start the walk a whole number of outermost strides before the element at index 0.
+    // Start a whole number of outermost strides before the element at index 0, so that it is at
+    // step 0 of all inner loops.
     let outermost = axes.first().map_or(1, |axis| axis.stride.unsigned_abs());
     let shift = base.next_multiple_of(outermost) - base;
     walk.dst_base = -signed(shift);
@@ -121,7 +129,7 @@ pub(super) fn walk(
         walk.index[coordinate] = digit;
         (skipped, block) = (0, stride);
     }
-    // The rest of the position lies between two neighbours on the innermost axis.
+    // The rest lies between two neighbours along the innermost dimension.
     if block > 1 {
         let rest = match inside {
             Some(rest) => rest,
@@ -143,8 +151,7 @@ pub(super) fn walk(
     Ok(walk)
 }
 
-/// Computes the logical index of a position from its coordinates in memory. A partial tile adds a
-/// guard.
+/// Computes the index of the element from coordinates in memory. A partial tile adds a guard.
 impl Undo for Walk {
     type Value = Affine;
     type Error = PastI64;
@@ -179,8 +186,8 @@ impl Undo for Walk {
 #[derive(Debug)]
 pub(super) struct PastI64;
 
-/// Returns the axes with more than one step, in order of decreasing stride. Returns an error unless
-/// each stride exceeds the combined reach of the smaller strides.
+/// Returns the axes with more than one step, the greatest stride first. Returns an error unless
+/// each stride is greater than all smaller strides can reach together.
 fn nested_axes(descriptor: &StrideDescriptor) -> Result<SmallVec<[Axis; 8]>, NestError> {
     if descriptor.physical_elements() == 0 {
         return Ok(smallvec![]);
@@ -210,8 +217,7 @@ fn nested_axes(descriptor: &StrideDescriptor) -> Result<SmallVec<[Axis; 8]>, Nes
     Ok(axes)
 }
 
-/// Returns true if two elements share a place. In small images, all places are listed; in larger
-/// ones, pairs of strides are tested.
+/// Returns true if two elements share a place.
 fn overlaps(axes: &[Axis], elements: u64) -> bool {
     let count = axes.iter().try_fold(1_u64, |n, axis| n.checked_mul(axis.extent));
     if count.is_none_or(|count| count > elements) {

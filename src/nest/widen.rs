@@ -1,16 +1,17 @@
-//! The fourth pass, [`widen`]: turns runs that are contiguous on both sides into wider units.
+//! The fourth pass, [`widen`]: turns units that are contiguous on both sides into wider units, so
+//! that kernels move 16 bytes at a time instead of an element.
 
 use super::{
     Affine, Bounds, CaseValue, CopyNest, LastRead, Value, coalesce::remove, numbers::ACCESS_BYTES,
     refine::split_off,
 };
 
-/// Widens the unit to at most 16 bytes, if the innermost runs are contiguous on both sides.
+/// Widens the unit to at most 16 bytes, if the innermost units are contiguous on both sides.
 ///
-/// The unit is doubled repeatedly. To double it, the innermost axis must have an even extent and
-/// move every source by one unit, and 2 must divide everything else: bases, strides, quotients,
-/// guards and the length of the destination's image. The copied bytes are unchanged; positions,
-/// offsets and fixed bits then refer to wider units.
+/// The unit is doubled repeatedly. This is possible if the innermost axis has an even number of
+/// steps and moves every source by one unit, and if 2 divides everything else: bases, strides,
+/// quotients, guards and the length of the destination. Offsets and fixed bits then count in wider
+/// units. The copied bytes are unchanged.
 #[must_use]
 pub fn widen(mut nest: CopyNest) -> CopyNest {
     while let Some(wider) = doubled(&nest) {
@@ -45,8 +46,8 @@ fn doubled(nest: &CopyNest) -> Option<CopyNest> {
     wider.dst_base /= 2;
     wider.dst_units /= 2;
     for (number, _) in reads(nest) {
-        // Both units of a pair are read, so the last pair ends no later than the last unit that is
-        // read.
+        // Both halves of a wider unit are read, so the last one ends no later than the last unit
+        // that is read today.
         wider.sources[number].last_read = match nest.sources[number].last_read {
             LastRead::Unit(last) => {
                 last.div_ceil(2).checked_sub(1).map_or(LastRead::Nothing, LastRead::Unit)
@@ -58,7 +59,7 @@ fn doubled(nest: &CopyNest) -> Option<CopyNest> {
     Some(wider)
 }
 
-/// Returns the source of each case that reads, paired with the offset in that source.
+/// Returns the source of each case that reads, and the offset in it.
 fn reads(nest: &CopyNest) -> impl Iterator<Item = (usize, &Affine)> {
     nest.cases.iter().filter_map(|case| match &case.take {
         CaseValue::Read { source, at } => Some((*source, at)),
