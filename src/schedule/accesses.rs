@@ -1,5 +1,8 @@
-//! [`Accesses`]: the memory accesses of neighbouring invocations, and the lines that these touch
-//! together.
+//! [`Accesses`]: estimates the memory traffic of neighbouring invocations.
+//!
+//! Invocations that run together share the cache lines of 128 bytes and the sectors of 32 bytes
+//! that they touch. For example, 32 invocations that load 4 bytes each touch one line if the bytes
+//! are contiguous, and 32 lines if they are 128 bytes apart. The cost model needs these counts.
 
 use smallvec::SmallVec;
 
@@ -8,39 +11,40 @@ use crate::nest::gcd;
 const LINE_BYTES: u64 = 128;
 pub(super) const SECTOR_BYTES: u64 = 32;
 
-/// A number of evenly spaced places, and the distance in bytes from one to the next.
+/// Evenly spaced places in memory: their number, and the distance from one to the next in bytes.
 pub(super) type Progression = (u64, u64);
 
-/// The accesses of one invocation to one side of a copy, and the spacing of the accesses of its
-/// neighbours.
+/// The accesses of one invocation to the source or to the destination, and the distances to the
+/// accesses of its neighbours.
 pub(super) struct Accesses {
     pub(super) count: u64,
     /// The size of an access, in bytes.
     pub(super) bytes: u64,
-    /// The number of places that the invocation reads or writes. A place is a unit or a whole
+    /// The number of places that the invocation reads or writes. A place holds a unit or a whole
     /// access.
     pub(super) moved: u64,
     /// The size of a place, in bytes.
     pub(super) unit: u64,
-    /// The places of one invocation, which may share sectors with each other.
+    /// The places of one invocation. Several can lie in one sector.
     pub(super) inside: SmallVec<[Progression; 4]>,
-    /// The spacing that each digit of an invocation's number gives, the fastest digit first.
+    /// The distances between invocations. An invocation's number is split into digits, the fastest
+    /// first, and each digit moves the accesses by its own distance.
     pub(super) outside: SmallVec<[Progression; 8]>,
     /// The number of invocations that can share sectors: for loads, the invocations that use one
     /// cache; for stores, the invocations that store together.
     pub(super) together: u64,
-    /// The alignment of all places in bytes, apart from the progressions above.
+    /// The alignment of all places in bytes, without the distances above.
     pub(super) align: u64,
 }
 
 impl Accesses {
-    /// Returns the number of lines that the lanes of one access touch together.
+    /// Returns the number of lines that one access of `lanes` neighbouring invocations touches.
     pub(super) fn lines(&self, lanes: u64) -> u64 {
         lines(first_lanes(&self.outside, lanes))
     }
 
-    /// Returns the memory traffic for each place, in hundredths of a byte. The traffic includes the
-    /// unused bytes of the sectors.
+    /// Returns the memory traffic for each place in hundredths of a byte, including the unused
+    /// bytes of sectors.
     pub(super) fn fetched(&self) -> u64 {
         let shared = first_lanes(&self.outside, self.together);
         let mut steps: SmallVec<[Progression; 12]> = shared.collect();
@@ -68,14 +72,14 @@ impl Accesses {
     }
 }
 
-/// Returns the number of lines that the places of these progressions touch together.
+/// Returns the number of lines that all of these places touch together.
 pub(super) fn lines(steps: impl Iterator<Item = Progression>) -> u64 {
     steps
         .map(|(extent, distance)| (extent * distance.min(LINE_BYTES)).div_ceil(LINE_BYTES).max(1))
         .product()
 }
 
-/// Returns the digits that number the first `lanes` invocations, with extents limited to these.
+/// Returns the digits that number the first `lanes` invocations, cut to that number.
 pub(super) fn first_lanes(
     digits: &[Progression],
     mut lanes: u64,

@@ -1,4 +1,8 @@
 //! [`Block`]: the units that one invocation of a kernel moves.
+//!
+//! A block decides how well a kernel uses memory: its runs should be as long as an access on both
+//! sides, and its units must fit in registers. It also fixes at compile time which unit of which
+//! loaded value goes to which stored word, so that a kernel needs no arithmetic for it.
 
 use std::sync::Arc;
 
@@ -7,26 +11,27 @@ use smallvec::{SmallVec, smallvec};
 use super::{CostModel, load::Load, numbering::BlockOrder, seam::RowAlignment};
 use crate::nest::{Affine, Bounds, CopyNest, Guard, Interleaved, SOURCE_DISTANCE, Value, tile};
 
-/// The units that one invocation moves: a box of the walk.
+/// The units that one invocation moves: a few steps along each of some axes of the nest.
 ///
-/// A block covers a few steps along each of two kinds of axes: those with contiguous units in the
-/// destination, and those with contiguous units in the source. In the destination, it consists of
-/// [`width`](Self::width) runs of [`rows`](Self::rows) units each. The position of every unit in
-/// the loaded accesses is known at compile time. An example is a copy from image planes to pixels,
-/// `u8[3,240,320]` to `{0,2,1}`:
+/// Usually it takes steps along two kinds of axes: those with contiguous units in the destination,
+/// and those with contiguous units in the source. In the destination, a block consists of
+/// [`width`](Self::width) runs of [`rows`](Self::rows) contiguous units each. For example, a copy
+/// from image planes to pixels, `u8[3,240,320]` to `{0,2,1}`:
 ///
 /// ```text
 /// a0: 76800 steps, source +1, destination +3        a block takes 16: three runs of 16 bytes in the source
 /// a1: 3 steps, source +76800, destination +1        and all 3: one run of 48 bytes in the destination
 /// ```
+/// a0: 76800 steps, source +1, destination +3        a block takes 16: three runs of 16 bytes in the source
+/// a1: 3 steps, source +76800, destination +1        and all 3: one run of 48 bytes in the destination
+/// If blocks do not divide an axis evenly, the last block along it stores only the units inside. If
+/// rows of the destination start inside words, the blocks of a row start at its first whole word,
+/// and other invocations write the words between the blocks of two rows, a [`Seam`](super::Seam).
+/// Rows that start inside accesses of 16 bytes are handled in the same way: a block then covers
+/// enough rows to align all blocks alike, 16 rows of bytes or 4 rows of words.
 ///
-/// The extent of an axis need not be a multiple of the block's steps: the last block along the axis
-/// stores only the units inside. If rows of the destination start inside words, the blocks of a row
-/// start at the first whole word of the row. Other invocations write the words between the blocks
-/// of two rows, a [`Seam`](super::Seam). Rows that start inside accesses of 16 bytes are handled in
-/// the same way. A block then covers enough rows to make all blocks equally aligned: 16 rows of
-/// bytes or 4 rows of words.
-///
+/// Only [`candidates`](super::candidates) creates blocks, and blocks cannot be changed, because the
+/// proof of a kernel relies on them:
 /// Only [`candidates`](super::candidates) creates blocks, and blocks cannot be changed:
 ///
 /// ```compile_fail,E0616
@@ -45,17 +50,17 @@ pub struct Block {
     /// The number of innermost axes that a run of the destination covers.
     pub(super) run_axes: usize,
     pub(super) row_alignment: RowAlignment,
-    /// The number of steps along the run's outermost axis from one aligned access to the next.
+    /// The number of steps along the outermost axis of a run that one aligned access covers.
     pub(super) steps_per_access: u64,
-    /// True if rows that start too late inside an access have no access in the last block of the
-    /// row.
+    /// True if a block has an access for each of several rows, and a row that starts late inside an
+    /// access needs none in the last block.
     pub(super) cuts_rows: bool,
     pub(super) store: u64,
     pub(super) load: Load,
     pub(super) order: BlockOrder,
     pub(super) rounds: u64,
-    /// The source that each step of the interleaved axis reads. Empty if the block reads one
-    /// source.
+    /// The source that each step of the axis reads along which sources take turns. Empty if the
+    /// block reads one source.
     sources: SmallVec<[usize; 4]>,
 }
 
@@ -64,13 +69,13 @@ pub struct Block {
 pub struct BlockAxis {
     /// The number of steps in a block.
     pub steps: u64,
-    /// The number of steps that all blocks cover together: the whole axis, except for the steps in
-    /// seams.
+    /// The number of steps in all blocks together: the whole axis, except for the steps in seams.
     pub covered: u64,
-    /// The axis of the tiled nest that numbers the blocks along this axis.
+    /// The axis of the tiled nest that counts the blocks along this axis. In the tiled nest, an
+    /// axis of 100 steps in blocks of 4 is two axes, of 25 and of 4 steps.
     pub number: usize,
-    /// The axis of the tiled nest that counts the steps inside a block; `None` if a block has only
-    /// one step along this axis.
+    /// The axis of the tiled nest that counts the steps inside a block; `None` if a block has one
+    /// step.
     pub inside: Option<usize>,
     /// The distance in the source from one step to the next, in units.
     pub src_stride: i64,
@@ -84,21 +89,21 @@ impl BlockAxis {
         self.covered.div_ceil(self.steps)
     }
 
-    /// Returns true if the last block along the axis extends past the end of the axis.
+    /// Returns true if the last block along the axis has fewer steps.
     #[must_use]
     pub fn is_ragged(&self) -> bool {
         !self.covered.is_multiple_of(self.steps)
     }
 }
 
-/// One run of a block in the destination.
+/// Contiguous units of a block in the destination.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The number of the run's first access, relative to the first access of the block.
+    /// The number of the run's first access, counted from the first access of the block.
     pub place: u64,
     /// The step of the run along each axis of the nest.
     pub steps: SmallVec<[u64; 8]>,
-    /// The source offset of the run's first unit, relative to the first unit of the block.
+    /// The source offset of the run's first unit, counted from the first unit of the block.
     pub src: i64,
     /// True if the last block of a row does not contain this run.
     pub is_cut: bool,
@@ -109,9 +114,9 @@ impl Block {
     /// block in the destination covers the last `run_axes` axes: the first of these in part, the
     /// others in full.
     ///
-    /// Returns `None` if the block is not possible, for example because a quotient changes inside
-    /// it, or because rows of the destination start inside words at offsets that differ between
-    /// blocks. Blocks start on an `align`-byte boundary even if rows do not.
+    /// Returns `None` if the block is not possible. For example, a quotient may change inside it,
+    /// or rows of the destination may start inside words at offsets that differ between blocks.
+    /// Blocks start on an `align`-byte boundary even if rows do not.
     pub(super) fn new(
         nest: &Arc<CopyNest>,
         steps: &[u64],
@@ -169,9 +174,9 @@ impl Block {
         Some(block)
     }
 
-    /// Returns this block of an [`Interleaved`] nest as a block of `nest`, which has several
-    /// sources. Returns `None` if the block does not read all sources, or if it leaves words to
-    /// seams.
+    /// Returns this block of an [`Interleaved`] nest as a block of `nest`, in which the sources are
+    /// separate again. Returns `None` if the block does not read all sources, or if it leaves words
+    /// to seams.
     pub(super) fn with_sources(
         mut self,
         nest: &Arc<CopyNest>,
@@ -187,8 +192,8 @@ impl Block {
         Some(self)
     }
 
-    /// Returns the source in which a place of the block lies, and the place in that source. Places
-    /// count accesses of `access` units.
+    /// Returns the source of a place of the block, and the place in that source. Places are counted
+    /// in accesses of `access` units.
     pub(crate) fn source_of(&self, place: i64, access: i64) -> (usize, i64) {
         let distance = SOURCE_DISTANCE / access;
         let number = (place + distance / 2).div_euclid(distance);
@@ -196,8 +201,8 @@ impl Block {
         (source.copied().unwrap_or(0), place - number * distance)
     }
 
-    /// Returns true if the kernel can detect the blocks in which a guard holds for only some units.
-    /// The kernel copies these blocks word by word.
+    /// Returns true if the kernel can find the blocks in which a guard holds for some units only.
+    /// It copies these blocks word by word.
     fn can_vary(&self) -> bool {
         let can = |guard: &Guard| {
             let (low, high) = self.inside(&guard.of);
@@ -223,13 +228,13 @@ impl Block {
         self.inside(&guard.of) != (0, 0)
     }
 
-    /// Returns the guards that vary inside the block, and the bits of a unit that they exclude, if
-    /// the kernel can apply the guards to whole words. Returns `None` if it cannot, or if no guard
-    /// varies.
+    /// Returns the guards that vary inside the block, and the bits of the units that they exclude,
+    /// if the kernel can apply them to whole words. A word is then loaded and selected, without a
+    /// branch. Returns `None` if it cannot, or if no guard varies.
     ///
-    /// Guards can be applied to whole words if all of them give excluded units the same bits, if
-    /// each guard holds for all units of a word or for none, and if no unit is read before the
-    /// start of the image, even when its guards fail.
+    /// All guards must give excluded units the same bits, and each must hold for all units of a
+    /// word or for none. Also, no unit may be read before the start of the image, even if its
+    /// guards fail.
     pub(crate) fn word_guards(&self) -> Option<(SmallVec<[&Guard; 2]>, u128)> {
         let guards: SmallVec<[&Guard; 2]> = self.varying_guards().collect();
         if guards.is_empty() {
@@ -248,27 +253,27 @@ impl Block {
         can.then_some((guards, refusal.bits))
     }
 
-    /// Returns true if guards vary inside the block and cannot be applied to whole words. In blocks
-    /// in which a guard fails, the kernel then copies the units one by one.
+    /// Returns true if guards vary inside the block and cannot be applied to whole words. The
+    /// kernel then copies the blocks in which a guard fails unit by unit.
     pub(crate) fn moves_unit_by_unit(&self) -> bool {
         self.varying_guards().next().is_some() && self.word_guards().is_none()
     }
 
-    /// Returns true if blocks may read more units than they store. This applies to the last block
-    /// along an axis that blocks do not divide evenly, and to blocks in which a guard varies.
+    /// Returns true if blocks may read more units than they store: at the end of an axis that they
+    /// do not divide evenly, and if a guard varies.
     pub(crate) fn reads_more(&self) -> bool {
         self.cuts_rows || self.axes.iter().any(BlockAxis::is_ragged) || self.word_guards().is_some()
     }
 
-    /// Returns the contribution of the steps inside a run to a form, for each unit of the run.
+    /// Returns the amount that the steps inside a run add to a form, for each unit of the run.
     fn steps_of(&self, form: &Affine) -> Vec<i64> {
         self.along_run(|block_axis| {
             block_axis.inside.map_or(0, |inside| form.weight(Value::Axis(inside)))
         })
     }
 
-    /// Returns the weighted sum of the steps of a run at each of its units. `of` gives the weight
-    /// of an axis.
+    /// Returns the weighted sum of the steps inside a run, for each of its units. `of` gives the
+    /// weight of an axis.
     fn along_run(&self, of: impl Fn(&BlockAxis) -> i64) -> Vec<i64> {
         self.axes[self.axes.len() - self.run_axes..].iter().fold(vec![0], |units, block_axis| {
             let weight = of(block_axis);
@@ -277,7 +282,7 @@ impl Block {
         })
     }
 
-    /// Returns the contribution of the steps inside a block to a form, for each unit that an access
+    /// Returns the amount that the steps inside a block add to a form, for each unit that an access
     /// of a run stores.
     pub(crate) fn steps_in(&self, form: &Affine, run: &Run, access: u64) -> Vec<i64> {
         let outer = self.axes[..self.axes.len() - self.run_axes].iter().zip(&run.steps);
@@ -291,7 +296,7 @@ impl Block {
         units.take(usize::try_from(self.store).unwrap_or(1)).map(|unit| of_run + unit).collect()
     }
 
-    /// Returns the minimum and maximum contribution of the steps inside a block to a form.
+    /// Returns the least and the greatest amount that the steps inside a block add to a form.
     pub(crate) fn inside(&self, form: &Affine) -> (i64, i64) {
         let parts = self.axes.iter().filter_map(|block_axis| {
             Some(
@@ -301,7 +306,7 @@ impl Block {
         parts.fold((0, 0), |(low, high), part| (low + part.min(0), high + part.max(0)))
     }
 
-    /// Returns the source offsets of the block's units relative to the first unit, in ascending
+    /// Returns the source offsets of the block's units, counted from the first unit, in ascending
     /// order and without duplicates.
     #[must_use]
     pub fn offsets(&self) -> Vec<i64> {
@@ -314,7 +319,7 @@ impl Block {
         all
     }
 
-    /// Returns the runs of the destination, in order.
+    /// Returns the runs of the block in the destination, in order of address.
     #[must_use]
     pub fn runs(&self) -> Vec<Run> {
         let outer = self.axes.len() - self.run_axes;
@@ -355,7 +360,7 @@ impl Block {
         all.into_iter().map(run).collect()
     }
 
-    /// Returns the source offsets of the units of a run, relative to the first unit of the run.
+    /// Returns the source offsets of the units of a run, counted from its first unit.
     #[must_use]
     pub fn run_units(&self) -> Vec<i64> {
         self.along_run(|block_axis| block_axis.src_stride)
@@ -367,7 +372,8 @@ impl Block {
         &self.nest
     }
 
-    /// Returns the tiled nest, whose axes are the numbers of blocks and the steps inside blocks.
+    /// Returns the nest in which each axis is split into the number of a block and the step inside
+    /// it.
     #[must_use]
     pub fn tiled(&self) -> &CopyNest {
         &self.tiled
@@ -379,20 +385,19 @@ impl Block {
         &self.axes
     }
 
-    /// Returns the outermost axis of the destination's runs. A run covers the axes inside it in
-    /// full.
+    /// Returns the outermost axis of the block's runs in the destination. A run covers the axes
+    /// inside it in full.
     #[must_use]
     pub fn outermost_of_run(&self) -> usize {
         self.axes.len() - self.run_axes.max(1)
     }
 
-    /// Returns the distance in the destination from one step of the run's outermost axis to the
-    /// next, in units.
+    /// Returns the distance in the destination from one step of that axis to the next, in units.
     pub(super) fn run_stride(&self) -> u64 {
         self.axes[self.outermost_of_run()].dst_stride
     }
 
-    /// Returns the number of units in a run of the destination.
+    /// Returns the number of contiguous units in a run of the destination.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.axes[self.axes.len() - self.run_axes..]
@@ -427,7 +432,7 @@ impl Block {
         self.load.count
     }
 
-    /// Returns true if words of the source become words of the destination without a change.
+    /// Returns true if words of the source are stored as they are.
     pub(crate) fn moves_words(&self) -> bool {
         let inner = self.axes[self.axes.len() - 1];
         let word = u64::from((32 / self.nest.dst_bits()).max(1));
@@ -436,28 +441,28 @@ impl Block {
             && inner.steps.is_multiple_of(word)
     }
 
-    /// Returns true if runs of the source may start inside a word. Each value is then combined from
-    /// two words.
+    /// Returns true if runs of the source may start inside a word. Each value is then put together
+    /// from two words.
     #[must_use]
     pub fn is_shifted(&self) -> bool {
         self.load.is_shifted
     }
 
-    /// Returns the alignment of the blocks in a row.
+    /// Returns the alignment of the blocks of a row of the destination.
     #[must_use]
     pub fn row_alignment(&self) -> RowAlignment {
         self.row_alignment
     }
 
-    /// Returns the number of steps along the run's outermost axis from one aligned access to the
-    /// next.
+    /// Returns the number of steps along the outermost axis of a run that one aligned access
+    /// covers.
     #[must_use]
     pub fn steps_per_access(&self) -> u64 {
         self.steps_per_access
     }
 
     /// Returns true if the last accesses may extend past the ends of the images. The bindings must
-    /// then be whole accesses.
+    /// then consist of whole accesses.
     pub(crate) fn may_pass_ends(&self) -> bool {
         self.row_alignment != RowAlignment::Aligned
             && self.store * u64::from(self.nest.dst_bits()) > 32
@@ -469,7 +474,7 @@ impl Block {
         self.at_first(self.tiled.src())
     }
 
-    /// Returns an upper bound on the source offset of a block's first unit.
+    /// Returns the greatest source offset of any block's first unit, or a larger number.
     pub(crate) fn last_src(&self) -> i64 {
         let run = self.axes[self.outermost_of_run()];
         let lead = match self.row_alignment {
@@ -490,7 +495,8 @@ impl Block {
         Bounds::of_box(&self.tiled, axes)
     }
 
-    /// Returns the value of a form of the tiled nest at the first unit of a block, as a form.
+    /// Returns the value of a form at the first unit of a block: the form without the steps inside
+    /// blocks.
     pub(crate) fn at_first(&self, form: &Affine) -> Affine {
         let alone = self
             .axes

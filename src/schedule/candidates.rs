@@ -1,4 +1,7 @@
-//! [`candidates`]: the ways to run a nest, each with its estimated cost.
+//! [`candidates`]: the possible ways to run a nest, each with its estimated cost.
+//!
+//! Rules that choose one block for one kind of shape turned out wrong for others. So all plausible
+//! blocks are made, and the cost model compares them. This file decides which blocks are plausible.
 
 use std::{fmt, sync::Arc};
 
@@ -14,9 +17,9 @@ use super::{
 };
 use crate::nest::{ACCESS_BYTES, CopyAxis, CopyNest, Interleaved, Value, gcd, interleaved};
 
-/// One way to run a nest, and its estimated cost.
+/// A possible way to run a nest, and its estimated cost.
 ///
-/// Only [`candidates`] creates candidates, and they cannot be changed.
+/// Only [`candidates`] creates candidates, and they cannot be changed:
 ///
 /// ```compile_fail,E0451
 /// use stridec::{Operation, Target, schedule::{Candidate, candidates}};
@@ -33,7 +36,7 @@ pub struct Candidate {
     cost: u64,
 }
 
-/// The work that is divided among the invocations of a kernel: the blocks, rows or words of a nest.
+/// The work that is divided among the invocations of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Body {
     Block(Box<Block>),
@@ -66,7 +69,7 @@ impl Body {
 }
 
 impl Candidate {
-    /// Returns the candidate for a block, with the block order of the lowest cost.
+    /// Returns the candidate for a block, with the cheapest order of blocks.
     fn of_block(
         strategy: Strategy,
         reason: &'static str,
@@ -102,21 +105,21 @@ impl Candidate {
         self.body.block()
     }
 
-    /// Returns the reason for this strategy.
+    /// Returns the reason why this strategy is possible, for readers of a kernel.
     #[must_use]
     pub fn reason(&self) -> &'static str {
         self.reason
     }
 
-    /// Returns the cost of each word of the destination, in hundredths of an operation. Costs can
-    /// be compared only between candidates of one nest.
+    /// Returns the cost for each word of the destination, in hundredths of an operation. Only costs
+    /// of candidates of one nest can be compared.
     #[must_use]
     pub fn cost(&self) -> u64 {
         self.cost
     }
 
-    /// Returns the [`cost`](Self::cost) according to the model of another target, which must have
-    /// the same kind of adapter.
+    /// Returns the [`cost`](Self::cost) by the model of another target, which must have the same
+    /// kind of adapter.
     #[must_use]
     pub fn cost_by(&self, target: &Target) -> u64 {
         match &self.body {
@@ -135,8 +138,8 @@ pub fn block_of_candidate(candidate: &Candidate) -> Option<&Block> {
     candidate.block()
 }
 
-/// Returns the candidate with a different number of rounds. If its block cannot have rounds, the
-/// number is 1.
+/// Returns the candidate with another number of rounds: the blocks that an invocation moves one
+/// after the other. If its block cannot have rounds, the number is 1.
 #[must_use]
 pub fn in_rounds(mut candidate: Candidate, rounds: u64) -> Candidate {
     if let Body::Block(block) = &mut candidate.body {
@@ -159,8 +162,8 @@ impl fmt::Display for Candidate {
     }
 }
 
-/// Returns the ways to run a nest, in order of increasing cost: the blocks or segments that can
-/// divide the nest, and a gather, which works for every nest.
+/// Returns the possible ways to run a nest, the cheapest first: all blocks and segments that can
+/// divide it, and a gather, which works for every nest.
 ///
 /// The kernels of all candidates write the same bytes. If the nest is one contiguous run, all
 /// candidates are copies.
@@ -204,14 +207,14 @@ pub fn candidates(nest: CopyNest, target: &Target) -> Vec<Candidate> {
     list
 }
 
-/// Returns true if the rows of the destination are whole sectors.
+/// Returns true if the rows of the destination are whole sectors of 32 bytes.
 fn has_whole_rows(nest: &CopyNest) -> bool {
     let row = nest.extents().last().map_or(0, |row| row * u64::from(nest.dst_bits()));
     row.is_multiple_of(SECTOR_BYTES * 8)
 }
 
 /// Returns true if units are narrower than the widest access, and no two units of a block are
-/// contiguous on either side.
+/// contiguous on either side. Such a block has only single loads and stores.
 fn takes_units_apart(strategy: Strategy, block: &Block) -> bool {
     strategy == Strategy::Rows
         && block.rows() == 1
@@ -229,15 +232,15 @@ fn is_copy(nest: &CopyNest) -> bool {
         && (stride == 1 || extent == 1)
 }
 
-/// The width, in bits, of the narrowest unit that blocks move. Blocks of narrower units would hold
-/// too many units in registers.
+/// The width, in bits, of the narrowest unit that blocks move. A block of narrower units would hold
+/// too many of them in registers.
 const NARROWEST: u32 = 4;
 
-/// The longest row, in bits, that one CPU invocation moves without splitting it. If a row that
-/// starts inside an access were split, both halves would load the access that straddles the cut.
+/// The longest row, in bits, that one CPU invocation moves whole. If a row that starts inside an
+/// access were divided, both invocations would load the access at the cut.
 const WHOLE_ROW_BITS: u64 = 1024;
 
-/// Adds the candidates that divide a nest into blocks, for several lengths of the runs in the
+/// Adds the candidates that divide a nest into blocks, with runs of several lengths in the
 /// destination and in the source. If `interleaved` is given, the blocks read several sources.
 fn add_blocks(
     whole: &Arc<CopyNest>,
@@ -270,7 +273,7 @@ fn add_blocks(
         sides.filter(|&run| run * u64::from(bits) <= 256).collect()
     };
     // If rows of the destination start inside accesses, also try blocks that store one word in each
-    // of more rows. The invocations of a warp then store to contiguous places.
+    // of more rows, so that the invocations of a warp store to contiguous places.
     let is_aligned = (axes[inner].extent * u64::from(bits)).is_multiple_of(ACCESS_BYTES * 8);
     let many_rows = (target.kind == AdapterKind::Gpu && !is_aligned).then_some(word << 3);
     let is_seamed = target.kind == AdapterKind::Gpu && !has_whole_rows(nest);
@@ -294,7 +297,7 @@ fn add_blocks(
             }
             let run_axes = run_axes.max(run_of(&axes, &steps));
             seen.push(steps.clone());
-            // Unaligned rows are stored by neighbouring invocations, with one access each.
+            // Neighbouring invocations store to unaligned rows, with one access each.
             let begins_anywhere = is_seamed && !is_aligned && !shares_run && run_axes <= 1;
             if begins_anywhere && dst_run > stored {
                 continue;
@@ -306,8 +309,8 @@ fn add_blocks(
                 else {
                     continue;
                 };
-                // The cache of a core must keep the sectors of partial loads, so the block must not
-                // be large.
+                // A cache must keep the sectors of partial loads until neighbours load the rest, so
+                // the block must not be large.
                 let is_partial = block.load() * u64::from(bits) < ACCESS_BYTES * 8;
                 if begins_anywhere && is_partial && units * u64::from(bits) > 9 * 32 {
                     continue;
@@ -333,11 +336,13 @@ fn add_blocks(
     }
 }
 
-/// Returns the steps of blocks that store one access in each of several rows, each paired with the
-/// alignment of the blocks in bytes. The number of rows makes all blocks equally aligned. `across`
-/// is the axis from one row to the next.
+/// Returns the steps of blocks that store one access in each of several rows, each with the
+/// alignment of the blocks in bytes. `across` is the axis from one row to the next.
 ///
-/// On a CPU, such blocks pay off only if the source has a stride (`benches/NOTES.md`).
+/// Rows of 7 bytes start at 0, 7, 14, … and so at every remainder modulo 16. After 16 rows the
+/// remainders repeat, so blocks of 16 rows are all aligned alike. On a CPU, such blocks pay off
+/// only if the source has a stride: 1.03 to 1.16 times the rate there, 0.7 to 0.87 elsewhere
+/// (`benches/NOTES.md`).
 fn equally_aligned_rows(
     axes: &[CopyAxis],
     across: usize,
@@ -375,7 +380,8 @@ fn equally_aligned_rows(
     all
 }
 
-/// Adds candidates that repeat a block along an axis, if this can reduce the work.
+/// Adds candidates in which an invocation moves the same block at several steps of another axis, so
+/// that it computes addresses only once.
 fn add_repeated(
     whole: &Arc<CopyNest>,
     axes: &[CopyAxis],
@@ -412,8 +418,8 @@ fn add_repeated(
     list.extend(cheapest.into_iter().chain(unit.flatten()).chain(aligned));
 }
 
-/// Returns the block with the given steps, if it is possible. If `interleaved` is given, the block
-/// reads several sources.
+/// Returns the block with the given steps, or `None` if it is not possible. If `interleaved` is
+/// given, the block reads several sources.
 fn block_of_steps(
     whole: &Arc<CopyNest>,
     interleaved: Option<&Interleaved>,
@@ -452,18 +458,18 @@ fn strategy_of(nest: &CopyNest, steps: &[u64], is_woven: bool) -> (Strategy, &'s
     }
 }
 
-/// The number of rows that together are a multiple of 16 bytes, whatever the row length in bytes.
+/// The number of rows of any length in bytes that together are a multiple of 16 bytes.
 const ALIGNED_ROWS: u64 = 16;
-/// The maximum number of words that a GPU invocation holds in addition to its intermediate values:
-/// half of the registers that it has at full occupancy.
+/// The greatest number of words that a GPU invocation holds besides its intermediate values: half
+/// of the registers that it has if a core runs as many invocations as it can.
 const MOST_HELD_WORDS: u64 = 32;
-/// The minimum number of blocks that keeps the cores of a GPU busy. Blocks are repeated only if at
-/// least this many remain. A minimum of 2^16 is worse for transposed TPU tiles
-/// (`benches/NOTES.md`).
+/// The least number of blocks that keeps the cores of a GPU busy. Blocks are combined into larger ones
+/// only if at least this many remain. With 2^16, transposed TPU tiles get worse, from 5.5 to 6.2
+/// (`benches/NOTES.md`, "A GPU on paper").
 const LEAST_REPEATED_BLOCKS: u64 = 1 << 15;
 
-/// Returns the block repeated along an axis on which it has one step, so that the places of all
-/// repetitions are computed together.
+/// Returns the block at several steps of an axis on which it has one, so that their addresses are
+/// computed together.
 fn repeated_block(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<Block> {
     let words = block.rows() * block.width() * u64::from(block.nest().dst_bits()) / 32;
     let most = (MOST_HELD_WORDS / words.max(1)).min(block.count() / LEAST_REPEATED_BLOCKS);
@@ -476,7 +482,8 @@ fn repeated_block(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<B
         return None;
     }
     let steps: SmallVec<[u64; 8]> = block.axes().iter().map(|side| side.steps).collect();
-    // Units that are close together on either side are left to other invocations of the warp.
+    // Units that are close together on either side are left to other invocations of the warp, which
+    // then access contiguous memory.
     let apart = |axis: usize| axes[axis].src_stride.unsigned_abs().min(axes[axis].dst_stride);
     let is_far = |axis: usize| {
         apart(axis).saturating_mul(block.nest().dst_bits().into()) >= SECTOR_BYTES * 8
@@ -498,8 +505,8 @@ fn repeated_block(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<B
     })
 }
 
-/// Returns the block repeated along an axis until all blocks are equally aligned in the source, so
-/// that they can load accesses of 16 bytes.
+/// Returns the block at so many steps of an axis that all blocks are aligned alike in the source
+/// and can load 16 bytes at a time.
 fn repeated_until_aligned(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<Block> {
     let bits = u64::from(block.nest().src_bits());
     let is_wide = |block: &Block| block.load() * bits == ACCESS_BYTES * 8;
@@ -525,8 +532,8 @@ fn repeated_until_aligned(block: &Block, axes: &[CopyAxis], target: &Target) -> 
     })
 }
 
-/// Returns the maximum number of units in a block. Larger blocks take the driver a long time to
-/// compile, because blocks are unrolled.
+/// Returns the greatest number of units in a block. Blocks are unrolled, so larger ones take the
+/// driver long to compile.
 fn most_units(bits: u32, shares_run: bool) -> u64 {
     match bits {
         _ if shares_run => u64::MAX,

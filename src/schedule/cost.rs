@@ -1,30 +1,29 @@
-//! The cost model: estimates the time of a strategy from its operations and memory accesses.
+//! The cost model: estimates the time of a candidate from its operations and memory accesses.
 //!
-//! A cost is a number of vector operations, for one word of the destination in each lane. A vector
-//! is a warp of 32 lanes on a GPU, or the lanes of a register on a CPU:
+//! It exists because no single rule chooses well: short rows, odd strides and CPUs all need
+//! different blocks. A cost is a number of vector operations, for one word of the destination in
+//! each lane. A vector is a warp of 32 lanes on a GPU, or the lanes of a register on a CPU:
 //!
 //! ```text
 //! cost = (operations + Σ (ACCESS + words · WORD + lines · LINE) + fetched · BYTE + stored · ACCESS + spilled · SPILL)
 //!        / words that an invocation writes · lanes / lanes that have work
 //! ```
-//!
 //! The sum is over the loads and stores of an invocation. Invocations whose numbers are past the
 //! end of an axis do no work, but are counted as if they did.
 //!
-//! - *operations* compute addresses and shift units into words. A term of a form counts as one
-//!   operation, a division or a remainder by a power of two as one, another division as four, and
-//!   its remainder as two more;
-//! - *words* are the words of the access in one lane;
-//! - *lines* are the lines of 128 bytes that all lanes of the access touch together;
-//! - *fetched* bytes are the bytes of the units that all lanes move, including the unused bytes of
-//!   their sectors of 32 bytes. All loads of a workgroup can share a sector, because a cache keeps
-//!   it; a store shares a sector only with the same store in other lanes. On average, a range that
-//!   starts inside a sector touches a part of one more sector;
+//! - *operations* compute addresses and shift units into words. A term of an affine expression
+//!   counts as one operation, a division or a remainder by a power of two as one, another division
+//!   as four, and its remainder as two more.
+//! - *words* are the words of 32 bits that the access moves in one lane.
+//! - *lines* are the lines of 128 bytes that all lanes of the access touch together.
+//! - *fetched* bytes are the bytes that all lanes move, including the unused bytes of their sectors
+//!   of 32 bytes. All loads of a workgroup can share a sector, because a cache keeps it; a store
+//!   shares a sector only with the same store in other lanes. On average, a range that starts
+//!   inside a sector touches a part of one more sector.
 //! - *stored* lines are the lines that all stores of the lanes touch together. A CPU fetches each
-//!   of these lines before it is written, and the stores wait for the duration of an access;
+//!   of these lines before it is written, and the stores wait for the duration of an access.
 //! - *spilled* words are the words after the first 16 that an invocation holds at a time. An
 //!   invocation loads all its words before it stores any.
-//!
 //! The numbers are fields of the target's [`CostModel`]. The presets are:
 //!
 //! | | lanes | ACCESS | WORD | LINE | BYTE | SPILL |
@@ -48,20 +47,20 @@ use super::{
 };
 use crate::nest::{Affine, CopyNest, Value, gcd};
 
-/// The number of words that an invocation can hold without spilling.
+/// The number of words that an invocation can hold without spilling them to memory.
 pub(super) const REGISTERS: u64 = 16;
 /// The number of invocations in a workgroup. Their loads share a cache.
 const WORKGROUP: u64 = 256;
-/// The minimum number of invocations needed to keep a GPU busy when each one issues stores wider
-/// than a word, in blocks of up to 64 words: about two workgroups of 64 for each of 132 cores.
+/// The least number of invocations that keeps a GPU busy, if each stores more than a word at a
+/// time, in blocks of up to 64 words: about two workgroups of 64 for each of 132 cores.
 const LEAST_WIDE_BLOCKS: u64 = 1 << 14;
 
-/// The work of one invocation, and the number of invocations. The first item of `accesses` is for
-/// the source, the second for the destination.
+/// The work of one invocation, and the number of invocations. In `accesses`, the source is first
+/// and the destination second.
 struct InvocationWork {
     operations: u64,
     accesses: [Accesses; 2],
-    /// The number of lines that all stores of the invocations of a vector touch together.
+    /// The number of lines that the stores of all lanes of a vector touch together.
     stored_lines: u64,
     /// The number of words that the invocation holds at a time.
     held: u64,
@@ -71,7 +70,7 @@ struct InvocationWork {
 }
 
 impl InvocationWork {
-    /// Returns the cost of each word, in hundredths of an operation.
+    /// Returns the cost for each word, in hundredths of an operation.
     fn cost(&self, model: &CostModel) -> u64 {
         let vector = u64::from(model.lanes);
         let [access, word, line, byte, spill] = model.costs().map(|(_, cost)| u64::from(cost));
@@ -86,8 +85,7 @@ impl InvocationWork {
             self.accesses.iter().map(|side| side.count * one(side) + fetched(side)).sum();
         let accesses = accesses + self.stored_lines * access;
         let spilled = self.held.saturating_sub(REGISTERS) * spill;
-        // A partly filled vector takes the time of a full one. The costs in the model are
-        // thousandths.
+        // A partly filled vector takes the time of a full one. The model's costs are thousandths.
         (self.operations * 1000 + accesses + spilled) * 4 * vector / (self.bytes * lanes * 10)
     }
 }
@@ -98,15 +96,15 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     let model = &target.model.clamped();
     let digits = block.digits();
     let (loads, stores) = (block.loads(), block.rows() * block.width() / block.store());
-    // Each access takes an operation for its address and one for its value. Packing a unit takes a
-    // shift, a mask and an or.
+    // Each access takes an operation for its address and one for its value. Moving a unit into a
+    // word takes a shift, a mask and an or.
     let shifting = loads * block.load.shifting(nest.src_bits());
     let mut operations = decoding(&digits) + evaluation(tiled) + 2 * (loads + stores) + shifting;
     if nest.dst_bits() < 32 && !block.moves_words() {
         operations += 3 * block.rows() * block.width();
     }
-    // Stores that only whole blocks need take one test for each ragged axis: a comparison, an `and`
-    // and a branch.
+    // Stores that only complete blocks make take one test for each axis with an incomplete last
+    // block: a comparison, an `and` and a branch.
     operations +=
         3 * block.axes().iter().filter(|block_axis| block_axis.is_ragged()).count() as u64;
     let word_guards = block.word_guards();
@@ -157,7 +155,7 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     let first = first_lanes(&all, model.lanes.into());
     let inside = inside.map(|side| apart((side.steps, bytes(side.dst_stride, nest.dst_bits()))));
     let stored_lines = lines(first.chain(inside.clone()));
-    // Each store touches separate sectors, aligned to the distance between the stores of a block.
+    // Each store touches sectors of its own, aligned to the distance between the stores of a block.
     let steps = inside.filter(|step| step.1 >= stored);
     let written = Accesses {
         count: stores,
@@ -186,8 +184,8 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
         bytes: (bytes(moved, nest.dst_bits()) / count).max(1),
         invocations: count,
     };
-    // Seams are gathered, and so are blocks in which some units read nothing. The other lanes of a
-    // vector wait for the lanes that gather.
+    // Seams are gathered word by word, and so are blocks in which some units read nothing. The
+    // other lanes of a vector wait for the lanes that gather.
     let rest = nest.dst_units() - moved;
     let waits = block.varying_guards().filter(|_| word_guards.is_none()).map(|guard| {
         let is_along = |side: &&BlockAxis| guard.of.weight(Value::Axis(side.number)) != 0;
@@ -206,10 +204,10 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     (work.cost(model) + gathered).saturating_mul(idle)
 }
 
-/// Returns the cost of rows of several cases for each word, in hundredths of an operation.
+/// Returns the cost of rows of several cases, for each word, in hundredths of an operation.
 ///
-/// Each loop is counted with one access more than it makes, because a CPU runs a loop even if no
-/// lane of the vector has an access in it.
+/// Each loop counts as one access more than it makes, because a CPU runs a loop even if no lane of
+/// the vector has an access in it.
 pub(super) fn of_segments(rows: &RowSegments, model: &CostModel) -> u64 {
     let model = &model.clamped();
     let nest = &rows.nest;
@@ -220,7 +218,7 @@ pub(super) fn of_segments(rows: &RowSegments, model: &CostModel) -> u64 {
     let ways: u64 = rows.segments.iter().map(|segment| 6 * segment.cases.len() as u64).sum();
     let accesses = (rows.accesses * rows.rows()).div_ceil(rows.runs()) + loops;
     let is_shifted = !rows.segments.iter().all(|segment| rows.are_aligned(segment));
-    // Consecutive unaligned accesses need one more load in total.
+    // Consecutive unaligned accesses share loads: `n` of them need `n + 1` loads.
     let loads = if is_shifted { accesses + accesses.div_ceil(rows.width) } else { accesses };
     let outside =
         || [(rows.lanes, 16 * rows.width), (rows.rows(), 16 * rows.accesses)].into_iter().collect();
@@ -255,7 +253,7 @@ pub(super) fn of_gather(nest: &CopyNest, model: &CostModel) -> u64 {
     let axes = nest.extents().iter().enumerate().rev();
     let digits: SmallVec<[BlockDigit; 8]> =
         axes.map(|(axis, &extent)| BlockDigit { axis, extent, step: 1 }).collect();
-    // Shifts and masks extract a unit from one word and insert it into another.
+    // A unit is taken from one word and inserted into another by shifts and masks.
     let shifts = if nest.dst_bits() < 32 { 6 } else { 0 };
     let step =
         |axis: usize| bytes(nest.src().weight(Value::Axis(axis)).unsigned_abs(), nest.src_bits());
@@ -299,7 +297,7 @@ pub(super) fn of_gather(nest: &CopyNest, model: &CostModel) -> u64 {
     work.cost(model)
 }
 
-/// Returns the alignment of a place in bytes, which is at most the size of a sector.
+/// Returns the alignment in bytes of a place after this many units, at most the size of a sector.
 fn aligned(units: u64, bits: u32) -> u64 {
     gcd(SECTOR_BYTES, units.saturating_mul(bits.into()) / 8)
 }
@@ -309,10 +307,10 @@ fn bytes(units: u64, bits: u32) -> u64 {
     units.saturating_mul(bits.into()).div_ceil(8)
 }
 
-/// Returns the number of operations that split an invocation's number into digits and compute its
-/// place in the destination.
+/// Returns the number of operations that split an invocation's number into digits, such as
+/// `block / 8 % 4`, and compute its place in the destination.
 fn decoding(digits: &[BlockDigit]) -> u64 {
-    // True if the remaining number has yet to be shifted.
+    // True if a shift for a power of two has still to be made.
     let mut is_shifted = false;
     let mut operations = 0;
     for (number, digit) in digits.iter().enumerate() {
@@ -326,7 +324,7 @@ fn decoding(digits: &[BlockDigit]) -> u64 {
     operations
 }
 
-/// Returns the number of operations that evaluate the forms of a nest once.
+/// Returns the number of operations that evaluate each form of a nest once.
 fn evaluation(nest: &CopyNest) -> u64 {
     let terms = |form: &Affine| form.terms().len() as u64;
     let guards: u64 = nest.reading_guards().iter().map(|guard| terms(&guard.of) + 2).sum();
@@ -336,8 +334,8 @@ fn evaluation(nest: &CopyNest) -> u64 {
     terms(nest.src()) + guards + quotients
 }
 
-/// Returns the number of operations of a division by a constant. The division is a shift, or the
-/// upper half of a product with corrections.
+/// Returns the number of operations of a division by a constant: a shift, or the upper half of a
+/// product with corrections.
 fn division(by: u64) -> u64 {
     match by {
         1 => 0,
@@ -346,8 +344,8 @@ fn division(by: u64) -> u64 {
     }
 }
 
-/// Returns the number of operations of a remainder by a constant. The remainder is a mask, or a
-/// division and a subtraction.
+/// Returns the number of operations of a remainder by a constant: a mask, or a division, a product
+/// and a subtraction.
 fn remainder(by: u64) -> u64 {
     if by.is_power_of_two() { 1 } else { division(by) + 2 }
 }

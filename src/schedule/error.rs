@@ -1,4 +1,4 @@
-//! The reasons why no kernel fits a target.
+//! [`ScheduleError`]: the reasons why a nest cannot run as a kernel on a target.
 
 use crate::{error_kind::ErrorKind, nest::Operand, shape::FieldPath};
 

@@ -1,5 +1,9 @@
 //! Chooses how a block reads the source: the width of its loads, and whether loaded values are
 //! shifted into place.
+//!
+//! A run of bytes that starts inside a word can be read byte by byte, with a load and a mask for
+//! each, or in whole words that are then shifted. The cheaper way depends on the adapter, so the
+//! cost model decides.
 
 use super::{Block, CostModel, seam::RowAlignment};
 use crate::nest::ACCESS_BYTES;
@@ -9,7 +13,7 @@ use crate::nest::ACCESS_BYTES;
 pub(super) struct Load {
     /// The number of units in an access.
     pub(super) units: u64,
-    /// The number of accesses in a block.
+    /// True if runs may start inside an access. Each value is then put together from two accesses.
     pub(super) count: u64,
     /// True if runs may start inside an access. Each value is then combined from two accesses.
     pub(super) is_shifted: bool,
@@ -17,8 +21,8 @@ pub(super) struct Load {
 
 impl Load {
     /// Returns the number of operations that shift the value of one access into place. A word takes
-    /// two shifts and an or. A wider value is first moved by whole words, which takes two
-    /// selections, and one more for the word after the value.
+    /// two shifts and an or. A wider value is first moved by whole words, with two selections for
+    /// each of its words and for the word after them.
     pub(super) fn shifting(&self, bits: u32) -> u64 {
         let words = (self.units * u64::from(bits)).div_ceil(32);
         match (self.is_shifted, words, bits) {
@@ -31,11 +35,11 @@ impl Load {
 }
 
 impl Block {
-    /// Chooses the loads that cost least according to the model, in accesses, words and operations.
+    /// Chooses the loads that cost least by the model, in accesses, words and operations.
     ///
-    /// Accesses are aligned to their width. If an access itself has a cost, as on a CPU, whose
-    /// lanes load one by one, values may also be read with wide accesses and shifted into place. On
-    /// a GPU, whose lanes load contiguous words together, an access counts as eight words.
+    /// Accesses are aligned to their width. If each access costs time, as on a CPU, whose lanes
+    /// load one by one, values may also be read with wide accesses and shifted into place. On a
+    /// GPU, whose lanes load contiguous words together, an access counts as eight words.
     pub(super) fn choose_load(&mut self, model: &CostModel) {
         let [access, word_cost] = match [model.access, model.word].map(u64::from) {
             [0, 0] => [8, 1],
@@ -88,16 +92,16 @@ impl Block {
     }
 }
 
-/// Returns the number of accesses that load a run that starts inside an access. This is one more
-/// than the number of values, unless the last value is a single unit.
+/// Returns the number of accesses that load a run that may start inside an access: one more than
+/// the number of values, unless the last value is a single unit.
 pub(crate) fn shifted_accesses(run: &(i64, i64), units: u64) -> u64 {
     let values = run_words(run, units);
     let is_single = (run.1 - run.0).unsigned_abs().is_multiple_of(units);
     if is_single { values } else { values + 1 }
 }
 
-/// Returns the first and the last offset of each run in a sorted list of offsets. Offsets at most
-/// `gap` units apart belong to one run.
+/// Returns the first and the last of each group of offsets in a sorted list. Offsets at most `gap`
+/// units apart belong to one group.
 pub(crate) fn runs(offsets: &[i64], gap: u64) -> Vec<(i64, i64)> {
     let mut runs: Vec<(i64, i64)> = Vec::new();
     for &offset in offsets {
@@ -109,7 +113,7 @@ pub(crate) fn runs(offsets: &[i64], gap: u64) -> Vec<(i64, i64)> {
     runs
 }
 
-/// Returns the number of words of `word` units in a run, counted from the first unit of the run.
+/// Returns the number of values of `word` units that cover a run from its first unit on.
 pub(crate) fn run_words(&(first, last): &(i64, i64), word: u64) -> u64 {
     ((last - first).unsigned_abs() + 1).div_ceil(word)
 }

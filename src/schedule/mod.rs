@@ -1,4 +1,28 @@
-//! Chooses how a nest is divided among invocations: [`Target`], [`Strategy`] and [`Schedule`].
+//! Chooses how the work of a nest is divided among the invocations of a kernel.
+//!
+//! The input is a [`CopyNest`](crate::nest::CopyNest), which says what has to be copied, and a
+//! [`Target`], which describes the adapter as data. The output is a [`Schedule`], from which
+//! [`wgsl`](crate::wgsl) writes the kernel. [`candidates()`] lists the possible divisions, a cost
+//! model estimates the time of each, and [`schedule()`] takes the cheapest that the target's limits
+//! allow.
+//!
+//! For example, a nest with loops of 12544 and 64 steps transposes. An invocation could copy one
+//! element, but neighbouring invocations would then load or store far apart. So each invocation
+//! loads 4 rows of 4 elements, with accesses of 16 bytes, exchanges them in registers and stores 4
+//! columns.
+//!
+//! The files of this module use these words ([names](crate::guide::names) has more):
+//!
+//! - A *unit* is the data that the nest moves at a time, such as an element, and a *run* is
+//!   contiguous units.
+//! - A *block* is the units that one invocation moves: a few steps along some loops of the nest.
+//! - A *word* is 32 bits, and an *access* is one load or store, of 4, 8 or 16 bytes. Kernels can
+//!   address only whole words. So if rows start inside words, the word that two rows share, a
+//!   *seam*, is written by an invocation of its own.
+//! - A *round* is one of several blocks that an invocation moves one after the other on a CPU.
+//! - A *segment* is a part of every row that one case of the nest fills, as in a concatenation.
+//! - A *lane* is one of the invocations that run together: the 32 of a warp, or those that a CPU
+//!   puts into one vector.
 
 mod accesses;
 pub(crate) mod block;

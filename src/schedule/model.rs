@@ -1,4 +1,4 @@
-//! [`CostModel`]: the costs of a kernel's accesses on an adapter.
+//! [`CostModel`]: the numbers by which the cost of a kernel is estimated on a particular adapter.
 
 use super::{AdapterKind, ScheduleError};
 
@@ -21,7 +21,8 @@ pub struct CostModel {
     /// The cost of each byte that all lanes fetch or write, including the unused bytes of its
     /// sector of 32 bytes.
     pub byte: u32,
-    /// The cost of each word after the first 16 that an invocation holds.
+    /// The cost of each word after the first 16 that an invocation holds, because it does not fit
+    /// in registers.
     pub spill: u32,
 }
 
@@ -61,7 +62,7 @@ impl CostModel {
         [access, word, line, byte, spill]
     }
 
-    /// Returns the model with every number clamped to its range.
+    /// Returns the model with every number brought into its range.
     pub(super) fn clamped(mut self) -> Self {
         self.lanes = self.lanes.clamp(1, Self::MAX_LANES);
         for cost in self.costs_mut() {

@@ -1,24 +1,30 @@
-//! The numbering of blocks: decides which neighbouring blocks consecutive invocations move.
+//! The order of blocks: decides which blocks neighbouring invocations move.
+//!
+//! Invocations that run together should touch neighbouring memory, on both sides if possible. In a
+//! transpose, an order along the rows of the source scatters the stores, and an order along the
+//! rows of the destination scatters the loads. So the blocks are numbered in patches, such as 8
+//! blocks along the one and 4 along the other.
 
 use smallvec::{SmallVec, smallvec};
 
 use super::{AdapterKind, Block, block::BlockAxis};
 
-/// The order in which consecutive invocations move blocks: alternately along the runs of the source
-/// and along the runs of the destination.
+/// The order in which neighbouring invocations move blocks: some along the contiguous axes of the
+/// source, then some along those of the destination, and so on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct BlockOrder(&'static [OrderStep]);
 
 /// One step of a [`BlockOrder`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum OrderStep {
-    /// At most this many blocks along the runs of the source.
+    /// At most this many blocks along the contiguous axes of the source.
     Src(u64),
-    /// At most this many blocks along the runs of the destination.
+    /// At most this many blocks along the contiguous axes of the destination.
     Dst(u64),
-    /// Blocks along the runs of the source, until these runs have about this many bytes.
+    /// Blocks along the contiguous axes of the source, until about this many bytes are contiguous.
     SrcBytes(u64),
-    /// Blocks along the runs of the destination, until these runs have about this many bytes.
+    /// Blocks along the contiguous axes of the destination, until about this many bytes are
+    /// contiguous.
     DstBytes(u64),
     /// All blocks along the next axis of the source.
     SrcAxis,
@@ -27,17 +33,16 @@ enum OrderStep {
 impl BlockOrder {
     /// Returns the orders to choose from. A new block has the first one.
     ///
-    /// On a GPU, the orders fill whole memory transactions. On a CPU, the invocations of a vector
-    /// either store to contiguous places or load from contiguous places. If they store to
-    /// contiguous places, the invocations after them continue along the run until the processor
-    /// prefetches its lines. The next invocations read the same rows of the source for an equally
-    /// long stretch, before other rows. So only a few pages are in use at a time, and each for a
-    /// while.
+    /// On a GPU, the orders fill whole memory transactions. If the rows of the destination are not
+    /// whole sectors, a warp stores along these rows instead, with one word for each invocation, to
+    /// touch few sectors. The loads of a workgroup share a cache.
     ///
-    /// If the rows of the destination are not whole sectors, a warp of a GPU stores along these
-    /// rows instead, with one word for each invocation, to touch few sectors. The loads of a
-    /// workgroup share a cache. If no units of a block are contiguous, blocks are moved in the
-    /// order of the destination.
+    /// On a CPU, the invocations of a vector store to contiguous memory or load from it. In the
+    /// first order, the invocations after them continue along the run until the processor
+    /// prefetches its lines. Then the next ones read the same rows of the source for an equally
+    /// long stretch, before other rows. So only a few pages are in use at a time.
+    ///
+    /// If no units of a block are contiguous, blocks are moved in the order of the destination.
     pub(super) fn all(kind: AdapterKind) -> &'static [Self] {
         use OrderStep::{Dst, DstBytes, Src, SrcAxis, SrcBytes};
         match kind {
@@ -52,8 +57,8 @@ impl BlockOrder {
     }
 }
 
-/// One digit of a block's number. It has `extent` values, and each of its steps moves the block by
-/// `step` positions along an axis of the tiled nest.
+/// One digit of a block's number, such as `block / 8 % 4`. It has `extent` values, and each of its
+/// steps moves the block by `step` positions along an axis of the tiled nest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BlockDigit {
     /// The axis along which the digit moves.
@@ -65,9 +70,8 @@ pub struct BlockDigit {
 }
 
 impl Block {
-    /// Returns the digits that turn a block's number into its position, the fastest digit first.
-    ///
-    /// Consecutive invocations move neighbouring blocks, in the order that the cost model chose.
+    /// Returns the digits that turn a block's number into its position along each axis, the fastest
+    /// digit first.
     #[must_use]
     pub fn digits(&self) -> SmallVec<[BlockDigit; 8]> {
         let mut by_source: SmallVec<[usize; 8]> =
@@ -99,7 +103,7 @@ impl Block {
                 }
             }
         }
-        // The remaining blocks follow in the order of the destination.
+        // The other blocks follow in the order of the destination.
         for axis in inner {
             digits.add(axis, digits.left[axis]);
         }
@@ -113,15 +117,15 @@ impl Block {
             follows
         });
         for digit in &mut digits {
-            // A digit that covers a whole axis must not extend past its end.
+            // The digit of a whole axis must not extend past its end.
             digit.extent = digit.extent.min(self.axes[digit.axis].count());
             digit.axis = self.axes[digit.axis].number;
         }
         digits
     }
 
-    /// Returns the number of block numbers. If the order does not divide an axis evenly, some
-    /// numbers are past the end of the axis.
+    /// Returns the number of block numbers. If the digits do not divide an axis evenly, it exceeds
+    /// the number of blocks, and some numbers are past the end of an axis.
     #[must_use]
     pub fn numbers(&self) -> u64 {
         self.digits().iter().map(|digit| digit.extent).product()
@@ -142,20 +146,20 @@ impl Block {
     }
 }
 
-/// The digits of a block's number found so far, the fastest first. They refer to axes of the
-/// untiled nest.
+/// The digits of a block's number that are found so far, the fastest first. Their axes are those of
+/// the nest before it is tiled.
 struct DigitBuilder<'a> {
     axes: &'a [BlockAxis],
-    /// The number of blocks along each axis that one step of its next digit covers.
+    /// The number of blocks along each axis that one step of its next digit skips.
     step: SmallVec<[u64; 8]>,
-    /// The number of values that remain for the next digits of each axis.
+    /// The number of blocks that are left for the next digits of each axis.
     left: SmallVec<[u64; 8]>,
     digits: SmallVec<[BlockDigit; 8]>,
 }
 
 impl DigitBuilder<'_> {
-    /// Adds a digit of `part` values along an axis. If the digits do not divide the axis evenly,
-    /// the last one extends past its end.
+    /// Adds a digit of `part` values along an axis. The last digit of an axis may extend past its
+    /// end.
     fn add(&mut self, axis: usize, part: u64) {
         if part > 1 {
             self.digits.push(BlockDigit { axis, extent: part, step: self.step[axis] });
@@ -164,8 +168,8 @@ impl DigitBuilder<'_> {
         }
     }
 
-    /// Adds digits for at most `most` blocks along these axes. Each axis is completed before the
-    /// next one begins, and no digit extends past the end of an axis.
+    /// Adds digits for at most `most` blocks along these axes, one axis after the other. No digit
+    /// extends past the end of an axis.
     fn take(&mut self, axes: impl Iterator<Item = usize>, mut most: u64) {
         for axis in axes {
             if most == 1 {
@@ -181,8 +185,8 @@ impl DigitBuilder<'_> {
         }
     }
 
-    /// Adds digits along these axes until about `units` units are contiguous. Each axis is
-    /// completed before the next one begins.
+    /// Adds digits along these axes, one axis after the other, until about `units` units are
+    /// contiguous.
     fn reach(
         &mut self,
         axes: impl Iterator<Item = usize>,
@@ -205,8 +209,7 @@ impl DigitBuilder<'_> {
     }
 }
 
-/// Returns about `wanted` of the `left` blocks along an axis, such that few numbers are past its
-/// end.
+/// Returns about `wanted` of the `left` blocks along an axis, so that few numbers are past its end.
 fn about(wanted: u64, left: u64) -> u64 {
     if left / 2 <= wanted {
         return left;

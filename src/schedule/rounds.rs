@@ -1,37 +1,41 @@
-//! Rounds: one invocation of a CPU moves several blocks, one after the other.
+//! Rounds: on a CPU, one invocation moves several blocks, one after the other.
+//!
+//! A software driver pays for starting an invocation and for computing its first address. Both are
+//! paid once for all rounds. On a GPU this gains nothing, because its invocations start in
+//! parallel.
 
 use super::{AdapterKind, Block};
 
-/// The number of invocations in a vector. They move neighbouring blocks.
+/// The number of invocations that a CPU runs together in a vector. They move neighbouring blocks.
 pub(crate) const VECTOR_LANES: u64 = 8;
 
 /// The maximum number of rounds of an invocation. On lavapipe, 16 rounds raise a copy from 5.4 to
 /// 6.3 GB/s and a transpose from 5.4 to 7.0 GB/s (`benches/NOTES.md`).
 const MOST_ROUNDS: u64 = 16;
 
-/// The minimum number of workgroups in a kernel with rounds, so that every thread of a CPU has
-/// work.
+/// The least number of workgroups of a kernel with rounds. With fewer, some threads of the CPU have
+/// no work.
 const LEAST_WORKGROUPS: u64 = 64;
 
 impl Block {
-    /// Returns the number of blocks that an invocation moves, one after the other. The numbers of
-    /// these blocks are [`VECTOR_LANES`] apart.
+    /// Returns the number of blocks that an invocation moves. Their numbers are [`VECTOR_LANES`]
+    /// apart.
     ///
     /// A CPU starts the invocations of a vector together, which takes about a tenth of the time of
-    /// one block. Rounds preserve the order of the blocks: a vector moves neighbouring blocks in
-    /// each round, and the blocks after these in the next round.
+    /// one block. Rounds keep the order of the blocks: in each round, a vector moves neighbouring
+    /// blocks, and the next blocks in the next round.
     #[must_use]
     pub fn rounds(&self) -> u64 {
         self.rounds
     }
 
-    /// Returns the number of invocations in a workgroup. If few invocations move much each,
-    /// workgroups are small, so that all cores have work.
+    /// Returns the number of invocations in a workgroup. Workgroups are small if few invocations
+    /// move much each, so that all cores have work.
     pub(super) fn workgroup(&self) -> u32 {
         if self.may_pass_ends() { 64 } else { 256 }
     }
 
-    /// Chooses the maximum number of rounds that leaves enough invocations.
+    /// Chooses the greatest number of rounds that leaves enough invocations.
     pub(super) fn choose_rounds(&mut self, kind: AdapterKind) {
         let least = LEAST_WORKGROUPS * u64::from(self.workgroup());
         let fits = |rounds: &u64| self.numbers() >= rounds * least;
@@ -42,20 +46,20 @@ impl Block {
         }
     }
 
-    /// Sets the number of rounds. The number is 1 if some block numbers have no work, or if some
-    /// blocks are moved unit by unit.
+    /// Sets the number of rounds. It is 1 if some block numbers are past the end of an axis, or if
+    /// some blocks are moved unit by unit.
     pub(super) fn set_rounds(&mut self, rounds: u64) {
         let have_work = self.numbers() == self.count();
         let is_one_way = !self.moves_unit_by_unit();
         self.rounds = if have_work && is_one_way { rounds } else { 1 };
     }
 
-    /// Returns the number of invocations, and the number of invocations that have work.
+    /// Returns the number of invocations, and the number of those with work.
     ///
-    /// Seams have separate invocations, after those for the blocks. With several rounds, the
-    /// invocations of the blocks also write the seams, after their blocks. A CPU executes a branch
-    /// even if no lane of the vector takes it, and here it executes the branch for seams only once
-    /// for all rounds.
+    /// The invocations of the blocks are followed by one for each seam, the words between two rows.
+    /// With several rounds, the invocations of the blocks also write the seams, after their blocks.
+    /// A CPU executes a branch even if no lane of the vector takes it, and in this way it executes
+    /// the branch for seams only once for all rounds.
     pub(crate) fn invocations(&self) -> (u64, u64) {
         let seam = self.seam();
         if self.rounds == 1 {

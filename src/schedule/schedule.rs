@@ -1,17 +1,18 @@
-//! [`Schedule`]: the chosen strategy, with its invocations and workgroups.
+//! [`Schedule`]: the chosen way to run a nest, with its numbers of invocations and workgroups.
 
 use std::fmt;
 
 use super::{Block, Candidate, RowSegments, ScheduleError, Target, candidates, candidates::Body};
 use crate::nest::{ACCESS_BYTES, CopyNest, Count, GreatestSums, LastRead, Operand, width};
 
-/// The maximum number of sources of a kernel. WebGPU guarantees 8 storage buffers, and one of these
-/// is the destination.
+/// The greatest number of sources of a kernel. WebGPU guarantees 8 storage buffers, and one of
+/// these is the destination.
 pub(crate) const MAX_SOURCES: usize = 7;
 
 /// The division of a nest among the invocations of a kernel.
 ///
 /// Only [`schedule`] and [`Candidate::schedule`] create schedules, and schedules cannot be changed.
+/// The proof of the kernel relies on this.
 ///
 /// ```compile_fail,E0451
 /// use stridec::{Operation, Target, schedule::Schedule};
@@ -72,7 +73,7 @@ impl Schedule {
     }
 
     /// Returns the number of invocations, including the few whose numbers are past the end of an
-    /// axis.
+    /// axis and that do nothing.
     #[must_use]
     pub fn invocations(&self) -> u64 {
         self.invocations
@@ -122,9 +123,10 @@ pub enum Strategy {
     /// Both images are one contiguous run. An invocation copies a part of it.
     Copy,
     /// The destination's innermost axis has one stride in the source. An invocation copies a part
-    /// of a row. If several cases share a row, the invocation copies the part of each case in turn.
+    /// of a row. If several cases fill a row, the invocation copies a part from each in turn.
     Rows,
-    /// The innermost axes of the two sides differ. An invocation transposes a rectangle of both.
+    /// The innermost axes of the two sides differ. An invocation transposes a rectangle of elements
+    /// in registers.
     Transpose,
     /// This kind of kernel works for any nest. An invocation computes one word of the destination,
     /// unit by unit.
@@ -157,7 +159,7 @@ fn units_of_word(nest: &CopyNest) -> u64 {
     (32 / nest.dst_bits()).max(1).into()
 }
 
-/// Chooses the first of the [`candidates`] that is within the target's limits.
+/// Chooses the cheapest of the [`candidates`] that is within the target's limits.
 ///
 /// # Errors
 ///
@@ -168,8 +170,8 @@ pub fn schedule(nest: CopyNest, target: &Target) -> Result<Schedule, ScheduleErr
     schedule_with(nest, target, |_| ())
 }
 
-/// Returns the result of [`schedule`]. Passes the candidates to `inspect` first, in order of
-/// increasing cost.
+/// Returns the result of [`schedule`], after it has passed the candidates to `inspect`, the
+/// cheapest first.
 pub(crate) fn schedule_with(
     nest: CopyNest,
     target: &Target,
@@ -179,8 +181,8 @@ pub(crate) fn schedule_with(
     let mut all = candidates(nest, target);
     inspect(&all);
     let least = all.remove(0);
-    // Larger blocks need fewer workgroups, so try the other candidates if the cheapest exceeds a
-    // limit.
+    // Larger blocks need fewer workgroups, so if the cheapest candidate exceeds a limit, another
+    // may not.
     least.schedule(target).or_else(|error| {
         all.into_iter().find_map(|candidate| candidate.schedule(target).ok()).ok_or(error)
     })
@@ -236,8 +238,8 @@ impl Candidate {
     }
 }
 
-/// Checks that a kernel is within the limits if its bindings are multiples of `access` bytes.
-/// `varies` is true if a guard may hold for some units of a block only.
+/// Checks that a kernel is within the target's limits. Its bindings are multiples of `access`
+/// bytes. `varies` is true if a guard may hold for some units of a block only.
 fn check_limits(
     nest: &CopyNest,
     tiled: &CopyNest,

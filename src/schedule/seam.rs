@@ -1,36 +1,39 @@
-//! [`Seam`]: the accesses between the blocks of two rows, in a destination whose rows start inside
+//! [`Seam`]: the words that two neighbouring rows share, in a destination whose rows start inside
 //! words or wider accesses.
+//!
+//! Kernels store whole words. For example, rows of 7 bytes have the last 3 bytes of row 0 in word
+//! 1, together with the first byte of row 1. Two invocations must not write one word, because the
+//! later store would undo the earlier one. So blocks write only words that belong to one row, and
+//! the words in between, the seam, are put together by invocations of their own.
 
 use super::{Block, block::BlockAxis, load::accesses};
 use crate::nest::{Affine, Value, gcd};
 
-/// The alignment of the blocks in a row of the destination.
+/// The place at which the blocks of a row of the destination start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RowAlignment {
-    /// Blocks start at the first unit of the row, because rows are whole accesses.
+    /// At the first unit of the row, because rows are whole accesses.
     Aligned,
-    /// Blocks start at the first aligned access of the row, after a number of steps that is equal
-    /// for all blocks.
+    /// At the first aligned access of the row, after a number of steps that is equal for all
+    /// blocks.
     Fixed,
-    /// Blocks start at the first aligned access of the row, after a number of steps that the kernel
-    /// computes.
+    /// At the first aligned access of the row, after a number of steps that the kernel computes.
     Computed,
 }
 
-/// The part of the destination between the blocks of one row and the blocks of the next row,
-/// counted in accesses.
+/// The accesses between the blocks of one row and the blocks of the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Seam {
-    /// The number of rows. Each row has a seam at its end.
+    /// The number of rows. Each has a seam at its end.
     pub rows: u64,
-    /// The number of steps in a row. Every [`step`](Self::step) steps are a whole number of
-    /// accesses.
+    /// The number of steps in a row.
     pub extent: u64,
-    /// The number of steps from one possible start of a block to the next.
+    /// The number of steps from one possible start of a block to the next. They fill a whole number
+    /// of accesses.
     pub step: u64,
     /// The number of accesses in `step` steps.
     pub words: u64,
-    /// The number of accesses that blocks write in each row; `None` if blocks write all accesses
+    /// The number of accesses that the blocks of a row write; `None` if they write all accesses
     /// that lie entirely inside the row.
     pub covered: Option<u64>,
     /// The number of accesses in the destination.
@@ -38,7 +41,7 @@ pub struct Seam {
 }
 
 impl Seam {
-    /// Returns the first access that the blocks of a row may write. After the last row, this is the
+    /// Returns the first access that the blocks of a row may write. After the last row, it is the
     /// end of the image.
     #[must_use]
     pub fn first(&self, row: u64) -> u64 {
@@ -75,8 +78,8 @@ impl Seam {
 }
 
 impl Block {
-    /// Chooses the width of a store and the alignment of blocks. If rows are unaligned, blocks are
-    /// aligned to at most `align` bytes. Returns `None` if blocks cannot be aligned.
+    /// Chooses the width of a store and the alignment of blocks, at most `align` bytes if rows are
+    /// unaligned. Returns `None` if blocks cannot be aligned.
     pub(super) fn place_stores(&mut self, align: u64) -> Option<()> {
         let bits = self.nest.dst_bits();
         let image = self.nest.dst_units();
@@ -96,8 +99,8 @@ impl Block {
         if self.run_axes == 0 || !run.is_multiple_of(word) || aligned > word && image == row {
             return None;
         }
-        // To move units one by one, a kernel needs places that are a fixed number of words apart,
-        // but here the distance varies.
+        // Moving units one by one needs stores that are a fixed number of words apart, but here the
+        // distance varies.
         if self.varying_guards().next().is_some() {
             return None;
         }
@@ -105,11 +108,10 @@ impl Block {
         let wider = |units: &u64| aligned <= word || *units > word;
         let mut wholes = halves.take_while(|&units| units >= word && wider(&units));
         let start = wholes.find(|units| self.align_rows(units / gcd(*units, unit)).is_some())?;
-        // A block of several words stores these together. The last access may extend past the end
-        // of the image.
+        // A store may have several words. The last one may extend past the end of the image.
         let fits = |units: &u64| start.is_multiple_of(*units) && run.is_multiple_of(*units);
         self.store = accesses(bits).map(u64::from).find(fits).unwrap_or(word);
-        // If a block has one such access in each row, only some of the rows have the last aligned
+        // If a block has one such access in each of several rows, only some rows have the last
         // access.
         let outermost = self.outermost_of_run();
         let block_axis = &mut self.axes[outermost];
@@ -124,7 +126,7 @@ impl Block {
         Some(())
     }
 
-    /// Aligns the blocks of a row to a multiple of `whole` steps. Returns `None` if that is not
+    /// Aligns the blocks of a row to multiples of `whole` steps. Returns `None` if this is not
     /// possible.
     fn align_rows(&mut self, whole: u64) -> Option<()> {
         let outermost = self.outermost_of_run();

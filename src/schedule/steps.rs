@@ -1,11 +1,11 @@
-//! [`take`]: chooses the number of steps of a block along each axis.
+//! [`take`]: chooses the number of steps that a block has along each axis.
 
 use smallvec::SmallVec;
 
 use crate::nest::{CopyAxis, gcd};
 
-/// Returns the axes along which units of the source are contiguous or close together. Each axis
-/// continues at the end of the previous one.
+/// Returns the axes along which the source is contiguous, or nearly so. Each axis continues at the
+/// end of the previous one.
 pub(super) fn source_order(axes: &[CopyAxis]) -> SmallVec<[usize; 8]> {
     let stride = |axis: usize| axes[axis].src_stride.unsigned_abs();
     let mut order: SmallVec<[usize; 8]> = SmallVec::new();
@@ -25,8 +25,8 @@ pub(super) fn source_order(axes: &[CopyAxis]) -> SmallVec<[usize; 8]> {
     order
 }
 
-/// Adds steps along the axes in `order`, until a run has a multiple of `run` units. Each axis is
-/// completed before the next one begins.
+/// Adds steps along the axes in `order`, one axis after the other, until a multiple of `run` units
+/// is contiguous.
 pub(super) fn take(
     axes: &[CopyAxis],
     order: impl Iterator<Item = usize>,
@@ -41,8 +41,8 @@ pub(super) fn take(
         }
         let multiple = run / gcd(run, taken);
         let mut part = run.div_ceil(taken).next_multiple_of(multiple).min(axes[axis].extent);
-        // Avoid a last block of a single step after a block of nearly all steps. This applies to
-        // wide units only, because narrow units must fill words.
+        // Avoid a last block of one step after a block of nearly all steps. Only wide units allow
+        // this, because narrow units must fill words.
         if axes[axis].extent - part == 1 && part > 1 && is_wide {
             part += 1;
         }
@@ -54,8 +54,8 @@ pub(super) fn take(
     }
 }
 
-/// Returns the number of innermost axes that a run of the destination covers: the axes that the
-/// block covers in full, and the next axis if the block has several steps along it.
+/// Returns the number of innermost axes that a run of the destination covers: those that the block
+/// covers in full, and the next one if the block has several steps along it.
 pub(super) fn run_of(axes: &[CopyAxis], steps: &[u64]) -> usize {
     let whole = (0..axes.len()).rev().take_while(|&axis| steps[axis] == axes[axis].extent).count();
     match axes.len().checked_sub(whole + 1) {

@@ -1,12 +1,13 @@
-//! [`Target`]: describes the adapter that a kernel is compiled for, as data.
+//! [`Target`]: describes the adapter that a kernel is compiled for, as data, so that compiling
+//! needs no device.
 
 use super::{CostModel, ScheduleError};
 
 /// The limits, the kind and the cost model of the adapter that a kernel is compiled for.
 ///
-/// A target is an input of compilation: the same operation and target give the same kernel on every
-/// machine, and no device is opened. `stridec calibrate` measures a target, and `Target::from_json`
-/// reads it. The limits of a preset can also be changed:
+/// A target is an input of compilation, like the shapes: the same operation and target give the
+/// same kernel on every machine. `stridec calibrate` measures a target, and `Target::from_json`
+/// reads it. A preset can be changed:
 ///
 /// ```
 /// use stridec::Target;

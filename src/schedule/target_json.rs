@@ -1,4 +1,7 @@
 //! [`Target`] as JSON: the file that `stridec calibrate` writes and `--target @FILE` reads.
+//!
+//! The reader is written by hand because a wrong cost would be hard to notice later. Every field
+//! must be present, known and in range, and the error names the one that is not.
 
 use std::fmt;
 
@@ -134,9 +137,9 @@ impl Target {
     }
 }
 
-/// The fields of an object that have not been read.
+/// The fields of a JSON object that have not been read yet.
 struct ObjectFields {
-    /// The name of the field that contains the object; empty for the whole text.
+    /// The name of the field that contains the object; empty for the outermost one.
     of: &'static str,
     left: Vec<(String, JsonValue)>,
     /// The names of the fields that have been read.
@@ -168,7 +171,7 @@ impl ObjectFields {
         }
     }
 
-    /// Checks that no field is left. A field that is left is unknown or repeated.
+    /// Checks that no field is left. Such a field is unknown or repeated.
     fn finish(self) -> Result<(), TargetError> {
         match self.left.first() {
             None => Ok(()),
@@ -244,7 +247,7 @@ impl ObjectFields {
     }
 }
 
-/// A value in the JSON of a target. An object keeps repeated fields.
+/// A value in the JSON of a target. An object keeps repeated fields, so that they can be reported.
 enum JsonValue {
     Object(Vec<(String, JsonValue)>),
     Text(String),

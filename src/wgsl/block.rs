@@ -1,4 +1,8 @@
 //! Kernels in which each invocation moves one block in registers: copies, rows and transposes.
+//!
+//! A kernel has four parts in order: it splits its number into the position of a block, loads the
+//! block, combines the loaded values into words of the destination, and stores them. All loads
+//! precede all stores, so that the memory can work on them at the same time.
 
 use super::{
     form::{AxisNames, DigitWriter},
@@ -112,8 +116,8 @@ pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
     });
 }
 
-/// Returns the parts of an access. A part is replaced by `refused`, the bits of a refused unit, if
-/// one of the guards fails for its units.
+/// Returns the parts of an access, with a selection around each that guards can exclude: it becomes
+/// `refused`, the bits of a position without an element.
 fn selected(
     block: &Block,
     guards: &[&Guard],
@@ -129,7 +133,7 @@ fn selected(
     let units = usize::try_from(block.store()).unwrap_or(1) / parts.len();
     let part_bits = u64::from(bits) * units as u64;
     let fill = literal(part_bits, repeated(refused, bits, part_bits));
-    // The conditions that each unit of the access has to meet.
+    // The conditions under which each unit of the access is copied.
     let mut asked: Vec<Vec<String>> = vec![vec![]; units * parts.len()];
     for (number, guard) in guards.iter().enumerate() {
         for (asked, step) in asked.iter_mut().zip(block.steps_in(&guard.of, run, access)) {
@@ -149,9 +153,8 @@ fn selected(
     parts.into_iter().zip(asked.chunks(units)).map(select).collect()
 }
 
-/// Writes the entry point, which loops over the blocks of an invocation if there are several
-/// rounds. `body` writes the code for one block; its second argument is the statement that ends the
-/// work on that block.
+/// Writes the entry point. If an invocation moves several blocks, it loops over them. `body` writes
+/// the code for one block; its second argument is the statement that ends the work on that block.
 fn rounds(writer: &mut Writer, block: &Block, body: impl FnOnce(&mut Writer, &str)) {
     let (count, rounds) = (block.invocations().0, block.rounds());
     if rounds == 1 {
@@ -178,7 +181,7 @@ fn rounds(writer: &mut Writer, block: &Block, body: impl FnOnce(&mut Writer, &st
 }
 
 /// Writes the function `unit_by_unit`, which moves a block in which some units may read nothing. It
-/// computes each unit separately.
+/// computes each unit on its own.
 fn unit_by_unit(writer: &mut Writer, block: &Block) {
     writer
         .comment("", format_args!("Moves a block some of whose units read nothing, unit by unit."));
@@ -208,8 +211,8 @@ fn unit_by_unit(writer: &mut Writer, block: &Block) {
     });
 }
 
-/// Writes a store of one access to the destination. Its value is combined from calls of the
-/// function `word` or `unit`.
+/// Writes a store of one access, whose value is put together from calls of the function `word` or
+/// `unit`.
 pub(super) fn access_unit_by_unit(writer: &mut Writer, bits: u32, units: u64, place: &str) {
     let bits = u64::from(bits);
     let (calls, name) = if bits < 32 { (units * bits / 32, "word") } else { (units, "unit") };
@@ -236,8 +239,9 @@ fn nested(writer: &mut Writer, loops: &[(String, u64, u64)], body: &dyn Fn(&mut 
     });
 }
 
-/// Writes the code of the invocations that write seams, which come after those that move blocks.
-/// With several rounds, the invocations that move blocks also write the seams.
+/// Writes the code of the invocations that write seams, the words between two rows. Their numbers
+/// follow those of the invocations that move blocks. With several rounds, the latter write the
+/// seams too.
 fn seams_after_blocks(writer: &mut Writer, block: &Block, leave: &str) {
     let Some(seam) = block.seam().filter(|_| block.rounds() == 1) else { return };
     let blocks = block.numbers();
@@ -247,7 +251,7 @@ fn seams_after_blocks(writer: &mut Writer, block: &Block, leave: &str) {
     });
 }
 
-/// Writes the code for the seam at the end of a row. `row` is the expression of the row's number;
+/// Writes the code for the seam at the end of a row. `row` is the expression for the row's number;
 /// if it is `None`, the variable `row` exists already.
 fn seam_of_row(writer: &mut Writer, block: &Block, seam: &Seam, row: Option<&str>) {
     writer.comment(
@@ -288,7 +292,7 @@ fn seam_of_row(writer: &mut Writer, block: &Block, seam: &Seam, row: Option<&str
     });
 }
 
-/// Writes a comment that describes what one invocation does, in the terms of the code below it.
+/// Writes the comment above the entry point, which says what one invocation does.
 fn introduce(writer: &mut Writer, block: &Block, names: &AxisNames) {
     let (nest, rows, columns) = (block.nest(), block.rows(), block.width());
     let unit = width(nest.dst_bits());
@@ -339,7 +343,7 @@ fn introduce(writer: &mut Writer, block: &Block, names: &AxisNames) {
     }
 }
 
-/// Returns the sentences that explain the names of axes of which a block takes several steps.
+/// Returns the sentences that explain names such as `a1_by4`.
 fn counters(block: &Block, names: &AxisNames) -> String {
     let several =
         block.axes().iter().filter(|block_axis| block_axis.steps > 1 && block_axis.count() > 1);
@@ -351,7 +355,7 @@ fn counters(block: &Block, names: &AxisNames) -> String {
     counters.collect()
 }
 
-/// Returns the remark that states the unit of `read` or `write`.
+/// Returns the remark that says what `read` or `write` counts.
 pub(super) fn counted_in(units: u64) -> String {
     if units == 1 { "in units".to_owned() } else { format!("in accesses of {units} units") }
 }
@@ -393,7 +397,7 @@ fn positions(writer: &mut Writer, block: &Block, names: &AxisNames) {
     }
 }
 
-/// Writes `write`, the index of the block's first access in the destination.
+/// Writes the variable `write`: the index of the block's first access in the destination.
 fn write_place(writer: &mut Writer, block: &Block, names: &AxisNames) {
     let sum = |unit: u64, sides: &[BlockAxis]| {
         sides.iter().filter(|block_axis| block_axis.count() > 1).fold(
@@ -412,8 +416,8 @@ fn write_place(writer: &mut Writer, block: &Block, names: &AxisNames) {
     }
     let outermost = block.outermost_of_run();
     let (unit, whole) = (block.axes()[outermost].dst_stride, block.steps_per_access());
-    // The steps to the next aligned access: minus the steps of the rows before this one, modulo the
-    // steps from one aligned access to the next.
+    // The number of steps from the start of a row to its first aligned access. It is minus the
+    // steps of all rows before, modulo the steps from one aligned access to the next.
     let row = sum(unit, &block.axes()[..outermost]);
     let lead = row.terms().iter().fold(Affine::default(), |lead, &(axis, weight)| {
         lead.plus((-weight).rem_euclid(signed(whole)), &Affine::value(axis))
@@ -430,7 +434,7 @@ fn write_place(writer: &mut Writer, block: &Block, names: &AxisNames) {
     );
 }
 
-/// Writes the conditions `whole…`. Each tells whether the block has all of its steps along an axis
+/// Writes the conditions `whole…`. Each is true if the block has all of its steps along an axis
 /// whose last block has fewer.
 fn whole_conditions(writer: &mut Writer, block: &Block, names: &AxisNames) {
     if block.runs().iter().any(|run| run.is_cut) {
@@ -460,9 +464,9 @@ fn whole_conditions(writer: &mut Writer, block: &Block, names: &AxisNames) {
     }
 }
 
-/// The value of a store: a single part, or a call with the parts as arguments.
+/// The value of a store: one part, or a call with the parts as arguments.
 struct Stored {
-    /// The function to call; the constructor of the stored type if `None`.
+    /// The function to call. If it is `None`, it is the constructor of the stored type.
     function: Option<&'static str>,
     parts: Vec<String>,
 }
@@ -473,9 +477,9 @@ impl Stored {
     }
 }
 
-/// Writes the stores of a block: each run of the destination, access by access.
+/// Writes the stores of a block, run by run and access by access.
 ///
-/// Stores that every block makes come first. Those that need a whole block along the same axes
+/// Stores that every block makes are first. Those that need a complete block along the same axes
 /// share one condition.
 fn stores(writer: &mut Writer, block: &Block, value: impl Fn(usize, u64) -> Stored) {
     let kind = type_name(block.store() * u64::from(block.nest().dst_bits()));

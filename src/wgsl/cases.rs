@@ -1,5 +1,7 @@
-//! The decision list of a nest of several sources as WGSL. Guards that all cases share are tested
-//! once, before the individual cases.
+//! Writes the cases of a nest of several sources as nested `if`s, as for a concatenation.
+//!
+//! A condition that consecutive cases share is tested once, around all of them. A concatenation
+//! inside a padded array, for example, tests the padding once.
 
 use smallvec::SmallVec;
 
@@ -12,13 +14,14 @@ use super::{
 };
 use crate::nest::{Affine, Case, CaseValue, CopyNest, Guard, Lookup, Quotient, Value};
 
-/// Writes the code that selects the case of a position and returns the case's value.
+/// Writes the code that finds the case of a position and returns its value.
 ///
-/// Guards are tested in their order. A quotient is computed just before its first use, after the
-/// guards that make it valid. Sources are bound as arrays with elements of `element_words` words.
+/// Conditions are tested in their order. A quotient is computed just before its first use, after
+/// the conditions that keep its dividend from being negative. Sources are bound as arrays with
+/// elements of `element_words` words.
 pub(super) fn decide(writer: &mut Writer, nest: &CopyNest, names: &AxisNames, element_words: u32) {
     let cases = nest.cases().iter().map(OpenCase::new).collect();
-    // Constant lookups are computed before the decision list.
+    // Lookups that are equal at all positions are computed first.
     let known = ComputedValues {
         quotients: vec![false; nest.quotients().len()],
         lookups: nest.lookups().iter().map(Lookup::is_constant).collect(),
@@ -31,7 +34,7 @@ pub(super) fn decide(writer: &mut Writer, nest: &CopyNest, names: &AxisNames, el
     );
 }
 
-/// A case with the guards that the code before it has not tested yet.
+/// A case, with the guards that the code before it has not tested yet.
 #[derive(Clone)]
 struct OpenCase<'a> {
     guards: SmallVec<[&'a Guard; 4]>,
@@ -49,7 +52,7 @@ impl<'a> OpenCase<'a> {
     }
 }
 
-/// The quotients and lookups that are already computed at some point of the generated code.
+/// The quotients and lookups that are computed already at some line of the generated code.
 #[derive(Clone)]
 struct ComputedValues {
     quotients: Vec<bool>,
@@ -81,9 +84,9 @@ struct DecisionWriter<'a> {
 }
 
 impl<'a> DecisionWriter<'a> {
-    /// Writes a list of cases. The first case that applies decides; if none does, `otherwise` is
-    /// returned. If `otherwise` is `None`, control passes to the code that follows. `known`
-    /// contains the quotients and lookups that are computed at this point.
+    /// Writes a list of cases. The first that applies decides. If none applies, the code returns
+    /// `otherwise`, or continues with the next line if `otherwise` is `None`. `known` has the
+    /// quotients and lookups that are computed already.
     fn write(
         &self,
         writer: &mut Writer,
@@ -112,7 +115,7 @@ impl<'a> DecisionWriter<'a> {
                 ways = ways.into_iter().map(|way| way.without(&asked)).collect();
                 continue;
             }
-            // Consecutive cases that share the first guard go into one block.
+            // Consecutive cases that share the first guard are written inside one `if`.
             let shared = first.guards[0];
             let count = ways.iter().take_while(|way| way.guards.contains(&shared)).count();
             let rest = ways.split_off(count);
@@ -133,8 +136,8 @@ impl<'a> DecisionWriter<'a> {
         }
     }
 
-    /// Returns the leading guards that need no quotients or lookups beyond those of the first
-    /// guard. One condition can test all of them.
+    /// Returns the first guards that need no quotients or lookups beyond those of the very first.
+    /// One condition can test all of them.
     fn at_once<'g>(
         &self,
         guards: &[&'g Guard],
@@ -149,7 +152,7 @@ impl<'a> DecisionWriter<'a> {
     }
 
     /// Returns the quotients and lookups that a form needs and that are not computed yet, in the
-    /// order in which they have to be computed. Marks them as computed.
+    /// order in which they have to be computed, and marks them as computed.
     fn missing(&self, form: &Affine, known: &mut ComputedValues) -> SmallVec<[Value; 4]> {
         let mut needed: SmallVec<[Value; 4]> = SmallVec::new();
         let mut forms: SmallVec<[&Affine; 4]> = [form].into_iter().collect();
@@ -161,7 +164,7 @@ impl<'a> DecisionWriter<'a> {
                 }
             }
         }
-        // Each value comes after the values that it is computed from. Quotients keep their order.
+        // Each value follows the values that it is computed from.
         needed.sort_unstable();
         let mut missing = SmallVec::new();
         while !needed.is_empty() {
@@ -186,7 +189,7 @@ impl<'a> DecisionWriter<'a> {
         }
     }
 
-    /// Writes the quotients and lookups that the forms need, except those that are computed
+    /// Writes the quotients and lookups that the forms need, without those that are computed
     /// already.
     fn values<'f>(
         &self,
@@ -231,8 +234,8 @@ impl<'a> DecisionWriter<'a> {
     }
 }
 
-/// Returns the condition under which a guard holds. A negative number wraps around and is greater
-/// than every extent, so one comparison tests both bounds.
+/// Returns the condition under which a guard holds. Numbers are unsigned, so a negative one is
+/// greater than every extent, and one comparison tests both bounds.
 pub(super) fn holds(names: &AxisNames, Guard { of, extent }: &Guard) -> String {
     match extent {
         1 => format!("{} == 0u", names.form(of)),

@@ -1,18 +1,18 @@
-//! A long decision list as flat WGSL: every case is tested, from the last to the first, and the
-//! first one that applies overwrites the others.
+//! Writes a long list of cases without nesting: every case is tested, from the last to the first,
+//! and a case that applies overwrites the value of those after it.
 //!
-//! lavapipe nests the rest of a function under every early return and fails beyond 80 levels.
+//! The nested `if`s of `cases` would do less work, but lavapipe nests the rest of a function under
+//! every early return and fails beyond 80 levels.
 
 use std::collections::BTreeSet;
 
 use super::{cases::holds, form::AxisNames, gather::load, words::literal, writer::Writer};
 use crate::nest::{Case, CaseValue, CopyNest, Quotient, Value};
 
-/// Writes the code that selects the case of a position and returns the case's value.
+/// Writes the code that finds the case of a position and returns its value.
 ///
-/// Every quotient is computed at every position. A quotient may be invalid if the guards before it
-/// fail, but then no case uses it. Sources are bound as arrays with elements of `element_words`
-/// words.
+/// Every quotient is computed at every position. Its value may be meaningless, but then no case
+/// that uses it applies. Sources are bound as arrays with elements of `element_words` words.
 pub(super) fn choose(writer: &mut Writer, nest: &CopyNest, names: &AxisNames, element_words: u32) {
     let kind = u64::from(nest.dst_bits());
     for (number, Quotient { of, by }) in nest.quotients().iter().enumerate() {

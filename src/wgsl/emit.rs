@@ -1,4 +1,4 @@
-//! [`emit`]: turns a schedule into a kernel with its WGSL text and its proof.
+//! [`emit`]: turns a schedule into a kernel, with its WGSL text and its proof.
 
 use super::{
     Binding, CopyRegion, Dispatch, Kernel, KernelParts, Proof, block::block, gather::gather,
@@ -14,8 +14,8 @@ const ENTRY_POINT: &str = "main";
 
 /// Writes the kernel that runs a schedule.
 ///
-/// Each entry of `header` becomes a comment at the top of the kernel. It consists of a label and a
-/// text, which may have several lines.
+/// Each entry of `header` becomes a comment at the top of the kernel: a label and a text, which may
+/// have several lines.
 #[must_use]
 pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> Kernel {
     let nest = schedule.nest();
@@ -37,7 +37,7 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
         None if schedule.segments().is_some() => (128, 128),
         None => (nest.src_bits().into(), nest.dst_bits().into()),
     };
-    // Sources that lookups read are loaded by the word.
+    // Lookups load their sources word by word.
     let loads = |number: usize| {
         if nest.loaded_bits(number).is_some() { 32 } else { load_bits }
     };
@@ -102,8 +102,8 @@ fn column(label: &str) -> String {
     if label.is_empty() { String::new() } else { format!("{label:<13}") }
 }
 
-/// Returns a copy as one region of the buffers, or `None` if it does not start and end on 4-byte
-/// boundaries.
+/// Returns a copy as one region of the two buffers, which a runtime can copy without a kernel.
+/// Returns `None` if it does not start and end at multiples of 4 bytes, as buffer copies require.
 fn copy_region(block: &Block) -> Option<CopyRegion> {
     let nest = block.nest();
     let bits = nest.src().offset().unsigned_abs() * u64::from(nest.src_bits());
@@ -114,8 +114,8 @@ fn copy_region(block: &Block) -> Option<CopyRegion> {
     })
 }
 
-/// Writes the entry point. In the code of `body`, the variable `number` holds the number of the
-/// invocation. Invocations from `count` on return at once.
+/// Writes the entry point. In the code that `body` writes, the variable `number` holds the
+/// invocation's number. Invocations from `count` on return at once.
 pub(super) fn main(writer: &mut Writer, number: &str, count: u64, body: impl FnOnce(&mut Writer)) {
     let [size, x, y, z] = writer.grid();
     writer.line(format_args!("@compute @workgroup_size({size})"));

@@ -1,4 +1,5 @@
-//! Expressions of a nest as WGSL: affine forms and the digits of a number.
+//! Writes the expressions of a nest as WGSL: affine forms, and the digits of an invocation's
+//! number.
 
 use std::fmt;
 
@@ -10,9 +11,9 @@ use crate::{
     schedule::Block,
 };
 
-/// The names of a nest's axes in the kernel, such as `a0`: the same as in the text of the nest.
+/// The names of a nest's axes in the kernel. They are those of the nest's text, such as `a0`.
 ///
-/// If a block takes several steps of an axis, the name states how many: `a1_by4` counts steps of 4
+/// If a block takes several steps of an axis, the name says how many: `a1_by4` counts in steps of 4
 /// along `a1`.
 pub(super) struct AxisNames {
     axes: SmallVec<[String; 8]>,
@@ -24,11 +25,11 @@ impl AxisNames {
         Self { axes: (0..nest.extents().len()).map(|axis| Value::Axis(axis).to_string()).collect() }
     }
 
-    /// Returns the axis names of a block's tiled nest. The numbers in the names are those of the
-    /// untiled axes.
+    /// Returns the names of the axes of a block's tiled nest, in which each axis is split into the
+    /// number of a block and the step inside it. The names have the numbers of the axes before this
+    /// split.
     pub(super) fn of_block(block: &Block) -> Self {
-        // Expressions in the kernel never name the steps inside a block, so these axes have no
-        // name.
+        // The kernel never names the steps inside a block, because they are unrolled.
         let mut axes: SmallVec<[String; 8]> =
             block.tiled().extents().iter().map(|_| String::new()).collect();
         for (number, block_axis) in block.axes().iter().enumerate() {
@@ -51,7 +52,7 @@ impl AxisNames {
     }
 }
 
-/// An affine expression in `u32`. Positive terms come first and negative ones last, so that no
+/// An affine expression in `u32`. Positive terms are first and negative ones last, so that no
 /// intermediate value is negative.
 pub(super) struct FormText<'a> {
     names: &'a AxisNames,
@@ -95,13 +96,14 @@ fn joint(first: bool, positive: bool) -> &'static str {
     }
 }
 
-/// Splits a number into mixed-radix digits, the fastest-varying digit first.
+/// Splits an invocation's number into mixed-radix digits, the fastest-varying digit first: number
+/// 23 of blocks in rows of 8 is digit 7 of row 2.
 ///
-/// If the extent of a digit is not a power of two, the digit is computed as the remainder of its
-/// division: `rest1 - rest2 * 392u`. This needs a multiplication and a subtraction, while `%` would
-/// need a second division.
+/// If the number of values of a digit is not a power of two, the digit is written as the rest of
+/// the division for the next digits: `rest1 - rest2 * 392u`. This is a multiplication and a
+/// subtraction, while `%` would be a second division.
 pub(super) struct DigitWriter {
-    /// The variable from which the remaining digits are taken after a division by `below`.
+    /// The variable that holds the remaining digits after a division by `below`.
     number: String,
     below: u64,
     rests: usize,
@@ -113,8 +115,8 @@ impl DigitWriter {
         Self { number: number.to_owned(), below: 1, rests: 0 }
     }
 
-    /// Returns the expression of the next digit, which has `extent` values. If the digits after it
-    /// need the quotient too, writes a variable for it.
+    /// Returns the expression for the next digit, which has `extent` values. Writes a variable for
+    /// the quotient if later digits need it too.
     pub(super) fn next(&mut self, writer: &mut Writer, extent: u64) -> String {
         if extent.is_power_of_two() {
             let digit = format!("{} % {extent}u", self.last());
@@ -128,8 +130,8 @@ impl DigitWriter {
         format!("{of} - {} * {extent}u", self.number)
     }
 
-    /// Returns the digits with these extents, the fastest-varying first. The last digit is the
-    /// whole rest.
+    /// Returns the digits with these numbers of values, the fastest-varying first. The last digit
+    /// takes whatever remains.
     pub(super) fn all(
         mut self,
         writer: &mut Writer,
@@ -151,7 +153,7 @@ impl DigitWriter {
         }
     }
 
-    /// Returns the slowest-varying digit, which is the whole rest.
+    /// Returns the slowest-varying digit, which is whatever remains.
     pub(super) fn last(&self) -> String {
         match self.below {
             1 => self.number.clone(),
@@ -159,7 +161,7 @@ impl DigitWriter {
         }
     }
 
-    /// Writes a variable for the rest if a division is pending.
+    /// Writes a variable for the rest if a division has still to be made.
     fn settle(&mut self, writer: &mut Writer) {
         if self.below > 1 {
             let left = self.last();

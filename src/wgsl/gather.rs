@@ -1,4 +1,8 @@
 //! The kernel that works for every nest: each invocation computes one word of the destination.
+//!
+//! It tests the guards of every unit, finds its source and loads it, one unit at a time. This is
+//! slow but makes no assumption about the nest. Other kernels call the same functions for the few
+//! words that they cannot move in blocks.
 
 use super::{
     cases::decide,
@@ -26,7 +30,7 @@ pub(super) fn gather(writer: &mut Writer, nest: &CopyNest) {
     });
 }
 
-/// Writes `head`, followed by the units of a word combined into one value.
+/// Writes `head`, and after it the units of a word, combined into one value.
 fn put_together(writer: &mut Writer, nest: &CopyNest, word: &str, head: &str) {
     let (bits, lanes) = (nest.dst_bits(), (32 / nest.dst_bits()).max(1));
     if lanes <= 4 {
@@ -56,7 +60,7 @@ fn put_together(writer: &mut Writer, nest: &CopyNest, word: &str, head: &str) {
 
 /// Writes the function `unit`, which returns the unit at a position of the destination. Sources are
 /// bound as arrays with elements of `element_words` words. The kernel stores `stored` units at a
-/// time, so it may ask for positions past the image.
+/// time, so the function may be called with positions past the image.
 pub(super) fn unit_function(writer: &mut Writer, nest: &CopyNest, element_words: u32, stored: u64) {
     let kind = type_name(nest.dst_bits().into());
     writer.comment(
@@ -71,8 +75,8 @@ pub(super) fn unit_function(writer: &mut Writer, nest: &CopyNest, element_words:
     });
 }
 
-/// Writes the function `word`, which returns a word of the destination, if units are narrower than
-/// a word.
+/// Writes the function `word`, which returns a word of the destination. It is needed if units are
+/// narrower than a word.
 pub(super) fn word_function(writer: &mut Writer, nest: &CopyNest) {
     if nest.dst_bits() < 32 {
         writer.block(format_args!("fn word(index: u32) -> u32"), |writer| {
@@ -107,8 +111,9 @@ fn unit(writer: &mut Writer, nest: &CopyNest, stored: u64, element_words: u32) {
     }
     write_axes(writer, DigitWriter::new(walk), &names, nest.axes(), |axis| remark(nest, axis));
     if nest.refusals().is_none() {
-        // A lookup that depends on the position is valid only if its guards hold, so a nest with
-        // such a lookup cannot use the flat list. Lowering refuses long decision lists with them.
+        // A lookup that depends on the position has a meaning only if its guards hold, so a nest
+        // with such a lookup cannot be written without nesting. Lowering refuses long lists of
+        // cases with them.
         let is_flat =
             nest.cases().len() > MAX_CASES && nest.lookups().iter().all(Lookup::is_constant);
         let write = if is_flat { choose } else { decide };
@@ -128,7 +133,7 @@ fn unit(writer: &mut Writer, nest: &CopyNest, stored: u64, element_words: u32) {
     load(writer, nest, 0, element_words);
 }
 
-/// Writes the position along each axis, the outermost first, each with a remark.
+/// Writes a variable for the step along each axis, the outermost first, each with a remark.
 pub(super) fn write_axes(
     writer: &mut Writer,
     digits: DigitWriter,
@@ -147,13 +152,13 @@ pub(super) fn write_axes(
 }
 
 /// Writes the quotients and the guards. `asked` returns the guard to test, or `None` to leave it
-/// out. `refuse` writes the code of a position that is filled with the given bits; this code has to
-/// leave the function or the loop.
+/// out. `refuse` writes the code for a position with the given bits in place of an element; this
+/// code has to leave the function or the loop.
 ///
-/// A guard is tested as soon as its quotients are computed, and before the next quotient. A
-/// quotient is valid only if the guards before it hold, and most positions without an element are
-/// refused before any quotient is computed. A guard is never tested before an earlier guard that
-/// refuses with other bits, since the first guard that fails decides.
+/// Guards are tested as early as possible, because most positions without an element need no
+/// quotient at all, and because a quotient has a meaning only if the guards before it hold.
+/// However, a guard is never tested before an earlier one that gives other bits, because the first
+/// guard that fails decides.
 pub(super) fn guards(
     writer: &mut Writer,
     nest: &CopyNest,
@@ -191,8 +196,7 @@ pub(super) fn guards(
     }
 }
 
-/// Returns, for each guard of each refusal, the number of quotients that are computed before the
-/// guard is tested.
+/// Returns, for each guard, the number of quotients that are computed before it is tested.
 fn quotients_before(refusals: &[Refusal]) -> Vec<Vec<usize>> {
     let mut turns: Vec<Vec<usize>> = Vec::with_capacity(refusals.len());
     for refusal in refusals {
@@ -204,7 +208,7 @@ fn quotients_before(refusals: &[Refusal]) -> Vec<Vec<usize>> {
     turns
 }
 
-/// Returns the number of leading quotients that have to be computed for a form.
+/// Returns the number of quotients that have to be computed before a form, counted from the first.
 fn quotients_needed(of: &Affine) -> usize {
     let needed = |&(value, _): &(Value, i64)| match value {
         Value::Quotient(number) => number + 1,
@@ -213,8 +217,8 @@ fn quotients_needed(of: &Affine) -> usize {
     of.terms().iter().map(needed).max().unwrap_or(0)
 }
 
-/// Returns the remark on an axis. It includes the stride in the source if the nest reads a single
-/// source through a single form.
+/// Returns the remark on an axis. It has the stride in the source if the nest has one source and
+/// one case that reads.
 fn remark(nest: &CopyNest, axis: &CopyAxis) -> String {
     if nest.refusals().is_some() {
         return axis_remark(axis);
@@ -228,13 +232,13 @@ pub(super) fn axis_remark(axis: &CopyAxis) -> String {
     format!("{}: source {src_stride:+}, destination +{dst_stride}", Count(*extent, "step"))
 }
 
-/// Returns the remark on a position that reads nothing and is filled with `bits`.
+/// Returns the remark on a position that reads no element and has `bits` instead.
 pub(super) fn filling(bits: u128) -> &'static str {
     if bits == 0 { "no element lies here" } else { "padding" }
 }
 
-/// Returns the condition under which a guard fails. A negative number wraps around and is greater
-/// than every extent, so one comparison tests both bounds.
+/// Returns the condition under which a guard fails. Numbers are unsigned, so a negative one is
+/// greater than every extent, and one comparison tests both bounds.
 pub(super) fn failure(names: &AxisNames, Guard { of, extent }: &Guard) -> String {
     match (of.terms(), extent) {
         (_, 1) => format!("{} != 0u", names.form(of)),
@@ -242,8 +246,8 @@ pub(super) fn failure(names: &AxisNames, Guard { of, extent }: &Guard) -> String
     }
 }
 
-/// Writes the code that returns the unit at `read` of a source, converted to the width of the
-/// destination. Sources are bound as arrays with elements of `element_words` words.
+/// Writes the code that returns the unit at `read` of a source, with the width of the destination's
+/// units. Sources are bound as arrays with elements of `element_words` words.
 pub(super) fn load(writer: &mut Writer, nest: &CopyNest, source: usize, element_words: u32) {
     let (src, dst) = (nest.src_bits(), nest.dst_bits());
     let source = source_name(nest, source);

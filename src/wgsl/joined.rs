@@ -1,10 +1,10 @@
-//! Unaligned accesses of 16 bytes to a source.
+//! A WGSL function for 16 bytes that start at any unit of a source. Storage buffers have only
+//! aligned accesses, so it takes the two accesses that contain these bytes, and joins their words.
 
 use super::writer::Writer;
 use crate::nest::width;
 
-/// Writes the function `joined`, which combines two adjacent accesses into an unaligned one. Units
-/// have `bits` bits.
+/// Writes the function `joined`. Units have `bits` bits.
 pub(super) fn joined(writer: &mut Writer, bits: u32) {
     writer.comment(
         "",

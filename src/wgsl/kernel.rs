@@ -1,16 +1,17 @@
-//! [`Kernel`]: the result of a compilation, as plain data together with its proof.
+//! [`Kernel`]: the result of a compilation. It is plain data, so that any runtime can run it, and
+//! has a proof of its bounds, so that a runtime may leave out run-time checks.
 
 use std::ops::Deref;
 
 use super::Proof;
 use crate::schedule::Strategy;
 
-/// Everything that a runtime needs to run one operation, together with the [`Proof`] that the
-/// kernel stays inside its bindings.
+/// Everything that a runtime needs to run one operation, and the [`Proof`] that the kernel stays
+/// inside its bindings.
 ///
-/// [`Deref`] gives read access to the parts, such as `kernel.wgsl`. The parts cannot be changed in
-/// place, because the proof would not hold for the changed kernel. [`into_parts`](Self::into_parts)
-/// returns them and drops the proof.
+/// [`Deref`] gives read access to the parts, such as `kernel.wgsl`. They cannot be changed in
+/// place, because the proof would not hold for a changed kernel. [`into_parts`](Self::into_parts)
+/// returns them without the proof.
 ///
 /// ```compile_fail,E0594
 /// # use stridec::{Operation, Target};
@@ -88,14 +89,13 @@ impl Deref for Kernel {
     }
 }
 
-/// The parts of a [`Kernel`]: plain data.
+/// The parts of a [`Kernel`].
 ///
 /// All buffers are storage buffers of bind group 0. The sources are read-only and start at binding
 /// 0; the destination follows them. A relayout or a slice has one source. A buffer may be larger
-/// than its binding. Bytes past the destination's image, rounded up to 4 bytes, stay unchanged.
+/// than its binding: only the bytes of the destination's image, rounded up to 4, are changed.
 ///
-/// The default value has nothing to dispatch. Use it as the starting point for a kernel written by
-/// hand.
+/// The default value has nothing to dispatch. A kernel that is written by hand can start from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct KernelParts {
@@ -114,9 +114,9 @@ pub struct KernelParts {
     pub copy_regions: Vec<CopyRegion>,
     /// The strategy of the kernel.
     pub strategy: Strategy,
-    /// The size of the source's image in bytes, or of the images of all sources together.
+    /// The size of the source in bytes, or of all sources together.
     pub source_bytes: u64,
-    /// The size of the destination's image in bytes.
+    /// The size of the destination in bytes.
     pub destination_bytes: u64,
 }
 
@@ -129,7 +129,7 @@ pub struct Binding {
     pub binding: u32,
     /// True if the kernel writes to this buffer.
     pub writable: bool,
-    /// The minimum size of the binding in bytes: the size of the image, rounded up to the kernel's
+    /// The least size of the binding in bytes: the size of the tensor, rounded up to the kernel's
     /// access size, which is 4 to 16 bytes.
     pub size_in_bytes: u64,
 }

@@ -1,8 +1,9 @@
-//! Lookups as WGSL. Each lookup becomes a function that computes with numbers loaded from the
-//! sources.
+//! Writes lookups as WGSL functions. A lookup is an integer that is computed from numbers in a
+//! source, such as an index of a gather.
 //!
-//! Numbers of up to 32 bits are `i32`, `u32` or `bool`. Numbers of 64 bits are `vec2<u32>` with the
-//! low word first. Overflow wraps around, as it does for WGSL's own operators.
+//! The results must be those of XLA to the bit, in all integer types. Numbers of up to 32 bits are
+//! `i32`, `u32` or `bool`. WGSL has no 64-bit integers, so numbers of 64 bits are `vec2<u32>` with
+//! the low word first, and helper functions compute with them. Overflow wraps around.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +12,8 @@ use smallvec::SmallVec;
 use super::{emit::source_name, writer::Writer};
 use crate::nest::{Affine, CopyNest, Integer, Lookup, LookupExpr, Number, Operator, OutOfRange};
 
-/// Writes one function for each lookup. Its arguments are the forms in the lookup that depend on
-/// the position.
+/// Writes one function for each lookup. Its arguments are the forms in the lookup that differ
+/// between positions.
 pub(super) fn lookups(writer: &mut Writer, nest: &CopyNest) {
     let mut called = BTreeSet::new();
     for (place, lookup) in nest.lookups().iter().enumerate() {
@@ -44,7 +45,7 @@ pub(super) fn lookups(writer: &mut Writer, nest: &CopyNest) {
     }
 }
 
-/// Returns the forms of a lookup that depend on the position, without duplicates. They are the
+/// Returns the forms of a lookup that differ between positions, without duplicates. They are the
 /// arguments of the lookup's function.
 pub(super) fn moving_forms(lookup: &Lookup) -> SmallVec<[&Affine; 4]> {
     let mut forms: SmallVec<[&Affine; 4]> = SmallVec::new();
@@ -56,13 +57,13 @@ pub(super) fn moving_forms(lookup: &Lookup) -> SmallVec<[&Affine; 4]> {
     forms
 }
 
-/// The WGSL representation of an integer.
+/// The type of an integer in WGSL.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WordKind {
     Bool,
     Int,
     Uint,
-    /// 64 bits in two words.
+    /// A 64-bit integer in two words.
     Wide,
 }
 
@@ -75,7 +76,7 @@ fn kind(integer: Integer) -> WordKind {
     }
 }
 
-/// Returns a number as a WGSL literal if it is constant.
+/// Returns a number as a WGSL literal, or `None` if it is no constant.
 fn literal(number: &Number) -> Option<String> {
     let value = match &number.of {
         LookupExpr::Constant(value) => *value,
@@ -96,13 +97,12 @@ fn literal(number: &Number) -> Option<String> {
 struct Function<'a> {
     nest: &'a CopyNest,
     lookup: &'a Lookup,
-    /// The text of the 64-bit helper functions that are called.
+    /// The helper functions for 64 bits that are called so far, as text.
     called: &'a mut BTreeSet<&'static str>,
 }
 
 impl Function<'_> {
-    /// Returns the expression that refers to a number of the lookup: its variable, or a literal if
-    /// it is constant.
+    /// Returns the expression for a number of the lookup: its variable, or a literal.
     fn name(&self, place: usize) -> String {
         literal(&self.lookup.numbers[place]).unwrap_or_else(|| format!("n{place}"))
     }
@@ -131,9 +131,9 @@ impl Function<'_> {
         format!("at{}", place.expect("a form that depends on the position"))
     }
 
-    /// Returns an expression that loads a number from a source. A number of 64 bits consists of two
-    /// words. A number of less than 32 bits is shifted to the top of its word and down again, which
-    /// extends it with zeros or with its sign.
+    /// Returns an expression that loads a number from a source. A number of 64 bits is two words. A
+    /// number of less than 32 bits is shifted to the top of its word and down again, which extends
+    /// it with zeros or with its sign.
     fn load(&self, integer: Integer, source: usize, at: &Affine) -> String {
         let source = source_name(self.nest, source);
         let bits = u64::from(integer.bits_in_memory());
@@ -215,7 +215,7 @@ impl Function<'_> {
         }
     }
 
-    /// Writes the return of the last number, with values outside the lookup's range replaced.
+    /// Writes the return of the last number, brought into the range of the lookup.
     fn value(&self, writer: &mut Writer) {
         let Lookup { numbers, last, out_of_range } = self.lookup;
         let place = numbers.len() - 1;

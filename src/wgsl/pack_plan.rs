@@ -1,16 +1,18 @@
-//! [`PackPlan`]: the steps that combine the words of the destination from units of loaded words.
+//! [`PackPlan`]: the cheapest way to put together destination words from units of loaded words.
 //!
-//! A plan uses one of three methods for all words of a block. The cheapest is chosen, by the number
-//! of operations and of lines:
+//! If elements are narrower than 32 bits, a kernel spends most of its operations on moving units
+//! between words. A plan uses one of three methods for all words of a block. The cheapest is
+//! chosen, by the number of operations and of lines:
 //!
 //! - Unit by unit: each unit takes a shift and a mask.
 //! - Units first: two units that are contiguous in the destination are combined, in all places of
-//!   their two words at once. The resulting pairs are combined in the same way, until each
-//!   destination word consists of a part of one word and a part of another. This turns planes into
-//!   pixels.
+//!   their two words at once. The pairs are combined in the same way, until each destination word
+//!   consists of a part of one word and a part of another. This turns planes into pixels.
 //! - Halves first: the units at even places of a destination word are collected in one word and
 //!   those at odd places in another. Then the two words are interleaved. This turns pixels into
 //!   planes.
+//!
+//! [`PackedWords`](super::packed_words) has an example, and writes the plan as WGSL.
 
 /// One word of a loaded or computed value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,25 +21,25 @@ pub(super) struct Word {
     pub(super) component: u64,
 }
 
-/// A unit in a word. Its place counts units from the low bits.
+/// A unit in a word. Its place is counted in units from the low bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unit {
     pub(super) word: Word,
     pub(super) place: u32,
 }
 
-/// The operation that combines a word from two others.
+/// The operation that makes a word from two others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Combine {
-    /// Units of `bits` bits alternate: those at even places come from the first word, those at odd
-    /// places from the second. Each word is first shifted up by the given number of units.
+    /// Units of `bits` bits alternate: even places have those of the first word, and odd places
+    /// those of the second. Each word is first shifted up by a number of units.
     Pairs { bits: u32, low_by: i32, high_by: i32 },
-    /// The low `bits` bits come from the first word, starting at bit `low_from`, and the rest from
-    /// the second word, starting at bit `high_from`.
+    /// The low `bits` bits are taken from the first word, starting at bit `low_from`, and the
+    /// others from the second, starting at bit `high_from`.
     Ends { bits: u32, low_from: u32, high_from: u32 },
 }
 
-/// A word that is combined from two.
+/// A word that is made from two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CombinedWord {
     pub(super) low: Word,
@@ -46,7 +48,7 @@ pub(super) struct CombinedWord {
 }
 
 impl CombinedWord {
-    /// Returns a combination that leaves a word unchanged.
+    /// Returns the operation that leaves a word as it is.
     fn of(word: Word) -> Self {
         Self { low: word, high: word, combine: Combine::Pairs { bits: 16, low_by: 0, high_by: 0 } }
     }
@@ -61,13 +63,13 @@ impl CombinedWord {
         matches!(self.combine, Combine::Pairs { low_by: 0, .. } if self.is_one())
     }
 
-    /// Returns the number of operations. Ends of whole bytes use `insertBits`, which counts as one
-    /// operation.
+    /// Returns the number of operations. Parts of whole bytes use `insertBits`, which counts as
+    /// one.
     fn operations(&self) -> u32 {
         match self.combine {
             Combine::Pairs { low_by, high_by, .. } => {
                 let part = |by: i32| 1 + u32::from(by != 0);
-                // Two parts of one word share the masked word if their masks are equal.
+                // Both parts use the same masked word if their masks are equal.
                 let shared = self.low == self.high && (low_by % 2 != 0) == (high_by % 2 == 0);
                 if self.is_one() {
                     u32::from(low_by != 0)
@@ -90,7 +92,7 @@ impl CombinedWord {
     }
 }
 
-/// A word of the destination, and the parts that it still has to be combined from.
+/// A word of the destination, and the parts from which it has still to be made.
 #[derive(Clone, Debug)]
 pub(super) enum Goal {
     Units(Vec<Unit>),
@@ -119,7 +121,7 @@ impl Goal {
         }
     }
 
-    /// Returns the number of units that still have to be combined.
+    /// Returns the number of units that have still to be combined.
     fn units(&self) -> usize {
         match self {
             Self::Units(units) => units.len(),
@@ -127,7 +129,7 @@ impl Goal {
         }
     }
 
-    /// Returns the number of operations that combine the word from its parts, given units of `bits`
+    /// Returns the number of operations that make the word from its parts, with units of `bits`
     /// bits.
     fn operations(&self, bits: u32) -> u32 {
         let part = |&(_, by, mask): &(Word, i32, u32)| {
@@ -141,35 +143,33 @@ impl Goal {
     }
 }
 
-/// A value that is computed because several destination words are combined from it.
+/// A value that is computed because several destination words use it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PackStep {
     pub(super) made: CombinedWord,
-    /// The number of words: 1, or the size of a vector if all components are combined in the same
-    /// way.
+    /// The number of words: 1, or the size of a vector if all components are made in the same way.
     pub(super) words: u64,
-    /// The width in bits of the groups of contiguous units in the value.
+    /// The number of bits in each group of contiguous units of the value.
     pub(super) bits: u32,
 }
 
-/// The values to compute, in order, and the parts that the destination words are combined from
-/// afterwards.
+/// The values to compute in order, and the parts that each destination word then consists of.
 #[derive(Debug)]
 pub(super) struct PackPlan {
     pub(super) steps: Vec<PackStep>,
     pub(super) goals: Vec<Goal>,
     operations: u32,
-    /// The number of words of each value. Loaded values come first.
+    /// The number of words of each value. Loaded values are first.
     words: Vec<u64>,
 }
 
 impl PackPlan {
-    /// Returns the cheapest plan for words that consist of these units. `loaded` contains the
-    /// number of words of each loaded value.
+    /// Returns the cheapest plan for words that consist of these units. `loaded` has the number of
+    /// words of each loaded value.
     pub(super) fn new(units: Vec<Vec<Unit>>, bits: u32, loaded: &[u64]) -> Self {
         let goals: Vec<Goal> = units.into_iter().map(|units| Goal::new(units, bits)).collect();
         let new = |goals| Self { steps: vec![], goals, operations: 0, words: loaded.to_vec() };
-        // If each loaded word provides only one unit, no two destination words share a step.
+        // If each loaded word gives only one unit, no two destination words can share a step.
         let count: usize = goals.iter().map(Goal::units).sum();
         if count == 0 || loaded.iter().sum::<u64>() >= count as u64 {
             return new(goals);
@@ -192,13 +192,13 @@ impl PackPlan {
         best
     }
 
-    /// Returns the cost: twice the number of operations, plus the number of lines, which naga has
-    /// to parse and validate.
+    /// Returns the cost: twice the number of operations, and the number of lines, because naga
+    /// parses and validates each line.
     fn cost(&self) -> usize {
         2 * self.operations as usize + self.steps.len()
     }
 
-    /// Adds the operations that combine the destination words after the steps.
+    /// Counts the operations that make the destination words after the steps.
     fn finish(&mut self, bits: u32) {
         self.operations += self.goals.iter().map(|goal| goal.operations(bits)).sum::<u32>();
     }
@@ -226,8 +226,8 @@ impl PackPlan {
     }
 
     /// Collects the units at even places of each destination word in one word and those at odd
-    /// places in another, then interleaves the two. Returns `None` if either group of units comes
-    /// from both even and odd places of the loaded words.
+    /// places in another, and interleaves the two. Returns `None` if the units of either group are
+    /// at both even and odd places of the loaded words.
     fn halves_first(&mut self, goals: Vec<Goal>, bits: u32) -> Option<()> {
         let mut sides = Vec::new();
         for goal in &goals {
@@ -250,7 +250,7 @@ impl PackPlan {
         }
         let made = |goal: &Goal| match *goal {
             Goal::Combined(made) => made,
-            // An unchanged word.
+            // A word that stays as it is.
             Goal::Whole(word) => CombinedWord::of(word),
             Goal::Units(_) => unreachable!("halves are made of two words"),
         };
@@ -267,8 +267,8 @@ impl PackPlan {
         Some(())
     }
 
-    /// Adds steps that compute these words, without duplicates. Words that are components of one
-    /// vector share a step. Returns the component that holds each word.
+    /// Adds steps that compute these words, without duplicates, and returns the component that
+    /// holds each word. Words that are components of one vector share a step.
     fn values(&mut self, made: impl Iterator<Item = CombinedWord>, bits: u32) -> Vec<Word> {
         let made: Vec<CombinedWord> = made.collect();
         let mut words: Vec<Word> = Vec::with_capacity(made.len());
@@ -297,8 +297,8 @@ impl PackPlan {
         words
     }
 
-    /// Returns true if the two words are different components of vectors that are combined in the
-    /// same way.
+    /// Returns true if the words are different components of the same vectors, made in the same
+    /// way.
     fn are_alike(&self, one: &CombinedWord, other: &CombinedWord) -> bool {
         let is_by_component = |made: &CombinedWord| made.low.component == made.high.component;
         (one.combine, one.low.value, one.high.value)
@@ -309,9 +309,8 @@ impl PackPlan {
             && self.words[one.low.value] == self.words[one.high.value]
     }
 
-    /// Adds the last steps, which compute vectors whose components are words of the destination.
-    /// Returns for each destination word the component that holds it, or `None` if it is not part
-    /// of a vector.
+    /// Adds the last steps, which compute vectors of destination words. Returns the component that
+    /// holds each destination word, or `None` if it is in no vector.
     pub(super) fn vectors(&mut self) -> Vec<Option<Word>> {
         let made = self.goals.iter().map(|goal| match goal {
             Goal::Combined(made) => Some(*made),
@@ -329,19 +328,19 @@ impl PackPlan {
     }
 }
 
-/// Returns the word that holds two units side by side, and the place of the pair in that word,
-/// counted in pairs.
+/// Returns the word that holds two units side by side, and the place of the pair in it, counted in
+/// pairs.
 fn pair(low: Unit, high: Unit, bits: u32) -> (CombinedWord, u32) {
     let (i, j) = (low.place.cast_signed(), high.place.cast_signed());
-    // One of the two units stays in its place if possible.
+    // One of the two stays in its place if possible.
     let place = if i % 2 != 0 && j % 2 != 0 { j / 2 } else { i / 2 };
     let combine = Combine::Pairs { bits, low_by: 2 * place - i, high_by: 2 * place + 1 - j };
     (CombinedWord { low: low.word, high: high.word, combine }, place.unsigned_abs())
 }
 
-/// Returns the words that provide the units of `bits` bits, each with the distance in bits by which
-/// it is shifted and the mask of the bits that it provides. A word occurs several times if its
-/// units move by different distances.
+/// Returns the words that have the units of `bits` bits, each with the number of bits by which it
+/// is shifted and the mask of the bits that it gives. A word occurs several times if its units move
+/// by different distances.
 pub(super) fn parts(units: &[Unit], bits: u32) -> Vec<(Word, i32, u32)> {
     let mut parts: Vec<(Word, i32, u32)> = Vec::new();
     for (unit, to) in units.iter().zip(0..) {

@@ -1,8 +1,9 @@
-//! [`PackedWords`]: the words of the destination, combined in steps from units of loaded words.
+//! [`PackedWords`]: puts together destination words from units of loaded words, and writes the
+//! WGSL.
 //!
-//! A unit that is moved on its own costs a shift and a mask. Units that are contiguous in the
-//! destination are therefore combined first, in all places of two words at once, and the results
-//! are then combined again. For example, three planes of bytes become pixels as follows:
+//! A unit that is moved on its own costs a shift and a mask. Therefore units that are contiguous in
+//! the destination are combined first, in all places of two words at once, and the results are
+//! combined again. For example, three planes of bytes become pixels:
 //!
 //! ```text
 //! row0       r0 r1 r2 r3
@@ -12,10 +13,8 @@
 //! halves1    b0 r1 b2 r3    (row2 & 0x00ff00ff) | (row0 & 0xff00ff00)
 //! a word     r0 g0 b0 r1    insertBits(halves0, halves1, 16, 16)
 //! ```
-//!
-//! If all components of vectors are combined in the same way, one line combines them all. A
-//! destination word that consists of a part of one word and a part of another needs no steps. Steps
-//! are left out entirely if moving the units one by one takes fewer operations.
+//! If all components of vectors are combined in the same way, one line combines them all. Steps are
+//! left out if moving the units one by one takes fewer operations. `pack_plan` decides this.
 
 use std::ops::Range;
 
@@ -26,38 +25,39 @@ use super::{
 };
 use crate::schedule::AdapterKind;
 
-/// A loaded or computed value: its name and its number of words.
+/// A loaded or computed value, by its name and its number of words.
 #[derive(Debug)]
 struct NamedValue {
     name: String,
     words: u64,
 }
 
-/// The words of the destination, and the values that are computed before them.
+/// The words of the destination, and the values that are computed for them.
 #[derive(Debug, Default)]
 pub(super) struct PackedWords {
     values: Vec<NamedValue>,
-    /// Vector constants, and computed values, each a name paired with its expression.
+    /// Constants of vector type, and computed values, each as a name and an expression.
     constants: Vec<(String, String)>,
     lines: Vec<(String, String)>,
-    /// The number of values so far with each name prefix.
+    /// The number of values with each name prefix so far.
     counts: Vec<(&'static str, usize)>,
     words: Vec<String>,
-    /// For each word its form as an [`Insert`], if the word consists of whole bytes of two words.
+    /// For each word that consists of whole bytes of two words, the arguments of `insertBits` that
+    /// make it.
     inserts: Vec<Option<Insert>>,
-    /// True if the words of an access may be combined with one `insertBits`, which is a single
-    /// instruction on a GPU. A CPU gains nothing from it.
+    /// True if all words of an access may be made by one `insertBits`, which is one instruction on
+    /// a GPU. A CPU gains nothing from it.
     inserts_words: bool,
-    /// True if there are few words. Words are then combined with `insertBits` one by one too,
-    /// although naga takes longer to validate a call than shifts and masks.
+    /// True if there are few words. Then `insertBits` makes single words too, although naga takes
+    /// longer to validate a call than shifts and masks.
     is_short: bool,
 }
 
-/// The maximum number of words for which each word uses its own `insertBits`. A higher limit makes
-/// the validation of long kernels slower; a lower limit leaves shifts and masks in more kernels.
+/// The greatest number of words for which each may use `insertBits`. A higher limit slows the
+/// validation of long kernels; a lower limit leaves shifts and masks in more kernels.
 const SHORT: usize = 32;
 
-/// A word in which some bits are replaced by those of another word.
+/// A word with some bits replaced by bits of another word.
 #[derive(Debug)]
 struct Insert {
     into: String,
@@ -67,11 +67,11 @@ struct Insert {
 }
 
 impl PackedWords {
-    /// Combines words whose units have `to_bits` bits from loaded units of `bits` bits. Wider units
-    /// are truncated to their low bits; narrower ones are extended with zeros.
+    /// Puts together words whose units have `to_bits` bits from loaded units of `bits` bits. Wider
+    /// units are cut to their low bits, and narrower ones extended with zeros.
     ///
-    /// Each unit in `given` consists of the name of the loaded value, the number of words in that
-    /// value, and the number of the unit in it.
+    /// Each unit in `given` is the name of a loaded value, the number of words in that value, and
+    /// the number of the unit in it.
     pub(super) fn new(
         given: &[Vec<(String, u64, u64)>],
         bits: u32,
@@ -118,19 +118,19 @@ impl PackedWords {
         steps
     }
 
-    /// Writes the values that are computed before the words of the destination.
+    /// Writes the values that are computed for the words of the destination.
     pub(super) fn write(&self, writer: &mut Writer) {
         for (name, value) in self.constants.iter().chain(&self.lines) {
             writer.line(format_args!("let {name} = {value};"));
         }
     }
 
-    /// The words of the destination, in order.
+    /// Returns the expressions for the words of the destination, in order.
     pub(super) fn words(&self) -> &[String] {
         &self.words
     }
 
-    /// Returns the number of a loaded value, which is added if it is new.
+    /// Returns the number of a loaded value, and adds it if it is new.
     fn loaded(&mut self, name: &str, words: u64) -> usize {
         let known = self.values.iter().rposition(|value| value.name == name);
         known.unwrap_or_else(|| {
@@ -152,9 +152,9 @@ impl PackedWords {
         self.values.len() - 1
     }
 
-    /// Spreads units apart, so that each has `to_bits` bits with zeros in the upper ones. Units of
-    /// a loaded value whose numbers are equal modulo `to_bits / bits` stay in place and share one
-    /// computed value.
+    /// Spreads units apart, so that each has `to_bits` bits with zeros at the top. Units of a
+    /// loaded value whose numbers are equal modulo `to_bits / bits` share one computed value, in
+    /// which they keep their places.
     fn spread(&mut self, words: &mut [Vec<Unit>], bits: u32, to_bits: u32) {
         let in_place = to_bits / bits;
         let mut apart: Vec<(usize, u32, usize)> = Vec::new();
@@ -206,8 +206,8 @@ impl PackedWords {
         }
     }
 
-    /// Returns a word that consists of whole bytes of two words as an insertion of bits. Returns
-    /// `None` if one shift of each word is enough.
+    /// Returns a word that consists of whole bytes of two words as an `insertBits`. Returns `None`
+    /// if one shift of each word is enough.
     fn insert(&mut self, made: &CombinedWord, words: u64) -> Option<Insert> {
         let Combine::Ends { bits, low_from, high_from } = made.combine else { return None };
         if bits % 8 != 0 || low_from + bits == 32 && high_from == 0 {
@@ -227,8 +227,8 @@ impl PackedWords {
         })
     }
 
-    /// Returns the arguments of a single `insertBits` call that combines all of these words, or
-    /// `None` if no single call does.
+    /// Returns the arguments of one `insertBits` call that makes all of these words, or `None` if
+    /// no single call does.
     pub(super) fn inserted(&self, words: Range<usize>) -> Option<[String; 4]> {
         let inserts: Vec<&Insert> =
             self.inserts.get(words)?.iter().map(Option::as_ref).collect::<Option<_>>()?;
@@ -245,14 +245,13 @@ impl PackedWords {
         Some([into, bits, format!("{offset}u"), format!("{count}u")])
     }
 
-    /// Returns the expression that refers to a word.
+    /// Returns the expression for a word.
     fn name(&self, word: Word) -> String {
         let NamedValue { name, words } = &self.values[word.value];
         components(name, *words, word.component, 1)
     }
 
-    /// Returns the expression that combines a word from two others, or a vector of `words` such
-    /// words.
+    /// Returns the expression that makes a word from two others, or a vector of `words` such words.
     fn combined(&mut self, made: &CombinedWord, words: u64) -> String {
         let name = |of: Word| match words {
             1 => self.name(of),
@@ -264,7 +263,7 @@ impl PackedWords {
                 self.shifted(low, low_by * bits.cast_signed(), words)
             }
             Combine::Pairs { bits, low_by, high_by } => {
-                // A unit that moves by an odd number of places needs the opposite mask.
+                // A unit that moves by an odd number of places needs the mask of the other places.
                 let mut part = |name: String, by: i32, is_odd: bool| {
                     let (kind, by_one) = if is_odd { ("odd", bits) } else { ("even", 0) };
                     let kind = format!("{kind}_{}", name_of(bits));
@@ -301,8 +300,8 @@ impl PackedWords {
         }
     }
 
-    /// Returns an expression, in parentheses, that shifts a word up by `by` bits, or down if
-    /// negative, and keeps the bits of `mask`.
+    /// Returns an expression in parentheses: a word shifted up by `by` bits, or down if negative,
+    /// of which the bits in `mask` are kept.
     fn part(&mut self, word: String, by: i32, mask: u32, words: u64) -> String {
         let shifted = self.shifted(word, by, words);
         if mask == moved(u32::MAX, by) {
@@ -324,7 +323,7 @@ impl PackedWords {
         format!("{value} {} {amount}", if by > 0 { "<<" } else { ">>" })
     }
 
-    /// Returns the expression of a mask for a word, or for each word of a vector.
+    /// Returns the expression for a mask of a word, or of each word of a vector.
     fn mask(&mut self, name: &str, mask: u32, words: u64) -> String {
         match words {
             1 => format!("0x{mask:08x}u"),
@@ -342,8 +341,8 @@ impl PackedWords {
     }
 }
 
-/// Returns for each word the number of its units inside the wider places, if all units of the word
-/// have the same number there. Whole places can then be combined, and one unit of each is kept.
+/// Returns, for each word, the number that its units have inside the wider places, if it is the
+/// same for all of them. Whole places can then be combined, and one unit of each is kept.
 fn numbers_in_place(words: &[Vec<Unit>], in_place: u32) -> Option<Vec<u32>> {
     let number = |units: &Vec<Unit>| {
         let first = units[0].place % in_place;

@@ -1,4 +1,8 @@
-//! [`Proof`]: the proof that a kernel stays in bounds.
+//! [`Proof`]: the proof that a kernel stays inside its buffers.
+//!
+//! naga can add a check to every access. A kernel with a proof runs without these checks, which is
+//! why everything that leads to a kernel is private: a forged nest could otherwise write outside a
+//! buffer.
 
 use std::fmt;
 
@@ -12,14 +16,13 @@ use crate::{
 
 /// The proof that every access of a kernel lies inside its binding, and that every loop ends.
 ///
-/// Interval arithmetic over the window and the tiles of the source bounds the reads: if the guards
-/// of a position hold, it reads an element inside the tensor. The writes are bounded because the
-/// blocks, the accesses of rows, or the words cover the image exactly. If a runner binds at least
-/// [`Binding::size_in_bytes`] bytes, it may turn run-time checks off.
+/// The reads are bounded by interval arithmetic over the loops of the nest: if the guards of a
+/// position hold, it reads an element inside the tensor. The writes are bounded because the blocks,
+/// the accesses of rows, or the words cover the destination exactly. A runner that binds at least
+/// [`Binding::size_in_bytes`] bytes may turn run-time checks off.
 ///
 /// A proof belongs to one [`Kernel`](super::Kernel) and cannot be moved to another. Only lowering
-/// creates proofs: everything that a proof depends on, from the nest to the kernel, has private
-/// fields.
+/// creates proofs:
 ///
 /// ```compile_fail,E0451
 /// use stridec::wgsl::Proof;
@@ -37,16 +40,16 @@ pub struct Proof {
     trips: u32,
 }
 
-/// Returns the last word that a block loads, given the last word that contains a unit it moves.
+/// Returns the last word that a block loads, if `word` is the last that holds a unit of it.
 fn last_loaded(block: &Block, word: u64) -> u64 {
     let nest = block.nest();
     let access = (block.load() * u64::from(nest.src_bits())).div_ceil(32);
     let image = nest.src_bytes().div_ceil(4).next_multiple_of(access).saturating_sub(1);
     if block.reads_more() {
-        // Reads past the moved units are clamped to the last access of the image.
+        // Loads past the units of the block are clamped to the last access of the image.
         image
     } else if block.is_shifted() {
-        // A shifted run reads one more access, but none past the image.
+        // A run that is shifted into place reads one more access, but none past the image.
         ((word / access + 2) * access - 1).min(image)
     } else {
         // The block reads up to the end of the access that contains the last unit.
@@ -54,18 +57,18 @@ fn last_loaded(block: &Block, word: u64) -> u64 {
     }
 }
 
-/// Returns the maximum number of loop iterations of one invocation. With several rounds, an
-/// invocation loops over its blocks, its seams and the words of these seams. Otherwise it loops
-/// over the words of one seam or over the stores of one block.
+/// Returns the greatest number of loop iterations of one invocation. With several rounds, it loops
+/// over its blocks, its seams and the words of these seams. Otherwise, it loops over the words of
+/// one seam or over the stores of one block.
 fn loop_trips(block: &Block) -> u32 {
-    // A word of more than four units is combined in another loop.
+    // A word of more than four units is put together in another loop.
     let bits = u64::from(block.nest().dst_bits());
     let of_word = if bits < 8 { 32 / bits } else { 0 };
     let of_access = 1 + block.store() * bits / 32 * of_word;
     let of_seam = block.seam().map_or(0, |seam| seam.longest() * of_access);
     let all = match (block.rounds(), block.seam()) {
         // Each of the nested loops has at least two iterations, so all levels together have at most
-        // twice as many iterations as the innermost.
+        // twice as many as the innermost.
         (1, _) if block.moves_unit_by_unit() => {
             of_seam.max(block.rows() * block.width() * 2 * of_access)
         }
@@ -76,7 +79,7 @@ fn loop_trips(block: &Block) -> u32 {
     u32::try_from(all).unwrap_or(u32::MAX)
 }
 
-/// The maximum number of iterations of a loop. Some drivers end a longer loop without an error.
+/// The greatest number of iterations of a loop. Some drivers end a longer loop without an error.
 const MAX_TRIPS: u32 = 65_535;
 
 impl Proof {
@@ -139,7 +142,7 @@ impl Proof {
         self.sources.len()
     }
 
-    /// The last word of a source's binding that is read; `None` if none is.
+    /// Returns the last word of a source's binding that is read; `None` if none is.
     #[must_use]
     pub fn last_word_of_source(&self, number: usize) -> Option<u64> {
         self.sources.get(number)?.0
@@ -157,7 +160,7 @@ impl Proof {
         self.last_destination_word
     }
 
-    /// The words of the destination's binding.
+    /// Returns the number of words in the destination's binding.
     #[must_use]
     pub fn destination_words(&self) -> u64 {
         self.destination_words
@@ -201,8 +204,8 @@ impl fmt::Display for Proof {
     }
 }
 
-/// Returns the width in bits of the units in which a source's last read is counted: the numbers
-/// that lookups load from it, or else the nest's units.
+/// Returns the width, in bits, of the units in which the last read of a source is counted: that of
+/// the numbers that lookups load from it, or else of the nest's units.
 fn unit_bits(nest: &CopyNest, source: usize) -> u32 {
     nest.loaded_bits(source).unwrap_or(nest.src_bits())
 }

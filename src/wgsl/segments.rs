@@ -1,4 +1,5 @@
-//! Kernels that copy rows of the destination segment by segment, for nests of several cases.
+//! Kernels for rows of the destination that several cases fill, as in a concatenation. A row is cut
+//! into segments, one for each case, and an invocation copies its part of each segment in a loop.
 
 use super::{
     block::{access_unit_by_unit, with_offset},
@@ -76,8 +77,8 @@ pub(super) fn segments(writer: &mut Writer, rows: &RowSegments) {
     });
 }
 
-/// Writes the code of the invocations that write meetings, the accesses that two segments share.
-/// They come after the invocations that copy rows.
+/// Writes the code of the invocations for *meetings*, the accesses that two segments share. Their
+/// numbers begin after the invocations that copy rows.
 fn meeting(writer: &mut Writer, rows: &RowSegments, meetings: &[u64]) {
     let (runs, count) = (rows.runs(), meetings.len());
     writer.block(format_args!("if run >= {runs}u"), |writer| {
@@ -99,13 +100,13 @@ fn meeting(writer: &mut Writer, rows: &RowSegments, meetings: &[u64]) {
     });
 }
 
-/// A segment while its code is being written.
+/// Writes the code for one segment.
 struct SegmentWriter<'a> {
     rows: &'a RowSegments,
     names: &'a AxisNames,
     number: usize,
     segment: &'a RowSegment,
-    /// The first access that lies entirely inside the segment, and the end after the last one.
+    /// The first access that lies entirely inside the segment, and the end of these accesses.
     alone: (u64, u64),
 }
 
@@ -137,7 +138,7 @@ impl SegmentWriter<'_> {
         }
     }
 
-    /// Returns the first access of the segment in the invocation's group.
+    /// Returns the first access of the segment that the invocation's group copies.
     fn start(&self) -> String {
         match (self.rows.groups() > 1, self.alone.0) {
             (false, low) => format!("{low}u"),
@@ -146,8 +147,8 @@ impl SegmentWriter<'_> {
         }
     }
 
-    /// Returns the end of the segment's accesses in the group. If the row reads another source, the
-    /// end is 0.
+    /// Returns the end of the accesses of the segment that the group copies. It is 0 if the row
+    /// reads another source than `of`.
     fn stop(&self, writer: &mut Writer, of: Option<usize>, is_chosen: bool) -> String {
         let Self { rows, number, alone: (_, high), .. } = *self;
         let stop = match (rows.groups() > 1, high == rows.accesses) {
@@ -174,13 +175,13 @@ impl SegmentWriter<'_> {
         name
     }
 
-    /// Returns a form with the innermost axis replaced by the segment's first unit.
+    /// Returns the value of a form at the first unit of the segment.
     fn at_first(&self, form: &Affine) -> Affine {
         let inner = Value::Axis(self.rows.nest.extents().len() - 1);
         form.substituted(inner, &Affine::constant(self.segment.first.cast_signed()))
     }
 
-    /// Writes the code that selects the case of the row and computes the offset at which it reads.
+    /// Writes the code that finds the case of the row, and the offset at which it reads.
     fn choose(&self, writer: &mut Writer, cases: &[Case]) {
         let number = self.number;
         writer.line(format_args!("var way{number} = {}u;", cases.len() - 1));
@@ -201,8 +202,8 @@ impl SegmentWriter<'_> {
         }
     }
 
-    /// Writes the stores of a turn. `value` returns the value of the access at `at` plus its
-    /// argument.
+    /// Writes the stores of a turn, the accesses that an invocation copies at a time. `value`
+    /// returns the value of the access at `at` plus its argument.
     fn stores(&self, writer: &mut Writer, stop: &str, value: impl Fn(u64) -> String) {
         let Self { rows, alone: (low, high), .. } = *self;
         let is_whole = |access: u64| access.is_multiple_of(rows.width);
@@ -221,7 +222,7 @@ impl SegmentWriter<'_> {
         }
     }
 
-    /// Writes a turn of stores whose values are read from a source.
+    /// Writes a turn of stores of values from a source.
     fn copy(&self, writer: &mut Writer, of: usize, stop: &str) {
         let Self { rows, number, segment, .. } = *self;
         let (units, name) = (rows.units, source_name(&rows.nest, of));
@@ -251,8 +252,8 @@ impl SegmentWriter<'_> {
         });
     }
 
-    /// Writes a turn of stores that read nothing. If several cases store bits, the code selects the
-    /// value by case.
+    /// Writes a turn of stores of constant bits. If the bits of several cases differ, the code
+    /// selects them by the case.
     fn fill(&self, writer: &mut Writer, stop: &str) {
         let bits = self.rows.nest.dst_bits();
         let of = |take: &CaseValue| match take {

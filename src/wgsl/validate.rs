@@ -1,4 +1,5 @@
-//! Validation of kernels by naga.
+//! Parses and validates kernels with naga, as a WebGPU implementation would, so that a kernel that
+//! a driver might reject is never returned.
 
 use naga::{
     Module,

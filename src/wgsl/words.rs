@@ -1,4 +1,5 @@
-//! WGSL types, literals and components of units and words.
+//! Types, literals and components for units of 1 to 128 bits in WGSL, which has only 32-bit words
+//! and vectors of them.
 
 /// Returns the unsigned WGSL type for `bits` bits, which has one, two or four words.
 pub(super) fn type_name(bits: u64) -> &'static str {
@@ -25,13 +26,13 @@ pub(super) fn literal(bits: u64, value: u128) -> String {
     format!("{}({words})", type_name(bits))
 }
 
-/// Returns a value of `bits` bits, repeated to fill `to` bits.
+/// Returns a value of `bits` bits, repeated until it fills `to` bits.
 pub(super) fn repeated(value: u128, bits: u32, to: u64) -> u128 {
     let copies = u32::try_from(to).unwrap_or(128).min(128) / bits;
     (0..copies).fold(0, |all, copy| all | value << (copy * bits))
 }
 
-/// Returns the `count` words that start at word `first` of a value of `words` words.
+/// Returns `count` words of a value of `words` words, starting at word `first`.
 pub(super) fn components(value: &str, words: u64, first: u64, count: u64) -> String {
     if count == words {
         return value.to_owned();
@@ -44,8 +45,8 @@ fn index(n: u64) -> usize {
     usize::try_from(n).unwrap_or(usize::MAX)
 }
 
-/// Returns an expression that extends the sign of each unit in `word`. Units have `bits` bits, in
-/// places of `to_bits` bits that are zero above the unit.
+/// Returns an expression that extends the sign of each unit in `word`. Each unit of `bits` bits is
+/// in the low part of `to_bits` bits, and the rest is zero.
 pub(super) fn sign_extended(word: &str, bits: u32, to_bits: u32) -> String {
     let signs = repeated(1 << (bits - 1), to_bits, 32);
     // A sign at bit 3 becomes ones in bits 4 to 7: the sign times 2 + 4 + 8 + 16.

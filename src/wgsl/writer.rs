@@ -1,4 +1,4 @@
-//! [`Writer`]: builds WGSL text line by line.
+//! [`Writer`]: builds WGSL text line by line, with indentation and line breaks that suit readers.
 
 use std::fmt::{self, Write as _};
 
@@ -55,7 +55,7 @@ impl Writer {
         self.indented(depth, [rest]);
     }
 
-    /// Writes code with a remark, which goes after the code if the line has room, else above it.
+    /// Writes code with a remark: after the code if the line has room, and otherwise above it.
     pub(super) fn noted(&mut self, code: fmt::Arguments<'_>, note: fmt::Arguments<'_>) {
         let start = self.start(self.depth);
         self.write(code);
@@ -74,8 +74,8 @@ impl Writer {
 
     /// Writes a comment. Lines after the first are indented by the width of `label`.
     ///
-    /// Every character that ends a line in WGSL starts a new comment line, so no part of the text
-    /// ends up outside the comment.
+    /// Every character that ends a line in WGSL starts a new comment line. Shapes and names are
+    /// given by users, and no part of them may become code.
     pub(super) fn comment(&mut self, label: &str, text: fmt::Arguments<'_>) {
         let text = text.to_string();
         let room = MAX_WIDTH - 4 * self.depth - 3 - label.len();
@@ -93,7 +93,8 @@ impl Writer {
         }
     }
 
-    /// Writes `head item, item tail`, with each item on its own line if they do not fit on one.
+    /// Writes `head item, item tail`, with each item on a line of its own if they do not fit on
+    /// one.
     pub(super) fn list(&mut self, head: &str, items: &[String], tail: &str) {
         let length = items.iter().map(|item| item.len() + 2).sum::<usize>();
         if 4 * self.depth + head.len() + length + tail.len() <= MAX_WIDTH {
@@ -127,7 +128,7 @@ impl Writer {
         self.text
     }
 
-    /// Writes the indentation of a line, and returns the offset of the line in the text.
+    /// Writes the indentation of a line, and returns the length of the text before the line.
     fn start(&mut self, depth: usize) -> usize {
         let start = self.text.len();
         for _ in 0..depth {
