@@ -22,6 +22,7 @@ use crate::nest::{Affine, Bounds, CopyNest, Guard, Interleaved, SOURCE_DISTANCE,
 /// a0: 76800 steps, source +1, destination +3        a block takes 16: three runs of 16 bytes in the source
 /// a1: 3 steps, source +76800, destination +1        and all 3: one run of 48 bytes in the destination
 /// ```
+///
 /// a0: 76800 steps, source +1, destination +3        a block takes 16: three runs of 16 bytes in the source
 /// a1: 3 steps, source +76800, destination +1        and all 3: one run of 48 bytes in the destination
 /// If blocks do not divide an axis evenly, the last block along it stores only the units inside. If

@@ -463,9 +463,9 @@ const ALIGNED_ROWS: u64 = 16;
 /// The greatest number of words that a GPU invocation holds besides its intermediate values: half
 /// of the registers that it has if a core runs as many invocations as it can.
 const MOST_HELD_WORDS: u64 = 32;
-/// The least number of blocks that keeps the cores of a GPU busy. Blocks are combined into larger ones
-/// only if at least this many remain. With 2^16, transposed TPU tiles get worse, from 5.5 to 6.2
-/// (`benches/NOTES.md`, "A GPU on paper").
+/// The least number of blocks that keeps the cores of a GPU busy. Blocks are combined into larger
+/// ones only if at least this many remain. With 2^16, transposed TPU tiles get worse, from 5.5 to
+/// 6.2 (`benches/NOTES.md`, "A GPU on paper").
 const LEAST_REPEATED_BLOCKS: u64 = 1 << 15;
 
 /// Returns the block at several steps of an axis on which it has one, so that their addresses are

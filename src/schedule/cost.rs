@@ -8,6 +8,7 @@
 //! cost = (operations + Σ (ACCESS + words · WORD + lines · LINE) + fetched · BYTE + stored · ACCESS + spilled · SPILL)
 //!        / words that an invocation writes · lanes / lanes that have work
 //! ```
+//!
 //! The sum is over the loads and stores of an invocation. Invocations whose numbers are past the
 //! end of an axis do no work, but are counted as if they did.
 //!
@@ -24,6 +25,7 @@
 //!   of these lines before it is written, and the stores wait for the duration of an access.
 //! - *spilled* words are the words after the first 16 that an invocation holds at a time. An
 //!   invocation loads all its words before it stores any.
+//!
 //! The numbers are fields of the target's [`CostModel`]. The presets are:
 //!
 //! | | lanes | ACCESS | WORD | LINE | BYTE | SPILL |

@@ -62,7 +62,7 @@ impl RowSegment {
         (first < end).then_some((first, end))
     }
 
-    /// Returns the sources that the segment reads, without duplicates. `None` stands for constant
+    /// Returns the sources that the segment reads, without duplicates. `None` means constant
     /// bits.
     pub(crate) fn sources(&self) -> SmallVec<[Option<usize>; 2]> {
         let mut sources: SmallVec<[Option<usize>; 2]> =

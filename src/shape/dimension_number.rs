@@ -1,4 +1,4 @@
-//! Dimension numbers that may count from the end, as in numpy.
+//! Dimension numbers that may count from the end, as in numpy: -1 is the last dimension.
 
 use super::{FieldPath, MAX_RANK, ShapeError};
 
@@ -43,7 +43,7 @@ pub(crate) fn signed(dimensions: &[usize]) -> Vec<i64> {
     dimensions.iter().filter_map(|&dimension| i64::try_from(dimension).ok()).collect()
 }
 
-/// Does the same as [`dimension_numbers`], but errors refer to the list by `name`.
+/// Returns the same as [`dimension_numbers`]. Errors refer to the list by `name`.
 fn distinct(name: &'static str, dimensions: &[i64], rank: usize) -> Result<Vec<usize>, ShapeError> {
     let mut seen = [false; MAX_RANK];
     let mut named = Vec::with_capacity(dimensions.len());

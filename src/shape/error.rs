@@ -1,4 +1,4 @@
-//! The error of an invalid shape.
+//! [`ShapeError`]: the reasons why a shape is invalid.
 
 use super::{ElementType, FieldPath, PaddingValue};
 use crate::error_kind::ErrorKind;
@@ -10,7 +10,7 @@ use crate::error_kind::ErrorKind;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShapeError {
-    /// A token, opaque value, tuple or buffer where an array is required.
+    /// A token, opaque value, tuple or buffer, although an array is required.
     #[error("{field}: expected a type with elements, got {element_type}")]
     NoElements {
         /// The field that specifies the type.

@@ -1,4 +1,5 @@
-//! The path of a field in a proto, for error messages.
+//! [`FieldPath`]: the path of a field in a proto. Errors carry it, so that a user of a nested
+//! message of many kilobytes finds the value that is wrong.
 
 use std::fmt;
 
@@ -19,7 +20,8 @@ enum Segment {
     Index(usize),
 }
 
-/// The maximum number of segments that are printed. The middle of a longer path is replaced by `…`.
+/// The greatest number of segments that are printed. The middle of a longer path is replaced by
+/// `…`.
 const MAX_PRINTED: usize = 24;
 
 impl FieldPath {

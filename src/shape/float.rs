@@ -1,4 +1,7 @@
-//! Conversion between the bits of a float, of any width, and its value.
+//! Converts between the bits of a float and its value, for every floating-point type of XLA.
+//!
+//! stridec never computes with elements. It needs this for padding values such as −∞, and for
+//! constants in HLO text.
 
 use super::ElementType;
 
@@ -88,8 +91,8 @@ impl FloatFormat {
         1 << (self.exponent_bits + self.mantissa_bits)
     }
 
-    /// Returns the bit pattern of the representable value nearest to a non-negative number. Ties
-    /// round to the even pattern. If the number is too large, the returned pattern is greater than
+    /// Returns the bits of the value that is nearest to a number of at least 0. A tie rounds to the
+    /// even bits. If the number is too large, the result is greater than
     /// [`greatest_number`](Self::greatest_number).
     fn nearest(&self, number: f64) -> u128 {
         let bits = number.to_bits();
@@ -106,7 +109,7 @@ impl FloatFormat {
         let least = 1 - int(u64::from(self.bias));
         let mantissa_bits = int(u64::from(self.mantissa_bits));
         let binade = magnitude.max(least);
-        // One unit of the mantissa in this binade is worth 2^shift units of `digits`.
+        // One step of the mantissa, near this number, is 2^shift steps of `digits`.
         let shift = binade - mantissa_bits - scale;
         let steps = match u32::try_from(shift) {
             Err(_) => u128::from(digits) << shift.unsigned_abs(),
@@ -118,8 +121,8 @@ impl FloatFormat {
             }
             Ok(_) => 0,
         };
-        // The implicit leading one of a normal number is part of `steps` and carries into the
-        // exponent.
+        // The leading one of a normal number is not stored. It is part of `steps`, and carries into
+        // the exponent.
         let exponent = u128::try_from(binade - least).unwrap_or(0);
         (exponent << self.mantissa_bits) + steps
     }

@@ -1,4 +1,4 @@
-//! The layout of an array in memory: the order of its dimensions, tiles, padding and packing.
+//! [`Layout`]: the order of an array's dimensions in memory, its tiles, padding and packing.
 
 use std::fmt;
 
@@ -23,8 +23,8 @@ pub struct Layout {
     /// The dimension numbers, the most minor first. The list may be empty if `format` is
     /// [`Format::Sparse`]; otherwise it names every dimension once.
     pub minor_to_major: SmallVec<[usize; 8]>,
-    /// The physical extents in elements, one per logical dimension, as in TensorFlow 1.x. Empty if
-    /// the array has no padding.
+    /// The extents in memory, one for each dimension, as in TensorFlow 1.x. Empty if the array has
+    /// no padding.
     pub padded_dimensions: SmallVec<[u64; 8]>,
     /// The value that fills the padding, or `None` if the proto does not specify one.
     pub padding_value: Option<PaddingValue>,
@@ -37,8 +37,8 @@ pub struct Layout {
     /// The size of an element in memory, in bits: `E(n)`. 0 means the width of the element type,
     /// rounded up to whole bytes.
     pub element_size_in_bits: u64,
-    /// The number of elements to whose multiple the array is padded at its end: `L(n)`. It is at
-    /// least 1, and 1 means no such padding.
+    /// The end of the array is padded to a multiple of this many elements: `L(n)`. It is at least
+    /// 1, and 1 means no such padding.
     pub tail_padding_alignment_in_elements: u64,
     /// The number of bytes of metadata before the data, `M(n)`.
     pub dynamic_shape_metadata_prefix_bytes: u64,
@@ -79,7 +79,7 @@ impl Layout {
         Self::new((0..rank).rev())
     }
 
-    /// Sets the physical extents, one per logical dimension, and the value that fills the padding.
+    /// Sets the extents in memory, one for each dimension, and the value that fills the padding.
     #[must_use]
     pub fn padded(
         mut self,
@@ -91,7 +91,7 @@ impl Layout {
         self
     }
 
-    /// Sets the physical extents, one per logical dimension, and the number that fills the padding.
+    /// Sets the extents in memory, one for each dimension, and the number that fills the padding.
     ///
     /// ```
     /// use stridec::shape::{ElementType, Layout, Shape};
@@ -196,7 +196,7 @@ impl fmt::Display for PaddingValue {
     }
 }
 
-/// One level of tiling.
+/// One level of tiling: a box of elements that are contiguous in memory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tile {
     /// The extents of the tile, the most major first.
@@ -227,10 +227,10 @@ impl From<u64> for TileDimension {
     }
 }
 
-/// A physical dimension that is split between memories.
+/// A dimension of memory that is split between memories.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SplitConfig {
-    /// The number of the physical dimension. 0 is the most major one.
+    /// The number of the dimension, from 0 for the most major one.
     pub dimension: u64,
     /// The index at which each part except the first begins, in ascending order.
     pub split_indices: Vec<u64>,

@@ -1,4 +1,4 @@
-//! Limits of shapes.
+//! Limits of shapes. They bound the time and memory that a hostile message can take.
 
 /// The deepest nesting of shapes: tuples, buffers, and physical shapes, which count twice.
 ///

@@ -1,4 +1,4 @@
-//! The bit patterns of XLA's padding values in each element type.
+//! The bits of XLA's padding values, such as `lowest`, in each element type.
 
 use super::{
     ElementType, FieldPath, PaddingValue, ShapeError,

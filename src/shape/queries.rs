@@ -1,6 +1,6 @@
-//! Queries on shapes that depend only on types, extents and layouts, not on element offsets.
-//!
-//! The public functions are re-exported in `xla::shape_util`.
+//! Questions about shapes that depend only on types, extents and layouts, not on offsets of
+//! elements. `xla::shape_util` re-exports the public functions, under the names that XLA gives
+//! them.
 
 use super::{Dimension, ElementType, Layout, Shape};
 
@@ -33,8 +33,8 @@ pub fn is_zero_element_array(shape: &Shape) -> bool {
         || shape.dimensions().contains(&Dimension::AtMost(0))
 }
 
-/// Returns the size of an element in XLA's tightest packing, in bits, like XLA's `StorageBitWidth`.
-/// A `pred` occupies a byte.
+/// Returns the size of an element, in bits, if elements are packed as tightly as XLA packs them. It
+/// is XLA's `StorageBitWidth`. A `pred` takes a byte.
 #[must_use]
 pub fn packed_bits(element_type: ElementType) -> Option<u32> {
     match element_type {
@@ -44,7 +44,7 @@ pub fn packed_bits(element_type: ElementType) -> Option<u32> {
 }
 
 /// Returns true if two shapes have the same types and extents, like XLA's `Compatible`. Layouts are
-/// ignored, and a bound is equal to a fixed extent of the same size.
+/// ignored, and a bound equals a fixed extent of the same size.
 #[must_use]
 pub fn compatible(a: &Shape, b: &Shape) -> bool {
     a.element_type() == b.element_type()

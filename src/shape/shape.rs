@@ -1,4 +1,4 @@
-//! The type, extents and layout of a tensor, as XLA describes them.
+//! [`Shape`]: the type, extents and layout of a tensor, as XLA describes them.
 
 use std::borrow::Cow;
 
@@ -31,8 +31,8 @@ pub struct Shape {
     dimensions: SmallVec<[Dimension; 8]>,
     layout: Option<Layout>,
     tuple_shapes: Vec<Shape>,
-    /// The nesting depth, including this shape. A physical shape adds two levels, because the
-    /// layout that holds it is a message too.
+    /// The nesting depth, including this shape. A physical shape adds two levels, because it is
+    /// inside a layout, which is a message too.
     depth: usize,
     /// The number of shapes, including this one and all nested ones.
     shapes: usize,
@@ -196,8 +196,8 @@ impl Shape {
             .map_or_else(|| Cow::Owned(Layout::default_for_rank(self.rank())), Cow::Borrowed)
     }
 
-    /// Returns true if any physical extent of the array exceeds the logical one, like TensorFlow
-    /// 1.x's `IsPadded`.
+    /// Returns true if any extent in memory is greater than the array's, like TensorFlow 1.x's
+    /// `IsPadded`.
     #[must_use]
     pub fn is_padded(&self) -> bool {
         let padded = self.layout().map_or(&[][..], |layout| &layout.padded_dimensions);

@@ -1,12 +1,12 @@
-//! Arrays with explicit strides.
+//! [`StridedShape`]: an array with explicit strides, which XLA shapes cannot express.
 
 use super::{Dimension, ElementType, FieldPath, Layout, Shape, ShapeError, validate};
 
-/// An array that is described by sizes, strides and an offset, all in elements. XLA shapes cannot
-/// express explicit strides.
+/// An array that is described by sizes, strides and an offset, all in elements.
 ///
-/// Element `(i, j, …)` is at `offset + i·strides[0] + j·strides[1] + …`. A stride may be 0, which
-/// broadcasts, or negative. Lowering checks whether the strides are valid for a destination.
+/// Element `(i, j, …)` is at `offset + i·strides[0] + j·strides[1] + …`. A stride may be 0, so that
+/// elements share a place, or negative. Lowering checks if the strides are possible for a
+/// destination.
 ///
 /// ```
 /// use stridec::shape::{ElementType, StridedShape};

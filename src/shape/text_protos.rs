@@ -1,4 +1,7 @@
 //! Protos in their two text formats: textproto and protobuf's JSON.
+//!
+//! The parsers are those of prost-reflect and `serde_json`. This file limits the length and depth
+//! of texts first, so that untrusted texts cannot exhaust memory or the stack.
 
 use std::{io, sync::LazyLock, thread};
 
@@ -140,7 +143,7 @@ fn dynamic<M: Message + Name>(message: &M) -> Result<DynamicMessage, ShapeError>
     Ok(dynamic)
 }
 
-/// Rejects a text that is too long or too deeply nested for the parsers.
+/// Rejects a text that is too long or nested too deeply for the parsers.
 fn check_text<M: Name>(
     format: &'static str,
     text: &str,
@@ -189,7 +192,7 @@ fn too_deep(text: &str, comment: Option<u8>) -> Option<usize> {
     let (mut state, mut depth) = (ScanState::Between, 0_usize);
     for (offset, byte) in text.bytes().enumerate() {
         state = match (state, byte) {
-            // A newline ends a comment. The parsers reject a newline in a string.
+            // A newline ends a comment. The parsers reject one in a string.
             (ScanState::Comment | ScanState::String { .. }, b'\n') => ScanState::Between,
             (ScanState::String { quote, escaped: false }, _) if byte == quote => ScanState::Between,
             (ScanState::String { quote, escaped }, _) => {

@@ -1,8 +1,8 @@
-//! The rules that every [`Shape`](super::Shape) obeys. The constructors of `Shape` check them.
+//! The rules that every [`Shape`](super::Shape) obeys. Its constructors check them.
 //!
-//! The rules combine XLA's `ValidateShape` and `ValidateLayoutForShape` with the rules of
-//! TensorFlow 1.x for padding, and reject values that abort XLA (`L(0)`, `T(2,-2)`). Index types,
-//! level types and physical shapes are still accepted, although today's XLA has no sparse arrays.
+//! The rules are XLA's `ValidateShape` and `ValidateLayoutForShape`, and those of TensorFlow 1.x
+//! for padding. In addition, values are rejected that abort XLA (`L(0)`, `T(2,-2)`). Index types,
+//! level types and physical shapes are accepted, although today's XLA has no sparse arrays.
 
 use super::{
     DimLevelType, Dimension, ElementType, FieldPath, Format, Layout, MAX_RANK, MAX_TILES,
@@ -107,7 +107,7 @@ fn minor_to_major(layout: &Layout, rank: usize) -> Result {
     })
 }
 
-/// Checks that each physical extent is at least as large as the logical one.
+/// Checks that each extent in memory is at least that of the array.
 fn padded_dimensions(layout: &Layout, rank: usize, dimensions: &[Dimension]) -> Result {
     let list = || layout_field("padded_dimensions");
     let padded = &layout.padded_dimensions;

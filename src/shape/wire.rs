@@ -1,4 +1,5 @@
-//! Decoding of serialized messages from untrusted bytes, with short error messages.
+//! Decodes serialized messages from untrusted bytes. The length is limited first, because the
+//! smallest fields take many times their size in memory, and errors are kept short.
 
 use prost::{DecodeError, Message, Name};
 
@@ -12,7 +13,8 @@ use crate::proto::xla;
 /// them.
 pub const MAX_INPUT_BYTES: usize = 16 << 20;
 
-/// The maximum number of fields that are printed. The middle of a longer path is left out.
+/// The greatest number of fields of a path that are printed. The middle of a longer path is left
+/// out.
 const MAX_PRINTED_FIELDS: usize = 8;
 
 impl Shape {
@@ -60,7 +62,7 @@ pub(super) fn check_size(given: usize) -> Result<(), ShapeError> {
     Ok(())
 }
 
-/// Converts prost's error, whose text can list up to a hundred nested fields, the innermost first.
+/// Converts prost's error. Its text can list up to a hundred nested fields, the innermost first.
 pub(super) fn decode_error<M: Name>(error: &DecodeError) -> ShapeError {
     let text = error.to_string();
     let mut reason = text.split_once("message: ").map_or(text.as_str(), |(_, rest)| rest);

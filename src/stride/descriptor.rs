@@ -1,4 +1,4 @@
-//! [`StrideDescriptor`], which describes the memory of a tensor by steps, axes and strides.
+//! [`StrideDescriptor`]: the memory of a tensor, as steps, axes and strides.
 
 use std::convert::Infallible;
 
@@ -7,14 +7,14 @@ use smallvec::SmallVec;
 use super::{Coordinate, Coordinates, Forward, StrideError};
 use crate::shape::ElementType;
 
-/// The maximum length, in bytes, of a coordinate name that is repeated inside other names. Without
-/// this limit, the names of nested folds would grow exponentially.
+/// The greatest length, in bytes, of a coordinate's name that other names repeat. Without this
+/// limit, the names of nested folds would grow exponentially.
 const LONGEST_NAME: usize = 60;
 
-/// A reversible step from a logical index to a memory offset.
+/// A reversible step on the way from an index to a place in memory.
 ///
-/// A step computes new coordinates from existing ones. Coordinates are numbered: the logical
-/// dimensions come first, followed by the results of the steps in order.
+/// A step computes new coordinates from existing ones. Coordinates are numbered: first the
+/// dimensions of the array, then the results of the steps in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
     /// Computes two coordinates, `of / by` and `of % by`. The inverse is `quotient · by +
@@ -33,7 +33,7 @@ pub enum Step {
         /// The less significant coordinate.
         minor: usize,
     },
-    /// Adds a coordinate that is always 0, for a tile whose rank is higher than the rank of its
+    /// Adds a coordinate that is always 0. It is needed if a tile has more dimensions than its
     /// array.
     Unit,
 }
@@ -43,21 +43,21 @@ pub enum Step {
 pub struct Axis {
     /// The coordinate that is laid out along the axis.
     pub coordinate: usize,
-    /// The number of places along the axis. If the coordinate has fewer values, the remaining
-    /// places are padding.
+    /// The number of places along the axis. If the coordinate has fewer values, the other places
+    /// are padding.
     pub extent: u64,
-    /// The distance between neighbours, in elements. A stride of 0 broadcasts, and a negative
-    /// stride reverses.
+    /// The distance between neighbours, in elements. If it is 0, all elements along the axis share
+    /// one place, as in a broadcast. If it is negative, the axis is stored backwards.
     pub stride: i64,
 }
 
-/// A reversible map from logical indices to linear offsets, in elements. It consists of [`Step`]s,
-/// followed by a dot product with strides.
+/// A reversible map from the index of an element to its offset in memory, in elements. It consists
+/// of [`Step`]s, and a dot product with strides after them.
 ///
-/// Dense, padded and explicitly strided arrays have no steps, because sizes and strides suffice to
-/// describe them, as in DirectML's `DML_BUFFER_TENSOR_DESC`. Each XLA tile splits the coordinates
-/// that it covers, which may be results of earlier tiles. For example, `f32[3,5]{1,0:T(2,2)}`,
-/// figure 1 of XLA's *Tiled layout*, places element (2,3) as follows:
+/// Dense, padded and explicitly strided arrays have no steps. Their sizes and strides are enough,
+/// as in DirectML's `DML_BUFFER_TENSOR_DESC`. Each XLA tile splits the coordinates that it covers,
+/// which may be results of earlier tiles. For example, `f32[3,5]{1,0:T(2,2)}`, figure 1 of XLA's
+/// *Tiled layout*, places element (2,3) as follows:
 ///
 /// ```text
 /// axis    d0/2   d1/2   d0%2   d1%2
@@ -65,11 +65,11 @@ pub struct Axis {
 /// (2,3)      1      1      0      1      12 + 4 + 0 + 1 = 17
 /// ```
 ///
-/// The *image* is the content of a buffer or file. It consists of
-/// [`prefix_bytes`](Self::prefix_bytes) bytes, followed by
-/// [`physical_elements`](Self::physical_elements) elements of [`element_bits`](Self::element_bits)
-/// bits each, packed from the low bits up. Offsets are counted in elements from the end of the
-/// prefix.
+/// The *image* of a tensor is its content in a buffer or file. It consists of
+/// [`prefix_bytes`](Self::prefix_bytes) bytes, and of
+/// [`physical_elements`](Self::physical_elements) *places* with
+/// [`element_bits`](Self::element_bits) bits each, packed from the low bits up. Offsets count
+/// places from the end of the prefix.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StrideDescriptor {
     pub(super) element_type: ElementType,
@@ -115,16 +115,17 @@ impl StrideDescriptor {
         &self.steps
     }
 
-    /// Returns the number of values of each coordinate: the logical extents, followed by the
-    /// extents of the results of the steps.
+    /// Returns the number of values of each coordinate: first the extents of the array, then those
+    /// of the results of the steps.
     ///
-    /// The extent of a remainder is the full extent of the tile, even if the last tile is partial.
+    /// The remainder of a split by 8 has 8 values, even if the last tile is partial.
     #[must_use]
     pub fn extents(&self) -> &[u64] {
         &self.extents
     }
 
-    /// Returns the dimensions of memory, from major to minor.
+    /// Returns the dimensions of memory, from the one with the greatest stride to the one with the
+    /// least.
     #[must_use]
     pub fn axes(&self) -> &[Axis] {
         &self.axes
@@ -148,15 +149,15 @@ impl StrideDescriptor {
         self.physical_elements
     }
 
-    /// Returns the size of the image in bytes, including the prefix. Only a partial last byte is
-    /// rounded up.
+    /// Returns the size of the image in bytes, including the prefix. A partial last byte counts as
+    /// whole.
     #[must_use]
     pub fn image_bytes(&self) -> u64 {
         // This cannot overflow: lowering has checked that the image has at most 2^63-1 bits.
         self.prefix_bytes + (self.physical_elements * u64::from(self.element_bits)).div_ceil(8)
     }
 
-    /// Returns the number of elements, which is the product of the logical extents.
+    /// Returns the number of elements: the product of the extents.
     #[must_use]
     pub fn elements(&self) -> u64 {
         if self.sizes().contains(&0) { 0 } else { self.sizes().iter().product() }
@@ -186,7 +187,7 @@ impl StrideDescriptor {
     }
 
     /// Returns the extents of the memory, from major to minor, if the memory is one dense array of
-    /// places. Returns `None` if the memory has a prefix, a tail, or gaps between strides.
+    /// places. Returns `None` if it has a prefix, a tail, or gaps between strides.
     ///
     /// For example, the extents are `[5, 3]` for `f32[2,3]{0,1:PAD(3,5)}`, and `[2, 3, 2, 2]` for
     /// `f32[3,5]{1,0:T(2,2)}`.
@@ -204,9 +205,9 @@ impl StrideDescriptor {
         (whole && cells == self.physical_elements() && (dense || cells == 0)).then_some(extents)
     }
 
-    /// Returns the extents of [`physical_dimensions`](Self::physical_dimensions) without those of
-    /// one place that tiles add: the remainders of divisions by 1, and dimensions before the first.
-    /// The most significant part of each dimension stays.
+    /// Returns the extents of [`physical_dimensions`](Self::physical_dimensions) without the ones
+    /// that tiles add: the remainders of divisions by 1, and dimensions before the first. The most
+    /// significant part of each dimension stays, even if it is 1.
     ///
     /// ```
     /// use stridec::{shape::Shape, stride::StrideDescriptor};
@@ -262,8 +263,9 @@ impl StrideDescriptor {
         Ok(self.offset.wrapping_add_signed(strided))
     }
 
-    /// Returns a view of the same memory in which each element is divided into `parts` equal parts
-    /// along a new, most minor logical dimension.
+    /// Returns a view of the same memory in which each element is `parts` elements, along a new
+    /// innermost dimension. For example, `f32[3]` in 2 parts is an array of 3 by 2 elements of 16
+    /// bits.
     ///
     /// `parts` must divide the element size in bits. The offsets and sizes of the result are
     /// counted in parts.
@@ -276,8 +278,8 @@ impl StrideDescriptor {
             .iter()
             .map(|axis| Axis {
                 coordinate: shift(axis.coordinate),
-                // Saturation changes no offset: a stride can exceed the memory only along an axis
-                // with fewer than two elements.
+                // If this saturates, no offset changes: a stride can exceed the memory only along
+                // an axis with fewer than two elements.
                 stride: axis.stride.saturating_mul(parts.into()),
                 ..*axis
             })
@@ -318,7 +320,7 @@ impl StrideDescriptor {
 struct CoordinateNames;
 
 impl Coordinate<'_, String> {
-    /// Returns the text that stands for this coordinate inside other names.
+    /// Returns the text of this coordinate inside other names.
     fn name(&self) -> String {
         if self.value.len() > LONGEST_NAME {
             format!("c{}", self.number)
@@ -355,7 +357,7 @@ impl Forward for CoordinateNames {
 }
 
 /// Returns the number of elements if dimensions with these strides and sizes, in some order, cover
-/// memory without gaps or overlaps.
+/// memory without gaps or overlaps. Otherwise returns `None`.
 pub(crate) fn packed_elements(dimensions: impl Iterator<Item = (i64, u64)>) -> Option<u64> {
     let mut dimensions: SmallVec<[(i64, u64); 8]> =
         dimensions.filter(|&(_, size)| size != 1).collect();

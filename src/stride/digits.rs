@@ -1,5 +1,8 @@
-//! [`Digit`]: the index of a dimension as a mixed-radix number in which each digit has its own
-//! stride.
+//! [`Digit`]: the index of a dimension as a mixed-radix number, like hours, minutes and seconds, in
+//! which each digit has a stride of its own.
+//!
+//! A dimension of 24 in tiles of 8 has two digits: `i % 8`, with 8 values, and `i / 8`, with 3.
+//! Layouts of many other systems are written in this form, so it is used to convert between them.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -17,13 +20,13 @@ pub(crate) struct Digit {
 
 impl StrideDescriptor {
     /// Returns the digits of each dimension, the least significant first. Returns `None` if the
-    /// offset cannot be expressed as a sum over digits.
+    /// offset is not a sum over digits.
     ///
     /// The offset of an element is [`base_offset`](Self::base_offset) `+ Σ stride · digit`. The
     /// list is as short as possible: no two neighbouring digits can be merged, a dimension of one
     /// element has no digits, and the last digit of a dimension counts only the values that occur.
     ///
-    /// If a `*` of a tile folds dimensions, the result may be `None` although digits exist.
+    /// If a tile folds dimensions with `*`, the result may be `None` although digits exist.
     pub(crate) fn digits(&self) -> Option<Vec<Vec<Digit>>> {
         self.terms().zip(self.sizes()).map(|(terms, &size)| digits_of(terms?, size)).collect()
     }
@@ -53,7 +56,7 @@ impl StrideDescriptor {
         let mut steps: SmallVec<[Step; 4]> = smallvec![];
         let mut axes: SmallVec<[Axis; 8]> = smallvec![];
         for (dimension, (&size, digits)) in sizes.iter().zip(digits).enumerate() {
-            // The coordinate that is the quotient of the dimension by all digits so far.
+            // The coordinate that has still to be split: the index divided by all digits so far.
             let mut rest = dimension;
             let (last, lower) = match digits.split_last() {
                 Some((last, lower)) => (last.stride, lower),
@@ -84,9 +87,9 @@ impl StrideDescriptor {
     }
 }
 
-/// Returns the digits of a dimension that contributes `Σ weight · ⌊index / by⌋` to the offset,
-/// summed over the pairs `(by, weight)`. Returns `None` if the sum cannot be expressed by digits.
-/// Several pairs may have the same `by`.
+/// Returns the digits of a dimension that adds `Σ weight · ⌊index / by⌋` to the offset, over the
+/// pairs `(by, weight)`. Returns `None` if the sum is not one over digits. Several pairs may have
+/// the same `by`.
 pub(crate) fn digits_of_terms(terms: &[(u64, i64)], size: u64) -> Option<Vec<Digit>> {
     let mut merged: SmallVec<[(u64, i64); 2]> = smallvec![];
     for &(by, weight) in terms.iter().filter(|&&(by, _)| by < size.max(2)) {
@@ -99,7 +102,7 @@ pub(crate) fn digits_of_terms(terms: &[(u64, i64)], size: u64) -> Option<Vec<Dig
     digits_of(merged, size)
 }
 
-/// Does the same as [`digits_of_terms`] for terms in which no `by` occurs twice.
+/// Returns the same as [`digits_of_terms`] for terms in which no `by` occurs twice.
 fn digits_of(mut terms: SmallVec<[(u64, i64); 2]>, size: u64) -> Option<Vec<Digit>> {
     if size < 2 {
         return Some(Vec::new());

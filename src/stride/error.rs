@@ -1,4 +1,5 @@
-//! [`StrideError`]: the reasons why a tensor cannot be lowered.
+//! [`StrideError`]: the reasons why the memory of a tensor cannot be described, or an index or
+//! offset lies outside it.
 
 use crate::{
     error_kind::ErrorKind,
@@ -24,7 +25,7 @@ pub enum StrideError {
         /// The type that was given.
         element_type: ElementType,
     },
-    /// A dimension whose extent is unknown.
+    /// A dimension of unknown extent, `?`.
     #[error(
         "dimensions[{dimension}]: ? is not supported; expected an extent, or a bound such as <=128"
     )]

@@ -1,4 +1,8 @@
-//! [`StrideDescriptor::index`], which finds the element at an offset.
+//! [`StrideDescriptor::index`], which finds the element at an offset: the opposite of
+//! [`StrideDescriptor::offset`].
+//!
+//! For layouts this is a division for each axis. Explicit strides can interleave, as 2 and 3 do, so
+//! that an offset has to be searched for.
 
 use smallvec::smallvec;
 
@@ -34,9 +38,9 @@ impl StrideDescriptor {
         }
         let mut digits: Coordinates<u64> = smallvec![0; self.extents.len()];
         let mut search = Search { order: self.axes.to_vec(), tries: 0 };
-        // If several elements may share a place, search in row-major order to find the first of
-        // them. Otherwise, search the greatest strides first, which determines each digit without
-        // backtracking.
+        // If several elements may share the place, search in row-major order, which finds the first
+        // of them. Otherwise, search the greatest strides first: each step then has only one
+        // possible value.
         if !self.nests() {
             search.order.sort_by_key(|axis| axis.coordinate);
         }
@@ -53,8 +57,8 @@ impl StrideDescriptor {
         }
     }
 
-    /// Returns true if each nonzero stride exceeds the combined span of all smaller ones. Elements
-    /// then share an offset only by broadcasting.
+    /// Returns true if each stride is greater than all smaller ones can reach together. Two
+    /// elements then share an offset only if a stride is 0.
     fn nests(&self) -> bool {
         let mut span = 0_u64;
         self.axes.iter().rev().filter(|axis| axis.stride != 0).all(|axis| {
@@ -67,17 +71,16 @@ impl StrideDescriptor {
     }
 }
 
-/// A depth-first search for the digits of an offset. A branch is pruned when the remaining distance
-/// is outside the span of the remaining axes.
+/// A depth-first search for the steps along each axis that lead to an offset. It abandons a branch
+/// if the remaining distance is more than the remaining axes can reach.
 struct Search {
     order: Vec<Axis>,
     tries: u32,
 }
 
 impl Search {
-    /// Finds values for the digits from `depth` on whose dot product with the strides is
-    /// `distance`, and writes them to `digits`. Returns true if it finds them, and `None` after
-    /// [`SEARCH_LIMIT`] tries.
+    /// Finds steps along the axes from `depth` on that lead over `distance`, and writes them to
+    /// `digits`. Returns true if it finds them, and `None` after [`SEARCH_LIMIT`] tries.
     fn digits(
         &mut self,
         depth: usize,

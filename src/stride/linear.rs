@@ -1,5 +1,7 @@
-//! [`StrideDescriptor::strides`], which returns a stride for each dimension in which the offset is
-//! linear.
+//! [`StrideDescriptor::strides`], which returns a stride for each dimension that has one.
+//!
+//! A tiled dimension usually has none, but it does if one tile covers all of it. Users expect to
+//! see strides in these cases, and other systems accept nothing else.
 
 use std::convert::Infallible;
 
@@ -45,9 +47,10 @@ impl StrideDescriptor {
         self.strides().map(|stride| stride.filter(|_| whole)?.checked_mul(bytes)).collect()
     }
 
-    /// Returns the contribution of each dimension to the offset as pairs `(by, weight)`, which mean
-    /// `Σ weight · ⌊index / by⌋`, or `None` if no such sum is found. No two terms have the same
-    /// `by`, and no term is always 0.
+    /// Returns the amount that each dimension adds to the offset, as pairs `(by, weight)` that mean
+    /// `Σ weight · ⌊index / by⌋`. For example, a dimension in tiles of 8 adds `⌊index / 1⌋` and
+    /// some multiple of `⌊index / 8⌋`. Returns `None` if no such sum is found. No two pairs have
+    /// the same `by`, and none is always 0.
     pub(super) fn terms(&self) -> impl Iterator<Item = Option<SmallVec<[(u64, i64); 2]>>> + '_ {
         let last = |size: &u64| (0, size.saturating_sub(1));
         let mut shares: Coordinates<OffsetShare> = self
@@ -63,26 +66,26 @@ impl StrideDescriptor {
     }
 }
 
-/// The contribution of a coordinate to the offset.
+/// The amount that a coordinate adds to the offset.
 struct OffsetShare {
     /// The greatest value that the coordinate can have.
     last: u64,
-    /// The contribution `Σ weight · ⌊coordinate / by⌋` as pairs `(by, weight)`, or `None` if it is
-    /// not such a sum.
+    /// The amount as pairs `(by, weight)` that mean `Σ weight · ⌊coordinate / by⌋`, or `None` if it
+    /// is not such a sum.
     ///
-    /// No two terms have the same `by`, and no term is always 0. The sum is therefore linear only
-    /// if every `by` is 1.
+    /// No two pairs have the same `by`, and none is always 0. The sum is therefore linear only if
+    /// every `by` is 1.
     terms: Option<SmallVec<[(u64, i64); 2]>>,
 }
 
 impl OffsetShare {
-    /// Returns the contribution of a coordinate that does not affect the offset. `last` is the
-    /// coordinate's greatest value.
+    /// Returns the amount for a coordinate that does not affect the offset. `last` is its greatest
+    /// value.
     fn none(last: u64) -> Self {
         Self { last, terms: Some(smallvec![]) }
     }
 
-    /// Adds `times · weight · ⌊coordinate / by⌋` to the contribution.
+    /// Adds `times · weight · ⌊coordinate / by⌋` to the amount.
     fn add(&mut self, by: u64, weight: i64, times: u64) {
         let Some(terms) = &mut self.terms else { return };
         if by > 1 && by > self.last {
@@ -99,7 +102,7 @@ impl OffsetShare {
     }
 }
 
-/// Turns the contributions of the axes' coordinates into contributions of the logical dimensions.
+/// Turns the amounts of the coordinates of memory into amounts of the dimensions of the array.
 struct OffsetShares;
 
 impl Undo for OffsetShares {

@@ -1,4 +1,6 @@
-//! Lowering of shapes and explicit strides to a [`StrideDescriptor`].
+//! Converts shapes and explicit strides to a [`StrideDescriptor`]. All rules about the memory of an
+//! XLA array are here: the order of dimensions, then padding, then tiles from the outermost to the
+//! innermost, then the alignment of the end.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -35,7 +37,7 @@ impl TryFrom<&Shape> for StrideDescriptor {
                 extent.bound().ok_or(StrideError::UnknownExtent { dimension })
             })
             .collect::<Result<_, _>>()?;
-        // An empty order stands for the default order here, so that it need not be allocated.
+        // An empty order means the default order here, so that it need not be allocated.
         let unordered = Layout::new([]);
         let layout = shape.layout().unwrap_or(&unordered);
         refuse_unsupported(layout)?;
@@ -323,23 +325,22 @@ fn refuse_unsupported(layout: &Layout) -> Result<(), StrideError> {
     Ok(())
 }
 
-/// A dimension of memory during the application of tiles: a coordinate and the number of places
-/// along it.
+/// A dimension of memory while tiles are applied: a coordinate and the number of places along it.
 #[derive(Clone, Copy)]
 struct MemoryAxis {
     coordinate: usize,
     extent: u64,
 }
 
-/// The extents and steps of the tiles that have been applied so far.
+/// The extents and steps of the tiles applied so far.
 struct TileLowering {
     extents: SmallVec<[u64; 12]>,
     steps: SmallVec<[Step; 4]>,
 }
 
 impl TileLowering {
-    /// Replaces each axis by one of its padded extent, before tiles are applied. The new
-    /// coordinates are the remainders of divisions by the padded extents.
+    /// Replaces each axis by one of its padded extent, before tiles are applied. A split by the
+    /// padded extent does this: its remainder is the coordinate, with more places.
     fn padded(&mut self, outer: &[MemoryAxis]) -> Result<SmallVec<[MemoryAxis; 8]>, StrideError> {
         let rank = outer.len();
         let extents = outer.iter().map(|axis| axis.extent.max(1));
@@ -392,7 +393,7 @@ impl TileLowering {
                 }
             }
         }
-        // A `*` at the end has no next axis, so its axis stays unchanged.
+        // A `*` at the end has no next dimension to fold into, so its axis stays as it is.
         outer.extend(folded.map(|of| self.place(of)));
         outer.append(&mut inner);
         Ok(outer)

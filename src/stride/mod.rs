@@ -1,4 +1,11 @@
-//! [`StrideDescriptor`]: the location of each element in memory, as reversible steps and strides.
+//! The location of each element in memory.
+//!
+//! A shape with its layout says where elements lie in a form that people write, such as
+//! `f32[3,5]{1,0:T(2,2)}`. [`StrideDescriptor`] is the same in a form to compute with: a short list
+//! of steps that split an index into coordinates, and a stride for each coordinate. Tiles, padding,
+//! explicit strides and the layouts of other systems all become one, so the rest of the crate does
+//! not know how a layout was written. Every step can be reversed, so that a place in memory also
+//! leads back to its index.
 
 mod descriptor;
 mod digits;

@@ -1,4 +1,4 @@
-//! [`PaddingReport`], which measures the padding in the memory of a tensor.
+//! [`PaddingReport`]: the amount of memory that padding takes, and the dimension to blame.
 
 use std::convert::Infallible;
 
@@ -37,8 +37,8 @@ pub struct PaddingReport {
 pub struct DimensionPadding {
     /// The logical extent.
     pub extent: u64,
-    /// The number of places along the dimension in memory, which is at least the extent. If a tile
-    /// folds dimensions, the additional places are attributed to the minor one.
+    /// The number of places along the dimension in memory: at least the extent. If a tile folds
+    /// dimensions, the additional places are counted for the minor one.
     pub padded: u64,
     /// The number of bytes of the places past the extent of this dimension. A place that is past
     /// the extent of several dimensions counts for each of them.
@@ -83,8 +83,7 @@ impl PaddingReport {
     }
 }
 
-/// Returns the number of distinct places that hold elements. Elements along a stride of 0 share a
-/// place.
+/// Returns the number of places that hold elements. Elements along a stride of 0 share a place.
 fn distinct_elements(tensor: &StrideDescriptor) -> u128 {
     if tensor.elements() == 0 {
         return 0;
@@ -99,8 +98,8 @@ fn distinct_elements(tensor: &StrideDescriptor) -> u128 {
         .product()
 }
 
-/// Returns the number of places along each logical dimension. The number of places along an axis is
-/// the quotient of the next greater stride and the axis's own stride.
+/// Returns the number of places along each dimension. Along an axis, it is the next greater stride
+/// divided by the axis's own.
 fn padded_extents(tensor: &StrideDescriptor) -> Coordinates<u64> {
     let mut places: Coordinates<u64> = tensor.extents().into();
     let mut axes: Vec<_> = tensor
@@ -146,7 +145,7 @@ impl Undo for PlaceCounts {
         _: Coordinate<'_, u64>,
         fold: u64,
     ) -> Result<[u64; 2], Infallible> {
-        // The padding of a fold is attributed to its minor dimension.
+        // The padding of a fold is counted for its minor dimension.
         Ok([*major.value, fold.div_ceil((*major.value).max(1))])
     }
 }

@@ -1,4 +1,5 @@
-//! The sizes of shapes in bytes. The functions are re-exported in `xla::shape_util`.
+//! The sizes of shapes in bytes. `xla::shape_util` re-exports these functions, under the names that
+//! XLA gives them.
 
 use super::{StrideDescriptor, StrideError};
 use crate::shape::{

@@ -1,6 +1,9 @@
-//! An interpreter for [`Step`]s. [`StrideDescriptor::forward`] evaluates them from a logical index
-//! to memory, and [`StrideDescriptor::undo`] inverts them from memory to a logical index. The
-//! caller chooses the type of the values: numbers, affine forms of a loop nest, intervals or names.
+//! Evaluates the steps of a descriptor with values of any type.
+//!
+//! [`StrideDescriptor::forward`] evaluates them from an index to coordinates in memory, and
+//! [`StrideDescriptor::undo`] reverses them. With numbers as values the result is a place; with
+//! affine expressions it is the nest of a copy; with intervals, bounds; with names, a description
+//! such as `d0/8`. So the meaning of a step is written once.
 
 use std::convert::Infallible;
 
@@ -22,14 +25,14 @@ pub(crate) struct Coordinate<'a, V> {
     pub(crate) value: &'a V,
 }
 
-/// An evaluator of steps, from a logical index to memory.
+/// Values that steps can be evaluated with, from an index to memory.
 pub(crate) trait Forward {
     /// The value of a coordinate.
     type Value;
     /// The reason why a value cannot be computed.
     type Error;
 
-    /// Returns the quotient and the remainder of a coordinate that is divided by `by`.
+    /// Returns the quotient and the remainder of the coordinate `whole` divided by `by`.
     fn split(
         &mut self,
         whole: Coordinate<'_, Self::Value>,
@@ -47,7 +50,7 @@ pub(crate) trait Forward {
     fn unit(&mut self) -> Self::Value;
 }
 
-/// An evaluator of inverted steps, from memory to a logical index.
+/// Values that steps can be reversed with, from memory to an index.
 pub(crate) trait Undo {
     /// The value of a coordinate.
     type Value;
@@ -102,9 +105,9 @@ impl StrideDescriptor {
         Ok(())
     }
 
-    /// Inverts the steps, from last to first. On entry, `values` has one value for each coordinate;
-    /// on return, it has one for each logical dimension. The initial values of coordinates that a
-    /// step reads are overwritten.
+    /// Reverses the steps, from last to first. On entry, `values` has one value for each
+    /// coordinate; on return, one for each dimension of the array. The initial values of
+    /// coordinates that a step reads are overwritten.
     ///
     /// # Errors
     ///
@@ -148,10 +151,10 @@ impl StrideDescriptor {
         values
     }
 
-    /// Returns the least and the greatest value of each coordinate, given the least and the
-    /// greatest value of each logical dimension.
+    /// Returns the least and the greatest value of each coordinate for a box of indices: `of` has
+    /// the least and the greatest value along each dimension.
     ///
-    /// The interval of a fold is conservative: it may contain values that do not occur.
+    /// The interval of a fold may contain values that do not occur.
     pub(crate) fn intervals(&self, mut of: Coordinates<(u64, u64)>) -> Coordinates<(u64, u64)> {
         let Ok(()) = self.forward(&mut CoordinateIntervals, &mut of);
         of
@@ -171,10 +174,10 @@ impl Step {
     }
 }
 
-/// Evaluates the steps with the numbers of a single index as values.
+/// Evaluates the steps of a single index.
 pub(super) struct IndexValues;
 
-/// The error for a remainder past the end of a partial tile, which does not belong to any index.
+/// The error for a remainder past the end of a partial tile. No index leads there.
 pub(super) struct InPadding;
 
 impl Forward for IndexValues {
@@ -223,7 +226,7 @@ impl Undo for IndexValues {
     }
 }
 
-/// Evaluates the steps with intervals as values, over a box of indices.
+/// Evaluates the steps of a box of indices, with intervals as values.
 struct CoordinateIntervals;
 
 impl Forward for CoordinateIntervals {

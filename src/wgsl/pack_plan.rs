@@ -31,8 +31,8 @@ pub(super) struct Unit {
 /// The operation that makes a word from two others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Combine {
-    /// Units of `bits` bits alternate: even places have those of the first word, and odd places
-    /// those of the second. Each word is first shifted up by a number of units.
+    /// Units of `bits` bits alternate: the first word has those at even places, and the second word
+    /// has the ones at odd places. Each word is first shifted up by a number of units.
     Pairs { bits: u32, low_by: i32, high_by: i32 },
     /// The low `bits` bits are taken from the first word, starting at bit `low_from`, and the
     /// others from the second, starting at bit `high_from`.

@@ -13,6 +13,7 @@
 //! halves1    b0 r1 b2 r3    (row2 & 0x00ff00ff) | (row0 & 0xff00ff00)
 //! a word     r0 g0 b0 r1    insertBits(halves0, halves1, 16, 16)
 //! ```
+//!
 //! If all components of vectors are combined in the same way, one line combines them all. Steps are
 //! left out if moving the units one by one takes fewer operations. `pack_plan` decides this.
 

@@ -1,4 +1,5 @@
-//! [`Slice`], DirectML's SLICE1 operator.
+//! [`Slice`]: DirectML's SLICE1 operator. It is the most general slice that has a name in a public
+//! interface: XLA's `kSlice` and `kReverse` are special cases.
 
 use super::{Window, WindowDimension, WindowError};
 
@@ -49,7 +50,7 @@ impl Slice {
         }
     }
 
-    /// Returns the maximum number of elements that are copied along each dimension, which is
+    /// Returns the greatest number of elements that are copied along each dimension:
     /// `1 + (size - 1) / |stride|`.
     ///
     /// DirectML's documentation divides by the signed stride, but its own second example shows that

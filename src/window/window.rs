@@ -1,4 +1,4 @@
-//! [`Window`], which maps each index of the destination to an index of the source.
+//! [`Window`]: a map from each index of the destination to an index of the source.
 
 use smallvec::SmallVec;
 
@@ -8,8 +8,8 @@ use crate::{error_kind::ErrorKind, shape::FieldPath};
 /// describes a relayout or a slice.
 ///
 /// The source and the destination have the same rank. Along each dimension, index `i` of the
-/// destination is copied from index `src_start + i · src_step` of the source. See
-/// [`WindowDimension`].
+/// destination is copied from index `src_start + i · src_step` of the source. For example, every
+/// second row from the last one backwards has start 3 and step -2 in an array of 4 rows.
 ///
 /// ```
 /// use stridec::window::{Slice, Window};
@@ -20,12 +20,13 @@ use crate::{error_kind::ErrorKind, shape::FieldPath};
 /// # Ok::<(), stridec::window::WindowError>(())
 /// ```
 ///
-/// A window describes a single instruction. A chain of instructions needs the affine expressions of
-/// a nest, [`Affine`](crate::nest::Affine).
+/// A window describes one instruction. A chain of instructions needs the affine expressions of a
+/// nest, [`Affine`](crate::nest::Affine).
 ///
-/// A window is always valid: it can only be created by [`identity`](Self::identity) and
-/// [`slice`](Self::slice), which ensure that every index read is inside the given extents. Lowering
-/// also rejects a window whose indices exceed the source that it is applied to. The proof of a
+/// A window is always valid: only [`identity`](Self::identity) and [`slice`](Self::slice) create
+/// one, and they ensure that every index that is read is inside the given extents. Lowering also
+/// rejects a window whose indices exceed the source that it is applied to. The proof of a kernel
+/// relies on both checks. The fields are therefore private:
 /// kernel relies on both checks, and the fields are therefore private:
 ///
 /// ```compile_fail,E0451
@@ -113,8 +114,7 @@ impl Window {
         self.dimensions.iter().map(WindowDimension::extent)
     }
 
-    /// Appends an innermost dimension of `extent` to both the source and the destination, whose
-    /// indices are copied unchanged.
+    /// Appends an innermost dimension to both sides, whose indices are copied unchanged.
     #[must_use]
     pub(crate) fn with_inner_dimension(&self, extent: u64) -> Self {
         let mut dimensions = self.dimensions.clone();

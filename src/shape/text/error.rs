@@ -1,4 +1,5 @@
-//! The parse error: a reason and a position in the text.
+//! [`ParseError`](super::ParseError): the reason why a text is no shape, and the position in the
+//! text.
 
 use std::ops::Range;
 
