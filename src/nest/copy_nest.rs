@@ -20,8 +20,8 @@ static NOWHERE: LazyLock<Affine> = LazyLock::new(Affine::default);
 ///
 /// The axes are the digits of a position in the *walk*, which visits all places of the image in
 /// order of address, including padding, gaps and tail. Therefore every place is written exactly
-/// once, and neighbouring positions store to neighbouring addresses. Position `p` is place `p +
-/// dst_base` of the destination. If the image starts or ends in the middle of an outer loop,
+/// once, and neighbouring positions store to neighbouring addresses. Position `p` is place
+/// `p + dst_base` of the destination. If the image starts or ends in the middle of an outer loop,
 /// `dst_base` is negative or there are more positions than places; positions outside the image are
 /// then skipped.
 ///
@@ -49,10 +49,6 @@ static NOWHERE: LazyLock<Affine> = LazyLock::new(Affine::default);
 /// Nests are created only by lowering, from descriptors and windows that are valid by construction,
 /// and every pass preserves the values of all positions. The proof that a kernel stays in bounds
 /// relies on both facts. The fields are therefore private:
-///
-/// Nests are created only by lowering, from descriptors and windows that are valid by construction,
-/// and every pass preserves the values of all positions. The bounds proof of a kernel relies on
-/// both facts. The fields are therefore private:
 ///
 /// ```compile_fail,E0451
 /// # let nest = stridec::Operation::relayout("u8[4]".parse()?, "u8[4]".parse()?)?.nest().clone();

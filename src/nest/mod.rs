@@ -23,8 +23,9 @@
 //!   address. A *position* is the number of a step of the walk. At position 7, `a0` is 2 and `a1`
 //!   is 1.
 //! - An *axis* is a loop, `a0` the outermost. A *form* is an affine expression of axes, such as
-//!   `a0 + 3·a1`, the offset in the source. A *quotient* is a form divided by a constant and rounded
-//!   down. A *lookup* is a number that is computed at run time from the contents of a source.
+//!   `a0 + 3·a1`, the offset in the source. A *quotient* is a form divided by a constant and
+//!   rounded down. A *lookup* is a number that is computed at run time from the contents of a
+//!   source.
 //! - A *guard* is a condition such as `a0 < 3`. A *case* is a list of guards, and the value of the
 //!   positions at which they all hold.
 //! - A *unit* is the data that one load or store moves: an element at first, and up to 16 bytes

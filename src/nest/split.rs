@@ -28,8 +28,8 @@ const MIN_BYTES: u64 = 64;
 /// the source's rows that a part reads are packed for it, so that all parts together read the
 /// source about once. Most parts differ only in offsets, and many have equal nests.
 ///
-/// The following example cuts a transpose of 60 GiB, 245,760 by 262,144 bytes, into parts of 64 MiB.
-/// A part reads a piece of 128 bytes from each of the 245,760 rows:
+/// The following example cuts a transpose of 60 GiB, 245,760 by 262,144 bytes, into parts of 64
+/// MiB. A part reads a piece of 128 bytes from each of the 245,760 rows:
 ///
 /// ```
 /// use stridec::{Operation, internals::split};

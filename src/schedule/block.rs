@@ -23,8 +23,6 @@ use crate::nest::{Affine, Bounds, CopyNest, Guard, Interleaved, SOURCE_DISTANCE,
 /// a1: 3 steps, source +76800, destination +1        and all 3: one run of 48 bytes in the destination
 /// ```
 ///
-/// a0: 76800 steps, source +1, destination +3        a block takes 16: three runs of 16 bytes in the source
-/// a1: 3 steps, source +76800, destination +1        and all 3: one run of 48 bytes in the destination
 /// If blocks do not divide an axis evenly, the last block along it stores only the units inside. If
 /// rows of the destination start inside words, the blocks of a row start at its first whole word,
 /// and other invocations write the words between the blocks of two rows, a [`Seam`](super::Seam).
@@ -33,7 +31,6 @@ use crate::nest::{Affine, Bounds, CopyNest, Guard, Interleaved, SOURCE_DISTANCE,
 ///
 /// Only [`candidates`](super::candidates) creates blocks, and blocks cannot be changed, because the
 /// proof of a kernel relies on them:
-/// Only [`candidates`](super::candidates) creates blocks, and blocks cannot be changed:
 ///
 /// ```compile_fail,E0616
 /// use stridec::{Operation, Target, internals::block_of_candidate, schedule::candidates};

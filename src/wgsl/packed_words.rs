@@ -43,8 +43,8 @@ pub(super) struct PackedWords {
     /// The number of values with each name prefix so far.
     counts: Vec<(&'static str, usize)>,
     words: Vec<String>,
-    /// For each word that consists of whole bytes of two words, the arguments of `insertBits` that
-    /// make it.
+    /// The arguments of `insertBits` that make each word, if it consists of whole bytes of two
+    /// words.
     inserts: Vec<Option<Insert>>,
     /// True if all words of an access may be made by one `insertBits`, which is one instruction on
     /// a GPU. A CPU gains nothing from it.

@@ -27,7 +27,6 @@ use crate::{error_kind::ErrorKind, shape::FieldPath};
 /// one, and they ensure that every index that is read is inside the given extents. Lowering also
 /// rejects a window whose indices exceed the source that it is applied to. The proof of a kernel
 /// relies on both checks. The fields are therefore private:
-/// kernel relies on both checks, and the fields are therefore private:
 ///
 /// ```compile_fail,E0451
 /// use stridec::window::{Window, WindowDimension};
