@@ -1,4 +1,4 @@
-//! The ends of a trace: an element is read from a buffer or consists of constant bits.
+//! The end of a trace: an element is read from a buffer, or consists of constant bits.
 
 use std::collections::HashSet;
 
@@ -41,9 +41,8 @@ impl Pull<'_, '_> {
         Ok(self.assembly.read(region, source, &descriptor, index.into())?)
     }
 
-    /// Adds the cases for an element of a constant. If the element is known at compile time, or all
-    /// elements are equal, the case consists of bits. Otherwise it reads a buffer that holds the
-    /// constant.
+    /// Adds the cases for an element of a constant. If it is known which element, or if all are
+    /// equal, the case is made of bits. Otherwise it reads a buffer that holds the constant.
     pub(super) fn constant(
         &mut self,
         item: PendingValue,
@@ -65,7 +64,7 @@ impl Pull<'_, '_> {
         self.bits(item, bits & kept, storage_bits(shape.element_type()))
     }
 
-    /// Returns the buffer that holds a constant, which is added if it is new.
+    /// Returns the buffer that holds a constant, and adds it if it is new.
     pub(super) fn constant_buffer(&mut self, origin: ArrayOrigin, literal: &Literal) -> BufferId {
         let next = self.buffers.constants.len();
         let number = *self.buffers.constant_of.entry(origin).or_insert(next);
@@ -75,8 +74,8 @@ impl Pull<'_, '_> {
         BufferId::Constant(number)
     }
 
-    /// Adds cases for the units of an element whose `storage` bits are known. If the unit is known
-    /// or all units are equal, one case is enough; otherwise each unit gets a case.
+    /// Adds cases for the parts of an element whose `storage` bits are known. If it is known which
+    /// part, or if all are equal, one case is enough; otherwise each part gets a case.
     fn bits(&mut self, item: PendingValue, bits: u128, storage: u32) -> Result<(), Halt> {
         let PendingValue { region, part, .. } = item;
         let mask = u128::MAX >> (128 - self.unit);

@@ -1,4 +1,8 @@
-//! Constant folding: computes the value of an instruction whose operands are known at compile time.
+//! Constant folding: computes an instruction whose operands are known at compile time.
+//!
+//! Modules that only move data still compute a little, for example the bounds of an index from
+//! constants. The results must be those of XLA to the bit, so every rule here was compared with
+//! XLA.
 
 use super::{
     literal::{element, elements, extents, is_integer, storage_bits},
@@ -9,13 +13,13 @@ use crate::{
     shape::ElementType,
 };
 
-/// The maximum number of elements of a constant that is computed at compile time. More elements
+/// The greatest number of elements of a constant that is computed at compile time. More elements
 /// would make compilation slower and the compiled program larger; a lower limit would refuse
 /// modules that compute large constants.
 pub(super) const MAX_ELEMENTS: u64 = 1 << 20;
 
-/// Returns the value of an instruction with these constant operands, or `None` if the instruction
-/// cannot be folded.
+/// Returns the value of an instruction with these constant operands, or `None` if it cannot be
+/// folded.
 pub(super) fn fold(instruction: &Instruction, operands: &[Literal]) -> Option<Literal> {
     let shape = instruction.shape();
     let (to, sizes) = (shape.element_type(), extents(shape)?);
@@ -76,8 +80,8 @@ pub(super) enum Scalar {
 }
 
 impl Scalar {
-    /// Converts the bits of an element to a value. Returns `None` if constants of this type are not
-    /// folded.
+    /// Returns the value that the bits of an element encode, or `None` if constants of this type
+    /// are not folded.
     pub(super) fn read(from: ElementType, bits: u128) -> Option<Self> {
         use ElementType::{C64, C128, F32, F64, Pred};
         #[expect(clippy::cast_possible_truncation, reason = "the low bits are meant")]
@@ -105,7 +109,7 @@ impl Scalar {
         })
     }
 
-    /// Converts the value to the bits of another type. Integers wrap around. Floats are rounded to
+    /// Returns the value as the bits of another type. Integers wrap around. Floats are rounded to
     /// the nearest float, or truncated and clamped if the type is an integer. A real number becomes
     /// the real part of a complex number. A complex number converts only to complex types.
     pub(super) fn write(self, to: ElementType) -> Option<u128> {
@@ -153,8 +157,8 @@ impl Scalar {
         Some(match (to, self) {
             (F64, _) => double.to_bits().into(),
             (F32, _) => single.to_bits().into(),
-            // XLA converts integers to floats narrower than 32 bits through f32. It converts f64 to
-            // bf16 in the same way.
+            // XLA converts integers to floats narrower than 32 bits through f32, and f64 to bf16 in
+            // the same way.
             (_, Self::Integer(_)) | (Bf16, _) => small(to, single.into())?,
             _ => small(to, double)?,
         })
@@ -186,7 +190,7 @@ impl Scalar {
         })
     }
 
-    /// Returns the place of a float in IEEE's total order, from negative to positive NaNs.
+    /// Returns the rank of a float in IEEE's total order, from negative to positive NaNs.
     fn total(self) -> Self {
         match self {
             Self::Float(float) => {
@@ -197,8 +201,8 @@ impl Scalar {
         }
     }
 
-    /// Applies an operation to a number of this type. Returns `None` if it is not folded. The
-    /// result still has to be rounded to its type, by [`write`](Self::write).
+    /// Returns the result of an operation on a number of this type, or `None` if it is not folded.
+    /// It has still to be rounded to its type, by [`write`](Self::write).
     fn unary(self, of: ElementType, unary: Unary) -> Option<Self> {
         let number = match self {
             Self::Integer(number) => number,
@@ -219,11 +223,11 @@ impl Scalar {
         }))
     }
 
-    /// Applies an operation to two numbers of this type. Returns `None` if it is not folded. The
-    /// result still has to be rounded to its type, by [`write`](Self::write).
+    /// Returns the result of an operation on two numbers of this type, or `None` if it is not
+    /// folded. It has still to be rounded to its type, by [`write`](Self::write).
     ///
     /// Floats are computed as `f64`. For a narrower type, the sum, difference, product and quotient
-    /// are as if they were rounded once, because `f64` has more than twice as many digits.
+    /// are as if they were rounded once, because `f64` has more than twice the digits.
     pub(super) fn binary(self, other: Self, of: ElementType, binary: Binary) -> Option<Self> {
         let (a, b) = match (self, other) {
             (Self::Integer(a), Self::Integer(b)) => (a, b),
@@ -235,7 +239,7 @@ impl Scalar {
         }
         let bits = of.bits()?;
         let mask = u128::MAX >> (128 - bits);
-        // The number of places counts as unsigned.
+        // The number of bits to shift by is unsigned.
         let places = u32::try_from(b).ok().filter(|&places| places < bits);
         Some(Self::Integer(match binary {
             Binary::Xor => a ^ b,

@@ -1,5 +1,6 @@
-//! The instructions of a module as one graph, in which calls are entered, tuples are taken apart
-//! and instructions that change no value are skipped.
+//! The instructions of a module as one graph. Calls are entered, tuples are taken apart, and
+//! instructions that change no value are skipped, so that the rest of the compiler sees only
+//! arrays.
 
 use std::collections::HashMap;
 
@@ -8,23 +9,23 @@ use smallvec::SmallVec;
 use super::{ProgramError, pull::refused};
 use crate::hlo::{Computation, Instruction, Literal, Module, Opcode};
 
-/// The maximum number of instructions followed for one module. An instruction inside a call counts
-/// each time that the call is entered. The limit bounds compile time; a lower one would refuse more
-/// modules.
+/// The greatest number of instructions that are followed for one module. An instruction inside a
+/// call counts each time that the call is entered. The limit bounds compile time; a lower one would
+/// refuse more modules.
 pub(super) const MAX_STEPS: usize = 1 << 20;
 
-/// A call of a computation.
+/// A call of a computation that has been entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct CallFrame {
     computation: usize,
     /// The frame and the instruction of the call; `None` for the entry computation.
     caller: Option<(usize, usize)>,
     /// The operand of the call that is the first argument. A branch of a conditional has one
-    /// argument, which comes after the chooser and the arguments of the branches before it.
+    /// argument, after the predicate and the arguments of the branches before it.
     first_operand: usize,
 }
 
-/// An instruction in the context of one call.
+/// An instruction, together with the call in which it is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct GraphNode {
     frame: usize,
@@ -41,7 +42,7 @@ pub(super) enum ArrayOrigin {
     Instruction(GraphNode),
     /// A parameter of the program, or an array inside a parameter that is a tuple.
     Parameter(usize, TuplePath),
-    /// An array inside the result of an instruction that gives a tuple: a constant, or an
+    /// An array inside the result of an instruction that returns a tuple: a constant, or an
     /// instruction that chooses or computes.
     Part(GraphNode, TuplePath),
 }
@@ -88,7 +89,7 @@ impl<'a> Graph<'a> {
         Some(path.iter().fold(Literal::clone(literal), part))
     }
 
-    /// Counts an instruction that is followed. Refuses the module after [`MAX_STEPS`] instructions.
+    /// Counts an instruction that is followed, and refuses the module after [`MAX_STEPS`] of them.
     pub(super) fn step(&mut self) -> Result<(), ProgramError> {
         self.steps += 1;
         if self.steps > MAX_STEPS {
@@ -97,7 +98,8 @@ impl<'a> Graph<'a> {
         Ok(())
     }
 
-    /// Finds the definition of an array. `path` selects the array in the node's value.
+    /// Returns the instruction or parameter that defines an array. `path` selects the array in the
+    /// value of the node.
     pub(super) fn origin(
         &mut self,
         node: GraphNode,
@@ -106,8 +108,8 @@ impl<'a> Graph<'a> {
         self.origin_passing(node, path, |_, _| {})
     }
 
-    /// Like [`origin`](Self::origin), and calls `pass` with the computation and the place of each
-    /// instruction on the way.
+    /// Returns the same as [`origin`](Self::origin), and calls `pass` with the computation and the
+    /// number of each instruction on the way.
     pub(super) fn origin_passing(
         &mut self,
         mut node: GraphNode,
@@ -142,7 +144,8 @@ impl<'a> Graph<'a> {
                 Opcode::Call { computation } | Opcode::Fusion { computation, .. } => {
                     self.enter(node, *computation, 0)
                 }
-                // Parts 0 and 1 of a call that has been started are its operands and its result.
+                // The result of a call that was started is a tuple: part 0 has its operands, and
+                // part 1 its result.
                 Opcode::AsyncStart { computation } if path.first() == Some(&1) => {
                     path.remove(0);
                     self.enter(node, *computation, 0)
@@ -156,7 +159,7 @@ impl<'a> Graph<'a> {
                     path.insert(0, 1);
                     self.operand(node, 0)
                 }
-                // Parts 0 and 1 of a copy that has been started are equal.
+                // The parts 0 and 1 of a copy that was started are equal.
                 Opcode::CopyStart if matches!(path.first(), Some(0 | 1)) => {
                     path.remove(0);
                     self.operand(node, 0)

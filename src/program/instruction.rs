@@ -1,4 +1,7 @@
-//! Traces an element back through one instruction, to its operand and its index in that operand.
+//! Hands an element back through one instruction, to an operand and the index in that operand.
+//!
+//! Each instruction that moves data has a rule here, such as this one for `transpose`: element
+//! (i,j) of the result is element (j,i) of the operand.
 
 use super::{
     graph::{ArrayOrigin, Graph, GraphNode, TuplePath},
@@ -14,7 +17,7 @@ use crate::{
 };
 
 impl Pull<'_, '_> {
-    /// Traces an element back through one instruction. Adds the elements that it may come from to
+    /// Hands an element back through one instruction. Adds the elements that it may be a copy of to
     /// `pending`, or adds cases if the trace ends here.
     pub(super) fn instruction(&mut self, item: PendingValue, node: GraphNode) -> Result<(), Halt> {
         let instruction = self.graph.instruction(node);
@@ -30,7 +33,7 @@ impl Pull<'_, '_> {
                 return self.constant(item, ArrayOrigin::Instruction(node), literal);
             }
             Opcode::Other { .. } => return Err(Halt::Stop(Stop::Compute(node))),
-            // The parts of a tuple that is neither are computed.
+            // The parts of any other tuple are computed.
             _ if !item.path.is_empty() => return Err(Halt::Stop(Stop::Compute(node))),
             _ => {}
         }
@@ -88,8 +91,7 @@ impl Pull<'_, '_> {
         }
     }
 
-    /// Traces an element of `complex`, which is stored as the real part followed by the imaginary
-    /// part.
+    /// Traces an element of `complex`: the real part is stored before the imaginary one.
     fn complex(
         &mut self,
         node: GraphNode,
@@ -114,8 +116,8 @@ impl Pull<'_, '_> {
         Ok(())
     }
 
-    /// Traces an element of a conditional: tests the predicate or the index with guards and
-    /// continues with one branch in each region.
+    /// Traces an element of a conditional: the predicate or the number of the branch is tested by
+    /// guards, and the trace continues in one branch for each outcome.
     fn conditional(
         &mut self,
         node: GraphNode,
@@ -133,7 +135,7 @@ impl Pull<'_, '_> {
         for number in 0..count {
             let Some((region, chosen)) = rest.take() else { break };
             self.graph.step()?;
-            // Branch 0 of a predicate is chosen by true, which is 1.
+            // Branch 0 is the one for true, which is 1.
             let branch = if is_index { number } else { count - 1 - number };
             let split =
                 self.assembly.split_region(&region, &chosen, number as u64, number as u64 + 1)?;
@@ -159,7 +161,8 @@ impl Pull<'_, '_> {
         self.pending.push(PendingValue { node, path: TuplePath::new(), region, index, part });
     }
 
-    /// Traces an element that comes from `value` inside the windows and from `outer` outside them.
+    /// Traces an element that is copied from `value` inside the windows, and from `outer` outside
+    /// them.
     fn replaced(
         &mut self,
         value: GraphNode,
@@ -176,8 +179,8 @@ impl Pull<'_, '_> {
         Ok(())
     }
 
-    /// Traces an element of `concatenate`. The operands are tested in order, so the guard of each
-    /// one excludes the operands before it.
+    /// Traces an element of `concatenate`. The operands are tested in order, and the first one that
+    /// has the element ends the tests.
     fn concatenate(
         &mut self,
         node: GraphNode,

@@ -25,7 +25,7 @@ pub(super) fn storage_bits(element_type: ElementType) -> u32 {
     element_type.storage_bits().unwrap_or(8)
 }
 
-/// Returns the bits of an element. `place` is its number in row-major order.
+/// Returns the bits of the element with this number, in row-major order.
 pub(super) fn element(literal: &Literal, place: u64) -> u128 {
     let bytes = usize::try_from(storage_bits(literal.shape().element_type()) / 8).unwrap_or(1);
     let first = usize::try_from(place).unwrap_or(usize::MAX) * bytes;
@@ -48,7 +48,7 @@ pub(super) fn is_integer(element_type: ElementType) -> bool {
     element_type.is_signed_integer() || matches!(element_type, U1 | U2 | U4 | U8 | U16 | U32 | U64)
 }
 
-/// Returns an extent as a coefficient of an affine form.
+/// Returns an extent as a signed number, for an affine form.
 pub(super) fn signed(extent: u64) -> i64 {
     i64::try_from(extent).unwrap_or(i64::MAX)
 }

@@ -1,4 +1,8 @@
-//! [`lower`]: lowers a module to the nests of its results and scratch buffers.
+//! [`lower`]: compiles a module to a list of nests, one for each result and one for each scratch
+//! buffer.
+//!
+//! One nest for a whole module can become too large: a value that is used many times is traced many
+//! times. Then this file computes the value into a scratch buffer first, and starts again.
 
 use std::collections::HashSet;
 
@@ -19,7 +23,7 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The maximum number of scratch buffers of a program. A module that needs more is refused.
+/// The greatest number of scratch buffers of a program. A module that needs more is refused.
 const MAX_SCRATCH: usize = 64;
 
 /// The preferred number of uses of a value that is moved to a scratch buffer because a kernel
@@ -27,25 +31,25 @@ const MAX_SCRATCH: usize = 64;
 /// the kernel that reads it both stay small.
 const SHARED_VISITS: usize = 8;
 
-/// The maximum number of cases of a kernel in which no value is used several times, such as a
+/// The greatest number of cases of a kernel in which no value is used several times, such as a
 /// concatenation of thousands of operands. A higher limit allows longer kernels; a lower one
 /// refuses more modules.
 const MOST_CASES: usize = 1 << 12;
 
-/// The maximum depth of nested computations that are folded at compile time. The limit bounds the
-/// depth of recursion; values that are nested deeper are not folded.
+/// The greatest depth of nested computations that are folded at compile time. It bounds the depth
+/// of recursion. Deeper values are not folded.
 const MAX_FOLDS: usize = 64;
 
-/// A lowered program; for each array of the parameters, its parameter and the path to the array;
-/// and the trail of each step.
+/// A program; for each array of the parameters, its parameter and the path to the array; and the
+/// trail of each step, which records the instructions that elements pass through.
 pub(super) type Traced = (Program, Vec<(usize, TuplePath)>, Vec<Trail>);
 
-/// Lowers all results of a module.
+/// Compiles all results of a module to nests.
 pub(super) fn lower(module: &Module) -> Result<Program, ProgramError> {
     Ok(lowered(module, false)?.0)
 }
 
-/// Lowers all results of a module and keeps the trail of each step.
+/// Compiles all results of a module to nests, and keeps the trail of each step.
 pub(super) fn trace(module: &Module) -> Result<Traced, ProgramError> {
     lowered(module, true)
 }
@@ -93,8 +97,8 @@ fn lowered(module: &Module, keeps_trail: bool) -> Result<Traced, ProgramError> {
     Ok((program, places, trails))
 }
 
-/// Calls `each` for every array inside a shape, with the path to that array. An empty tuple
-/// contains no arrays.
+/// Calls `each` for every array inside a shape, with the path to that array. An empty tuple has
+/// none.
 fn each_array(shape: &Shape, path: &mut TuplePath, each: &mut impl FnMut(&TuplePath, &Shape)) {
     if shape.element_type() != ElementType::Tuple {
         return each(path, shape);
@@ -135,8 +139,8 @@ impl ModuleLowering<'_> {
         loop {
             match pull(&mut self.graph, &mut self.buffers, &output) {
                 Ok(Pulled { nest, sources, nodes, trail }) => {
-                    // A kernel with many cases evaluates its lookups before it tests guards. A
-                    // lookup that depends on the position may be meaningless if its guards fail.
+                    // A kernel with many cases computes its lookups before it tests guards. A
+                    // lookup that depends on the position may have no meaning if its guards fail.
                     let is_constant = nest.lookups().iter().all(Lookup::is_constant);
                     if nest.cases().len() > MAX_CASES && !is_constant {
                         let instruction = self.graph.instruction(node).name().to_owned();
@@ -203,9 +207,9 @@ impl ModuleLowering<'_> {
         }
     }
 
-    /// Returns the value to compute into a scratch buffer first, if the numbers of a nest are too
-    /// great. It is near the middle of the nodes between the output and its sources, so that both
-    /// kernels have shorter forms. Returns `None` if no node can be the value.
+    /// Returns the value to compute into a scratch buffer first if the numbers in a nest are too
+    /// large. It is near the middle between the output and its sources, so that both kernels have
+    /// shorter forms. Returns `None` if no value is suitable.
     fn middle(
         &mut self,
         output: &KernelOutput,
@@ -217,8 +221,7 @@ impl ModuleLowering<'_> {
         }
         let root = self.graph.origin(output.node, output.path.clone())?;
         let mut places: Vec<usize> = (0..nodes.len()).collect();
-        // The output itself comes last, in the default layout. It is no choice for a scratch
-        // buffer, which has that layout.
+        // The output itself is last. In the default layout it would be the same problem again.
         let is_output = |node: GraphNode| ArrayOrigin::Instruction(node) == root;
         places.sort_by_key(|&place| (is_output(nodes[place]), place.abs_diff(nodes.len() / 2)));
         for node in places.into_iter().map(|place| nodes[place]) {
@@ -229,7 +232,7 @@ impl ModuleLowering<'_> {
         Ok(None)
     }
 
-    /// Returns true if a value only moves elements, so that nests compute it.
+    /// Returns true if a value only moves elements, so that a nest can compute it.
     fn can_be_scratch(&mut self, node: GraphNode) -> bool {
         if self.is_constant(node) {
             return false;
@@ -251,8 +254,8 @@ impl ModuleLowering<'_> {
         matches!(self.graph.instruction(node).opcode(), Opcode::Constant(_))
     }
 
-    /// Returns the instruction that cannot be computed, given a node that does not fold: the node
-    /// itself if it depends on a parameter, and otherwise the first value on its way that does not
+    /// Returns the instruction to name in an error, for a node that does not fold: the node itself
+    /// if it depends on a parameter, and otherwise the first value on the way to it that does not
     /// fold although its operands do.
     fn culprit(&mut self, mut node: GraphNode) -> Result<GraphNode, ProgramError> {
         for _ in 0..MAX_FOLDS {
@@ -406,8 +409,8 @@ impl ModuleLowering<'_> {
         let Some(shape) = shape else {
             return Err(self.unsupported(node, "; its extents are not fixed"));
         };
-        // Reserve the number first, because this value may itself need scratch buffers, which get
-        // later numbers.
+        // Reserve the number first: this value may need scratch buffers too, which get later
+        // numbers.
         let number = self.buffers.scratch.len();
         self.buffers.scratch.push(shape.clone());
         self.value(node, path.clone(), &shape, BufferId::Scratch(number))?;
@@ -417,15 +420,15 @@ impl ModuleLowering<'_> {
     }
 }
 
-/// Returns true if a kernel of a nest would divide or compare numbers that 32 bits do not count,
-/// although they count the units of its arrays.
+/// Returns true if a kernel would divide or compare numbers of more than 32 bits, although its
+/// arrays have fewer units.
 fn passes_words(nest: &CopyNest) -> bool {
     let limit = u64::from(u32::MAX);
     let mut units = nest.sources().iter().map(Source::units).chain([nest.dst_units()]);
     units.all(|units| units <= limit) && GreatestSums::of(nest).tested > limit
 }
 
-/// Chooses the value to compute into a scratch buffer when a kernel exceeds a bound. It is used
+/// Returns the value to compute into a scratch buffer if a kernel exceeds a bound: one that is used
 /// several times, and preferably [`SHARED_VISITS`] times.
 fn shared(visits: &[(GraphNode, usize)]) -> Option<GraphNode> {
     let several = visits.iter().filter(|(_, count)| *count > 1);

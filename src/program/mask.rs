@@ -1,4 +1,8 @@
-//! Masks, such as a triangle, as guards. A mask is a predicate that depends only on the index.
+//! Masks as guards. A mask is a predicate that depends only on the index of the element.
+//!
+//! JAX builds a triangle as `select(row >= column, x, 0)`, with `iota` for the row and the column.
+//! Read naively, this is a comparison for each element. Here it becomes one guard,
+//! `0 <= row - column`, like the guards of padding.
 
 use super::{
     graph::{ArrayOrigin, GraphNode, TuplePath},
@@ -12,12 +16,11 @@ use crate::{
     shape::ElementType,
 };
 
-/// The maximum length of a chain of instructions that is followed from a predicate or an integer.
-/// If the chain is longer, a lookup computes the value.
+/// The greatest length of a chain of instructions that is followed from a predicate or an integer.
+/// If it is longer, a lookup computes the value at run time.
 const MAX_DEPTH: usize = 32;
 
-/// A predicate in the form of a guard: it is true if `0 <= index < end`, or if `negated` is set and
-/// this does not hold.
+/// A predicate as a guard: true if `0 <= index < end`, or false if so and `negated` is set.
 struct Mask {
     index: Index,
     end: u64,
@@ -25,9 +28,9 @@ struct Mask {
 }
 
 impl Pull<'_, '_> {
-    /// Traces an element of `select`: tests the predicate with a guard and continues with one
+    /// Traces an element of `select`: a guard tests the predicate, and the trace continues with one
     /// operand on each side of it. A predicate that depends only on the index is itself the guard.
-    /// Any other predicate becomes a lookup.
+    /// Any other is a lookup.
     pub(super) fn select(&mut self, node: GraphNode, item: PendingValue) -> Result<(), Halt> {
         let [predicate, on_true, on_false] =
             [0, 1, 2].map(|number| self.graph.operand(node, number));
@@ -52,7 +55,8 @@ impl Pull<'_, '_> {
         Ok(())
     }
 
-    /// Returns a predicate as a guard, or `None` if it depends on more than the index.
+    /// Returns a predicate as a guard, or `None` if it depends on more than the index of the
+    /// element.
     fn mask(
         &mut self,
         region: &mut WalkRegion,
@@ -95,8 +99,8 @@ impl Pull<'_, '_> {
         Ok(None)
     }
 
-    /// Returns an integer as an affine form of the index. Returns `None` if it depends on more than
-    /// the index, or may wrap around.
+    /// Returns an integer as an affine form of the index of the element. Returns `None` if it
+    /// depends on anything else, or may wrap around.
     pub(super) fn integer(
         &mut self,
         region: &mut WalkRegion,
@@ -137,8 +141,8 @@ impl Pull<'_, '_> {
         Ok(value.filter(|value| fits(value, element_type)))
     }
 
-    /// Returns the operand of an instruction and the index in it, if the instruction moves elements
-    /// without choosing between operands and without lookups.
+    /// Returns the operand of an instruction, and the index in it, if the instruction only moves
+    /// elements.
     fn substituted(
         &mut self,
         region: &mut WalkRegion,

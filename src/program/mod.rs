@@ -1,11 +1,16 @@
 //! Programs: HLO modules that move data, compiled to one kernel for each result.
 //!
-//! [`compile_module`] walks the image of each result. At each position it traces the index of the
-//! element backwards through the instructions, to a parameter or to a constant (`pull`). If a
-//! result exceeds a bound of one kernel, it is computed by several kernels with scratch buffers
-//! between them (`lower`). A kernel that reads more buffers than it can bind reads some of them
-//! from one scratch buffer (`pack`). Instructions that do more than move data are refused, and the
-//! error names them.
+//! A module is a graph of instructions such as `transpose` and `concatenate`. Running them one
+//! after the other would copy every element once for each instruction. Instead, [`compile_module`]
+//! takes each place of a result's memory and hands the index of its element backwards through the
+//! instructions, to a parameter or to a constant (`pull`). For example, index (2,1) of the result
+//! below becomes (1,2) through `transpose` and, because column 2 belongs to the first operand of
+//! `concatenate`, element (1,2) of `x`. All of these steps together are one
+//! [`CopyNest`](crate::nest::CopyNest), so each element is copied once.
+//!
+//! If a result exceeds a bound of one kernel, some value is computed into a scratch buffer first
+//! (`lower`). If a kernel reads more buffers than it can bind, some of them are copied into one
+//! (`pack`). Instructions that do more than move data are refused, and the error names them.
 //!
 //! ```
 //! use stridec::{Target, hlo::{Builder, Opcode}, program::compile_module};

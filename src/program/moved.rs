@@ -1,4 +1,5 @@
-//! Instructions whose elements all come from one operand, such as transpose, slice and gather.
+//! Instructions whose elements all are elements of one operand, such as transpose, slice and
+//! gather.
 
 use super::{
     graph::{Graph, GraphNode},
@@ -14,13 +15,13 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// An operand, the index of an element in it, and the unit in that element.
+/// An operand, the index of an element in it, and the number of a unit in that element.
 pub(super) type Moved = (GraphNode, Vec<Index>, Index);
 
 impl Pull<'_, '_> {
-    /// Finds the operand, the index and the unit that an element comes from. `part` is the unit, of
-    /// `unit` bits, in the element. Returns `None` if the instruction chooses between operands or
-    /// computes.
+    /// Returns the operand, the index and the unit that an element is a copy of. Elements may be
+    /// moved in parts: `part` is the number of the part, a unit of `unit` bits. Returns `None` if
+    /// the instruction chooses between operands or computes.
     pub(super) fn moved(
         &mut self,
         node: GraphNode,
@@ -59,7 +60,7 @@ impl Pull<'_, '_> {
             Opcode::Slice { dimensions } => {
                 let moved = index.iter().zip(dimensions).map(|(index, of)| {
                     let stride = i64::try_from(of.stride).unwrap_or(1);
-                    // The stride of a dimension with one element has no effect and may be any
+                    // In a dimension with one element the stride has no effect, and may be any
                     // number.
                     let stride = if index.as_constant() == Some(0) { 1 } else { stride };
                     index.scaled(stride, signed(of.start))
@@ -104,9 +105,8 @@ impl Pull<'_, '_> {
         Ok(Some((operand, source, part.clone())))
     }
 
-    /// Returns the index in the operand of a gather. It is the sum of the index in the slice and
-    /// the slice's start, which the indices give and which is clamped so that the slice lies
-    /// inside.
+    /// Returns the index in the operand of a gather: the index in the slice plus the start of the
+    /// slice, which an array of indices gives. The start is clamped so that the slice lies inside.
     fn gather(
         &mut self,
         node: GraphNode,
@@ -145,9 +145,8 @@ impl Pull<'_, '_> {
         Ok(source)
     }
 
-    /// Returns true if a conversion between integers keeps all bits that the kernel writes. This
-    /// can only be so if the kernel writes fewer than 8 bits, since wider elements are moved in
-    /// units of bytes.
+    /// Returns true if a conversion between integers keeps all bits that the kernel writes. This is
+    /// possible only if it writes fewer than 8 bits, because wider elements are moved in bytes.
     fn keeps(&self, node: GraphNode, operand: GraphNode) -> bool {
         let enough = |node: GraphNode| {
             let element_type = self.graph.instruction(node).shape().element_type();
@@ -161,7 +160,8 @@ impl Pull<'_, '_> {
     }
 
     /// Traces an element of a bitcast, which divides elements into smaller ones or joins them. If
-    /// `in_memory` is true, dimensions are in the order of the layout, otherwise in logical order.
+    /// `in_memory` is true, dimensions are in the order of the layout; otherwise they are in the
+    /// order of the shape.
     fn bitcast(
         &mut self,
         node: GraphNode,
@@ -225,7 +225,8 @@ impl Pull<'_, '_> {
 }
 
 impl Pull<'_, '_> {
-    /// Traces an element of a bitcast between layouts with tiles, along the axes of memory.
+    /// Traces an element of a bitcast between layouts with tiles, by its place along each axis of
+    /// memory.
     fn tiled_bitcast(
         &mut self,
         (node, operand): (GraphNode, GraphNode),

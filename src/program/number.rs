@@ -1,6 +1,9 @@
-//! Integers that determine where data comes from: starts of dynamic slices, indices of gathers, and
-//! predicates. An integer that depends only on the index becomes an affine form; any other becomes
-//! a lookup.
+//! Integers that decide which element is moved: starts of dynamic slices, indices of gathers, and
+//! predicates.
+//!
+//! If such an integer depends only on the index of the element, as an `iota` does, it becomes an
+//! affine form and costs nothing. Any other becomes a lookup, which the kernel loads and computes
+//! at run time.
 
 use super::{
     BufferId, ProgramError,
@@ -17,11 +20,11 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The maximum depth of nested computations in a lookup. The limit bounds the depth of recursion;
-/// modules with deeper computations are refused.
+/// The greatest depth of nested computations in a lookup. It bounds the depth of recursion. Modules
+/// with deeper computations are refused.
 const MAX_DEPTH: usize = 128;
 
-/// The range of a lookup, and the treatment of values outside it.
+/// The range of a lookup, and the result for values outside it.
 #[derive(Clone, Copy)]
 pub(super) struct NumberRange {
     pub(super) last: u64,
@@ -29,7 +32,7 @@ pub(super) struct NumberRange {
 }
 
 impl NumberRange {
-    /// Returns the range `0..=last` with clamping, which is how XLA treats starts.
+    /// Returns the range `0..=last` with clamping, as XLA clamps starts.
     pub(super) fn clamped(last: u64) -> Self {
         Self { last, out_of_range: OutOfRange::Clamp }
     }
@@ -37,8 +40,8 @@ impl NumberRange {
 
 impl Pull<'_, '_> {
     /// Returns the starts of a dynamic slice of `sizes` from an array of `extents`, clamped so that
-    /// the slice lies inside. The starts are the operands from `first` on: either one scalar for
-    /// each dimension, or a single vector.
+    /// the slice lies inside. The starts are the operands from `first` on: a scalar for each
+    /// dimension, or one vector.
     pub(super) fn starts(
         &mut self,
         region: &mut WalkRegion,
@@ -63,7 +66,7 @@ impl Pull<'_, '_> {
         Ok(starts)
     }
 
-    /// Returns the integer at an index of a value, limited to a range.
+    /// Returns the integer at an index of a value, brought into a range.
     pub(super) fn number(
         &mut self,
         region: &mut WalkRegion,
@@ -90,7 +93,7 @@ impl Pull<'_, '_> {
         Ok(self.assembly.lookup(lookup)?)
     }
 
-    /// Reads the integer at `index` from a constant held in a buffer, and limits it to a range.
+    /// Reads the integer at `index` from a constant in a buffer, and brings it into a range.
     pub(super) fn entry(
         &mut self,
         region: &mut WalkRegion,
@@ -106,7 +109,7 @@ impl Pull<'_, '_> {
         Ok(self.assembly.lookup(Lookup { numbers: numbers.all, last, out_of_range })?)
     }
 
-    /// Adds the integer at an index of a value to a lookup, and returns its number there.
+    /// Adds the integer at an index of a value to a lookup, and returns its number in it.
     pub(super) fn computed(
         &mut self,
         region: &mut WalkRegion,
@@ -250,8 +253,8 @@ impl Pull<'_, '_> {
         Ok(Some(numbers.compute(own, of)?))
     }
 
-    /// Finds the operand and the index that an element comes from. Returns `None` for a reduce that
-    /// computes.
+    /// Returns the operand and the index that an element is a copy of. Returns `None` for a reduce
+    /// that computes.
     fn elsewhere(
         &mut self,
         region: &mut WalkRegion,
@@ -297,8 +300,8 @@ impl Pull<'_, '_> {
         }
     }
 
-    /// Adds an element of a constant to a lookup: as a constant if the element is known, otherwise
-    /// as a load.
+    /// Adds an element of a constant to a lookup: as a constant if it is known which element, and
+    /// otherwise as a load.
     fn known(
         &mut self,
         region: &mut WalkRegion,

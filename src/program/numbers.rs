@@ -1,5 +1,5 @@
-//! [`LookupBuilder`]: collects the numbers of a lookup without duplicates, and translates HLO's
-//! types and operators.
+//! [`LookupBuilder`]: builds a lookup, an integer that a kernel computes at run time. It leaves out
+//! duplicates, and translates HLO's types and operators to those of lookups.
 
 use std::collections::HashMap;
 
@@ -14,12 +14,12 @@ use crate::{
 #[derive(Default)]
 pub(super) struct LookupBuilder {
     pub(super) all: Vec<Number>,
-    /// The number for each value and index, so that a value that is used twice is computed once.
+    /// The number for each value and index. A value that is used twice is computed once.
     pub(super) of: HashMap<(GraphNode, Vec<Affine>), usize>,
 }
 
 impl LookupBuilder {
-    /// Adds a number if it is new, and returns its place in `all`.
+    /// Adds a number if it is new, and returns its index in `all`.
     pub(super) fn add(&mut self, integer: Integer, of: LookupExpr) -> Result<usize, NestError> {
         let number = Number { integer, of };
         let known = self.all.iter().position(|known| *known == number);
@@ -32,8 +32,8 @@ impl LookupBuilder {
         }))
     }
 
-    /// Adds a computed number. If its operands are constants, the number is folded. A conversion to
-    /// the type that its operand already has is left out.
+    /// Adds a computed number. It is folded if its operands are constants, and left out if it
+    /// converts to the type that its operand already has.
     pub(super) fn compute(&mut self, integer: Integer, of: LookupExpr) -> Result<usize, NestError> {
         let of = match of {
             LookupExpr::Select(holds, a, b) => match self.constant(holds) {
@@ -55,8 +55,8 @@ impl LookupBuilder {
         self.add(integer, constant.unwrap_or(of))
     }
 
-    /// Expresses a binary operation on two numbers of type `own`. Returns `None` if lookups have
-    /// no such operation.
+    /// Adds a binary operation on two numbers of type `own`. Returns `None` if lookups have no such
+    /// operation.
     pub(super) fn binary(
         &mut self,
         own: Integer,
@@ -73,13 +73,13 @@ impl LookupBuilder {
         if own == Integer::PRED {
             return Ok(Some(LookupExpr::Binary(Operator::NotEqual, a, b)));
         }
-        // The bits that differ are those of either number without those of both.
+        // Exclusive or: the bits of either number without those of both.
         let [either, both] = [Operator::Or, Operator::And]
             .map(|operator| self.compute(own, LookupExpr::Binary(operator, a, b)));
         Ok(Some(LookupExpr::Binary(Operator::Subtract, either?, both?)))
     }
 
-    /// Expresses a unary operation in terms of binary ones. Returns `None` if that is impossible.
+    /// Adds a unary operation, made of binary ones. Returns `None` if that is impossible.
     pub(super) fn unary(
         &mut self,
         own: Integer,

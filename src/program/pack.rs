@@ -1,5 +1,5 @@
-//! Packing, for steps that read more buffers than a kernel can bind: some of these buffers are
-//! first copied into one scratch buffer.
+//! Packs buffers for steps that read more than a kernel can bind: some of them are first copied
+//! into one scratch buffer.
 
 use super::{ArrayBuffer, BufferId, Program, ProgramError, ProgramStep};
 use crate::{
@@ -9,14 +9,14 @@ use crate::{
 };
 
 impl Program {
-    /// Adds steps that pack sources, until no step reads more sources than a kernel can bind. Runs
-    /// on the host do not need these steps.
+    /// Adds steps that pack buffers, until no step reads more than a kernel can bind. Runs on the
+    /// host do not need these steps.
     ///
-    /// Each packing step copies the smallest sources into one image, so that few bytes are copied.
+    /// Each of these steps copies the smallest buffers, so that few bytes are copied twice.
     ///
     /// # Errors
     ///
-    /// Returns an error if packed images exceed the size of a buffer.
+    /// Returns an error if packed buffers exceed the size of a buffer.
     pub(crate) fn within_bindings(mut self) -> Result<Self, ProgramError> {
         for mut step in std::mem::take(&mut self.steps) {
             while step.sources.len() > MAX_SOURCES {
@@ -28,8 +28,8 @@ impl Program {
         Ok(self)
     }
 
-    /// Chooses the sources to pack next. These are the smallest sources, and at most as many as a
-    /// kernel can bind. Sources of lookups are packed first.
+    /// Chooses the buffers to pack next: the smallest ones, at most the number that a kernel can
+    /// bind. Buffers of lookups are first.
     fn packed(&self, step: &ProgramStep) -> Vec<usize> {
         let of = |numbers: bool| -> Vec<usize> {
             let all = 0..step.sources.len();
@@ -42,8 +42,8 @@ impl Program {
         packed
     }
 
-    /// Adds a step that packs some sources of `step`, and returns a copy of `step` that reads the
-    /// packed image.
+    /// Adds a step that packs some buffers of `step`, and returns a copy of `step` that reads the
+    /// packed one.
     fn pack(&mut self, step: ProgramStep, packed: &[usize]) -> Result<ProgramStep, ProgramError> {
         let scratch = BufferId::Scratch(self.scratch.len());
         let values: Vec<BufferId> = packed.iter().map(|&source| step.sources[source]).collect();

@@ -1,4 +1,7 @@
-//! [`Program`]: a module as a list of steps, with the buffers that they read and write.
+//! [`Program`]: a module as a list of copies, with the buffers that they read and write.
+//!
+//! A step reads parameters, constants and scratch buffers, and writes one buffer. A runtime runs
+//! the steps in order; the host can run them too.
 
 use std::fmt;
 
@@ -127,8 +130,8 @@ impl Program {
     /// Lowers all results of a module to steps, which can run on the host or be compiled to
     /// kernels.
     ///
-    /// On the host, a step may read any number of buffers. If a step reads more buffers than a
-    /// kernel can bind, [`compile_module`] adds steps before it.
+    /// On the host, a step may read any number of buffers. [`compile_module`] also adds steps that
+    /// pack buffers if a step reads more than a kernel can bind.
     ///
     /// # Errors
     ///
@@ -144,7 +147,8 @@ impl Program {
         &self.name
     }
 
-    /// Returns the arrays that the program reads, in order. A tuple contributes each of its arrays.
+    /// Returns the arrays that the program reads, in order. The arrays inside a tuple are listed
+    /// one by one.
     #[must_use]
     pub fn parameters(&self) -> &[ArrayBuffer] {
         &self.parameters
@@ -253,8 +257,8 @@ impl Program {
         }
     }
 
-    /// Checks that there is one buffer for each parameter, with the length of the parameter's
-    /// image.
+    /// Checks that there is one buffer for each parameter, and that it has the length of the
+    /// parameter in memory.
     ///
     /// # Errors
     ///
@@ -301,12 +305,12 @@ impl Program {
         Ok(())
     }
 
-    /// Computes the images of the scratch buffers.
+    /// Computes the contents of the scratch buffers.
     ///
     /// # Errors
     ///
     /// Returns an error if the number of buffers differs from the number of parameters, or a buffer
-    /// does not have the length of its image.
+    /// has not the length of its array.
     pub(super) fn scratch_on_host(
         &self,
         parameters: &[&[u8]],
@@ -324,7 +328,7 @@ impl Program {
         Ok(scratch)
     }
 
-    /// Returns the images that a step reads.
+    /// Returns the contents of the buffers that a step reads.
     fn sources<'a>(
         &'a self,
         step: &ProgramStep,
@@ -341,8 +345,8 @@ impl Program {
     }
 }
 
-/// Checks that there is one given length for each buffer, and that each is the length of the
-/// buffer's image.
+/// Checks that there is one given length for each buffer, and that each is the length of that
+/// buffer.
 fn check(
     what: &'static str,
     buffers: &[ArrayBuffer],
@@ -362,7 +366,7 @@ fn check(
     Ok(())
 }
 
-/// Allocates a zeroed image for each buffer.
+/// Allocates zeroed bytes for each buffer.
 fn room(buffers: &[ArrayBuffer]) -> Vec<Vec<u8>> {
     let length = |of: &ArrayBuffer| usize::try_from(of.bytes()).unwrap_or(usize::MAX);
     buffers.iter().map(|of| vec![0; length(of)]).collect()

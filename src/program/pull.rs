@@ -1,5 +1,10 @@
-//! [`pull`]: traces the elements of a result backwards through the instructions, to the buffers and
-//! constants that they come from.
+//! [`pull`]: hands the elements of a result backwards through the instructions, to the buffers and
+//! constants that they are copies of.
+//!
+//! This is done for all elements at once. An index is not a number but an affine form of the loops
+//! over the result's memory, with bounds. An instruction that chooses, such as `concatenate`,
+//! divides the loops into regions: here some elements continue to one operand, and there to
+//! another. Regions whose source is not known yet wait on a stack.
 
 use std::collections::HashMap;
 
@@ -16,8 +21,8 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The buffers that kernels read, which are parameters, constants and scratch buffers, and the
-/// constants folded so far.
+/// The buffers that kernels read: parameters, constants and scratch buffers. Also the constants
+/// folded so far.
 #[derive(Debug, Default)]
 pub(super) struct ModuleBuffers {
     /// The arrays of the parameters, in order, each with the number of its parameter and the path
@@ -26,8 +31,8 @@ pub(super) struct ModuleBuffers {
     /// The shape and bytes of each constant that a kernel reads.
     pub(super) constants: Vec<(Shape, Vec<u8>)>,
     pub(super) constant_of: HashMap<ArrayOrigin, usize>,
-    /// The constant that maps places to windows, and the dimensions of the array that this constant
-    /// covers, for each scatter with many windows.
+    /// For each scatter with many windows, the constant that maps places to windows, and the
+    /// dimensions of the array that it covers.
     pub(super) tables: HashMap<GraphNode, (usize, Vec<usize>)>,
     /// The values that were folded to constants.
     pub(super) folded: HashMap<ArrayOrigin, Literal>,
@@ -37,13 +42,13 @@ pub(super) struct ModuleBuffers {
     pub(super) scratch: Vec<Shape>,
 }
 
-/// The array that a kernel writes, and the layout in memory that it is written to.
+/// The array that a kernel writes, and its layout in memory.
 pub(super) struct KernelOutput<'a> {
     pub(super) node: GraphNode,
     pub(super) path: TuplePath,
     pub(super) element_type: ElementType,
     pub(super) destination: &'a StrideDescriptor,
-    /// True if the trail is recorded.
+    /// True if a trail is recorded: the instructions that elements pass through.
     pub(super) keeps_trail: bool,
     /// The maximum number of cases of the nest.
     pub(super) most_cases: usize,
@@ -54,13 +59,13 @@ pub(super) struct Pulled {
     pub(super) nest: CopyNest,
     /// The buffer of each source.
     pub(super) sources: Vec<BufferId>,
-    /// The nodes passed, in the order of the first visits.
+    /// The nodes that elements passed, in the order of the first visits.
     pub(super) nodes: Vec<GraphNode>,
     /// The instructions passed, if the trail is recorded.
     pub(super) trail: Option<Trail>,
 }
 
-/// A reason why a value cannot be lowered to a single nest as it is.
+/// A reason why a value cannot be one nest as it is.
 pub(super) enum Stop {
     /// The value is not supported.
     Refused(Box<ProgramError>),
@@ -70,8 +75,8 @@ pub(super) enum Stop {
     Compute(GraphNode),
     /// This value must fold to a constant; otherwise the error applies.
     Constant(GraphNode, Box<ProgramError>),
-    /// A bound of one kernel is exceeded. The list contains the number of visits of each node, in
-    /// the order of the first visits.
+    /// A bound of one kernel is exceeded. The list has the number of visits of each node, in the
+    /// order of the first visits.
     Bound(Box<NestError>, Vec<(GraphNode, usize)>),
 }
 
@@ -81,7 +86,7 @@ impl From<ProgramError> for Stop {
     }
 }
 
-/// Builds the nest that copies the elements of a value from the buffers that they come from.
+/// Builds the nest that copies the elements of a value from the buffers where they are.
 pub(super) fn pull(
     graph: &mut Graph,
     buffers: &mut ModuleBuffers,
@@ -105,10 +110,11 @@ pub(super) fn pull(
     }
 }
 
-/// A reason to stop tracing a value.
+/// A reason to stop the trace of a value.
 pub(super) enum Halt {
     Stop(Stop),
-    /// The elements must be divided into units of this width in bits. The trace has to start again.
+    /// Elements have to be divided into parts of this width in bits, and the trace has to start
+    /// again.
     Unit(u32),
     /// The nest cannot express the copy.
     Nest(NestError),
@@ -126,14 +132,14 @@ impl From<NestError> for Halt {
     }
 }
 
-/// An element whose source is not known yet: in this region of the walk, the destination element is
-/// a copy of element `index` of `node`.
+/// Elements whose source is not known yet: in this region of the loops, the element that is written
+/// is a copy of element `index` of `node`.
 pub(super) struct PendingValue {
     pub(super) node: GraphNode,
     pub(super) path: TuplePath,
     pub(super) region: WalkRegion,
     pub(super) index: Vec<Index>,
-    /// The unit in the element.
+    /// The number of the unit in the element, if elements are moved in parts.
     pub(super) part: Index,
 }
 
@@ -141,12 +147,12 @@ pub(super) struct Pull<'g, 'm> {
     pub(super) graph: &'g mut Graph<'m>,
     pub(super) buffers: &'g mut ModuleBuffers,
     pub(super) assembly: Assembly,
-    /// The width of a unit in bits. An element consists of one or more units.
+    /// The width of a unit in bits. An element is one or more units.
     pub(super) unit: u32,
-    /// The width of a destination element in bits. If it is less than 8, the kernel copies only the
-    /// low bits of the source.
+    /// The width of an element that is written, in bits. If it is less than 8, the kernel copies
+    /// only the low bits of the source.
     pub(super) bits: u32,
-    /// True if the destination packs elements narrower than a byte.
+    /// True if elements narrower than a byte are packed where they are written.
     pub(super) packs: bool,
     pub(super) sources: Vec<(BufferId, bool)>,
     /// The elements whose source is not known yet, as a stack.
@@ -231,7 +237,7 @@ impl<'g, 'm> Pull<'g, 'm> {
         Ok(Pulled { nest, sources, nodes, trail })
     }
 
-    /// Traces an element back through one instruction, or ends the trace at a buffer or at constant
+    /// Hands an element back through one instruction, or ends the trace at a buffer or at constant
     /// bits.
     fn follow(&mut self, item: PendingValue) -> Result<(), Halt> {
         let origin = self.graph.origin(item.node, item.path.clone())?;
@@ -265,8 +271,8 @@ impl<'g, 'm> Pull<'g, 'm> {
         self.instruction(item, node)
     }
 
-    /// Returns the number of a source of the nest, which is added if it is new. `of_numbers` is
-    /// true if lookups load from the source.
+    /// Returns the number of a source of the nest, and adds it if it is new. `of_numbers` is true
+    /// if lookups load from it.
     pub(super) fn source(
         &mut self,
         value: BufferId,

@@ -1,5 +1,7 @@
-//! Reduce of integers and predicates. It also occurs in modules that only move data: JAX's `take`
-//! uses a reduce to test whether all entries of an index vector are in range.
+//! Reduces of integers and predicates.
+//!
+//! They also occur in modules that only move data: JAX's `take` uses one to test that all entries
+//! of an index vector are in range.
 
 use super::{
     fold::Scalar,
@@ -14,9 +16,9 @@ use crate::{
     shape::ElementType,
 };
 
-/// Returns the operation that a reduce combines elements with. Returns `None` if the operation is
-/// not supported or its result depends on the order of the elements. Also returns `None` for
-/// floats, since even adding 0.0 is not the identity: it turns -0.0 into 0.0.
+/// Returns the operation with which a reduce combines elements. Returns `None` if it is not
+/// supported, or if its result depends on the order of the elements. Also returns `None` for
+/// floats: even adding 0.0 is not the identity, because it turns -0.0 into 0.0.
 pub(super) fn combiner(graph: &Graph, instruction: &Instruction) -> Option<Binary> {
     let Opcode::Reduce { computation, .. } = *instruction.opcode() else { return None };
     let callee = &graph.computations()[computation];
@@ -88,9 +90,9 @@ pub(super) fn fold(
 }
 
 impl Pull<'_, '_> {
-    /// Returns the index in the operand of a reduce that returns its elements unchanged, because it
-    /// reduces only dimensions of extent 1 and starts with the neutral element. Returns `None` for
-    /// any other reduce.
+    /// Returns the index in the operand of a reduce that changes no element, because it reduces
+    /// only dimensions of extent 1 and starts with the neutral element. Returns `None` for any
+    /// other reduce.
     pub(super) fn unreduced(
         &mut self,
         node: GraphNode,
@@ -104,8 +106,8 @@ impl Pull<'_, '_> {
         Ok(Some(spread(index, dimensions, &vec![0; dimensions.len()])))
     }
 
-    /// Adds one element of a reduce's result to a lookup. The reduced elements are combined one
-    /// after another.
+    /// Adds one element of a reduce's result to a lookup, as a chain of operations over the
+    /// elements that are reduced.
     pub(super) fn reduced(
         &mut self,
         region: &mut WalkRegion,
@@ -180,8 +182,8 @@ impl Pull<'_, '_> {
     }
 }
 
-/// Returns an index of the operand: the index of the result with `digits` inserted along the
-/// reduced dimensions.
+/// Returns an index of the operand: the index of the result, with `digits` along the reduced
+/// dimensions.
 fn spread(index: &[Index], dimensions: &[usize], digits: &[u64]) -> Vec<Index> {
     let mut kept = index.iter();
     let entry = |dimension: usize| match dimensions.iter().position(|&d| d == dimension) {

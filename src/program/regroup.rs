@@ -1,14 +1,17 @@
-//! Conversion of an index between shapes with the same elements, for reshape, bitcast and
+//! Converts an index between shapes with the same elements, for reshape, bitcast and
 //! bitcast-convert.
+//!
+//! From `[6,4]` to `[2,12]`, index (i,j) becomes the number `4·i + j`, which is split into `n / 12`
+//! and `n % 12`.
 
 use super::literal::signed;
 use crate::nest::{Assembly, Index, NestError, WalkRegion};
 
-/// Converts an index into an array with the dimensions `from` to the index of the same element in
-/// an array with the dimensions `to`. Both arrays are in row-major order.
+/// Converts an index in an array with the dimensions `from` to the index of the same element in an
+/// array with the dimensions `to`. Both are in row-major order.
 ///
-/// Groups of dimensions with equal products are joined to one coordinate, which is then split
-/// again. If joining reverses an earlier split, the quotients cancel out.
+/// Groups of dimensions with equal products are joined to one number, which is then split again. If
+/// this undoes an earlier split, the divisions cancel out.
 pub(super) fn regroup(
     assembly: &mut Assembly,
     region: &mut WalkRegion,
@@ -21,8 +24,8 @@ pub(super) fn regroup(
     while next_from < from.len() || next_to < to.len() {
         let (first_from, first_to) = (next_from, next_to);
         let (mut elements, mut wanted) = (1_u64, 1_u64);
-        // Find the shortest groups, of at least one dimension, that have the same number of
-        // elements on both sides.
+        // Find the shortest groups, of at least one dimension, with equal numbers of elements on
+        // both sides.
         loop {
             let take_from = elements <= wanted && next_from < from.len();
             if take_from {

@@ -1,4 +1,8 @@
-//! Scatter whose combiner returns its update: windows replace parts of an array, in order.
+//! Scatters that replace: windows of an array take new values, in order. If windows overlap, the
+//! last one wins.
+//!
+//! A scatter reads its updates and writes wherever the indices say. A nest works the other way
+//! around: it asks, for each place of the array, which window was the last to be written there.
 
 use super::{
     fold::MAX_ELEMENTS,
@@ -16,12 +20,12 @@ use crate::{
     shape::{ElementType, Shape},
 };
 
-/// The maximum number of windows that are tested one by one. More windows are looked up in a table,
+/// The greatest number of windows that are tested one by one. More windows are found in a table,
 /// for which their places must be known at compile time. A higher limit makes kernels longer; a
 /// lower one refuses more scatters.
 const MAX_WINDOWS: u64 = 16;
 
-/// A scatter and the geometry of its windows.
+/// A scatter, with the shape and the numbering of its windows.
 struct ScatterWindows<'a> {
     scatter: &'a Scatter,
     /// The array, the indices and the updates.
@@ -30,8 +34,8 @@ struct ScatterWindows<'a> {
     own: Vec<u64>,
     /// The extents of a window along the dimensions of the array.
     extents: Vec<u64>,
-    /// For each dimension of the array, the dimension of the updates that runs along it inside a
-    /// window, if any.
+    /// The dimension of the updates that runs along each dimension of the array inside a window, if
+    /// any.
     window_of: Vec<Option<usize>>,
     /// The dimensions of the updates that number the windows, and their extents.
     batches: Vec<usize>,
@@ -51,8 +55,8 @@ impl ScatterWindows<'_> {
         batch
     }
 
-    /// Calls `start` for each dimension along which the indices specify the start of a window. The
-    /// second argument is the index of that start in the array of indices.
+    /// Calls `start` for each dimension along which the indices say where windows start. The second
+    /// argument is the index of that start in the array of indices.
     fn starts<E>(
         &self,
         batch: &[u64],
@@ -67,7 +71,7 @@ impl ScatterWindows<'_> {
         Ok(())
     }
 
-    /// Returns the batching dimensions of the array, each paired with its dimension in the batch.
+    /// Returns the batching dimensions of the array, each with its dimension in the batch.
     fn batching(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let scatter = self.scatter;
         let pairs = scatter.input_batching_dims.iter();
@@ -92,8 +96,8 @@ impl ScatterWindows<'_> {
 }
 
 impl Pull<'_, '_> {
-    /// Traces an element of a scatter. It comes from the last window that contains it, or from the
-    /// array if no window does. A window that is partly outside the array is ignored.
+    /// Traces an element of a scatter. It is a copy from the last window that contains it, or from
+    /// the array if there is none. A window that is partly outside the array is ignored.
     pub(super) fn scatter(
         &mut self,
         node: GraphNode,
@@ -132,7 +136,7 @@ impl Pull<'_, '_> {
         }
     }
 
-    /// Tests each window with guards, starting with the last window.
+    /// Tests each window by guards, the last window first.
     fn one_by_one(&mut self, windows: &ScatterWindows, item: PendingValue) -> Result<(), Halt> {
         let [operand, indices, updates] = windows.operands;
         let PendingValue { mut region, index, part, .. } = item;
@@ -236,9 +240,9 @@ impl Pull<'_, '_> {
         }
     }
 
-    /// Computes the table of windows. For each place along the dimensions that windows are
-    /// positioned in, the table contains the number of the last window at that place, or the number
-    /// of windows if no window is there.
+    /// Returns the table of windows. It has an entry for each place along the dimensions in which
+    /// windows are placed: the number of the last window there, or the number of windows if there
+    /// is none.
     fn table(
         &self,
         node: GraphNode,

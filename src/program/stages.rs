@@ -1,4 +1,4 @@
-//! A program as text: the headers of its kernels, and all stages for a reader to check.
+//! A program as text: the comments at the top of its kernels, and all stages for a reader to check.
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,8 @@
-//! [`Trail`]: a record of the instructions that `pull` passes through, from which the
-//! [`Way`](super::Way) of each element is derived.
+//! [`Trail`]: a record of the instructions that `pull` passes through while it builds a nest.
+//!
+//! The way of a single element is read from it, for pictures and for people who wonder where an
+//! element was copied from. It is no second implementation: it evaluates the forms of the nest
+//! itself.
 
 use super::{
     BufferId, ProgramError,
@@ -18,9 +21,9 @@ pub(super) struct Trail {
     /// The width of a unit in bits. An element consists of one or more units.
     unit: u32,
     visits: Vec<Visit>,
-    /// The visit that added each case.
+    /// The number of the visit that added each case.
     ends: Vec<usize>,
-    /// The visit that added each pending element.
+    /// The number of the visit that added each pending element.
     parents: Vec<Option<usize>>,
     cases: Vec<Case>,
     /// The nest before any pass. The forms refer to its axes and quotients.
@@ -28,19 +31,20 @@ pub(super) struct Trail {
     sources: Vec<BufferId>,
 }
 
-/// One element that `pull` followed.
+/// Elements that `pull` followed together.
 #[derive(Debug)]
 struct Visit {
     parent: Option<usize>,
-    /// The computation and the place of each instruction whose value contains the element.
+    /// The computation and the number of each instruction whose value contains the element.
     passed: Vec<[usize; 2]>,
     index: Vec<Affine>,
     part: Affine,
 }
 
-/// The end of an element's way through one kernel.
+/// The place at which an element's way through one kernel ends.
 pub(super) enum End {
-    /// An element of an array: its index, the bit inside the element, and the bit inside the image.
+    /// An element of an array: its index, the bit inside the element, and the bit inside the
+    /// buffer.
     Array { value: BufferId, index: Vec<u64>, within: u32, bit: u64 },
     /// Constant bits.
     Bits(u128),
@@ -77,8 +81,7 @@ impl Trail {
         Ok(())
     }
 
-    /// Records the pending elements and the cases after a visit. All new ones are attributed to
-    /// that visit.
+    /// Records the pending elements and the cases after a visit. The new ones belong to that visit.
     pub(super) fn leave(&mut self, items: usize, cases: &[Case]) {
         let visit = self.visits.len() - 1;
         self.parents.resize(items, Some(visit));
@@ -99,8 +102,8 @@ impl Trail {
     }
 
     /// Returns the instructions that a bit of an element passes through, with its index in each of
-    /// them, and the end of its way. `index` is the index of the element in the destination, and
-    /// `storage` is the width of the element in memory.
+    /// them, and the place at which its way ends. `index` is the index of the element where it is written, and
+    /// `storage` its width in memory.
     pub(super) fn way<'a>(
         &self,
         destination: &StrideDescriptor,
@@ -152,15 +155,15 @@ impl Trail {
     }
 }
 
-/// Returns the number of the unit that holds an element.
+/// Returns the offset of an element in units.
 fn unit(descriptor: &StrideDescriptor, index: &[u64]) -> Option<u64> {
     let prefix = descriptor.prefix_bytes() * 8 / u64::from(descriptor.element_bits());
     Some(prefix + descriptor.offset(index).ok()?)
 }
 
 impl End {
-    /// Returns the origin of the element. Returns `None` for a scratch buffer, because the way
-    /// continues from there.
+    /// Returns the origin of the element. Returns `None` for a scratch buffer, from which the
+    /// search continues.
     pub(super) fn origin(&self, constants: &[Vec<u8>]) -> Option<Origin> {
         match self {
             Self::Bits(bits) => Some(Origin::Constant { bits: *bits }),

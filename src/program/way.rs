@@ -1,5 +1,5 @@
-//! [`Ways`]: the instructions that each element of a result passes through, from the result back to
-//! the element's origin.
+//! [`Ways`]: reports, for each element of a result, the instructions that it passes through on the
+//! way back to its origin, a parameter or a constant.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,11 +12,11 @@ use super::{
 };
 use crate::hlo::Module;
 
-/// A program that can report the [`Way`] of each element: the instructions that the element passes
-/// through, from the result back to its origin.
+/// A program that can report the [`Way`] of each element: the instructions that it passes through,
+/// from the result back to its origin.
 ///
-/// The indices are not computed separately. They are the affine forms that the kernels use,
-/// evaluated at one position.
+/// The kernels and this report use the same affine forms, here evaluated for one element, so they
+/// cannot disagree.
 ///
 /// ```
 /// use stridec::{hlo::Module, program::{Origin, Ways}};
@@ -38,14 +38,14 @@ use crate::hlo::Module;
 pub struct Ways<'m> {
     module: &'m Module,
     program: Program,
-    /// For each array of the parameters, its parameter and the path to the array.
+    /// The parameter of each array that the program reads, and the path to the array.
     parameters: Vec<(usize, TuplePath)>,
     /// The trail of each step.
     trails: Vec<Trail>,
-    /// The images of the parameters and of the scratch buffers, if they were given. Lookups load
-    /// from these images.
+    /// The contents of the parameters and of the scratch buffers, if they were given. Lookups load
+    /// from them.
     images: Option<[Vec<Vec<u8>>; 2]>,
-    /// Images of zeros for the buffers that lookups load from, for use if no images were given.
+    /// Zeros in place of the buffers that lookups load from, if no contents were given.
     zeros: Option<[Vec<Vec<u8>>; 2]>,
     steps: HashMap<BufferId, usize>,
 }
@@ -69,8 +69,8 @@ pub struct Passed {
     pub instruction: usize,
     /// The index of the element in the instruction's value.
     pub index: Vec<u64>,
-    /// The bit inside the element. It differs from the requested bit if elements were joined or
-    /// divided in between.
+    /// The bit inside the element. It differs from the bit that was asked about if elements were
+    /// joined or divided in between.
     pub bit: u32,
 }
 
@@ -83,7 +83,7 @@ pub enum Origin {
         number: usize,
         /// The index of the element in the array.
         index: Vec<u64>,
-        /// The position of the bit in the array's image.
+        /// The number of the bit in the array's buffer.
         bit: u64,
     },
     /// A constant, or a value that is computed from constants. The bits start at the requested bit.
@@ -117,7 +117,7 @@ impl<'m> Ways<'m> {
         Ok(Self { module, program, parameters, trails, images: None, zeros, steps })
     }
 
-    /// Sets the images of the parameters, from which lookups load. Without images, every lookup
+    /// Sets the contents of the parameters, from which lookups load. Without them, every lookup
     /// loads 0.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Windows: parts of an array that another value replaces, as in pad, dynamic-update-slice and
+//! Windows: boxes of an array that another value replaces, as in pad, dynamic-update-slice and
 //! scatter.
 
 use super::pull::{Halt, Pull};
