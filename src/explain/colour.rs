@@ -1,5 +1,5 @@
-//! [`Colour`]: a colour that shows a position in memory. The colours come from viridis, which gets
-//! steadily lighter and is suitable for colour-blind readers.
+//! [`Colour`]: the colour of a place in memory, by its offset. The colours are those of viridis:
+//! they become steadily lighter and suit colour-blind readers, so neighbours in memory look alike.
 
 /// Ten colours of viridis, from the first place in memory to the last.
 pub(super) const VIRIDIS: [[u8; 3]; 10] = [

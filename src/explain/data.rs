@@ -1,9 +1,10 @@
-//! The data of a page, written as JSON for its scripts: both layouts, the window between them, and
-//! the dispatches of the kernel.
+//! The data of a page as JSON: both layouts, the window between them, and the dispatches of the
+//! kernel.
 //!
-//! Everything that concerns a whole layout is computed here and in the modules that this one uses.
-//! The scripts only read it. They compute nothing but the offset of a single index, the index at an
-//! offset, and the index to which the window maps an index (`page/layout.js`).
+//! Everything about a whole layout is computed here and in the modules that this one uses, so that
+//! the page shows what the compiler does. The page's scripts only read it. They compute no more
+//! than the offset of an index, the index at an offset, and the index that the window gives
+//! (`page/layout.js`).
 
 use serde_json::{Value, json};
 

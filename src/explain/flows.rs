@@ -1,5 +1,5 @@
-//! [`Flows`]: the number of bytes that devices send to each other. If there are more devices than a
-//! picture has room for, they are grouped.
+//! [`Flows`]: the number of bytes that devices send to each other in a reshard. If there are more
+//! devices than a picture has room for, they are grouped.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! The logical array drawn as grids: either planes of the array, or its tiles and one tile in
-//! detail.
+//! An array drawn as grids of cells, one for each index: either the planes of the array, or its
+//! tiles with one of them in detail.
 
 use std::{convert::Infallible, rc::Rc};
 

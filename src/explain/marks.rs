@@ -1,4 +1,5 @@
-//! Finds the lines of a kernel that use a stride.
+//! Finds the lines of a kernel that use a stride, so that a page can mark them while the reader
+//! points at that stride.
 
 use crate::nest::CopyNest;
 

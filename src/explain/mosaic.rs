@@ -1,4 +1,4 @@
-//! [`Mosaic`]: a result of a program, drawn with the sources of its elements.
+//! [`Mosaic`]: a result of a program as a grid of cells, each with the source of its element.
 
 use std::{cell::RefCell, ops::Range};
 

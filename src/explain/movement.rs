@@ -1,4 +1,5 @@
-//! The movement of elements from the source to the destination, as performed by the kernel's nest.
+//! The source of each element of a destination, read from the nest that the kernel runs, so that
+//! pictures cannot differ from it.
 
 use super::Movement;
 use crate::stride::StrideDescriptor;

@@ -1,4 +1,4 @@
-//! [`Paint`]: the contents of the cells of a grid.
+//! [`Paint`]: the text and the colour of each cell of a grid.
 
 use super::{mosaic::Mosaic, tiles::TiledDimension};
 

@@ -1,4 +1,4 @@
-//! [`Sentences`]: a description of a layout in words.
+//! [`Sentences`]: a description of a layout in words, with its sizes, strides, digits and padding.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,5 @@
-//! [`TileMap`]: the whole array with the tiles of one side of a reshard, in one or more planes.
+//! [`TileMap`]: the array before or after a reshard, in one or more planes, with the part of each
+//! device.
 
 use crate::{
     reshard::ReshardPlan,

@@ -1,4 +1,5 @@
-//! Selects the indices to draw along a dimension that does not fit completely.
+//! Chooses the indices to draw along a dimension that does not fit: some at the start, some at the
+//! end, and a count of those between.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Divides memory into lines of places.
+//! Divides memory into lines of places that fit the width of a picture.
 
 use crate::stride::StrideDescriptor;
 

@@ -1,5 +1,5 @@
-//! Derives the boxes of tiles, and the places of cells past the end of the array, from the steps of
-//! a descriptor.
+//! The boxes of tiles, and the places of cells past the end of the array. Both are derived from the
+//! steps of the descriptor, the description that the compiler uses.
 
 use std::convert::Infallible;
 

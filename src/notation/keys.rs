@@ -1,17 +1,17 @@
-//! Plans the shortest chain of tiles that puts digits into a given order, as a radix sort.
+//! Finds the shortest chain of tiles that puts digits into a given order, as a radix sort.
 //!
-//! A tile splits each axis that it covers into a quotient and a remainder, and moves all remainders
-//! after all quotients. Both groups keep their order. A tile is therefore one pass of a stable sort
-//! by a single bit, which is 1 for the digits that are part of a remainder. A chain of tiles sorts
-//! the digits by a number, the *key*: the lowest bit of a key belongs to the first tile, and the
-//! highest bit to the last one. Digits with equal keys keep their order. The shortest chain
-//! corresponds to the keys with the fewest bits.
+//! A digit is a part of a dimension's index, such as `i / 8` or `i % 8`. A tile splits each axis
+//! that it covers into a quotient and a remainder, and moves all remainders after all quotients.
+//! Both groups keep their order. So a tile is one pass of a stable sort by a single bit, which is 1
+//! for the digits in a remainder. A chain of tiles sorts the digits by a number, the *key*: the
+//! lowest bit of a key belongs to the first tile, and the highest bit to the last one. Digits with
+//! equal keys keep their order. The shortest chain has the keys with the fewest bits.
 //!
-//! Keys obey two rules. First, neighbouring digits of a dimension form a single number until a tile
-//! separates them, and the less significant digit is then in the remainder. At the lowest bit in
-//! which their keys differ, the more significant digit therefore has 0. Second, a tile can pad only
-//! a whole axis. The key of a digit that needs padding must therefore contain a 1 above the bit
-//! that separates it from the next more significant digit.
+//! Keys obey two rules. First, neighbouring digits of a dimension are one number until a tile
+//! separates them, and the less significant digit is then in the remainder. Therefore, in the
+//! lowest bit in which their keys differ, the more significant digit has 0. Second, a tile can pad
+//! only a whole axis. Therefore the key of a digit that needs padding has a 1 above the bit that
+//! separates it from the next more significant digit.
 
 /// A digit to be sorted. Digits refer to each other by their position in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,14 +28,14 @@ pub(super) struct Item {
     pub(super) is_apart: bool,
 }
 
-/// The maximum number of bits of a key in the search.
+/// The greatest number of bits of a key in the search. Longer chains are made by a rule instead.
 const MOST_BITS: u32 = 7;
 
-/// The maximum number of assignments of keys that the search returns for comparison.
+/// The greatest number of solutions that the search returns for comparison.
 const MOST_WAYS: usize = 64;
 
-/// Returns all valid assignments of keys with `bits` bits to the digits, which are listed from
-/// major to minor. Returns fewer, or none, when `budget` is used up or [`MOST_WAYS`] is reached.
+/// Returns all valid keys with `bits` bits for the digits, which are listed from major to minor.
+/// Returns fewer, or none, if `budget` is used up or [`MOST_WAYS`] is reached.
 pub(super) fn keys(items: &[Item], bits: u32, budget: &mut u32) -> Vec<Vec<u64>> {
     let mut ways = Vec::new();
     let mut keys = Vec::with_capacity(items.len());
@@ -56,7 +56,7 @@ fn search(
     };
     let least = match keys.last() {
         None => 0,
-        // Neighbours that are already in the right order may have equal keys.
+        // Neighbours that are in the right order already may have equal keys.
         Some(&key) => key + u64::from(items[keys.len() - 1].start > item.start),
     };
     for key in least..limit {
@@ -92,7 +92,7 @@ fn follows(upper: u64, lower: u64) -> bool {
     different == 0 || lower & lowest(different) != 0
 }
 
-/// Returns true if a tile moves the digit after it has been separated from the more significant
+/// Returns true if a tile moves the digit after another has separated it from the more significant
 /// one.
 fn is_taken_whole(upper: Option<u64>, key: u64) -> bool {
     match upper {
@@ -106,10 +106,10 @@ fn lowest(bits: u64) -> u64 {
     bits & bits.wrapping_neg()
 }
 
-/// Returns keys by a rule that always applies, and their number of bits. The first tiles separate
-/// the digits of all dimensions, starting with the least significant ones. Then each digit in
-/// memory, from the most major to the most minor, has a tile that moves it after all others.
-/// Returns `None` if this requires more than 63 tiles.
+/// Returns keys by a rule that always works, and their number of bits. The first tiles separate the
+/// digits of all dimensions, the least significant ones first. Then each digit in memory, from
+/// major to minor, has a tile that moves it after all others. Returns `None` if this needs more
+/// than 63 tiles.
 pub(super) fn any_keys(items: &[Item]) -> Option<(Vec<u64>, u32)> {
     let level = |item: &Item| {
         std::iter::successors(item.upper, |&upper| items[upper].upper).take(items.len()).count()

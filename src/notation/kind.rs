@@ -1,4 +1,4 @@
-//! [`Kind`]: the list of all notations, and the detection of a text's notation.
+//! [`Kind`]: the list of all notations, and the function that finds the notation of a text.
 
 use std::{fmt, str::FromStr};
 

@@ -1,10 +1,11 @@
-//! The layouts of other systems, as data and as text. The text form is `KIND:TEXT`, in which `TEXT`
-//! has the syntax of the other system.
+//! The layouts of other systems, as data and as text. The text is `KIND:TEXT`, for example
+//! `jax:f32[2,3] Layout((1, 0))`; the part after the colon is written as the other system writes
+//! it.
 //!
-//! Each system has its own file in this module. All notations are parsed to, and printed from, a
-//! common model: a [`Tensor`], whose [`StrideDescriptor`](crate::stride::StrideDescriptor) gives
-//! the location of each element. A layout can therefore be converted from any notation to any other
-//! one that can describe it, with the same offset for every index.
+//! Each system has a file of its own in this module. All of them are converted to and from one
+//! model, a [`Tensor`], whose [`StrideDescriptor`](crate::stride::StrideDescriptor) gives the
+//! location of each element. So a layout can be converted from any notation to any other that can
+//! describe it, and 18 notations need no 306 converters. Every index keeps its offset.
 //!
 //! ```
 //! use stridec::notation::{Kind, read};
@@ -14,6 +15,10 @@
 //! ```
 //!
 //! [`crate::Tensor`] also parses these texts. `docs/notations.md` has an example of each notation.
+//!
+//! Many files speak of *digits*: a dimension that a layout cuts into blocks is a number with
+//! several digits, each with a stride of its own. `NCHW4c` cuts the channels `C` into `C / 4` and
+//! `C % 4`.
 
 mod chain;
 mod cursor;

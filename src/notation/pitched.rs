@@ -1,23 +1,22 @@
-//! [`Pitched`]: the digits of all dimensions in memory order, each with the number of places that
-//! it occupies.
+//! [`Pitched`]: the memory of a tensor as a list of digits in memory order, each with the room that
+//! it takes. Formats that consist of blocks are recognised from it.
 
 use crate::stride::StrideDescriptor;
 
-/// A digit of a dimension, as it is laid out in memory.
+/// A part of a dimension's index, such as `i / 8`, as it is laid out in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PitchedDigit {
     pub(super) dimension: usize,
-    /// The significance of the digit in its dimension. 0 is the least significant digit.
+    /// The number of the digit in its dimension, from 0 for the least significant one.
     pub(super) level: usize,
     /// True if this is the most significant digit of its dimension.
     pub(super) is_top: bool,
     pub(super) extent: u64,
-    /// The number of places that the digit occupies in memory, which is at least the extent.
+    /// The number of places that the digit takes in memory: at least the number of its values.
     pub(super) padded: u64,
 }
 
-/// The digits of all dimensions in memory, in which each stride is a multiple of the next smaller
-/// one.
+/// The digits of all dimensions of a tensor, if each stride is a multiple of the next smaller one.
 #[derive(Clone, Debug)]
 pub(super) struct Pitched {
     /// The digits, from major to minor.

@@ -1,5 +1,5 @@
-//! The prefix `TYPE[DIMENSIONS]`, for notations that do not contain the element type and the
-//! extents.
+//! The prefix `TYPE[DIMENSIONS]`, such as `f16[2,17,3,5]`, for notations that contain neither the
+//! element type nor the extents.
 
 use super::cursor::{Cursor, Result};
 use crate::shape::{ElementType, MAX_RANK, ParseError};

@@ -1,4 +1,5 @@
-//! [`Stacked`]: memory that is a stack of blocks of dimensions, without gaps between them.
+//! [`Stacked`]: memory that consists of blocks inside blocks, without gaps. Named formats such as
+//! `NCHW` or `aBcd16b` are of this kind.
 
 use std::ops::Range;
 
@@ -25,14 +26,15 @@ pub(super) struct Stacked {
 }
 
 impl Stacked {
-    /// Creates a stack from digits, from minor to major. Every digit of every dimension must occur
-    /// once.
+    /// Creates the memory from its digits, from minor to major. Each digit of each dimension must
+    /// occur once.
     pub(super) fn new<const N: usize>(blocks: Vec<Vec<u64>>, order: [(usize, usize); N]) -> Self {
         Self { blocks, order: order.into() }
     }
 
-    /// Creates a stack of blocks inside an outer order of the dimensions. Both go from major to
-    /// minor, and the last of two blocks of a dimension is the least significant.
+    /// Creates the memory from an outer order of the dimensions, and blocks inside it. Both are
+    /// listed from major to minor. If a dimension has two blocks, the last is the least
+    /// significant.
     pub(super) fn nested(outer: &[usize], inner: &[(u64, usize)]) -> Self {
         let mut blocks = vec![Vec::new(); outer.len()];
         let mut order = Vec::with_capacity(outer.len() + inner.len());
@@ -44,8 +46,7 @@ impl Stacked {
         Self { blocks, order }
     }
 
-    /// Returns the stack with additional dimensions before the others, which are outermost and in
-    /// row-major order.
+    /// Returns the memory with more dimensions outside it, in row-major order.
     pub(super) fn batched(self, count: usize) -> Self {
         let mut blocks = vec![Vec::new(); count];
         blocks.extend(self.blocks);
@@ -55,8 +56,8 @@ impl Stacked {
         Self { blocks, order }
     }
 
-    /// Creates a stack from the parts of memory, from major to minor: a dimension, or a block of
-    /// one. A dimension may have one block.
+    /// Creates the memory from its parts, from major to minor: a dimension, or a block of one. A
+    /// dimension may have one block.
     pub(super) fn of_parts(rank: usize, parts: &[(usize, Option<u64>)]) -> Self {
         let mut blocks = vec![Vec::new(); rank];
         for &(of, size) in parts {

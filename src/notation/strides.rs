@@ -1,4 +1,5 @@
-//! Conversions between tensors and sizes with strides, the description that most systems use.
+//! Conversions between tensors and sizes with strides, the description that numpy, torch, DLPack
+//! and most other systems use.
 
 use crate::{
     shape::ElementType,
@@ -83,15 +84,16 @@ fn least_offset(sizes: &[u64], strides: &[i64]) -> Result<u64, StrideError> {
         .ok_or(StrideError::TooLarge { what: "strides" })
 }
 
-/// Replaces the strides of dimensions with one element, which have no effect, by packed ones.
+/// Replaces the strides of dimensions with one element, which have no effect, by packed ones. Other
+/// systems compare strides, and would not recognise the array as contiguous otherwise.
 ///
 /// A packed stride is the product of the extent and the stride of the next more minor dimension.
 /// The dimension keeps the place among the others that its stride gives it, so that an array in a
-/// channels-last order has channels-last strides. A stride below 1 gives no place: then the
-/// dimension follows the previous one, as in row-major order.
+/// channels-last order has channels-last strides. A stride below 1 gives no place: the dimension
+/// then follows the previous one, as in row-major order.
 ///
-/// An array without elements gets the strides of a row-major array, in which an extent of 0 counts
-/// as 1: those are what other systems take for contiguous.
+/// An array without elements gets the strides of a row-major array in which an extent of 0 counts
+/// as 1, because other systems take these for contiguous.
 #[must_use]
 fn normalized_strides(sizes: &[u64], strides: &[i64]) -> Vec<i64> {
     if sizes.contains(&0)
@@ -99,7 +101,8 @@ fn normalized_strides(sizes: &[u64], strides: &[i64]) -> Vec<i64> {
     {
         return packed;
     }
-    // The dimensions from minor to major. Of equal strides, that of one element is the more minor.
+    // The dimensions from minor to major. If strides are equal, a dimension of one element is the
+    // more minor.
     let has_place = |d: &usize| sizes[*d] > 1 || strides[*d] > 0;
     let mut order: Vec<usize> = (0..sizes.len()).filter(has_place).collect();
     order.sort_by_key(|&d| (strides[d].unsigned_abs(), sizes[d] > 1, std::cmp::Reverse(d)));

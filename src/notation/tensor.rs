@@ -1,4 +1,4 @@
-//! [`Tensor`]: the common model of all notations.
+//! [`Tensor`]: the model that all notations are converted to and from.
 
 use std::{
     fmt::{self, Display},
@@ -12,7 +12,7 @@ use crate::{
     stride::{StrideDescriptor, StrideError},
 };
 
-/// A tensor in memory: the location of each element, and the form that operations accept.
+/// A tensor in memory: the location of each element, and the description that operations accept.
 ///
 /// ```
 /// use stridec::Tensor;
@@ -26,7 +26,7 @@ pub struct Tensor {
     form: TensorForm,
 }
 
-/// The form in which a tensor is passed to an operation.
+/// The description in which a tensor is passed to an operation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(clippy::large_enum_variant)] // few values are alive at a time
 #[non_exhaustive]
@@ -37,7 +37,7 @@ pub enum TensorForm {
     Strided(StridedShape),
     /// DirectML's description of a tensor in a buffer.
     Buffer(BufferTensorDesc),
-    /// No form that an operation accepts, because a dimension has more than one stride and no XLA
+    /// There is none that an operation accepts: a dimension has more than one stride, and no XLA
     /// layout can express the strides.
     Digits,
 }
@@ -49,7 +49,7 @@ impl Tensor {
         &self.descriptor
     }
 
-    /// Returns the form in which the tensor is passed to an operation.
+    /// Returns the description in which the tensor is passed to an operation.
     #[must_use]
     pub fn form(&self) -> &TensorForm {
         &self.form

@@ -102,8 +102,8 @@ impl Trail {
     }
 
     /// Returns the instructions that a bit of an element passes through, with its index in each of
-    /// them, and the place at which its way ends. `index` is the index of the element where it is written, and
-    /// `storage` its width in memory.
+    /// them, and the place at which its way ends. `index` is the index of the element in the
+    /// result, and `storage` its width in memory.
     pub(super) fn way<'a>(
         &self,
         destination: &StrideDescriptor,

@@ -1,4 +1,5 @@
-//! [`Compilation`]: an operation compiled for a target, together with all of its stages.
+//! [`Compilation`]: an operation compiled for a target, together with all stages on the way, for
+//! tools that show them.
 
 use super::{
     Operation,

@@ -1,4 +1,5 @@
-//! [`Operation`]: two tensors and a window, lowered to a nest.
+//! [`Operation`]: two tensors, and which element of the one each element of the other is copied
+//! from.
 
 use super::{Tensor, compilation::validate};
 use crate::{

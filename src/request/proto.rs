@@ -1,4 +1,4 @@
-//! Conversions between operations, targets and tensors and their protos.
+//! Conversions of operations, targets and tensors from and to the messages in `proto/`.
 
 use super::{Operation, RequestError, Tensor, operation::Paths};
 use crate::{

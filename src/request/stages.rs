@@ -1,4 +1,5 @@
-//! An operation as text: the header of its kernel, and all stages for a reader to check.
+//! An operation as text: the comment at the top of its kernel, and all stages for a reader to
+//! check. The files in `snapshots/` are such texts.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Tensors as the operands of operations.
+//! Conversions to [`Tensor`], for everything that can be an operand of an operation.
 
 use std::str::FromStr;
 

@@ -1,6 +1,7 @@
-//! [`Cost`]: the number of bytes that a plan moves.
+//! [`Cost`]: the number of bytes that a plan moves, in total and for the busiest devices.
 
-/// The number of bytes that a plan moves, or the minimum over all plans without forwarding.
+/// The number of bytes that a plan moves, or the least number that any plan without forwarding
+/// moves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Cost {
     /// The total number of bytes sent between devices.

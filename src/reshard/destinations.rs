@@ -1,22 +1,25 @@
-//! [`TileDestinations`]: the devices that need parts of one source tile, and the holder that sends
+//! [`TileDestinations`]: the devices that need parts of one source tile, and the device that sends
 //! each part.
+//!
+//! Several devices may hold the tile. The elements that are needed are put in one sequence, and
+//! each holder sends an equal share of it. The module's documentation has the rule.
 
 use std::ops::ControlFlow;
 
 use super::{grid::OverlapGrid, split};
 use crate::sharding::{Holders, Placement, Region};
 
-/// The divisor that defines how far a cut between two senders may move to keep boxes in one piece.
-/// A cut moves by at most 1/200 of a share in either direction, so a sender exceeds its share by at
-/// most 1%. A smaller divisor balances the senders less evenly, and a larger one splits more boxes.
+/// The divisor that says how far the limit between two senders may move to keep boxes in one piece:
+/// by 1/200 of a share in either direction, so a sender exceeds its share by at most 1%. A smaller
+/// divisor balances the senders less evenly, and a larger one splits more boxes.
 const SLACK: u128 = 200;
 
 /// The devices that need elements of one nonempty tile of the source.
 ///
-/// Destinations are ordered by destination tile, row-major, and then by holder. Devices that hold
-/// the source tile themselves are skipped. The elements that the destinations need, one destination
-/// after another, form a sequence of [`length`](Self::length) elements. Each holder of the source
-/// tile sends one contiguous share of this sequence.
+/// They are ordered by destination tile, row-major, and then by their order among the holders of
+/// that tile. Devices that hold the source tile themselves are skipped. The elements that they
+/// need, one device after the other, form a sequence of [`length`](Self::length) elements. Each
+/// holder of the source tile sends one contiguous share of this sequence.
 pub(super) struct TileDestinations<'a> {
     source: &'a Placement,
     to: &'a Placement,
@@ -25,9 +28,9 @@ pub(super) struct TileDestinations<'a> {
     pub(super) holders: Holders<'a>,
     /// The tiles of the destination that overlap the source tile.
     grid: OverlapGrid<'a>,
-    /// The skipped destinations, in order. Each entry holds the index of the destination tile in
-    /// the grid, the rank of the device among the holders of that tile, and the number of elements
-    /// of all skipped destinations up to and including this one.
+    /// The skipped devices, in order: the index of the destination tile in the grid, the number of
+    /// the device among the holders of that tile, and the number of elements of all skipped devices
+    /// up to and including this one.
     held: Vec<(u64, u64, u128)>,
     /// The number of elements that all destinations need.
     pub(super) length: u128,
@@ -187,8 +190,8 @@ impl<'a> TileDestinations<'a> {
         }
     }
 
-    /// Returns the offset in a destination's part at which the share of `holder`, which must not be
-    /// the first holder, begins.
+    /// Returns the offset in a destination's part at which the share of `holder` begins. It is not
+    /// the first holder.
     #[expect(clippy::cast_possible_truncation)] // the offset is inside the box
     fn cut(&self, wanted: WantedPart<'_>, holder: u64) -> u64 {
         let share = self.share();

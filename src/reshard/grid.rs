@@ -1,4 +1,5 @@
-//! [`OverlapGrid`]: the tiles of a placement that overlap a region.
+//! [`OverlapGrid`]: the tiles of a placement that have elements of a region. Because tiles form a
+//! grid, these do too, and they are found without a look at the other tiles.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +7,8 @@ use smallvec::SmallVec;
 
 use crate::sharding::{Placement, Ranges, Region, coordinates};
 
-/// The tiles of a placement that share elements with a region. These tiles form a grid. An index
-/// into the grid counts only its tiles, row-major.
+/// The tiles of a placement that share elements with a region. They form a grid of their own, and
+/// its indices count only these tiles, row-major.
 pub(super) struct OverlapGrid<'a> {
     placement: &'a Placement,
     dimensions: SmallVec<[Overlaps; 4]>,

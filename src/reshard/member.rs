@@ -1,4 +1,5 @@
-//! [`Member`]: the part of one device in a reshard, independent of the transport.
+//! [`Member`]: what one device does in a reshard: pack, send, receive and unpack, with any
+//! transport.
 
 use super::{
     Engine, RankPlan, ReshardError, Round, RunError, Runs, Shards, Transfer,
@@ -55,7 +56,8 @@ pub struct Member {
     destination_shape: Option<Shape>,
     source_bytes: u64,
     destination_bytes: u64,
-    /// The order of dimensions in which messages store boxes.
+    /// The order of dimensions in which messages store boxes. It is that of the destination's
+    /// memory.
     order: Layout,
     part: RankPlan,
     rounds: Vec<Round>,
@@ -88,8 +90,8 @@ impl Member {
             Some(shape) => StrideDescriptor::try_from(shape).map(|shard| shard.image_bytes()),
             None => Ok(0),
         };
-        // Cut boxes along the dimension that is most major in the destination's memory, so that the
-        // runs in memory stay long.
+        // Cut boxes along the most major dimension of the destination's memory, so that the
+        // contiguous runs in it stay long.
         let order = destination.order(array);
         let cut = |list: &[Transfer]| list.iter().map(|of| reordered(of, &order, true)).collect();
         let cut = RankPlan { sends: cut(&part.sends), receives: cut(&part.receives), copy: None };

@@ -1,5 +1,7 @@
-//! Packs and unpacks messages. A message consists of regions of the array, one after another. Each
-//! region is dense and uses the dimension order of the destination's shards.
+//! Packs and unpacks messages.
+//!
+//! A message consists of regions of the array, one after the other. Each is dense, in the order of
+//! dimensions of the destination's shards, so that the receiver writes long contiguous runs.
 
 use smallvec::SmallVec;
 
@@ -13,8 +15,8 @@ use crate::{
     window::{Slice, Window},
 };
 
-/// Builds the nest that copies a box of a shard to a message. The ranges of `part` are relative to
-/// the shard. In the message, each element occupies whole bytes.
+/// Builds the copy from a box of a shard to a message. The ranges of `part` are relative to the
+/// shard. In the message, each element takes whole bytes.
 fn nest_of(shard: &Shard, part: &TileBox, order: &Layout) -> Result<CopyNest, ReshardError> {
     let source = StrideDescriptor::try_from(&shard.shape)?;
     let offsets: Vec<u64> = part.ranges().iter().map(|(start, _)| *start).collect();
@@ -26,8 +28,8 @@ fn nest_of(shard: &Shard, part: &TileBox, order: &Layout) -> Result<CopyNest, Re
     Ok(nest::lower(&source, &message, &window)?)
 }
 
-/// Returns the runs of a shard that a region occupies, in the order of the message, or `None` if
-/// the region does not consist of runs of equal length.
+/// Returns the contiguous runs of a shard that form a region, in the order of the message, or
+/// `None` if the runs differ in length.
 pub(super) fn runs(
     shard: &Shard,
     region: &Region,
@@ -54,9 +56,9 @@ pub(super) fn pack(
     }
 }
 
-/// Unpacks a message into a region of the image of a shard. If the region is a box, the nest of
-/// [`pack`] is run backwards. This is possible because each element of a shard has a distinct
-/// place.
+/// Unpacks a message into a region of a shard. If the region is a box, the nest of [`pack`] is run
+/// backwards: each place that it reads is written. This is possible because no two elements of a
+/// shard share a place.
 pub(super) fn unpack(
     shard: &Shard,
     region: &Region,
@@ -89,8 +91,8 @@ fn is_whole_bytes(nest: &CopyNest) -> bool {
     nest.src_bits() == nest.dst_bits() && nest.src_bits().is_multiple_of(8)
 }
 
-/// Writes a message to the image of a shard, box by box. Inside each box, which never crosses the
-/// end of a tile, offsets in the shard are affine in the axes.
+/// Writes a message to a shard, box by box. The boxes never cross the end of a tile of the layout,
+/// so inside each of them offsets are affine.
 #[expect(clippy::cast_possible_truncation)] // images fit the address space
 fn scatter_boxes(nest: &CopyNest, message: &[u8], image: &mut [u8]) {
     let unit = nest.src_bits() as usize / 8;

@@ -1,9 +1,11 @@
-//! Plans and runs a reshard from any sharding of an array to any other.
+//! Plans and runs a reshard: the messages that change the sharding of an array into any other.
 //!
-//! [`plan`] lists the regions that devices send to each other. It is a pure function of the two
-//! placements, so every device computes the same plan without communication. [`rank_plan`] computes
-//! the part of the plan in which one device is involved, in time proportional to that part.
-//! [`simulate`] runs a plan with all devices in one process. Other transports implement [`Engine`].
+//! For example, an array lies in rows on 4 devices, and the next step needs it in columns. Each
+//! device then sends a block to each of the 3 others. [`plan`] lists all of these blocks. It is a
+//! pure function of the two placements, so every device computes the same plan without
+//! communication. [`rank_plan`] computes only the messages of one device, in time proportional to
+//! their number. [`simulate`] runs a plan with all devices in one process. Other transports
+//! implement [`Engine`].
 //!
 //! ```
 //! use stridec::{reshard::plan, shape::Shape, sharding::Sharding};
@@ -19,20 +21,22 @@
 //!
 //! # Who sends each element
 //!
+//! A *holder* is a device that has a copy of a tile, the part of the array that lies on one device.
 //! The tiles of a sharding form a grid, so the overlap of a source tile with the tiles of the
-//! destination is computed one dimension at a time. The planner never visits a pair of devices that
-//! have no element in common, nor any single element. With a cyclic sharding, a region may consist
-//! of several ranges in a dimension, but it is still one transfer. Elements that a device needs and
-//! already holds are copied locally. All other elements come from one of the holders of their
-//! source tile. The total number of bytes sent, and the number of bytes that each device receives,
-//! are therefore the minimum for a plan without forwarding.
+//! destination is computed one dimension at a time. The planner never visits a pair of devices
+//! without common elements, nor any single element. With a cyclic sharding, a region may consist of
+//! several ranges in a dimension, but it is still one transfer. Elements that a device needs and
+//! already holds are copied locally. All other elements are sent by a holder of their source tile.
+//! So the total number of bytes sent, and the number of bytes that each device receives, are the
+//! minimum for a plan without forwarding.
 //!
-//! The destinations of a source tile are ordered by destination tile, row-major, and then by
-//! holder. The elements that they need form a sequence of `D` elements, and each of the `h` holders
-//! of the source tile sends an equal share of `⌈D / h⌉` elements. A box that straddles the end of a
-//! share is split. If the end of a share lies within 1/200 of a share from the edge of a box, or
-//! from the edge of a row of a box, it is moved to that edge, so that most boxes stay in one piece.
-//! The busiest sender therefore stays within 1% of its lower bound.
+//! If a source tile has several holders, they divide the work. The destinations of the tile are
+//! ordered by destination tile, row-major, and then by device. The elements that they need form a
+//! sequence of `D` elements, and each of the `h` holders sends an equal share of `⌈D / h⌉`
+//! elements. A box that crosses the end of a share is split. If the end of a share lies within
+//! 1/200 of a share from the edge of a box, or from the edge of a row of a box, it is moved to that
+//! edge, so that most boxes stay in one piece. The busiest sender therefore stays within 1% of its
+//! lower bound.
 
 mod bounds;
 mod destinations;

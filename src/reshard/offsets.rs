@@ -1,4 +1,5 @@
-//! [`MessageOffsets`]: the offsets in a shard of the elements of a message.
+//! [`MessageOffsets`]: the offset of each element of a message in the memory of a shard, for
+//! regions that are no box, as in a cyclic sharding.
 
 use crate::{
     host::HostError,
@@ -10,28 +11,27 @@ use crate::{
 
 use super::{ReshardError, shards::Shard};
 
-/// The offsets in a shard of the elements of a message, in the order of the message. They are used
-/// for regions that do not form a single box.
+/// The offset of each element of a message in the memory of a shard, in the order of the message.
 ///
-/// The offset of an element is a sum of one term for each dimension. This holds even in a tiled
-/// layout, because a tile splits a coordinate but never mixes two coordinates. One list of terms
-/// for each dimension therefore determines all offsets, and the runs along the message's minor
-/// dimension are computed only once. The exception is a layout that folds several dimensions into
-/// one, for which the offset of every index is computed separately.
+/// It is a sum of one term for each dimension. This holds even in a tiled layout, because a tile
+/// splits a coordinate but never mixes two of them. So a list of terms for each dimension
+/// determines all offsets, and the contiguous runs along the innermost dimension are computed only
+/// once. A layout that folds several dimensions into one is the exception: the offset of each index
+/// is computed.
 pub(super) struct MessageOffsets {
     shard: StrideDescriptor,
-    /// The contribution of each coordinate to the offset, in elements. There is one list for each
-    /// dimension of the message except the minor-most one, major first.
+    /// The terms of each dimension of the message except the innermost, by coordinate, in elements.
+    /// The outermost dimension is first.
     outer: Vec<Vec<usize>>,
-    /// The runs along the minor-most dimension, each with the contribution of its first element to
-    /// the offset and its length.
+    /// The contiguous runs along the innermost dimension: the term of the first element, and the
+    /// length.
     runs: Vec<(usize, usize)>,
     folded: Option<Folded>,
     element_bytes: usize,
 }
 
-/// The coordinates of each dimension of the shard, and the order of the dimensions in the message,
-/// major first.
+/// The coordinates in each dimension of the shard, and the order of the dimensions in the message,
+/// outermost first.
 struct Folded {
     coordinates: Vec<Vec<u64>>,
     order: Vec<usize>,
@@ -204,8 +204,8 @@ fn coordinates(ranges: &[(u64, u64)]) -> impl Iterator<Item = u64> {
     ranges.iter().flat_map(|&(start, limit)| start..limit)
 }
 
-/// Returns the runs formed by some coordinates of a dimension. Each run is given by the
-/// contribution of its first coordinate to the offset, in elements, and by its length.
+/// Returns the contiguous runs of some coordinates of a dimension: the term of the first coordinate
+/// in the offset, in elements, and the length.
 #[expect(clippy::cast_possible_truncation)] // images fit the address space
 fn runs(
     shard: &StrideDescriptor,

@@ -1,4 +1,5 @@
-//! [`plan`]: computes every transfer of a reshard.
+//! [`plan`]: computes every transfer of a reshard, as plain data for tests, tools and engines in
+//! other languages.
 
 use std::{collections::HashMap, ops::ControlFlow};
 
@@ -11,7 +12,7 @@ use crate::{
 /// The maximum number of transfers of a plan of all devices.
 const MAX_TRANSFERS: usize = 1 << 24;
 
-/// The maximum number of devices of a side.
+/// The greatest number of devices before or after a reshard.
 pub const MAX_DEVICES: u64 = 1 << 24;
 
 /// A region of the array that moves from one device to another, or a local copy if both devices are

@@ -1,4 +1,5 @@
-//! [`rank_plan`]: the part of one device in a reshard.
+//! [`rank_plan`]: the transfers of one device, without the rest of the plan. With 65,536 devices,
+//! the whole plan would be too large to compute on each of them.
 
 use std::ops::ControlFlow;
 

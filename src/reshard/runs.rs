@@ -1,4 +1,5 @@
-//! [`Runs`]: the runs in a shard's memory that make up a message.
+//! [`Runs`]: the contiguous runs in a shard's memory that form a message, so that a transport can
+//! send them without packing.
 
 use smallvec::SmallVec;
 
@@ -55,9 +56,8 @@ impl Runs {
         self.offset + last + self.run
     }
 
-    /// Returns the runs that a nest reads, where the destination of the nest is a nonempty dense
-    /// message. Returns `None` if a unit is not whole bytes, or if the offset of a unit is not
-    /// affine in the axes.
+    /// Returns the runs that a nest reads. Its destination is a nonempty dense message. Returns
+    /// `None` if a unit of the nest is not whole bytes, or if its offset is not affine in the axes.
     #[expect(clippy::cast_possible_truncation)] // images fit the address space
     pub(super) fn of(nest: &CopyNest) -> Option<Self> {
         let whole_bytes = nest.src_bits() == nest.dst_bits() && nest.src_bits() >= 8;

@@ -1,4 +1,4 @@
-//! [`simulate`]: runs a reshard with all devices in one process.
+//! [`simulate`]: runs a reshard with all devices in one process, for tests and for files of shards.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, VecDeque},

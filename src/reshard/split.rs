@@ -1,10 +1,9 @@
-//! Splits regions at element numbers, which are counted in row-major order.
+//! Splits regions between two senders: at the number of an element, counted row-major.
 
 use crate::sharding::Region;
 
-/// Returns the best element number at which to cut a region, at most `slack` away from `at`. This
-/// is the end of a row that spans as many trailing dimensions as possible, or `at` itself if no row
-/// ends nearby.
+/// Returns the best element number at which to cut a region, at most `slack` from `at`: the end of
+/// a row of the most dimensions, or `at` itself if no row ends near it.
 pub(super) fn near_row_end(region: &Region, at: u64, slack: u64) -> u64 {
     let mut rows = region.elements();
     for size in region.sizes() {

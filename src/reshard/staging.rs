@@ -1,4 +1,5 @@
-//! [`rounds`]: divides a plan into rounds, which bounds the memory for messages.
+//! [`rounds`]: divides the messages of a device into rounds, so that they take a bounded amount of
+//! memory at any time.
 
 use super::{RankPlan, Transfer, split};
 use crate::{shape::FieldPath, sharding::ShardingError};

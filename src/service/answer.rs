@@ -1,4 +1,4 @@
-//! Conversions of kernels and programs to the messages in responses.
+//! Converts kernels and programs to the messages in responses.
 
 use super::language;
 use crate::{

@@ -1,4 +1,5 @@
-//! Reading of length-delimited messages from a stream.
+//! Reads messages from a stream. Each message follows its length, as protobuf's `writeDelimitedTo`
+//! writes it.
 
 use std::io::{self, BufRead, Read};
 

@@ -1,4 +1,4 @@
-//! The language of a request, and the translation of a kernel to that language.
+//! The shading language in which a request wants its kernel, and the translation to it.
 
 use crate::{proto::stridec as proto, request::RequestError, wgsl::Kernel};
 

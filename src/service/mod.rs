@@ -1,7 +1,9 @@
-//! The compiler as a service, which answers serialized requests with serialized responses.
+//! The compiler as a service: serialized requests in, serialized responses out.
 //!
-//! [`respond`] answers a single request; [`serve`] answers a stream of requests. The C interface
-//! and `stridec serve` call these functions.
+//! Programs in other languages use stridec in this way, through the C interface, or through
+//! `stridec serve`, which answers on its standard output. [`respond`] answers one request;
+//! [`serve`] answers a stream of them. A request that fails is answered by a message with the
+//! error, and the next one is read.
 
 mod answer;
 mod frame;

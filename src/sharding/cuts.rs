@@ -1,9 +1,13 @@
-//! [`Cuts`]: the division of one dimension of an array into tiles.
+//! [`Cuts`]: the division of one dimension of an array into tiles, the parts that lie on one
+//! device.
+//!
+//! All questions about a sharding are answered one dimension at a time. Most divisions are even,
+//! and are stored as three numbers, so that an array over a million devices needs no list.
 
 use super::ranges::Ranges;
 
-/// The division of a dimension into pieces, each of which belongs to a tile. Every tile is a single
-/// piece, except in a cyclic sharding and in one that lists parts.
+/// The division of a dimension into pieces, each part of a tile. A tile is one piece, except in a
+/// cyclic sharding and in one that lists parts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Cuts {
     /// XLA's division into tiles of extent `side`. The last nonempty tile may be partial, and any
@@ -15,8 +19,8 @@ pub(crate) enum Cuts {
     /// Pieces that end at these coordinates, and the tile of each piece. Tiles are numbered in the
     /// order of their first pieces.
     Listed { limits: Vec<u64>, tiles: Vec<u64> },
-    /// The cyclic division, in which pieces of `block` coordinates are dealt out to the tiles in
-    /// turn. The last piece may be shorter. Tile `t` gets the pieces `t`, `t + tiles`, and so on.
+    /// The cyclic division: pieces of `block` coordinates are given to the tiles in turn, like
+    /// cards. Tile `t` gets the pieces `t`, `t + tiles`, and so on. The last piece may be shorter.
     /// There are at least two tiles, and more pieces than tiles.
     Dealt { size: u64, tiles: u64, block: u64 },
 }
@@ -107,8 +111,8 @@ impl Cuts {
     pub(super) fn side(&self) -> u64 {
         match self {
             Self::Even { side, .. } => *side,
-            // No tile is larger than the first one. Its last block is shorter than the others if
-            // that block is also the last one of the dimension.
+            // No tile is larger than the first one. Its last block is shorter than the others if it
+            // is also the last of the dimension.
             Self::Dealt { size, tiles, block } => {
                 let turn = tiles * block;
                 size / turn * block + (size % turn).min(*block)

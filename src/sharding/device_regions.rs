@@ -1,4 +1,7 @@
 //! [`DeviceRegions`]: a sharding that lists the part of each device.
+//!
+//! The listed parts may overlap in any way. They are cut into tiles, so that each tile lies either
+//! inside a part or outside it. The rest of the code then handles this sharding like any other.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,10 +10,10 @@ use crate::shape::FieldPath;
 
 /// The part of each device. A part is a product of lists of ranges, one list for each dimension.
 ///
-/// Each dimension is cut at the limits of all ranges. The pieces of a dimension that the same
-/// devices have make a tile of that dimension, and the tiles of the array are the products of
-/// these. A device holds all tiles of which its part consists: one, if parts are equal or have no
-/// index in common in some dimension.
+/// Each dimension is cut at the limits of all ranges. Pieces of a dimension that the same devices
+/// have form a tile of that dimension, and the tiles of the array are the products of these. A
+/// device holds the tiles that its part consists of: just one if parts are equal or have no index
+/// in common.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct DeviceRegions {
     /// The part of each device, and the numbers of its tiles in ascending order.
@@ -84,8 +87,8 @@ impl DeviceRegions {
         Ok(regions)
     }
 
-    /// Gives each part its tiles. `along` has the tiles along each dimension of every part that is
-    /// not empty.
+    /// Gives each part its tiles. `along` has the tiles along each dimension of every part that has
+    /// elements.
     #[expect(clippy::cast_possible_truncation)] // there are at most `MAX_RANGES` tiles
     fn assign(&mut self, along: &[Vec<Vec<u64>>]) -> Result<(), ShardingError> {
         let mut held = 0_u64;

@@ -1,8 +1,11 @@
-//! [`DigitPermutation`]: a permutation of `0..count` made by a reshape and a transposition.
+//! [`DigitPermutation`]: the order of devices that XLA writes as `<=[2,4]T(1,0)`: the numbers
+//! `0..count`, reshaped and transposed.
+//!
+//! It is stored as a few digits, so that a million devices take no more memory than four.
 
 use smallvec::SmallVec;
 
-/// One digit of a number in a mixed radix: `(number / stride) % size`.
+/// A digit of a number in a mixed radix: `(number / stride) % size`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct RadixDigit {
     pub(super) size: u64,
@@ -117,8 +120,8 @@ impl DigitPermutation {
         Some(groups)
     }
 
-    /// Composes two permutations: the number that `self` returns is used as the position in `then`.
-    /// Returns `None` if the result cannot be expressed as digits.
+    /// Returns the permutation that applies `self` and then `then` to the result. Returns `None` if
+    /// it cannot be written with digits.
     pub(super) fn then(&self, then: &Self) -> Option<Self> {
         let mut digits = Vec::new();
         for digit in &self.0 {

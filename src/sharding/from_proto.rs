@@ -1,4 +1,4 @@
-//! Converts shardings from protos and checks every field.
+//! Reads shardings from protos. Every field is checked, because protos are input from outside.
 
 use super::{
     Sharding, ShardingError,

@@ -21,7 +21,7 @@ pub struct Sharding {
     pub(super) group: Option<ShardGroup>,
 }
 
-/// The forms of a sharding.
+/// The forms in which a sharding is written.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ShardingKind {
     Replicated,
@@ -33,7 +33,7 @@ pub(super) enum ShardingKind {
     Cyclic(Cyclic),
     Named(Named),
     Regions(DeviceRegions),
-    /// The shardings of a tuple's elements, which must not be tuples themselves.
+    /// The shardings of a tuple's elements. They are not tuples themselves.
     Tuple(Vec<Sharding>),
 }
 

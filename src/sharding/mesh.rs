@@ -1,4 +1,5 @@
-//! [`Mesh`]: an array of devices with named axes. [`AxisRef`]: a reference to an axis of a mesh.
+//! [`Mesh`]: an array of devices with named axes, such as `x` of 2 and `y` of 4 over 8 devices.
+//! [`AxisRef`]: an axis of a mesh, or a part of one, to which a sharding refers.
 
 use std::collections::BTreeSet;
 
@@ -22,8 +23,9 @@ pub(super) struct Mesh {
     strides: Vec<u64>,
 }
 
-/// A reference to an axis of a mesh, or to a part of one. For an axis of size `n` and a coordinate
-/// `c`, the part `(pre, k)` is the coordinate `(c div (n / (pre·k))) mod k`.
+/// An axis of a mesh, or a part of one. For an axis of size `n` and a coordinate `c`, the part
+/// `(pre, k)` is the coordinate `(c div (n / (pre·k))) mod k`. For example, an axis of size 8 has
+/// the parts `(1, 2)`, its most significant bit, and `(2, 4)`, the other two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct AxisRef {
     pub(super) axis: usize,
@@ -32,8 +34,7 @@ pub(super) struct AxisRef {
 }
 
 impl AxisRef {
-    /// Returns the start and the end of the part, expressed as the products of sizes `pre` and
-    /// `pre·k`.
+    /// Returns the products of sizes before and after the part: `pre` and `pre·k`.
     fn span(self, mesh: &Mesh) -> (u64, u64) {
         match self.part {
             Some((pre, size)) => (pre, pre * size),
@@ -130,8 +131,8 @@ impl Mesh {
 /// no two may overlap.
 pub(super) struct CheckedAxes<'a> {
     mesh: &'a Mesh,
-    /// The spans of the references to each axis. Spans do not overlap, so an axis has at most 63 of
-    /// them.
+    /// The references to each axis so far, as products of sizes. They do not overlap, so an axis
+    /// has at most 63.
     spans: Vec<Vec<(u64, u64)>>,
 }
 

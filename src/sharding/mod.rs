@@ -1,7 +1,10 @@
-//! Shardings, which assign the parts of an array to devices.
+//! Shardings: which part of an array lies on which device.
 //!
-//! A [`Sharding`] is valid by construction, whether it is read from an `xla.OpSharding`, parsed
-//! from XLA's or Shardy's text, or built from boxes. It prints in XLA's notation:
+//! A large array is often divided among devices, and the frameworks describe the division in
+//! different forms. A [`Sharding`] reads all of them: an `xla.OpSharding`, XLA's and Shardy's text,
+//! or a box for each device. Applied to a shape, it gives a [`Placement`], the indices that lie on
+//! each device. From two of these, [`reshard`](crate::reshard) plans the messages that change one
+//! into the other. A sharding is valid by construction, and prints in XLA's notation:
 //!
 //! ```
 //! use stridec::{shape::Shape, sharding::Sharding};
@@ -16,11 +19,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A dimension of size `d` that is divided into `t` tiles has tiles of `s = ⌈d / t⌉` coordinates,
-//! and tile `i` is `[min(i·s, d), min((i+1)·s, d))`. The last nonempty tile may therefore be
-//! partial, and any tiles after it are empty. This is XLA's rule (`TileOffsetForDevice` and
-//! `TileLimitForDevice` in `xla/hlo/ir/hlo_sharding.cc`). Devices are numbered in the order of the
-//! device assignment.
+//! A *tile* here is the part of an array that lies on one device; it has nothing to do with the
+//! tiles of a layout. A dimension of size `d` that is divided into `t` tiles has tiles of
+//! `s = ⌈d / t⌉` coordinates, and tile `i` is `[min(i·s, d), min((i+1)·s, d))`. For example, 30
+//! columns over 4 devices are 8, 8, 8 and 6. The last nonempty tile may therefore be partial, and
+//! any tiles after it are empty. This is XLA's rule (`TileOffsetForDevice` and `TileLimitForDevice`
+//! in `xla/hlo/ir/hlo_sharding.cc`). Devices are numbered in the order of the device assignment.
 //!
 //! A cyclic sharding deals out blocks to the tiles in turn, as `ScaLAPACK` does; see
 //! [`Sharding::cyclic`]. A sharding may also list the part of each device, a product of lists of

@@ -1,4 +1,5 @@
-//! [`Named`]: a sharding by the named axes of a mesh.
+//! [`Named`]: a sharding in which each dimension names the axes of a mesh that divide it, as JAX
+//! writes it.
 
 use super::{
     MAX_LISTED_DEVICES, NotWhole, ShardingError,

@@ -1,4 +1,4 @@
-//! [`Placement`]: the parts of an array on each device.
+//! [`Placement`]: the indices of an array that lie on each device.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -14,13 +14,13 @@ use super::{
 };
 use crate::shape::{FieldPath, Shape};
 
-/// The parts of an array on each device: a sharding that has been checked against the array and the
-/// number of devices.
+/// The indices of an array that lie on each device: a sharding that has been checked against the
+/// array and the number of devices.
 ///
 /// The array is cut into a grid of tiles, numbered row-major. The devices that have a tile are its
-/// holders, and each tile has at least one. A tile is a single box, several blocks in a cyclic
-/// sharding, or a product of lists of ranges. A device has one tile, except where parts are listed
-/// and overlap.
+/// *holders*; there are several if the array is replicated. A tile is a box, several blocks in a
+/// cyclic sharding, or a product of lists of ranges. A device has one tile, except if parts are
+/// listed and overlap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
     cuts: Vec<Cuts>,
@@ -32,8 +32,8 @@ pub struct Placement {
 /// The holders of all tiles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Owners {
-    /// The holders of tile `t` are at the positions from `t·copies` up to `(t+1)·copies`. `order`
-    /// maps a position to an index into `ids`, or directly to a device if `ids` is `None`.
+    /// The holders of tile `t` are number `t·copies` to `(t+1)·copies - 1` in the order of devices.
+    /// `order` maps such a number to an index in `ids`, or directly to a device if `ids` is `None`.
     Grid {
         copies: u64,
         order: DigitPermutation,
@@ -261,7 +261,7 @@ impl Placement {
         Holders { placement: self, tile, len }
     }
 
-    /// Returns the index of a device among the holders of one of its tiles.
+    /// Returns the number of a device among the holders of one of its tiles.
     #[expect(clippy::cast_possible_truncation)] // the tiles of boxes are listed
     pub(crate) fn rank_in_tile(&self, device: u64, tile: u64) -> Option<u64> {
         match &self.holders {

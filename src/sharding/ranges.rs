@@ -73,8 +73,7 @@ impl Ranges {
         Self::new(both)
     }
 
-    /// Returns the indices with ordinal numbers from `first` up to but not including `end` in the
-    /// set.
+    /// Returns the indices from the `first` to before the `end`, counted within the set.
     pub(super) fn part(&self, first: u64, end: u64) -> Self {
         if let Self::One([(start, _)]) = self {
             return Self::one(start + first, start + end);
@@ -89,8 +88,8 @@ impl Ranges {
         }))
     }
 
-    /// Returns the ordinal numbers in `outer` of the indices of this set. `outer` must contain all
-    /// of them.
+    /// Returns the numbers that the indices of this set have in `outer`, which contains all of
+    /// them.
     pub(super) fn within(&self, outer: &Self) -> Self {
         if let (Self::One([(start, limit)]), Self::One([(first, _)])) = (self, outer) {
             return Self::one(start - first, limit - first);

@@ -168,16 +168,16 @@ impl Region {
         }
     }
 
-    /// Returns the region restricted in one dimension to the coordinates with ordinal numbers from
-    /// `first` up to but not including `end`.
+    /// Returns the region with one dimension restricted to the coordinates from the `first` to
+    /// before the `end`, counted within the region.
     pub(crate) fn with(&self, dimension: usize, first: u64, end: u64) -> Self {
         let mut part = self.clone();
         part.set(dimension, self.ranges(dimension).part(first, end));
         part
     }
 
-    /// Returns the indices of the region relative to `shard`, which must contain the region. A
-    /// shard stores its indices without gaps.
+    /// Returns the indices of the region inside a shard that contains it. A shard stores its
+    /// indices without gaps.
     pub(crate) fn within(&self, shard: &Self) -> Self {
         let both = self.each().zip(shard.each());
         Self::new(both.map(|(own, shard)| own.within(&shard)))

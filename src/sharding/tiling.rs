@@ -1,4 +1,5 @@
-//! [`Tiling`]: tiles and their devices, in canonical form.
+//! [`Tiling`]: the number of tiles in each dimension and the order of the devices, in XLA's
+//! canonical form, so that equal shardings compare equal.
 
 use super::{
     MAX_LISTED_DEVICES, NotWhole, ShardingError,
@@ -7,7 +8,8 @@ use super::{
     kind::{ShardingKind, field},
 };
 
-/// The meaning of a trailing dimension of the tile assignment, in XLA's canonical order.
+/// The meaning of a trailing dimension of XLA's tile assignment, in canonical order. The devices
+/// along it do not divide the array; they have copies or summands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Subgroup {
     Manual,
@@ -181,9 +183,9 @@ fn merge(subgroups: &[(Subgroup, u64)]) -> (Vec<(Subgroup, u64)>, Vec<usize>) {
     (merged, order)
 }
 
-/// Reorders the dimensions of `extents` and sorts each group of `copies` devices. Dimensions that
-/// `order` does not list must have extent 1 and are dropped. Returns `None` if no transposition
-/// expresses the result.
+/// Returns the digits with the dimensions of `extents` in another order, and each group of `copies`
+/// devices sorted. Dimensions that `order` does not list have extent 1 and are dropped. Returns
+/// `None` if no transposition gives the result.
 fn arranged(
     digits: &DigitPermutation,
     extents: &[u64],
@@ -204,7 +206,7 @@ fn arranged(
     Some(DigitPermutation::new(groups.concat()))
 }
 
-/// Performs the same reordering as [`arranged`] on a list of devices.
+/// Returns a list of devices in the order that [`arranged`] gives digits.
 #[expect(clippy::cast_possible_truncation)] // the product of the extents is the length of the list
 fn arranged_list(ids: &[u64], extents: &[u64], order: &[usize], copies: u64) -> Vec<u64> {
     let mut arranged = if order.windows(2).all(|pair| pair[0] < pair[1]) {

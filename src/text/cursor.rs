@@ -1,4 +1,4 @@
-//! [`Cursor`], a position in a text, with the rules that all grammars share: blanks, comments,
+//! [`Cursor`]: a position in a text, with the parts that all grammars share: blanks, comments,
 //! signs, words and lists.
 
 use std::{marker::PhantomData, ops::Range};

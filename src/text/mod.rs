@@ -1,5 +1,6 @@
-//! Text utilities: the [`Cursor`] that all parsers of the crate share, and formatting for messages
-//! and reports.
+//! Text utilities: the [`Cursor`] with which all parsers of the crate read, and formats for
+//! messages and reports. Each notation has a small parser of its own; what they share is here, so
+//! that positions and errors are alike in all of them.
 
 mod cursor;
 mod excerpt;

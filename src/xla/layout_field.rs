@@ -1,4 +1,4 @@
-//! Comparison of layouts that ignores some of their fields.
+//! Comparison of layouts that ignores some of their fields, as XLA's `Layout::Equal` can.
 
 use crate::shape::{Format, Layout, Sparse};
 

@@ -1,4 +1,5 @@
-//! XLA's utilities for layouts, shapes and indices, with the names that XLA uses.
+//! XLA's utilities for layouts, shapes and indices, with the names that XLA uses. They are for
+//! users who know XLA and port code from it; no other module of stridec uses them.
 //!
 //! The modules are named after XLA's headers. XLA's functions often consider only the order of the
 //! dimensions. The functions here lower the shapes, so their results are also correct for padded

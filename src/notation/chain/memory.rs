@@ -1,5 +1,5 @@
-//! [`Memory`]: the digits in memory that a chain of tiles must produce, with equivalent ways to
-//! express their padding.
+//! [`Memory`]: the digits in memory that a chain of tiles has to produce. Padding can be expressed
+//! in several ways, and each is tried.
 
 use super::super::{keys::Item, pitched::Pitched};
 use crate::stride::StrideDescriptor;

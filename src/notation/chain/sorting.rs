@@ -1,4 +1,5 @@
-//! [`Sorting`]: the axes of memory while tiles are applied, and the tiles that sort the digits.
+//! [`Sorting`]: the axes of memory while tiles are applied one after the other, and the tiles that
+//! sort their digits.
 
 use super::memory::{ChainDigit, Memory};
 use crate::shape::{Tile, TileDimension};

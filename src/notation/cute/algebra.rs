@@ -1,5 +1,5 @@
-//! The algebra of layouts, except for composition. The tests check the definition of each function
-//! at every coordinate.
+//! The algebra of CuTe's layouts: coalesce, complement, division, product and inverses. Composition
+//! has a file of its own. The tests check the definition of each function at every coordinate.
 
 use super::{CuteError, CuteLayout, Mode};
 

@@ -1,9 +1,10 @@
 //! CuTe's layouts and their algebra. A layout is a pair `shape:stride` of nested tuples, such as
 //! `((2,4),8):((1,16),2)`.
 //!
-//! A [`CuteLayout`] maps integers to integers. Coordinates are colexicographic: the first mode
-//! varies fastest, and so does the first part of each mode. As an array, each top-level mode is a
-//! dimension, and its parts are the digits of the index, the least significant first.
+//! A [`CuteLayout`] maps integers to integers. Coordinates are colexicographic: the first *mode*,
+//! which is CuTe's word for a dimension, varies fastest, and so does the first part of each mode.
+//! As an array, each outermost mode is a dimension, and its parts are the digits of the index, the
+//! least significant first.
 //!
 //! ```
 //! use stridec::notation::CuteLayout;

@@ -1,4 +1,4 @@
-//! Properties of a description's memory.
+//! Tests if a description's memory is packed or padded, and gives it more dimensions.
 
 use super::{BufferTensorDesc, DmlError, MAX_DIMENSION_COUNT, size::implied_elements};
 use crate::stride::packed_elements;
