@@ -1,4 +1,7 @@
-//! Units that are smaller than a byte, or that have different widths on the two sides.
+//! Copies of units that are smaller than a byte, or that have different widths on the two sides.
+//!
+//! They are unpacked to a byte for each unit, moved, and packed again, except if several of them
+//! can be moved in whole bytes.
 
 use std::cell::RefCell;
 
@@ -15,11 +18,11 @@ use super::{
     tile::{CopyTile, byte_index, each_unit},
 };
 
-/// The number of units of a run that are unpacked at a time.
+/// The number of units that are unpacked at a time from contiguous units.
 const RUN: usize = 1 << 12;
 
-/// The shortest line of a matrix that is moved in whole bytes, in bytes. The units of shorter lines
-/// are unpacked.
+/// The shortest row or column of a matrix that is moved in whole bytes, in bytes. The units of
+/// shorter ones are unpacked.
 const SHORT_LINE: usize = 8;
 
 /// A copy of units that are smaller than a byte or change their width.
@@ -75,7 +78,7 @@ impl Bits {
         });
     }
 
-    /// Copies runs of units of at most a byte: unpacks them to bytes, and packs them again.
+    /// Copies contiguous units of at most a byte: unpacks them to bytes, and packs them again.
     fn runs(
         self,
         unit: usize,
@@ -123,9 +126,9 @@ impl Bits {
     /// Copies a tile whose rows are contiguous in the destination and whose columns are contiguous
     /// in the source, in units of the narrower of the two widths.
     ///
-    /// Each column is brought to the start of a line of a buffer. Between lines, the units of each
-    /// byte are then turned, so that a byte has units that follow each other along a row. What is
-    /// left is to transpose bytes.
+    /// Each column is first copied to the start of a line of a buffer. Then the units of each byte
+    /// are exchanged between lines, so that a byte has units that are neighbours in a row. After
+    /// that, bytes can be transposed.
     ///
     /// ```text
     /// units of 4 bits, lines of two columns:  a0 a1 | a2 a3 | …     a0 b0 | a2 b2 | …
@@ -151,7 +154,8 @@ impl Bits {
         if width < SHORT_LINE || joined && !rows.is_multiple_of(per) {
             return self.small(plan, source, destination, tile, room);
         }
-        // One more cache line, so that long lines do not map to one set of the cache.
+        // One more cache line for each line of the buffer. Otherwise long lines would all map to
+        // one set of the cache.
         let pitch = match width {
             LINE.. => width.next_multiple_of(LINE) + LINE,
             _ => width.next_multiple_of(8),
@@ -258,7 +262,7 @@ impl Bits {
     ) {
         let (rows, columns) = (tile.rows.0.len(), tile.columns.0.len());
         room.spread.resize(rows * columns, 0);
-        // Rows that follow each other in the source are unpacked together.
+        // Rows that are contiguous in the source are unpacked together.
         let follow = plan.columns_touch && tile.steps[0].is_some_and(|(src, _)| src == columns);
         let alone = if follow { 0 } else { rows };
         if follow {
@@ -347,8 +351,8 @@ impl Bits {
 }
 
 thread_local! {
-    /// The thread's buffers, kept from copy to copy: the pages of new ones cost more time than a
-    /// tile.
+    /// The thread's buffers, which are kept from copy to copy. The first use of new memory costs
+    /// more time than a tile.
     static BUFFERS: RefCell<UnpackBuffer> =
         const { RefCell::new(UnpackBuffer::new()) };
 }

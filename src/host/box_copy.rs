@@ -1,5 +1,5 @@
-//! The execution of a plan: the tiles of a box are moved one after the other, with non-temporal
-//! stores if the destination is large.
+//! Carries out the plan of a box: moves its tiles one after the other, with non-temporal stores if
+//! the destination is large.
 
 use wide::u64x8;
 
@@ -16,23 +16,24 @@ use super::{
 
 const _: () = assert!(align_of::<u64x8>() == LINE, "lines of a room begin with those of the cache");
 
-/// The bytes of contiguous rows that are streamed at a time.
+/// The number of bytes of contiguous rows that are written at a time with non-temporal stores.
 const JOINED: usize = 1 << 9;
 
-/// The execution of a plan between two images, in bytes.
+/// A plan, and the source and destination that it copies between, in bytes.
 pub(super) struct BoxCopy<'a, 'd> {
     pub(super) plan: &'a TilePlan,
     pub(super) source: &'a [u8],
     pub(super) destination: &'a mut DestinationSlices<'d>,
-    /// The stream and a buffer for a tile, if the destination is too large for the caches.
+    /// The stream and a buffer for a tile, if the destination is too large for the caches. A mover
+    /// writes the tile to the buffer, from which whole lines are streamed.
     pub(super) stream: Option<(&'a Stream, &'a mut TileBuffer)>,
 }
 
-/// A buffer for a tile, row by row, aligned to cache lines.
+/// A buffer for a tile, row by row. It begins at a cache line.
 #[derive(Default)]
 pub(super) struct TileBuffer {
     lines: Vec<u64x8>,
-    /// The offset of each row.
+    /// The offset of each row in the buffer.
     rows: Vec<isize>,
 }
 
@@ -87,7 +88,8 @@ impl BoxCopy<'_, '_> {
         }
     }
 
-    /// Shuffles the rows of every tile. They are streamed from registers if all are aligned alike.
+    /// Fills the rows of every tile by selections of bytes. If all rows have the same alignment to
+    /// cache lines, they are streamed from registers.
     fn shuffled(self, from: isize, to: isize, shuffle: &Shuffle) {
         let Self { plan, source, destination, stream } = self;
         if stream.is_some() && !plan.streams_rows(shuffle, destination, to) {
@@ -99,11 +101,11 @@ impl BoxCopy<'_, '_> {
         });
     }
 
-    /// Copies units one by one in the order of the source, with non-temporal stores if there is a
+    /// Copies units separately in the order of the source, with non-temporal stores if there is a
     /// stream.
     fn ordered_units(self, from: isize, to: isize) {
         let Self { plan, source, destination, stream } = self;
-        // Units that are read again come from the cache, so that only writes count.
+        // Units that are read again are in the cache, so only the writes matter.
         let again = plan.loops.iter().any(|of| of.src == 0);
         let streams = again || plan.unit < LONG || streams_runs();
         // The compiler unrolls copies of a constant length.
@@ -128,8 +130,8 @@ impl BoxCopy<'_, '_> {
         });
     }
 
-    /// Copies units of rows in the order of the source with non-temporal stores. Lines that two
-    /// units share are joined.
+    /// Copies the units of rows in the order of the source, with non-temporal stores. If two units
+    /// share a line, it is joined in a buffer and written once.
     fn ordered_runs(self, from: isize, to: isize) {
         let Some((stream, _)) = &self.stream else { return self.ordered_units(from, to) };
         let Self { plan, source, destination, .. } = self;
@@ -152,7 +154,7 @@ impl BoxCopy<'_, '_> {
         });
     }
 
-    /// Moves tiles of squares, in streamed strips if the plan has them.
+    /// Transposes tiles in squares, and streams them in strips if the plan says so.
     fn squares<const N: usize>(
         self,
         from: isize,
@@ -232,13 +234,13 @@ impl TileBuffer {
     /// Allocates the buffer for a tile of a plan, and returns the distance of its rows.
     fn make(&mut self, plan: &TilePlan) -> usize {
         let row = plan.rows.dst.len() * plan.unit;
-        // One more line for each row, so that rows do not map to one set of the cache.
+        // One more line for each row. Otherwise rows would all map to one set of the cache.
         let pitch = if plan.rows_join { row } else { row.next_multiple_of(LINE) + LINE };
         self.columns(plan.columns.src.len(), pitch);
         pitch
     }
 
-    /// Returns the bytes of columns `pitch` bytes apart, and the offset of each.
+    /// Returns room for columns that are `pitch` bytes apart, and the offset of each.
     pub(super) fn columns(&mut self, count: usize, pitch: usize) -> (&mut [u8], &[isize]) {
         let lines = (count * pitch).div_ceil(LINE);
         if self.lines.len() < lines {
@@ -282,7 +284,7 @@ impl TileBuffer {
     }
 }
 
-/// Returns the approximate number of times that [`TileBuffer::write`] calls its closure.
+/// Returns about how many times [`TileBuffer::write`] calls its closure.
 fn writes(plan: &TilePlan, tile: &CopyTile) -> usize {
     let columns = tile.columns.0.len();
     if plan.rows_join {
@@ -292,7 +294,7 @@ fn writes(plan: &TilePlan, tile: &CopyTile) -> usize {
     }
 }
 
-/// A prefetch of the lines that a tile will read, a few at a time.
+/// Prefetches the lines that a tile will read, a few at a time.
 struct Fetch<'a> {
     plan: &'a TilePlan,
     source: &'a [u8],
@@ -328,7 +330,7 @@ impl<'a> Fetch<'a> {
     }
 }
 
-/// Calls `each` for the tiles of a box.
+/// Calls `each` for the tiles of a box, in the order of the plan's loops.
 pub(super) fn each_tile<'k>(
     plan: &'k TilePlan,
     from: isize,

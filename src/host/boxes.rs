@@ -1,4 +1,10 @@
-//! Boxes of a walk, cut until all positions of a box take their values in the same way.
+//! Divides the loops of a nest into boxes in which all positions take their values in the same way.
+//!
+//! A nest can have guards, such as those of padding, and divisions, if tiles of the two sides do
+//! not divide each other. To evaluate them for each element would be slow. In a box, every guard is
+//! decided and every division is constant, so that what remains is a plain copy with strides, or a
+//! fill. For example, an array of 3 columns in rows of 5 has two boxes: the elements and the
+//! padding.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -7,7 +13,7 @@ use crate::nest::{
     Value, gcd, signed,
 };
 
-/// A box of a walk: the half-open range of each axis, outermost first.
+/// A box of the nest's loops: the half-open range of steps of each axis, outermost first.
 #[derive(Clone, Debug)]
 pub(super) struct WalkBox {
     pub(super) ranges: SmallVec<[(i64, i64); 8]>,
@@ -25,13 +31,13 @@ impl WalkBox {
     }
 }
 
-/// Returns boxes that cover the positions `first..end` of the walk, each once.
+/// Returns boxes that cover the positions `first..end`, each once.
 pub(super) fn cover(nest: &CopyNest, first: u64, end: u64) -> SmallVec<[WalkBox; 1]> {
     let mut out = SmallVec::new();
     let strides: SmallVec<[u64; 8]> = nest.axes().map(|axis| axis.dst_stride).collect();
     let mut position = first;
     while position < end {
-        // The outermost axis with whole steps that fit from here on.
+        // Find the outermost axis of which whole steps fit in the rest.
         let step = strides
             .iter()
             .position(|&stride| position.is_multiple_of(stride) && position + stride <= end);
@@ -56,17 +62,17 @@ pub(super) fn cover(nest: &CopyNest, first: u64, end: u64) -> SmallVec<[WalkBox;
     out
 }
 
-/// Boxes whose positions all take their values in the same way.
+/// Boxes that have been resolved: in each, all positions take their values in the same way.
 pub(super) enum Resolved<'a> {
-    /// One box, the value of its first position and the number of the case. The value is a unit of
-    /// a source, from which the direct weights of the axes lead on, or bits that all positions
-    /// take.
+    /// A box, the value of its first position and the number of the case. The value is a unit of a
+    /// source, and the other positions read at constant strides from there; or it is bits that all
+    /// positions take.
     Box(&'a WalkBox, PositionValue, usize),
     /// Boxes that repeat along the axes.
     Repeated(&'a Repeated),
 }
 
-/// A box of the walk with the value of its first position, and the number of the case.
+/// A box with the value of its first position and the number of the case.
 #[derive(Clone)]
 pub(super) struct FoundBox {
     pub(super) walk_box: WalkBox,
@@ -74,8 +80,8 @@ pub(super) struct FoundBox {
     pub(super) case: usize,
 }
 
-/// The boxes of a period, and the number of its repetitions. Tilings that do not nest have a common
-/// period.
+/// Boxes that repeat. If the tiles of the two sides do not divide each other, their pattern has a
+/// period, and only the boxes of the first period have to be found.
 ///
 /// ```text
 /// tiles of 6 by 10 to tiles of 4 by 8: the period is 12 by 40 elements,
@@ -85,24 +91,24 @@ pub(super) struct Repeated {
     pub(super) periods: Periods,
     /// The boxes of the first period.
     pub(super) boxes: Vec<FoundBox>,
-    /// True if the boxes are better moved together, as the rows of a period.
+    /// True if the boxes are so small that they are better moved together, as the rows of a period.
     pub(super) small: bool,
 }
 
-/// The maximum number of positions in a period that is resolved once.
+/// The greatest number of positions in a period that is resolved once.
 const MOST_OF_PERIOD: i64 = 1 << 14;
 
-/// The minimum number of periods for which that is worth the time.
+/// The least number of periods for which this is worth the time.
 const LEAST_REPEATS: i64 = 4;
 
-/// The part of an axis that a cut decides at least, as the number by which its steps are divided.
+/// A cut has to decide a guard for at least one in this many steps of an axis.
 const LEAST_DECIDED: i64 = 4;
 
-/// The number of positions from which on a box of a period gets a plan of its own, for all of its
-/// repetitions.
+/// The least number of positions for which a box of a period gets a plan of its own, which copies
+/// all its repetitions.
 const LARGE_BOX: usize = 64;
 
-/// A nest with the images of its sources.
+/// A nest, and the contents of its sources.
 #[derive(Clone, Copy)]
 pub(super) struct Bound<'a> {
     pub(super) nest: &'a CopyNest,
@@ -110,15 +116,15 @@ pub(super) struct Bound<'a> {
 }
 
 /// Calls `each` for boxes that cover the positions of a box, each once. In each of them every guard
-/// is decided, and every quotient and lookup is constant. Boxes that repeat come together if
-/// `repeats` is true.
+/// is decided, and every quotient and lookup is constant. If `repeats` is true, boxes that repeat
+/// are reported together.
 pub(super) fn resolve(
     of: Bound,
     walk_box: WalkBox,
     repeats: bool,
     each: &mut impl FnMut(Resolved),
 ) {
-    // The boxes that are not resolved yet, the last one first.
+    // The boxes that are not resolved yet. The last one is the next.
     let mut rest = vec![walk_box];
     while let Some(walk_box) = rest.pop() {
         match decide(of, &walk_box, repeats) {
@@ -151,7 +157,7 @@ fn resolve_boxes(of: Bound, walk_box: WalkBox, each: &mut dyn FnMut(Resolved)) {
 }
 
 /// Calls `each` for the parts of a box that one case reads. A part has one step along each axis
-/// that the lookups depend on.
+/// that lookups depend on.
 fn look_up(
     Bound { nest, images }: Bound,
     walk_box: &WalkBox,
@@ -167,7 +173,7 @@ fn look_up(
     loop {
         let unit = Position::new(nest, Some(images), first.clone()).form(at).unsigned_abs();
         each(Resolved::Box(&inner, PositionValue::Unit { source: *source, unit }, case));
-        // The next step, innermost axis first.
+        // Go to the next step, the innermost axis first.
         let next = moving().rev().find(|&axis| {
             first[axis] += 1;
             let ends = first[axis] == walk_box.ranges[axis].1;
@@ -183,7 +189,7 @@ fn look_up(
     }
 }
 
-/// The value of all positions of a box, or a place to cut it.
+/// The value of all positions of a box, or the place at which the box has to be cut first.
 enum Decision {
     Taken(PositionValue, usize),
     Cut {
@@ -191,7 +197,7 @@ enum Decision {
         at: i64,
     },
     Repeated(Periods),
-    /// All positions are read by the case, whose lookups depend on these axes.
+    /// All positions are read by this case. Its lookups depend on these axes.
     LookedUp {
         axes: SmallVec<[bool; 8]>,
         case: usize,
@@ -214,22 +220,21 @@ pub(super) struct Periods {
     pub(super) first: Box<WalkBox>,
     /// The number of periods along each axis.
     pub(super) repeats: SmallVec<[usize; 8]>,
-    /// For each case, the distance in its source from one period to the next along each axis, in
-    /// units.
+    /// For each case, the distance in its source from one period to the next, along each axis and
+    /// in units.
     pub(super) advances: Vec<SmallVec<[i64; 8]>>,
-    /// The outermost axis whose periods move quotients, if there is one.
+    /// The outermost axis along which periods change a quotient, if there is one.
     outermost: Option<usize>,
 }
 
-/// Finds the repetition of a box whose quotients vary: whole periods, or a place to cut the rest
-/// off. `number` is the first case that does not fail for the whole box. Returns `None` if there
-/// are no quotients, if periods are too long or too few, or if lookups move.
+/// Finds the period of a box whose quotients vary: whole periods, or the place at which to cut off
+/// the rest. `number` is the first case that does not fail for the whole box. Returns `None` if
+/// there are no quotients, if periods are too long or too few, or if lookups vary.
 fn period(nest: &CopyNest, number: usize, walk_box: &WalkBox, bounds: &Bounds) -> Option<Decision> {
     if nest.quotients().is_empty() {
         return None;
     }
-    // The guards that some positions of the box pass and others may fail, and the cases that they
-    // lead to.
+    // The guards that some positions of the box pass and others may fail, and the cases after them.
     let mut open: SmallVec<[&Affine; 4]> = SmallVec::new();
     let mut cases: SmallVec<[&Affine; 4]> = SmallVec::new();
     for Case { when, take } in &nest.cases()[number..] {
@@ -260,7 +265,7 @@ fn period(nest: &CopyNest, number: usize, walk_box: &WalkBox, bounds: &Bounds) -
         let extent = *end - *low;
         let period = Period::of_axis(nest, &open, bounds, axis, extent);
         let moves = period.moves.iter().any(|&by| by != 0);
-        // An axis that moves no quotient is a part of the period, or repeats it.
+        // An axis that changes no quotient is inside the period, or repeats it.
         let inside = !moves && size.saturating_mul(extent) <= MOST_OF_PERIOD;
         let steps = if inside || extent < 2 * period.steps { extent } else { period.steps };
         let times = extent / steps;
@@ -286,21 +291,20 @@ fn period(nest: &CopyNest, number: usize, walk_box: &WalkBox, bounds: &Bounds) -
     pays.then_some(Decision::Repeated(Periods { first, repeats, advances, outermost }))
 }
 
-/// Returns the least number of steps of an axis that moves every quotient by a whole number; all of
-/// its steps if there is no such number.
+/// Returns the least number of steps of an axis after which every quotient has changed by a whole
+/// number; all of its steps if there is no such number.
 pub(super) fn period_steps(nest: &CopyNest, axis: usize) -> u64 {
     let extent = signed(nest.extents()[axis]);
     let bounds = Bounds::of_box(nest, nest.extents().iter().map(|&extent| (0, signed(extent) - 1)));
     Period::of_axis(nest, &[], &bounds, axis, extent).steps.unsigned_abs()
 }
 
-/// The minimum number of steps of an axis that moves every quotient by a whole number, and no open
-/// guard.
+/// The least number of steps of an axis after which every quotient has changed by a whole number,
+/// and no undecided guard has changed.
 struct Period {
     /// The number of steps; all steps of the axis if it has no whole period.
     steps: i64,
-    /// The distance of the steps in each quotient; a number other than 0 if the axis has no whole
-    /// period.
+    /// The change of each quotient over these steps. It is not 0 if the axis has no whole period.
     moves: SmallVec<[i64; 4]>,
 }
 
@@ -331,8 +335,8 @@ impl Period {
         if open.iter().any(|form| period.moved(form, axis) != 0) { none() } else { period }
     }
 
-    /// Returns the distance of the steps in a form without lookups. Quotients that have no distance
-    /// yet count as constant.
+    /// Returns the change of a form without lookups over these steps. Quotients without a known
+    /// change count as constant.
     fn moved(&self, form: &Affine, axis: usize) -> i64 {
         let direct = form.weight(Value::Axis(axis)) * self.steps;
         let weights = (0..self.moves.len()).map(|number| form.weight(Value::Quotient(number)));
@@ -340,7 +344,7 @@ impl Period {
     }
 }
 
-/// Evaluates the cases of the nest in order. The first one that does not fail for the whole box
+/// Evaluates the cases of the nest in order. The first that does not fail for the whole box
 /// decides.
 fn decide(of: Bound, walk_box: &WalkBox, repeats: bool) -> Decision {
     let nest = of.nest;
@@ -360,7 +364,7 @@ fn decide(of: Bound, walk_box: &WalkBox, repeats: bool) -> Decision {
             number += 1;
             continue;
         }
-        // Cutting the outermost axis first leaves boxes that differ along inner axes alone.
+        // If the outermost axis is cut first, boxes differ only along inner axes.
         let cuts = open
             .iter()
             .filter(|(form, _)| is_linear(form, &bounds))
@@ -370,9 +374,9 @@ fn decide(of: Bound, walk_box: &WalkBox, repeats: bool) -> Decision {
             let period = if repeats { period(nest, number, walk_box, &bounds) } else { None };
             return period.filter(|found| found.axis() < first.axis()).unwrap_or(first);
         }
-        // The value and the open guards depend on quotients and lookups, which must be constant
-        // first. Only those of the first open guard, or of the value if none is open, have a
-        // meaning here.
+        // The value and the undecided guards depend on quotients and lookups, which must be
+        // constant first. Only those of the first undecided guard have a meaning here, or those of
+        // the value if all are decided.
         let read = match take {
             CaseValue::Read { at, .. } => Some(at),
             CaseValue::Bits(_) => None,
@@ -417,7 +421,7 @@ fn decide(of: Bound, walk_box: &WalkBox, repeats: bool) -> Decision {
     Decision::Taken(PositionValue::Bits(0), nest.cases().len())
 }
 
-/// The quotients and lookups that forms depend on, also through other ones.
+/// The quotients and lookups that forms depend on, directly or through others.
 struct Depends {
     quotients: SmallVec<[bool; 8]>,
     lookups: SmallVec<[bool; 4]>,
@@ -455,7 +459,7 @@ impl Depends {
     }
 }
 
-/// The axes that move the lookups of forms.
+/// The axes that change the lookups of forms.
 struct Moves {
     axes: SmallVec<[bool; 8]>,
     /// True if quotients vary with lookups.
@@ -492,8 +496,8 @@ fn is_constant(value: Value, bounds: &Bounds) -> bool {
     low == high
 }
 
-/// Returns a place to cut a box so that the first varying quotient takes fewer values; `None` if
-/// none varies, lookups aside.
+/// Returns the place at which to cut a box so that the first varying quotient has fewer values;
+/// `None` if none varies because of the axes.
 fn cut_quotient(
     nest: &CopyNest,
     depends: &Depends,
@@ -532,7 +536,7 @@ fn first_value(form: &Affine, walk_box: &WalkBox, bounds: &Bounds) -> i64 {
 enum Standing {
     Holds,
     Fails,
-    /// Some positions pass and others may fail: the two sides of the threshold differ.
+    /// Some positions pass and others may fail: a form has values on both sides of the threshold.
     Open {
         threshold: i64,
     },
@@ -552,9 +556,9 @@ fn standing(guard: &Guard, bounds: &Bounds) -> Standing {
     }
 }
 
-/// Returns a place to cut a box so that one part is on one side of a threshold of a form. If that
-/// part would be small, as where rows of a triangle end at different columns, the first step of the
-/// outermost axis is cut off instead, so that boxes become rows.
+/// Returns the place at which to cut a box so that one part lies on one side of a threshold of a
+/// form. If that part were small, as in a triangle, whose rows end at different columns, the first
+/// step of the outermost axis is cut off instead, so that the boxes become rows.
 fn cut(form: &Affine, threshold: i64, walk_box: &WalkBox, bounds: &Bounds) -> Decision {
     let (low, high) = bounds.of(form);
     let (mut best, mut outermost) = ((0, 0, 0), usize::MAX);
@@ -579,7 +583,7 @@ fn cut(form: &Affine, threshold: i64, walk_box: &WalkBox, bounds: &Bounds) -> De
     } else {
         [low - threshold, high - threshold].map(|gap| gap.div_euclid(-weight) + 1)
     };
-    // The steps of the axis at which both sides occur.
+    // The steps of the axis at which both sides of the threshold occur.
     let [first, last] = steps.map(|steps| (start + steps).clamp(start, end));
     if LEAST_DECIDED * (end - start - (last - first)) < end - start {
         return Decision::Cut { axis: outermost, at: walk_box.ranges[outermost].0 + 1 };

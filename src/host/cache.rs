@@ -1,13 +1,14 @@
-//! The size of the processor's last-level cache, and its maker, read once.
+//! The size and the maker of the processor's cache, by which the host decides when to use
+//! non-temporal stores. Both are read once.
 //!
-//! A few cores can keep less in a large cache than its size: other cores share it, also those of
-//! other virtual machines, which the system does not report.
+//! The size counts only up to a limit. Other cores share a large cache, also those of other virtual
+//! machines, which the system does not report.
 
 use std::{fs, sync::OnceLock};
 
-/// The largest size to assume for the last-level cache, in bytes, and the size if the system
-/// reports none. With the full size of a large shared cache fewer copies are streamed
-/// (`benches/NOTES.md`).
+/// The greatest size to assume for the last-level cache, in bytes; also the size if the system
+/// reports none. If the full size of a large shared cache were used, fewer copies would be streamed
+/// and be slower (`benches/NOTES.md`).
 const MOST: usize = 32 << 20;
 
 /// Returns the usable size of the last-level cache, in bytes.
@@ -35,9 +36,10 @@ fn caches() -> impl Iterator<Item = (usize, usize)> {
         })
 }
 
-/// Returns true if lines that are whole pages apart are streamed in turn as fast as others.
+/// Returns true if it is fast to stream lines in turn that are whole pages apart, as in the columns
+/// of a large matrix.
 ///
-/// On an AMD EPYC of family 26 they take 1.6 times as long as through a buffer that makes longer
+/// On an AMD EPYC of family 26, this takes 1.6 times as long as through a buffer that makes longer
 /// runs; on family 25 and on an Intel Xeon of family 6, 0.6 times (`benches/NOTES.md`). Other
 /// processors were not measured.
 pub(super) fn streams_pages() -> bool {
@@ -67,8 +69,8 @@ pub(super) fn streams_runs() -> bool {
     !is_intel()
 }
 
-/// Returns the divisor of the last-level cache from which on destinations of shuffled rows are
-/// streamed.
+/// Returns the part of the last-level cache from which on destinations of shuffled rows are
+/// streamed, as the number by which its size is divided.
 ///
 /// Between a quarter and a half of the cache, an AMD EPYC of family 25 takes 0.5 to 0.7 times as
 /// long with streaming, an Intel Xeon of family 6 1.2 to 1.6 times (`benches/NOTES.md`). Other
@@ -77,8 +79,8 @@ pub(super) fn shuffled_share() -> usize {
     if is_intel() { 2 } else { 4 }
 }
 
-/// Returns true if single lines of hundreds of columns, aligned differently, are streamed in turn
-/// as fast as several lines of each column.
+/// Returns true if single lines of hundreds of columns that are aligned differently are streamed in
+/// turn as fast as several lines of each column.
 ///
 /// On an Intel Xeon of family 6 they take 1.5 to 2.8 times as long, on an AMD EPYC of family 26
 /// half as long (`benches/NOTES.md`). Other makers were not measured.
@@ -97,12 +99,12 @@ pub(super) fn asks_for_rows() -> bool {
     !is_intel() && family() != 25
 }
 
-/// Returns true if matrices are transposed in squares of whole cache lines, given registers of that
+/// Returns true if matrices are transposed in squares of whole cache lines, if registers have that
 /// size.
 ///
-/// On an AMD EPYC of family 25 that takes 0.4 to 0.9 times as long (`benches/NOTES.md`). Other
-/// processors were not measured. On Intel, which shuffles 64 bytes on one port only, the squares of
-/// the other size stay.
+/// On an AMD EPYC of family 25, this takes 0.4 to 0.9 times as long (`benches/NOTES.md`). Intel's
+/// processors shuffle 64 bytes on one port only, so they use smaller squares. Other processors were
+/// not measured.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn transposes_lines() -> bool {
     !is_intel()

@@ -1,4 +1,6 @@
-//! The forms of a nest, evaluated for many positions of its walk at a time, column by column.
+//! Evaluates the affine forms of a nest for 256 rows at a time, one column of numbers for each
+//! variable, so that the compiler can vectorize the loops. Gathers need this, because each of their
+//! rows reads from a place of its own.
 
 use super::lane::Lane;
 use crate::nest::{
@@ -11,11 +13,11 @@ pub(super) const LANES: usize = 256;
 /// One number for each row.
 type Column<L> = Vec<L>;
 
-/// The forms of a nest at rows of its walk. The columns of axes are filled at the start, all others
-/// on first use.
+/// The forms of a nest at some rows of its loops, a row being a position or the whole innermost
+/// axis. The columns of axes are filled at the start, all others when they are first needed.
 ///
-/// A form may have no meaning in a row that a guard excludes. Its number is arbitrary there, and
-/// not used.
+/// A form may have no meaning in a row that a guard excludes. Its number there is arbitrary and not
+/// used.
 pub(super) struct RowValues<'a, L> {
     nest: &'a CopyNest,
     sources: &'a [&'a [u8]],
@@ -24,7 +26,7 @@ pub(super) struct RowValues<'a, L> {
     axes: Vec<Column<L>>,
     quotients: Vec<Known<L>>,
     lookups: Vec<Known<L>>,
-    /// The numbers of each lookup. Columns of constants stay filled.
+    /// The numbers of each lookup. Columns of constants are filled only once.
     numbers: Vec<Vec<Column<L>>>,
 }
 
@@ -64,15 +66,15 @@ impl<'a, L: Lane> RowValues<'a, L> {
         }
     }
 
-    /// Starts at the given digits with `rows` rows, and advances the digits past them. A row is a
-    /// position, or the whole innermost axis, whose digit is then 0.
+    /// Starts with `rows` rows from the given steps of the axes, and advances the steps past them.
+    /// If `is_whole` is true, a row is the whole innermost axis, and its step is 0.
     pub(super) fn start(&mut self, digits: &mut [i64], is_whole: bool, rows: usize) {
         self.rows = rows;
         for known in self.quotients.iter_mut().chain(&mut self.lookups) {
             known.is_known = false;
         }
         let extents = self.nest.extents();
-        // The axes along which rows step.
+        // The axes along which rows advance.
         let stepped = if is_whole { digits.len().saturating_sub(1) } else { digits.len() };
         if is_whole && let Some(inner) = self.axes.last_mut() {
             inner[..rows].fill(L::default());
@@ -200,7 +202,7 @@ fn set<L>(column: &mut [L], values: impl Iterator<Item = L>) {
     }
 }
 
-/// Replaces the indices of units by the numbers of an image; by 0 past its end.
+/// Replaces offsets in an image by the numbers there; by 0 past its end.
 fn load<L: Lane>(image: &[u8], integer: Integer, column: &mut [L]) {
     fn each<const BYTES: usize, L: Lane>(
         image: &[u8],
@@ -251,7 +253,7 @@ fn binary<L: Lane>(
     match operator {
         Operator::And => each!(|(a, b)| a & b),
         Operator::Or => each!(|(a, b)| a | b),
-        // The low bits are right even if the numbers exceed those of a lane.
+        // The low bits are right even if the numbers are too large for a lane.
         Operator::Add => each!(|(a, b)| a.plus(b)),
         Operator::Subtract => each!(|(a, b)| a.minus(b)),
         Operator::Multiply => each!(|(a, b)| a.times(b)),

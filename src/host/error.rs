@@ -1,4 +1,4 @@
-//! The error of runs on the host.
+//! [`HostError`]: the reason why a copy on the CPU was refused.
 
 use crate::{error_kind::ErrorKind, nest::Operand};
 
@@ -6,14 +6,14 @@ use crate::{error_kind::ErrorKind, nest::Operand};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostError {
-    /// A buffer with another length than its image.
+    /// A buffer whose length is not the size of its tensor in memory.
     #[error("{operand}: expected a buffer of {expected} bytes, the whole image, got {given}")]
     Length {
-        /// The side of the buffer.
+        /// The tensor of the buffer.
         operand: Operand,
         /// The length of the buffer, in bytes.
         given: usize,
-        /// The size of the image, in bytes.
+        /// The size of the tensor in memory, in bytes.
         expected: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! Fills contiguous units, or those of a box, with one value.
+//! Fills places with one value, such as padding.
 
 use smallvec::SmallVec;
 

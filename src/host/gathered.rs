@@ -1,7 +1,8 @@
-//! Nests that look up the source of every position or row, such as `table[ids]` and `jnp.take`.
+//! Gathers: nests that look up where to read for every position or row, such as `table[ids]` and
+//! `jnp.take`.
 //!
-//! Boxes would have one position or one row each. Here each form is evaluated for many rows at a
-//! time, column by column.
+//! Each position or row would be a box of its own. Instead, each form of the nest is evaluated for
+//! many rows at a time, column by column, and the rows are then copied separately.
 
 use rayon::prelude::*;
 use smallvec::SmallVec;

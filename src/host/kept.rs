@@ -1,7 +1,8 @@
-//! The steps of a thread's last small copies, which it reuses when it runs an equal nest again.
+//! The steps of a thread's last small copies. If the thread copies the same nest again, they are
+//! carried out at once.
 //!
-//! For a copy of a few hundred bytes, planning takes longer than copying. The steps of a nest
-//! without lookups depend on the nest alone.
+//! A copy of a few hundred bytes takes less time than its planning. The steps of a nest without
+//! lookups depend on the nest alone, so that they can be kept.
 
 use std::{cell::RefCell, rc::Rc};
 

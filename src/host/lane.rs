@@ -1,5 +1,5 @@
-//! The numbers of columns: 64 bits wide, or 32 if these hold every number that a nest computes.
-//! Narrow columns are four times as fast.
+//! The type of the numbers in columns: 64 bits wide, or 32 if these hold every number that a nest
+//! computes. Narrow columns are four times as fast.
 
 use std::ops::{BitAnd, BitOr};
 

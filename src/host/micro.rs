@@ -1,4 +1,5 @@
-//! Squares transposed in 16-byte registers, with the instructions that the build target guarantees.
+//! Transposes squares in registers of 16 bytes, with the instructions that every processor of the
+//! build target has. `simd` is faster if the processor has more.
 
 use bytemuck::cast;
 use wide::{u8x16, u16x8, u32x4, u64x2};

@@ -1,9 +1,26 @@
 //! Runs a [`CopyNest`](crate::nest::CopyNest) on the CPU, in parallel, for every element type.
 //!
-//! [`run`] divides the walk over the destination into shares, and a thread copies one share at a
-//! time (`share`). A share owns slices of the destination (`pieces`). Its positions are divided
-//! into boxes of one kind each (`boxes`), and `task` chooses a step for each box, or for several
-//! boxes that make one block (`step`). A thread keeps the steps of its last small copies (`kept`).
+//! A nest says place by place which element to copy. That would be slow, so a copy is divided into
+//! parts that are moved many bytes at a time. For example, the transpose of `f32[4096,4096]` is
+//! divided into *shares*, one for a thread at a time (`share`). A share is divided into *boxes* of
+//! the nest's loops, in which all places are filled in the same way (`boxes`). A box is copied by a
+//! *plan* (`plan`): loops around *tiles* that fit the cache, such as 256 by 128 elements. A *mover*
+//! copies a tile; this one transposes small squares in registers.
+//!
+//! These words are used in all files, together with those of [`nest`](crate::nest):
+//!
+//! - A *unit* is the data that the nest moves at a time, often an element. An *image* is the whole
+//!   memory of a tensor.
+//! - A share owns *slices* of the destination, which need not be contiguous. The *address* of a
+//!   unit names its slice in the high bits and the offset in it in the low bits (`pieces`).
+//! - A *pattern* is a block of a few hundred bytes that is put together in the same way at every
+//!   step of loops around it, such as four pixels with a padding byte each (`pattern`).
+//! - To *stream* is to write whole cache lines with non-temporal stores, which do not read the old
+//!   contents first (`stream`). It pays off for destinations that are too large for the caches.
+//!   *Line* means a cache line of 64 bytes.
+//!
+//! `task` chooses a step for each box, or for several boxes that make one block (`step`). A thread
+//! keeps the steps of its last small copies (`kept`).
 //!
 //! | step | mover | taken if |
 //! |---|---|---|

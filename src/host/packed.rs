@@ -1,4 +1,5 @@
-//! Units of 1, 2 and 4 bits: unpacking to bytes and packing, and moves of several in a byte.
+//! Moves units of 1, 2 and 4 bits: unpacks them to bytes, packs bytes to them, and moves several at
+//! a time in a byte.
 
 use wide::{i16x8, u8x16, u16x8};
 
@@ -73,7 +74,7 @@ const fn lanes(lane: usize, ones: usize) -> u64 {
     u64::MAX / (u64::MAX >> (64 - lane)) * (u64::MAX >> (64 - ones))
 }
 
-/// Packs the low bits of each byte into the units of the destination from number `first` on. Its
+/// Packs the low bits of each byte into the units of the destination from number `first` on. The
 /// other units keep their values.
 pub(super) fn pack(values: &[u8], destination: &mut [u8], first: usize, bits: u32) {
     match bits {
@@ -199,9 +200,9 @@ pub(super) fn move_units(
     take(source, from + head, line, bits);
 }
 
-/// Turns the units of each byte between lines that are `pitch` bytes apart: of as many lines as a
-/// byte has units, each byte of line `k` gets unit `k` of the bytes there, that of the first line
-/// in its lowest bits.
+/// Exchanges the units of each byte between lines that are `pitch` bytes apart. There are as many
+/// lines as units in a byte. Afterwards, a byte of line `k` has the units `k` of the bytes of all
+/// lines at this place, the first line's in the lowest bits.
 pub(super) fn turn_units(lines: &mut [u8], pitch: usize, bits: u32) {
     let per = (8 / bits) as usize;
     for group in lines.chunks_exact_mut(per * pitch) {

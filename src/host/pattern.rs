@@ -1,9 +1,9 @@
-//! Fixed patterns of bytes that repeat along loops.
+//! Patterns: a block of the destination that is put together in the same way again and again.
 //!
-//! A block of a few hundred bytes of the destination is a fixed selection of bytes of the sources
-//! and of constants. The selection is computed once, register by register, and then made at every
-//! step of the loops around the block. Rows that end inside a register, padding between short runs,
-//! partial tiles and several sources need no code of their own.
+//! A block of a few hundred bytes is a fixed selection of bytes of the sources and of constants.
+//! The selection is computed once, register by register, and then carried out at every step of the
+//! loops around the block. So rows that end inside a register, padding between short runs, partial
+//! tiles and several sources need no code of their own.
 //!
 //! ```text
 //! u8[1080,1920,3] to PAD(1080,1920,4), registers of 16 bytes: four pixels
@@ -22,30 +22,28 @@ use super::{
 };
 use crate::nest::gcd;
 
-/// The longest block of boxes that are made together, in bytes. The tables of longer blocks leave
-/// less room for the data in the first-level cache; with 1 KiB, the period of `T(6,10)` to `T(4,8)`
+/// The longest block in which boxes are put together, in bytes. The tables of longer blocks leave
+/// less room for the data in the first-level cache. With 1 KiB, the period of `T(6,10)` to `T(4,8)`
 /// of `f32` is cut into runs of 32 bytes and has half the rate.
 pub(super) const BLOCK_BYTES: usize = 1 << 12;
 
-/// The number of registers of a block that is not made longer, if it consists of whole registers or
-/// its last one overlaps the one before.
+/// The number of registers from which on a block is not made longer, if it consists of whole
+/// registers or its last register may overlap the one before.
 const ENOUGH_REGISTERS: usize = 4;
 
-/// The number of loads of a register that take no longer than copies of single units, however long
-/// these are.
+/// The greatest number of loads of a register that is certainly as fast as copies of single units.
 const FEW_LOADS: usize = 4;
 
-/// The number of loads of a register above which blocks are one register long. The lines of more
-/// loads evict each other from the first-level cache.
+/// The number of loads of a register above which blocks are one register long. The cache lines of
+/// more loads would evict each other from the first-level cache.
 const MANY_LOADS: usize = 8;
 
-/// A part of a block: a box whose positions read from one source with constant strides, or all take
-/// one value.
+/// A part of a block: a box that reads one source at constant strides, or that has one value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BlockPart {
     /// The axes of the box.
     pub(super) axes: SmallVec<[PlanAxis; 8]>,
-    /// The byte of the block at which the box begins.
+    /// The offset in the block at which the box begins.
     pub(super) to: isize,
     pub(super) take: BlockValue,
 }
@@ -69,7 +67,8 @@ pub(super) struct Pattern {
 
 impl Pattern {
     /// Returns the pattern of a block that consists of `parts`, in units of `unit` bytes, and is
-    /// repeated along `loops`. Sources for which `stays` is true do not move with the loops.
+    /// repeated along `loops`. If `stays` is true for a source, the loops do not move the place
+    /// that is read, as for a padding value.
     ///
     /// Returns `None` if copies of single units take about as many operations.
     pub(super) fn new(
@@ -89,7 +88,7 @@ impl Pattern {
         }
     }
 
-    /// Returns the pattern of a block of at least so many registers, if the loops allow it.
+    /// Returns the pattern of a block of at least `enough` registers, if the loops allow it.
     fn of_block(
         simd: Simd,
         unit: usize,
@@ -99,7 +98,7 @@ impl Pattern {
     ) -> Option<Self> {
         let mut around: SmallVec<[PatternLoop; 8]> = SmallVec::new();
         let mut rest: SmallVec<[PlanAxis; 8]> = loops.into();
-        // Several runs are the rows of a block, which become longer together.
+        // Several runs are the rows of a block. Make them longer together.
         while let [(_, run), others @ ..] = &block[..]
             && let length = run.len()
             && others.iter().all(|(_, run)| run.len() == length)
@@ -123,20 +122,20 @@ impl Pattern {
         Some(Self { registers, loops: around })
     }
 
-    /// Returns true if registers are gathered from many loads each.
+    /// Returns true if each register is put together from many loads.
     pub(super) fn gathers(&self) -> bool {
         let (loads, stores) = self.registers.operations();
         loads > MANY_LOADS * stores
     }
 
-    /// Returns about how many cycles a block takes, and its bytes.
+    /// Returns about how many cycles a block takes, and its length in bytes.
     pub(super) fn cost(&self) -> (usize, usize) {
         let (loads, stores) = self.registers.operations();
         let (low, end) = self.registers.written();
         (loads + stores, (end - low).cast_unsigned())
     }
 
-    /// Returns about how many bytes the pattern occupies.
+    /// Returns about how many bytes of memory the pattern takes.
     pub(super) fn bytes(&self) -> usize {
         size_of_val(&self.loops[..]) + self.registers.bytes()
     }
@@ -150,8 +149,8 @@ impl Pattern {
         to: isize,
         stream: Option<&Stream>,
     ) {
-        // A source that stays where it is, such as the value to pad with, may be smaller than a
-        // load: it is read from a longer buffer.
+        // A source that stays where it is, such as a padding value, may be smaller than a load. It
+        // is read from a longer copy.
         let rooms: SmallVec<[_; 8]> = sources
             .iter()
             .enumerate()
@@ -236,8 +235,8 @@ fn blocks_of_axis(axis: PlanAxis, steps: usize) -> PatternLoop {
     }
 }
 
-/// Returns the number of steps of an axis of `extent` steps, each of `bytes` bytes of the
-/// destination, that make a block: whole registers if possible.
+/// Returns the number of steps of an axis that make a block: whole registers if possible. The axis
+/// has `extent` steps, of `bytes` bytes each in the destination.
 fn steps_of_block(simd: Simd, bytes: usize, extent: usize, enough: usize) -> usize {
     if bytes * extent <= 2 * enough * simd.width() {
         return extent;
@@ -252,8 +251,8 @@ fn steps_of_block(simd: Simd, bytes: usize, extent: usize, enough: usize) -> usi
     (2 * enough * width / bytes).clamp(1, extent)
 }
 
-/// Appends a block to itself until there are `steps` of it, each of which reads `src` bytes after
-/// the one before.
+/// Appends a block to itself until there are `steps` of it. Each reads `src` bytes after the one
+/// before.
 fn repeat(block: &mut Vec<PatternByte>, steps: usize, src: isize, stays: &[bool]) {
     let length = block.len();
     for step in 1..steps.cast_signed() {
@@ -268,11 +267,10 @@ fn repeat(block: &mut Vec<PatternByte>, steps: usize, src: isize, stays: &[bool]
     }
 }
 
-/// The bytes of a block, as runs: the offset of each in the destination, and its bytes.
+/// The bytes of a block as contiguous runs: the offset of each in the destination, and its bytes.
 type BlockBytes = SmallVec<[(isize, Vec<PatternByte>); 1]>;
 
-/// Returns the bytes of parts, as runs that are contiguous in the destination; `None` if there are
-/// too many.
+/// Returns the bytes of parts as contiguous runs in the destination; `None` if there are too many.
 fn bytes_of_parts(unit: usize, parts: &[BlockPart]) -> Option<BlockBytes> {
     let positions = |part: &BlockPart| part.axes.iter().map(|axis| axis.extent).product::<usize>();
     let count = parts.iter().map(positions).fold(0, usize::saturating_add);

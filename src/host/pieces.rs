@@ -1,4 +1,8 @@
-//! The slices of the destination that a share owns, and the addresses of the units in them.
+//! The slices of the destination that one thread may write, and the addresses in them.
+//!
+//! Threads write disjoint parts of the destination. Such a part is not always contiguous: the share
+//! of a transpose is a column in each of many rows. Rust's rules allow a thread exactly the slices
+//! that it owns, so no `unsafe` is needed.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -7,8 +11,9 @@ use super::{simd::ColumnPointers, stream::LINE};
 /// The slices of the destination that one thread writes. All have the same length, except for the
 /// last.
 ///
-/// The address of a unit is its number within its slice, plus the number of the slice times
-/// `1 << shift`. So loops only add strides, even if a step leads to another slice.
+/// The address of a unit is its offset in its slice, plus the number of the slice times
+/// `1 << shift`. So a loop can add the same stride at every step, even if a step leads to the next
+/// slice.
 pub(super) struct DestinationSlices<'a> {
     pub(super) slices: SmallVec<[&'a mut [u8]; 1]>,
     pub(super) shift: u32,
@@ -37,9 +42,9 @@ impl<'a> DestinationSlices<'a> {
     }
 }
 
-/// Memory to which tiles are written.
+/// Memory to which tiles are written: a slice or several of them.
 pub(super) trait Destination {
-    /// Returns the slice of an address, and the index in it.
+    /// Returns the slice that an address lies in, and the index in that slice.
     fn place(&mut self, address: isize) -> (&mut [u8], usize);
 
     /// Returns `length` bytes from an address on. Addresses are in bytes.
@@ -49,7 +54,8 @@ pub(super) trait Destination {
         &mut slice[place..place + length]
     }
 
-    /// Returns the columns of a matrix, at offsets from an address; `None` if one leaves its slice.
+    /// Returns the columns of a matrix at offsets from an address; `None` if a column leaves its
+    /// slice.
     fn columns<'a>(
         &'a mut self,
         to: isize,

@@ -1,4 +1,4 @@
-//! Copies a nest position by position, as [`CopyNest::read`] defines it.
+//! Copies a nest position by position, as [`CopyNest::read`] defines it: slowly, in little code.
 
 use super::bits::{Bits, load, store};
 use crate::nest::{CopyNest, PositionValue};
@@ -6,7 +6,7 @@ use crate::nest::{CopyNest, PositionValue};
 /// Fills the image of the destination from the images of the sources.
 pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
     let bits = Bits { src: nest.src_bits(), dst: nest.dst_bits(), sign_extend: nest.sign_extend() };
-    // The bits after the last unit belong to no place.
+    // The bits after the last unit belong to no place, and are zero.
     destination.fill(0);
     for unit in 0..nest.dst_units() {
         let value = match nest.read_from(unit + nest.dst_base().unsigned_abs(), Some(sources)) {

@@ -1,4 +1,9 @@
-//! The plan of a box: the axes of a tile, the mover of a tile, and the loops around it.
+//! The plan of a box: how it is copied.
+//!
+//! A copy with different orders on the two sides cannot use both caches and registers well in its
+//! natural order. A plan cuts the box into tiles that fit the cache, with one side along cache
+//! lines of the destination and the other along cache lines of the source, and chooses the mover
+//! for a tile.
 
 use std::fmt;
 
@@ -15,46 +20,46 @@ use super::{
 };
 use crate::nest::gcd;
 
-// The sizes below are in bytes if their names do not say units, columns or pages. Those of a tile
-// are pairs: along the destination, and along the source. They were chosen with the everyday shapes
-// and the transposes of TTC, in `cargo bench --bench host`.
+// The sizes below are in bytes, except if their names say units, columns or pages. The size of a
+// tile is a pair: along the destination, and along the source. They were chosen with the everyday
+// shapes and the transposes of TTC, in `cargo bench --bench host`.
 
-/// The tile of a copy that streams whole lines in the order of the source. Longer rows of the
-/// source are left to the hardware prefetcher.
+/// The tile of a copy that streams whole lines in the order of the source. Rows of the source may
+/// be longer; the hardware prefetcher loads the rest.
 const STRIPS_TILE: (usize, usize) = (1 << 14, 1 << 11);
 
-/// The minimum number of units of such a tile along the destination if they fill whole lines and no
+/// The least number of units of such a tile along the destination, if they fill whole lines and no
 /// column leaves its slice. Longer rows would leave the order of the source, or make its runs
-/// shorter. Columns of several slices are looked up one by one, which costs as much as moving a few
+/// shorter. Columns in several slices are looked up separately, which costs as much as moving a few
 /// units.
 const SHORT_ROW_UNITS: usize = 32;
 
-/// The maximum number of units of such a tile along the destination.
+/// The greatest number of units of such a tile along the destination.
 const STRIP_UNITS: usize = 1 << 12;
 
-/// The largest tile along the source, and the largest number of columns, if the columns are aligned
-/// differently to cache lines. Some lines of each column wait in the L1 cache.
+/// The longest tile along the source, and the greatest number of columns, if the columns have
+/// different alignments to cache lines. Some lines of each column then wait in the L1 cache.
 const UNEVEN_BYTES: usize = 1 << 9;
 const UNEVEN_COLUMNS: usize = 1 << 7;
 
-/// The maximum number of such columns if lines are joined in registers. One line of each column
-/// waits in the L1 cache.
+/// The greatest number of such columns if lines are joined in registers. One line of each column
+/// then waits in the L1 cache.
 const JOINED_COLUMNS: usize = 1 << 9;
 
-/// The shortest row that is streamed with joined lines.
+/// The shortest row that is streamed with lines joined in registers.
 const JOINED_ROW: usize = 1 << 10;
 
-/// The bytes of the source that are streamed unit by unit, in the order of the source.
+/// The number of bytes of the source that are streamed unit by unit, in the order of the source.
 const UNITS_TILE: usize = 1 << 12;
 
-/// The maximum number of runs of a row that are streamed in order, and the largest distance between
-/// two in the source. The hardware prefetcher follows this many, and the L2 cache still has the end
-/// of the run before.
+/// The greatest number of runs of a row that are streamed in order, and the greatest distance
+/// between two of them in the source. The hardware prefetcher follows this many, and the L2 cache
+/// still has the end of the run before.
 const RUNS: usize = 1 << 9;
 const RUNS_TILE: usize = 1 << 16;
 
-/// The maximum number of pages that are written in turn. More exceed the addresses that the
-/// processor keeps.
+/// The greatest number of pages that are written in turn. The processor remembers the addresses of
+/// no more.
 const PAGES: usize = 1 << 9;
 
 /// The shortest row whose first and last line may be partial if lines are streamed.
@@ -66,12 +71,12 @@ pub(super) const LONG: usize = 1 << 12;
 /// The smallest unit whose first and last line may be partial if units are streamed.
 const LONG_UNIT: usize = 1 << 8;
 
-/// The tile of units of at most [`SMALL`] bytes. Its runs are long enough on both sides that few
-/// lines are shared with other tiles and that the hardware prefetcher finds the next ones.
+/// The tile of units of at most [`SMALL`] bytes. Its runs are so long on both sides that few lines
+/// are shared with other tiles, and that the hardware prefetcher finds the next ones.
 const SMALL_TILE: (usize, usize) = (1 << 10, 1 << 9);
 
-/// The same tile if whole lines are transposed. It halves the number of squares that overlap
-/// others.
+/// The tile of such units if whole lines are transposed. It halves the number of squares that
+/// overlap others.
 const LINES_TILE: (usize, usize) = (1 << 10, 1 << 10);
 
 /// The tile of larger units.
@@ -80,7 +85,7 @@ const LARGE_TILE: (usize, usize) = (1 << 8, 1 << 7);
 /// The largest small unit.
 const SMALL: usize = 16;
 
-/// The minimum number of small units of a tile along the destination: the number of loads from the
+/// The least number of small units of a tile along the destination: the number of loads from the
 /// source that are in flight at a time.
 const ROW_UNITS: usize = 64;
 
@@ -97,15 +102,16 @@ const STREAMED_NARROW: usize = 9;
 const SHUFFLED_BYTES: usize = 1 << 12;
 const STREAMED_BYTES: usize = 1 << 14;
 
-/// The number of blocks of one level that make a block of the next. The levels fit caches and pages
-/// of any size.
+/// The number of blocks of one size that make a block of the next size. With several sizes, some
+/// block fits each cache, and the pages that the processor remembers, whatever their sizes.
 const LEVEL: usize = 16;
 
-/// The plan of a box: loops around tiles of a plane of units.
+/// The plan of a box: loops around tiles.
 ///
-/// A unit is a run that is contiguous on both sides. The plane spans two groups of axes: along
-/// `rows` the destination is contiguous if possible, and along `columns` the source. The axes of a
-/// group are flattened, so that whole cache lines are used on both sides even if extents are small.
+/// A unit here is a run that is contiguous on both sides. A tile has rows and columns of units.
+/// Along a row, the destination is contiguous if possible, and along a column the source. Rows and
+/// columns can span several axes, which are flattened into one, so that whole cache lines are used
+/// on both sides even if each axis is short.
 ///
 /// ```text
 /// axes (64: 4 → 8192) (2048: 256 → 4) of 4-byte units, extent: source → destination
@@ -116,44 +122,44 @@ const LEVEL: usize = 16;
 pub(super) struct TilePlan {
     /// The length of a unit.
     pub(super) unit: usize,
-    /// The permutation of the bytes inside a unit, if there is one. Only squares and strips have
-    /// one.
+    /// The permutation of the bytes inside a unit, if there is one. Only squares and strips can
+    /// have one.
     pub(super) inner: Option<Inner>,
     /// The way in which a tile is moved.
     pub(super) mover: Mover,
     /// The loops around a tile, outermost first.
     pub(super) loops: SmallVec<[Loop; 16]>,
-    /// The extents of the axes that the loops walk: the axis of the rows, that of the columns, and
-    /// the others.
+    /// The numbers of steps of the axes that the loops cover: that of the rows, that of the
+    /// columns, and the others.
     pub(super) extents: SmallVec<[usize; 8]>,
     /// The axes along which the destination is contiguous if possible.
     pub(super) rows: Group,
     /// The axes along which the source is contiguous if possible.
     pub(super) columns: Group,
-    /// The offsets that reversed axes add to the start of the source and of the destination.
+    /// The offsets of the start of the source and of the destination, if axes are reversed.
     pub(super) start: (isize, isize),
     /// True if the units of a row are contiguous in the destination.
     pub(super) rows_touch: bool,
     /// True if the units of a column are contiguous in the source.
     pub(super) columns_touch: bool,
-    /// True if the rows of a tile are contiguous in the destination too.
+    /// True if the rows of a tile are contiguous in the destination, so that the tile is one run.
     pub(super) rows_join: bool,
     /// True if the destination is written with non-temporal stores.
     pub(super) streams: bool,
 }
 
-/// The alignment of a box to the cache lines of its destination.
+/// The alignment of a box to the cache lines of the destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LineAlignment {
-    /// The slices of the destination are aligned differently.
+    /// The slices of the destination have different alignments.
     Uneven,
-    /// The slices are aligned alike, and the box begins inside a line.
+    /// The slices have one alignment, and the box begins inside a line.
     Inside,
-    /// The slices are aligned alike, and the box begins with a line.
+    /// The slices have one alignment, and the box begins with a line.
     Line,
 }
 
-/// The kinds of copies that write a destination with non-temporal stores.
+/// The kinds of copies that use non-temporal stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a threshold of its own")]
 pub(super) struct Streams {
@@ -161,14 +167,14 @@ pub(super) struct Streams {
     pub(super) short: bool,
     /// True if long units are streamed.
     pub(super) long: bool,
-    /// True if long units that do not fill whole lines are streamed.
+    /// True if long units are streamed that begin or end inside a line.
     pub(super) cut: bool,
     /// True if shuffled rows of short units are streamed.
     pub(super) shuffled: bool,
     /// The alignment of the box.
     pub(super) start: LineAlignment,
-    /// The first bit of the slice's number in an address, and the distance between two slices in
-    /// bytes, if there are several slices.
+    /// The number of low bits of an address that are the offset in a slice, and the distance
+    /// between two slices in bytes, if there are several.
     pub(super) pieces: Option<(u32, isize)>,
 }
 
@@ -179,18 +185,19 @@ pub(super) enum Mover {
     Transpose(Option<Simd>),
     /// Rows are assembled in registers from a few loads.
     Shuffle(Shuffle),
-    /// Squares are transposed in strips that fill whole cache lines of every column, which are
+    /// Squares are transposed in strips that fill whole cache lines of every column, and these are
     /// streamed.
     Strips(Option<Simd>),
-    /// Units are copied one by one, in the order of the destination.
+    /// Units are copied separately, in the order of the destination.
     Units,
-    /// Units are copied one by one, in the order of the source.
+    /// Units are copied separately, in the order of the source.
     OrderedUnits,
-    /// The units of a row are copied in order, and lines that two of them share are joined.
+    /// The units of a row are copied in order. If two of them share a line, it is joined and
+    /// written once.
     OrderedRuns,
 }
 
-/// A loop over the blocks of an axis, or over the smaller blocks of a block.
+/// A loop over the blocks of an axis, or over smaller blocks inside a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Loop {
     /// The index of the axis in [`TilePlan::extents`].
@@ -219,7 +226,7 @@ impl TilePlan {
             unit *= extent;
             axes.pop();
         }
-        // Units that are contiguous on both sides, in two orders, are moved as one.
+        // Units that are contiguous on both sides, but in two orders, are moved as one.
         if let Some((inner_unit, inner, outer)) = simd.and_then(|_| dense(&axes, unit)) {
             let plan = Self::of_axes(outer, inner_unit, simd, streams);
             if matches!(plan.mover, Mover::Transpose(_) | Mover::Strips(_)) {
@@ -229,8 +236,8 @@ impl TilePlan {
         Self::of_axes(axes, unit, simd, streams)
     }
 
-    /// Returns true if the rows of a shuffle can be streamed from registers. The first is written
-    /// to byte `to`. All rows must be aligned alike, at a position that the shuffle can start from.
+    /// Returns true if the rows of a shuffle can be streamed from registers: all must have the same
+    /// alignment, one that the shuffle can start from. The first is written to byte `to`.
     pub(super) fn streams_rows(
         &self,
         shuffle: &Shuffle,
@@ -265,7 +272,7 @@ impl TilePlan {
             return plan;
         }
         if unit > SMALL && streams.long && (unit >= LONG_UNIT || streams.lines(unit, &axes)) {
-            // The hardware prefetcher follows the writes of runs that both sides have in one order.
+            // If both sides have the same order, the hardware prefetcher follows the writes.
             let in_order = |pair: &[PlanAxis]| pair[0].src.abs() >= pair[1].src.abs();
             let ordered = axes.windows(2).all(in_order);
             let streamed = streams.cut || streams.lines(unit, &axes) || !ordered;
@@ -306,8 +313,8 @@ impl TilePlan {
             let bytes = if streams.shuffled { STREAMED_BYTES } else { SHUFFLED_BYTES };
             // Rows are whole lines long, so that all are aligned like the first.
             let lines = LINE / gcd(LINE, rows.inner * unit) * rows.inner;
-            // Columns that are pages apart share no cache lines, so that long rows are better
-            // than several columns.
+            // Columns that are pages apart share no cache lines, so long rows are better than
+            // several columns.
             let far = plane.columns.first().is_none_or(|axis| axis.src.unsigned_abs() >= PAGE);
             let side_by_side = if far { 1 } else { columns.dst.len() };
             let length = (bytes / unit / side_by_side).max(rows.dst.len());
@@ -338,7 +345,7 @@ impl TilePlan {
     }
 
     /// Returns a plan of rows of runs that begin or end inside lines, streamed in the order of the
-    /// source; `None` if it does not apply.
+    /// source; `None` if the box has no such rows.
     fn of_runs(axes: &[PlanAxis], unit: usize, streams: Streams) -> Option<Self> {
         let long = LINE..if streams_runs() { usize::MAX } else { LONG };
         if !streams.cut || !long.contains(&unit) || streams.lines(unit, axes) {
@@ -352,8 +359,8 @@ impl TilePlan {
         runs.then(|| Self::around(unit, Mover::OrderedRuns, rows, columns, plane, true))
     }
 
-    /// Returns a plan of streamed strips of rows; `None` if it does not apply. Lines are stored
-    /// from registers if all columns are aligned alike, and otherwise through a buffer.
+    /// Returns a plan of streamed strips of rows; `None` if the box is not suitable. If all columns
+    /// have one alignment, lines are stored from registers, and otherwise through a buffer.
     fn of_strips(axes: &[PlanAxis], unit: usize, simd: Simd, streams: Streams) -> Option<Self> {
         let edge = edge(unit, true)?;
         let of = |row_bytes| {

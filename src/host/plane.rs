@@ -1,15 +1,17 @@
-//! Sorts the axes of a box into the rows and columns of a plane and the loops around it.
+//! Sorts the axes of a box: those along which the destination is contiguous become the rows of a
+//! tile, those along which the source is contiguous its columns, and the others loops.
 
 use smallvec::SmallVec;
 
 use super::{shuffle::Shuffle, simd::Simd, stream::LINE};
 
-/// The longest shorter side of a matrix, in units, for which selections are at least as fast as
-/// masked squares: squares gain nothing for pixels of 5 bytes and take 0.73 to 0.22 of the time for
-/// 6 to 14 channels (`benches/NOTES.md`, "Pixels of 5 to 16 bytes").
+/// The greatest number of units on the shorter side of a matrix for which selections of bytes are
+/// at least as fast as transposing partly filled squares. Squares gain nothing for pixels of 5
+/// bytes, and take 0.73 to 0.22 of the time for 6 to 14 channels (`benches/NOTES.md`, "Pixels of 5
+/// to 16 bytes").
 const FEW_UNITS: usize = 4;
 
-/// One loop: the number of its steps, and the distance by which a step moves each side.
+/// A loop: the number of its steps, and the distance of a step on each side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PlanAxis {
     pub(super) extent: usize,
@@ -17,14 +19,14 @@ pub(super) struct PlanAxis {
     pub(super) dst: isize,
 }
 
-/// Axes flattened into one: all inner axes, and blocks of the outermost one.
+/// Axes flattened into one: all inner axes, and blocks of the outermost.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
     /// The outermost axis.
     pub(super) axis: PlanAxis,
-    /// Steps of the outermost axis in a tile.
+    /// The number of steps of the outermost axis in a tile.
     pub(super) block: usize,
-    /// Positions in one step of the outermost axis.
+    /// The number of positions in one step of the outermost axis.
     pub(super) inner: usize,
     /// The source offset of each position of a tile, from the start of the tile.
     pub(super) src: Vec<isize>,
@@ -34,9 +36,9 @@ pub(super) struct Group {
     pub(super) step: Option<(usize, usize)>,
 }
 
-/// Returns true if a matrix of units of `unit` bytes is transposed under masks although its shorter
-/// side does not fill a square. That side must have at least `narrow` bytes; `None` if the
-/// processor has no instructions for it.
+/// Returns true if a matrix of units of `unit` bytes is transposed in squares although its shorter
+/// side does not fill one; masks then leave out the rest. That side must have at least `narrow`
+/// bytes; `None` if the processor has no instructions for it.
 pub(super) fn is_narrow(rows: usize, columns: usize, unit: usize, narrow: Option<usize>) -> bool {
     let shorter = rows.min(columns);
     matches!(unit, 1 | 2)
@@ -45,7 +47,7 @@ pub(super) fn is_narrow(rows: usize, columns: usize, unit: usize, narrow: Option
         && narrow.is_some_and(|least| shorter * unit >= least)
 }
 
-/// The axes of a box while they are sorted into rows, columns and the loops around them.
+/// The axes of a box while they are sorted.
 pub(super) struct Plane {
     /// The unit size, in bytes.
     unit: usize,
@@ -57,7 +59,7 @@ pub(super) struct Plane {
     pub(super) rows: SmallVec<[PlanAxis; 8]>,
     /// The columns' axes, innermost first.
     pub(super) columns: SmallVec<[PlanAxis; 8]>,
-    /// The offset of the start on each side, which a reversed axis moves.
+    /// The offset of the start on each side, if axes are reversed.
     pub(super) start: (isize, isize),
 }
 
@@ -83,10 +85,11 @@ impl Plane {
         self
     }
 
-    /// Returns true if the first column axis is better used as one more row axis. It must continue
-    /// the rows in the destination, and either both groups are shorter than a cache line, or a row
-    /// is shorter than a register and shuffles fill the register from several columns. Returns
-    /// false if the rows and columns are transposed under masks, see [`is_narrow`].
+    /// Returns true if the first axis of the columns is better used as one more axis of the rows.
+    /// It must continue the rows in the destination. Also, either both groups are shorter than a
+    /// cache line, or a row is shorter than a register and shuffles fill the register from several
+    /// columns. Returns false if the matrix is transposed in partly filled squares, see
+    /// [`is_narrow`].
     pub(super) fn is_joined_better(&self, simd: Option<Simd>, narrow: Option<usize>) -> bool {
         let Some(&column) = self.columns.first() else { return false };
         let [units, columns] = [&self.rows, &self.columns].map(|axes| length(axes));

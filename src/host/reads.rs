@@ -1,4 +1,6 @@
-//! Resolves a nest into boxes of positions, for copies from the destination back to the source.
+//! Lists the boxes of a nest that read, with strides, for code that copies in the other direction:
+//! from the destination of the nest back to its source, as resharding does when it unpacks a
+//! message.
 
 use smallvec::SmallVec;
 

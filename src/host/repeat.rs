@@ -1,4 +1,5 @@
-//! Boxes that follow each other by equal steps.
+//! Finds boxes that follow each other at equal distances, which can then be moved as one box with
+//! one more axis.
 
 use super::boxes::FoundBox;
 use crate::nest::PositionValue;

@@ -1,4 +1,5 @@
-//! Runs a nest: divides its destination into shares for the threads.
+//! [`run`]: runs a nest. Decides if the destination is large enough for several threads and for
+//! non-temporal stores, and hands each share to a thread.
 
 use rayon::prelude::*;
 
@@ -19,36 +20,37 @@ use super::{
 use crate::nest::{CopyNest, Operand};
 
 /// The smallest destination that is written with non-temporal stores if units are long, as the
-/// number by which the last-level cache is divided. Non-temporal stores save reading the
-/// destination, and long units fill whole lines. A larger number streams destinations that the
-/// cache can hold. A smaller number leaves more copies to the cache: runs of 128 bytes, 12 MiB in
-/// all, have 0.34 of the rate of memcpy through it and 0.56 with non-temporal stores
+/// number by which the size of the last-level cache is divided. Non-temporal stores save reading
+/// the destination, and long units fill whole lines. A larger number streams destinations that the
+/// cache can hold. A smaller one leaves more copies to the cache: runs of 128 bytes, 12 MiB in all,
+/// have 0.34 of the rate of memcpy through it and 0.56 with non-temporal stores
 /// (`benches/NOTES.md`, "Streaming stores").
 const LONG_SHARE: usize = 32;
 
-/// The corresponding number for short units. A smaller number leaves more copies to the cache. A
-/// larger number streams destinations that the cache can hold: `f16[64,512,7,7]` to NHWC (3 MiB)
-/// has 0.27 of the rate of memcpy with non-temporal stores and 0.41 without (`benches/NOTES.md`,
-/// "Streaming stores").
+/// The same limit for short units. A smaller number leaves more copies to the cache. A larger one
+/// streams destinations that the cache can hold: `f16[64,512,7,7]` to NHWC (3 MiB) has 0.27 of the
+/// rate of memcpy with non-temporal stores and 0.41 without (`benches/NOTES.md`, "Streaming
+/// stores").
 const SHORT_SHARE: usize = 4;
 
-/// The corresponding number for long units that begin or end inside cache lines, relative to the
-/// cache size that the system reports. The first and last lines of these units are written twice,
-/// so a larger number streams lines that the cache could complete. A smaller number leaves more
-/// copies to the cache and, if both sides have long runs in one order, to memcpy: with 16, heads of
-/// `bf16` went from 17.5 to 26.8 GB/s on an Intel Xeon (family 6, model 207).
+/// The same limit for long units that begin or end inside cache lines, relative to the cache size
+/// that the system reports. The first and last lines of these units are written twice, so a larger
+/// number streams lines that the cache could complete. A smaller one leaves more copies to the
+/// cache and, if both sides have long runs in one order, to memcpy: with 16, heads of `bf16` went
+/// from 17.5 to 26.8 GB/s on an Intel Xeon (family 6, model 207).
 const CUT_SHARE: usize = 16;
 
-/// Fills `destination`, the whole image, from `source`, the whole image of the other side.
+/// Copies `source`, the whole memory of the nest's source, to `destination`, the whole memory of
+/// its destination.
 ///
-/// Writes every byte of the destination, gaps and tails with zero, so that every run has the same
-/// result. Large images are divided among the threads of the current rayon pool. Besides the
-/// images, a thread needs a few ten KiB for tiles, keeps about 1 MiB for tiles of units below a
-/// byte, and caches the steps of its last small copies in at most 2 MiB.
+/// Every byte of the destination is written, gaps and tails with zero, so that every run has the
+/// same result. Large tensors are divided among the threads of the current rayon pool. Besides the
+/// two buffers, a thread needs a few ten KiB for tiles, keeps about 1 MiB for tiles of units below
+/// a byte, and keeps the steps of its last small copies in at most 2 MiB.
 ///
 /// # Errors
 ///
-/// Returns [`HostError::Length`] if the length of a buffer differs from the size of its image.
+/// Returns [`HostError::Length`] if the length of a buffer differs from the size of its tensor.
 ///
 /// # Panics
 ///
@@ -58,15 +60,15 @@ pub fn run(nest: &CopyNest, source: &[u8], destination: &mut [u8]) -> Result<(),
     run_sources(nest, &[source], destination)
 }
 
-/// Fills `destination`, the whole image, from `sources`, the whole images of the nest's sources in
-/// their order.
+/// Copies `sources`, the whole memory of each source of the nest in their order, to `destination`,
+/// the whole memory of its destination.
 ///
 /// Lookups that do not depend on the position are evaluated once, before the first position is
 /// copied. Everything else is as in [`run`].
 ///
 /// # Errors
 ///
-/// Returns [`HostError::Length`] if the length of a buffer differs from the size of its image.
+/// Returns [`HostError::Length`] if the length of a buffer differs from the size of its tensor.
 ///
 /// # Panics
 ///
@@ -103,8 +105,9 @@ pub fn run_sources(
     Ok(())
 }
 
-/// Describes how [`run`] copies a nest on `threads` threads: the shares of the destination, and the
-/// steps that fill them, each with its mover, its tiles or blocks, and the loops around them.
+/// Describes how [`run`] copies a nest on `threads` threads: the parts of the destination that
+/// threads fill, and the steps that fill them, with the tiles or blocks of each step and the loops
+/// around them.
 ///
 /// The description depends on this processor. It is for people: its text may change in any version.
 #[must_use]
@@ -112,7 +115,7 @@ pub fn plan(nest: &CopyNest, threads: usize) -> String {
     if !nest.lookups().is_empty() {
         return "indices are read first, and decide the steps\n".to_owned();
     }
-    // No page of the image is written.
+    // The image is only described, and none of its pages is written.
     let mut image = vec![0; nest.dst_bytes() as usize];
     let task = Task::new(nest, &[], image.len());
     let shares = if task.is_small {
@@ -150,8 +153,8 @@ fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
         return fill_small(&task, destination);
     }
     let shares = shares(nest, destination, rayon::current_num_threads());
-    // One share at a time: otherwise rayon gives a thread several shares, which no other thread can
-    // take over.
+    // Give rayon one share at a time. It would otherwise give a thread several shares, which no
+    // other thread can take over.
     shares
         .into_par_iter()
         .with_max_len(1)
@@ -194,8 +197,8 @@ impl<'a> Task<'a> {
     }
 }
 
-/// Fills a destination that is one share, with cached steps if this thread has copied the nest
-/// before.
+/// Fills a destination that is one share. If this thread has copied the nest before, the steps are
+/// known.
 fn fill_small(task: &Task, destination: &mut [u8]) {
     if let Some(kept) = kept::find(task.nest) {
         let mut runner = StepRunner::new(task, DestinationSlices::whole(destination), None);

@@ -1,5 +1,9 @@
-//! Divides the destination into shares. A thread fills one share at a time, and no two shares
-//! overlap.
+//! Divides the destination into shares, the parts that one thread fills at a time. No two overlap.
+//!
+//! Ranges of addresses would be the simplest shares. But in a transpose, each of them would read a
+//! few bytes from every row of the source, and threads would fetch the same cache lines. So a share
+//! is cut along the axis that keeps runs long on both sides, and may have many slices of the
+//! destination.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -13,13 +17,13 @@ use crate::nest::CopyNest;
 /// handing work over; larger shares leave threads idle in copies of medium size.
 pub(super) const SHARE_BYTES: usize = 1 << 17;
 
-/// The number of shares of whole bytes from which a destination is worth a second thread. A smaller
-/// destination is copied before another thread wakes up, and its steps are cached. With 2 instead
-/// of 4, `f32[256,256]` took 11.6 instead of 7.8 µs, because its plan was not cached; two threads
-/// gain from 512 KiB on (`benches/NOTES.md`).
+/// The number of shares of whole bytes from which on a destination is worth a second thread. A
+/// smaller destination is copied before another thread wakes up, and its steps are kept. With 2
+/// instead of 4, `f32[256,256]` took 11.6 instead of 7.8 µs, because its plan was not kept; two
+/// threads gain from 512 KiB on (`benches/NOTES.md`).
 const SHARES_OF_BYTES: usize = 4;
 
-/// The corresponding number for other units, which take longer to copy.
+/// The same number for other units, which take longer to copy.
 const SHARES_OF_BITS: usize = 2;
 
 /// The number of shares for each thread. With fewer shares, a slow thread holds up the others; with
@@ -30,24 +34,24 @@ const SHARES_PER_THREAD: usize = 4;
 /// together. With less, two threads read the same lines.
 const LINE_PAIR_BYTES: usize = 128;
 
-/// The length from which the contiguous runs of a share count as long enough, in bytes. With 16
+/// The length from which on the contiguous runs of a share count as long enough, in bytes. With 16
 /// KiB, case 50 of `f32` in the TTC cases took 1.96 instead of 1.31 ms on two threads; 256 KiB
 /// changed nothing (`benches/NOTES.md`, "Runs of a share").
 const LONG_RUN_BYTES: u64 = 1 << 16;
 
-/// The maximum number of slices in a share. A higher limit lets a share be cut along more axes, but
-/// every write looks up its slice in a table with one entry for each.
+/// The greatest number of slices in a share. A higher limit lets a share be cut along more axes,
+/// but every write looks up its slice in a table with one entry for each.
 const MOST_SLICES: u64 = 1 << 12;
 
 /// The part of the destination that one thread fills at a time.
 pub(super) struct Share<'a> {
-    /// The boxes of the walk that the share covers.
+    /// The boxes of the nest's loops that the share covers.
     pub(super) boxes: SmallVec<[WalkBox; 1]>,
     /// The slices of the destination that hold the places of the boxes.
     pub(super) destination: DestinationSlices<'a>,
-    /// The position of the walk at which the first slice begins.
+    /// The position of the nest at which the first slice begins.
     pub(super) first: u64,
-    /// The number of axes whose steps lead from slice to slice; they are the outermost ones.
+    /// The number of outer axes whose steps lead from slice to slice.
     pub(super) axis: usize,
 }
 
@@ -58,9 +62,9 @@ pub(super) fn is_small(bytes: usize, whole_bytes: bool) -> bool {
 
 /// Divides the destination into shares.
 ///
-/// Each share has some steps of one axis of the walk, and all steps of the axes around it. The axis
-/// has enough steps, two shares do not read the same cache lines, and the steps are not short runs
-/// on either side.
+/// A share has some steps of one axis, and all steps of the axes around it. The axis is chosen so
+/// that there are enough shares, that no two of them read the same cache lines, and that their runs
+/// are not short on either side.
 ///
 /// ```text
 /// axes, as extent: source stride → destination stride, in units of 8 bytes:
@@ -127,9 +131,9 @@ impl Cut {
     }
 }
 
-/// Chooses the axis to divide. Of the axes with the most shares, up to `wanted`, it is the one
-/// whose shares have the longest runs on both sides; if several axes have runs that are long
-/// enough, it is the outermost one.
+/// Chooses the axis to divide. Among the axes with the most shares, up to `wanted`, it is the one
+/// whose shares have the longest contiguous runs on both sides. If several have runs that are long
+/// enough, it is the outermost.
 fn cut(nest: &CopyNest, wanted: u64, threads: u64) -> Option<Cut> {
     if !nest.is_exact() {
         return None;
@@ -171,15 +175,16 @@ fn cut(nest: &CopyNest, wanted: u64, threads: u64) -> Option<Cut> {
     best.map(|(cut, _)| cut)
 }
 
-/// Returns the largest number of steps up to `steps`, in whole granules, that gives every thread
-/// the same number of shares; `steps` if there is none.
+/// Returns the greatest number of steps, at most `steps` and in whole granules, with which every
+/// thread gets the same number of shares; `steps` if there is none.
 fn even_steps(extent: u64, steps: u64, granule: u64, threads: u64) -> u64 {
     let mut fewer = (1..=steps / granule).rev().map(|granules| granules * granule);
     fewer.find(|&steps| extent.div_ceil(steps).is_multiple_of(threads)).unwrap_or(steps)
 }
 
-/// Rounds the steps of an axis up to whole periods of the quotients of the nest, if these are at
-/// most `most` steps. Each share computes a period once, and once more for a partial period.
+/// Rounds the steps of an axis up to whole periods of the nest's quotients, if a period has at most
+/// `most` steps. The boxes of a period are computed once for each share, and once more for a
+/// partial period.
 fn whole_periods(nest: &CopyNest, axis: usize, steps: u64, most: u64) -> u64 {
     if nest.quotients().is_empty() {
         return steps;
@@ -188,8 +193,7 @@ fn whole_periods(nest: &CopyNest, axis: usize, steps: u64, most: u64) -> u64 {
     if whole <= most { whole } else { steps }
 }
 
-/// Returns contiguous shares, divided at bytes and, if possible, between whole steps of an outer
-/// axis of the walk.
+/// Returns shares that are one slice each, cut between whole steps of an outer axis if possible.
 fn ranges<'a>(nest: &CopyNest, destination: &'a mut [u8], wanted: usize) -> Vec<Share<'a>> {
     let bits = u64::from(nest.dst_bits());
     let per_byte = (8 / bits).max(1);

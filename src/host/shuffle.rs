@@ -1,9 +1,9 @@
-//! Makes rows of the destination from loads of whole registers.
+//! Fills rows of the destination by selecting bytes from a few loads of whole registers.
 //!
 //! If the bytes of a row are close together in the source, as in pixels of three channels, every
-//! second element or a mirrored row, a register of the destination is a fixed selection from a few
-//! loads. The selection is computed here, once for a plan; `simd` has the instructions that execute
-//! it.
+//! second element or a mirrored row, each register of the destination is a fixed selection from a
+//! few loads. The selection is computed here, once for a plan; `simd` has the instructions that
+//! carry it out.
 //!
 //! ```text
 //! planes of 3 channels of bytes to pixels, registers of 16 bytes, loads from three planes:
@@ -22,22 +22,22 @@ use super::{
 };
 use crate::nest::gcd;
 
-/// The largest size of the selection tables of a row, in bytes. Larger tables push the data that
-/// they move out of the first-level cache; a smaller limit leaves more rows to copies unit by unit,
-/// as 15 channels of bytes at 2.0 GB/s (`benches/NOTES.md`, "Pixels of 5 to 16 bytes").
+/// The greatest size of the tables of a row, in bytes. Larger tables push the data out of the
+/// first-level cache; a smaller limit leaves more rows to copies unit by unit, as 15 channels of
+/// bytes at 2.0 GB/s (`benches/NOTES.md`, "Pixels of 5 to 16 bytes").
 const SELECTION_BYTES: usize = 1 << 13;
 
-/// The prefetch distance for rows that are shorter than this, in bytes of the destination. Before
-/// it, and before the tables stayed in registers, only the next row was prefetched and pixels to
-/// planes of `u8` had 24 to 31 GB/s instead of 36 to 39 (`benches/NOTES.md`, "Selections of one
-/// register").
+/// The distance at which rows are prefetched that are shorter than this, in bytes of the
+/// destination. Before it, and before the tables stayed in registers, only the next row was
+/// prefetched and pixels to planes of `u8` had 24 to 31 GB/s instead of 36 to 39
+/// (`benches/NOTES.md`, "Selections of one register").
 const LATER: usize = 1 << 12;
 
-/// The maximum number of loads for 16 bytes of the destination. More loads for a register may take
-/// longer than copies of its units.
+/// The greatest number of loads for 16 bytes of the destination. More loads may take longer than
+/// copies of the units.
 const MOST_TERMS: usize = 8;
 
-/// The selection that makes each row of a tile from the source.
+/// The selection that fills each row of a tile from the source.
 #[derive(Clone, Debug)]
 pub(super) struct Shuffle {
     /// The unit size, in bytes.
@@ -65,7 +65,7 @@ impl Shuffle {
         if unit >= width || row < width {
             return None;
         }
-        // Periods are whole registers; an instruction set that makes registers in pairs needs an
+        // A period is whole registers. An instruction set that fills registers in pairs needs an
         // even number.
         let span = width * simd.registers_at_once();
         let steps = span / gcd(span, step_bytes);
@@ -88,7 +88,7 @@ impl Shuffle {
             }
         }
         if (registers, terms) == (TRIPLE, TRIPLE) {
-            // Loads that serve all registers are made once.
+            // Loads that all registers use are made once.
             let shared = cover((0..row.min(registers * width)).map(read), width);
             if shared.len() == terms {
                 windows.fill(shared);
@@ -98,7 +98,7 @@ impl Shuffle {
         let mut places = Vec::with_capacity(registers * terms * width);
         for term in 0..terms {
             for (register, starts) in windows.iter().enumerate() {
-                // A register with fewer loads repeats one, and takes no byte from it.
+                // A register with fewer loads repeats one, and takes no byte of it.
                 let start = *starts.get(term).or(starts.first()).unwrap_or(&0);
                 loads.push(start);
                 places.extend((register * width..(register + 1) * width).map(|byte| {
@@ -118,14 +118,14 @@ impl Shuffle {
         Some(Self { unit, step, selection })
     }
 
-    /// Returns true if rows can be streamed whose first cache line begins after `gap` bytes, that
-    /// is, if these are whole steps.
+    /// Returns true if rows can be streamed whose first cache line begins after `gap` bytes. These
+    /// must be whole steps of the selection.
     pub(super) fn streams_after(&self, gap: usize) -> bool {
         gap == 0 || self.step.is_some_and(|(bytes, _)| gap.is_multiple_of(bytes))
     }
 
-    /// Fills a row, with non-temporal stores if its cache lines begin after whole steps. The
-    /// following row is read from byte `next`.
+    /// Fills a row, with non-temporal stores if its cache lines begin after whole steps. `next` is
+    /// the byte from which the following row is read, for prefetching.
     fn stream(
         &self,
         source: &[u8],
@@ -143,7 +143,8 @@ impl Shuffle {
     }
 
     /// Fills the rows of a tile. With a stream, it uses non-temporal stores, and the lines of every
-    /// row must begin after whole steps. The following tile is read from byte `next`.
+    /// row must begin after whole steps. `next` is the byte from which the following tile is read,
+    /// for prefetching.
     pub(super) fn rows(
         &self,
         source: &[u8],
@@ -192,7 +193,7 @@ impl MoveTile for Shuffle {
     }
 }
 
-/// Returns the starts of loads that contain all of `bytes`.
+/// Returns the starts of loads that together contain all of `bytes`.
 fn cover(bytes: impl Iterator<Item = isize>, width: usize) -> SmallVec<[isize; 8]> {
     let mut bytes: SmallVec<[isize; 64]> = bytes.collect();
     bytes.sort_unstable();

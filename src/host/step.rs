@@ -1,4 +1,5 @@
-//! The steps that fill a share, in order.
+//! The steps that fill a share, in order. They contain everything that was decided, so that they
+//! can be kept, printed, and carried out again.
 
 use std::{fmt, rc::Rc};
 
@@ -28,7 +29,7 @@ pub(super) struct PatternPlace {
     pub(super) stays: bool,
 }
 
-/// One step of a share. It writes at an address of the share and reads at a byte of a source.
+/// A step of a share. It writes at an address of the share, and reads at a byte of a source.
 pub(super) enum CopyStep {
     /// Copies a box by a plan.
     Copy { plan: Rc<TilePlan>, source: usize, from: isize, to: isize },
@@ -36,8 +37,8 @@ pub(super) enum CopyStep {
     Runs { axes: SmallVec<[PlanAxis; 4]>, bytes: usize, source: usize, from: isize, to: isize },
     /// Writes the repetitions of a block, from the given places of the sources that it reads.
     Pattern { pattern: Rc<Pattern>, places: SmallVec<[PatternPlace; 2]>, to: isize },
-    /// Copies the `bytes` bytes that the destination has at `to` to the `count` places after them,
-    /// at every step of the axes.
+    /// Copies the `bytes` bytes that are in the destination at `to` to the `count` places after
+    /// them, at every step of the axes. A broadcast needs this.
     Again { axes: SmallVec<[(usize, isize); 8]>, bytes: usize, count: usize, to: isize },
     /// Fills a box of the given extents and strides with one value.
     Fill { value: FillValue, axes: SmallVec<[(usize, isize); 8]>, to: isize },
@@ -91,7 +92,7 @@ impl fmt::Display for CopyStep {
 pub(super) struct StepRunner<'a, 'b> {
     pub(super) task: &'a Task<'a>,
     pub(super) destination: DestinationSlices<'b>,
-    /// The stream, if non-temporal stores are used, and true if all slices have the same alignment
+    /// The stream, if non-temporal stores are used; and true if all slices have the same alignment
     /// to cache lines.
     pub(super) stream: Option<(&'a Stream, bool)>,
     room: TileBuffer,
@@ -168,9 +169,9 @@ impl<'a, 'b> StepRunner<'a, 'b> {
     }
 }
 
-/// The number of bytes that are copied at a time to repeat shorter ones, and the least that rows
-/// and their repetitions take together; shorter ones are patterns. The first-level cache holds the
-/// bytes; shorter copies take longer to start than to run.
+/// The number of bytes that are copied at a time to repeat a shorter row. If a row and its
+/// repetitions are shorter than this together, they are a pattern. The first-level cache holds so
+/// many bytes; shorter copies take longer to start than to run.
 pub(super) const REPEATED_BYTES: usize = 1 << 13;
 
 /// Copies the first `bytes` bytes to the rest of `row`, again and again.

@@ -1,4 +1,8 @@
-//! Non-temporal stores, called *streaming* in `host`, and prefetches.
+//! Non-temporal stores, called *streaming* in this module, and prefetches.
+//!
+//! An ordinary store first reads the cache line that it changes. A non-temporal store of a whole
+//! line does not, and leaves the cache to other data. If the destination does not fit the cache
+//! anyway, a third of the memory traffic is saved.
 #![allow(unsafe_code)] // The intrinsics take pointers.
 
 /// The size of a cache line, in bytes.
@@ -7,8 +11,8 @@ pub(super) const LINE: usize = 64;
 /// The size of a page, in bytes.
 pub(super) const PAGE: usize = 1 << 12;
 
-/// The permission to use non-temporal stores, which a fence makes visible to other threads at the
-/// end of [`streaming`].
+/// The permission to use non-temporal stores. Only [`streaming`] gives it, which makes the stores
+/// visible to other threads afterwards.
 pub(super) struct Stream(());
 
 /// Calls `each` with a stream, then makes its non-temporal stores visible to other threads.
@@ -53,9 +57,9 @@ impl Stream {
         }
     }
 
-    /// Copies a run of at least one line to byte `place` of a slice. `before` is the end of the
-    /// preceding run: the line that both runs share is written whole. The last bytes of the run
-    /// that do not fill a line are left to the next run, unless `last` is set.
+    /// Copies a run of at least one line to byte `place` of a slice. `before` is the end of the run
+    /// before: the line that both runs share is written whole. The last bytes of the run that do
+    /// not fill a line are left to the next run, unless `last` is set.
     #[inline]
     pub(super) fn copy_run(
         &self,

@@ -1,4 +1,6 @@
-//! Moves tiles whose columns are written line by line with non-temporal stores.
+//! Transposes tiles with non-temporal stores. A strip is the rows of a tile that fill whole cache
+//! lines of each column, for example 16 rows of f32 and lines of 64 bytes. The lines of a strip are
+//! streamed one after the other.
 
 use super::{
     box_copy::TileBuffer,
@@ -9,13 +11,13 @@ use super::{
     tile::CopyTile,
 };
 
-/// The number of lines of a column that the buffer collects at a time, if columns are not all
-/// aligned alike. Odd matrices of `f16` are equally fast with strips of 1, 2, 4 and 8 lines. Bytes
-/// gain from 128 columns that keep 4 lines in the first-level cache: 9.7 to 11.7 GB/s
-/// (`benches/NOTES.md`, "Odd matrices of f16").
+/// The number of lines of each column that the buffer collects at a time, if columns have different
+/// alignments. Odd matrices of `f16` are equally fast with 1, 2, 4 and 8 lines. Bytes gain from 128
+/// columns that keep 4 lines in the first-level cache: 9.7 to 11.7 GB/s (`benches/NOTES.md`, "Odd
+/// matrices of f16").
 const LINES: usize = 4;
 
-/// Returns true if lines are joined in registers when columns are not aligned to cache lines.
+/// Returns true if lines are joined in registers if columns are not aligned to cache lines.
 pub(super) fn joins(simd: Simd) -> bool {
     simd.joins_lines() && streams_single_lines()
 }
@@ -70,7 +72,7 @@ impl Strips<'_, '_> {
         let head = (gap / unit).min(rows);
         let lines = (rows - head) * unit / LINE * LINE / unit;
         let tail = rows - head - lines;
-        // At least a register, whose other part is written again.
+        // At least a register, even if part of it is written again.
         let last = (rows - tail).min(rows - edge);
         if head > 0 && !self.through_caches(tile, 0, head.max(edge))
             || tail > 0 && !self.through_caches(tile, last, rows)
@@ -101,8 +103,8 @@ impl Strips<'_, '_> {
         })
     }
 
-    /// Collects the lines of each column in the buffer, which keeps the end of the previous lines
-    /// until the rest of that line arrives.
+    /// Collects the lines of each column in the buffer. It keeps the start of a line until the next
+    /// rows complete it.
     fn through_room(&mut self, tile: &CopyTile) -> bool {
         let CopyTile { from, to, rows: (rows, _), columns: (_, writes), .. } = *tile;
         let (unit, _) = self.of;
@@ -127,7 +129,7 @@ impl Strips<'_, '_> {
                 return false;
             }
             for ((room, write), &place) in bytes.chunks_exact_mut(pitch).zip(writes).zip(&places) {
-                // The bytes of the line that the buffer holds already, in front of the new ones.
+                // The bytes of the line that the buffer has already, and the new ones after them.
                 let held = if first == 0 { 0 } else { place };
                 let length = count * LINE + held - place;
                 let at = to + write + (first * LINE - held).cast_signed();

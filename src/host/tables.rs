@@ -1,8 +1,8 @@
 //! Gathers whose indices do not depend on the outer axes, such as `x[:, ids]` and a constant order
 //! of channels.
 //!
-//! The places that one step of the outer axes reads are computed once, as a table of offsets. If
-//! the step is short, the table becomes a [`Pattern`].
+//! Every step of the outer axes then reads at the same distances. These are computed once, as a
+//! table of offsets. If the step is short, the table becomes a [`Pattern`].
 
 use rayon::prelude::*;
 use smallvec::{SmallVec, smallvec};
@@ -18,14 +18,14 @@ use super::{
 };
 use crate::nest::{Affine, CaseValue, CopyNest, Value, signed};
 
-/// The maximum number of positions in a table. A larger table leaves the second-level cache between
-/// two steps.
+/// The greatest number of positions in a table. A larger table leaves the second-level cache
+/// between two steps.
 const MOST_POSITIONS: u64 = 1 << 16;
 
-/// The minimum number of steps that read by one table, so that computing it pays.
+/// The least number of steps that use one table. With fewer, it does not pay.
 const LEAST_STEPS: u64 = 4;
 
-/// The longest step that is made by a pattern, in bytes. A longer one reads tables that are larger
+/// The longest step that becomes a pattern, in bytes. The tables of a longer pattern are larger
 /// than the offsets of its units.
 const PATTERN_BYTES: usize = 1 << 9;
 
@@ -41,8 +41,8 @@ pub(super) struct Table {
     units: Vec<i64>,
 }
 
-/// Returns the number of outer axes on which neither quotients, lookups nor guards depend. Returns
-/// `None` if a table of the other axes would be too large, or used too seldom.
+/// Returns the number of outer axes that no quotient, lookup or guard depends on. Returns `None` if
+/// a table of the other axes would be too large, or used too seldom.
 pub(super) fn outer_axes(nest: &CopyNest) -> Option<usize> {
     let moves = |axis| asked_forms(nest).any(|form| form.weight(Value::Axis(axis)) != 0);
     let outer = (0..nest.extents().len()).take_while(|&axis| !moves(axis)).count();
@@ -129,8 +129,8 @@ impl Table {
         }
     }
 
-    /// Fills steps `first..first + steps` of the outermost axis by a pattern. Returns false, with
-    /// nothing written, if the cases move differently, or if there is no pattern.
+    /// Fills steps `first..first + steps` of the outermost axis by a pattern. Returns false and
+    /// writes nothing if the cases move by different distances, or if there is no pattern.
     fn as_pattern(&self, of: &Gathered, first: usize, steps: usize, out: &mut [u8]) -> bool {
         let Some(simd) = Simd::best() else { return false };
         let unit = of.unit.cast_signed();

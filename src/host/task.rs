@@ -1,5 +1,5 @@
-//! Fills one share of a destination: each box is filled, copied by a plan, or moved as a pattern
-//! that repeats.
+//! Fills one share of a destination: chooses for each box if it is filled, copied by a plan, or
+//! moved as a pattern together with others.
 
 use std::rc::Rc;
 
@@ -20,8 +20,8 @@ use super::{
 };
 use crate::nest::{Case, CaseValue, CopyAxis, CopyNest, PositionValue, Value};
 
-/// The number of plans that a share caches. If a share needs more, it drops all of them and makes
-/// them again; a search compares every cached plan.
+/// The number of plans that a share keeps. If it needs more, it drops all of them and makes them
+/// again, because a search compares every plan.
 const CACHED_PLANS: usize = 16;
 
 /// Fills shares of the destination of a nest.
@@ -46,7 +46,7 @@ pub(super) fn has_whole_bytes(nest: &CopyNest) -> bool {
 /// The extents of a box.
 type Extents = SmallVec<[usize; 8]>;
 
-/// A plan with its key: the boxes that it copies, their alignment to cache lines, and their
+/// A plan with the boxes that it copies: their case, their alignment to cache lines, and their
 /// extents.
 struct CachedPlan {
     case: usize,
@@ -70,8 +70,7 @@ impl Task<'_> {
             _ => self.offset(of.dst_stride.cast_signed()),
         });
         let dst: SmallVec<[isize; 8]> = dst.collect();
-        // Strides of a case that does not read, and of positions without a case, move only in the
-        // destination.
+        // In a case that does not read, and without a case, steps move only in the destination.
         let cases = self.nest.cases().iter().map(|case| self.strides(Some(case), &dst));
         let strides: SmallVec<[_; 2]> = cases.chain([self.strides(None, &dst)]).collect();
         let stream = stream.map(|stream| (stream, destination.are_even()));
@@ -136,14 +135,14 @@ impl Task<'_> {
         &cache[found].plan
     }
 
-    /// Returns the size of a unit in an address: its bytes if both sides have the same whole number
+    /// Returns the size of a unit in addresses: its bytes if both sides have the same whole number
     /// of them, and 1 otherwise.
     pub(super) fn scale(&self) -> usize {
         if has_whole_bytes(self.nest) { self.nest.dst_bits() as usize / 8 } else { 1 }
     }
 
-    /// Returns the step that writes one unit of a source to all places of a box; `None` unless all
-    /// of them read that unit.
+    /// Returns the step that writes one unit of a source to all places of a box; `None` if they
+    /// read different units.
     fn broadcast(
         &self,
         axes: impl Iterator<Item = PlanAxis> + Clone,
@@ -186,31 +185,31 @@ struct Filling<'a, 'b, 'c> {
     plans: Vec<CachedPlan>,
     /// The last patterns.
     patterns: Vec<CachedPattern>,
-    /// The first axis whose steps, and those of the axes inside it, take at most the bytes of a
-    /// block, in one slice of the destination.
+    /// The first axis whose steps, together with all axes inside it, take at most the bytes of a
+    /// block and lie in one slice of the destination.
     block_axis: usize,
-    /// The number of axes whose steps lead from slice to slice; they are the outermost ones.
+    /// The number of outer axes whose steps lead from slice to slice.
     slice_axis: usize,
     /// The boxes that were found and are not filled yet.
     found: Vec<FoundBox>,
     record: &'c mut Record,
 }
 
-/// The number of boxes that are found before they are filled.
+/// The number of boxes that are collected before they are filled.
 const FOUND_BOXES: usize = 1 << 10;
 
-/// The shortest row that is shuffled on its own, in bytes. Shorter ones are patterns, whose steps
-/// take less time to start.
+/// The shortest row that is filled by selections on its own, in bytes. Shorter ones are patterns,
+/// whose steps start faster.
 const SHORT_ROW: usize = 1 << 10;
 
-/// The largest box that is copied run by run without a plan, in bytes. A plan of a larger box takes
-/// less time than its copy, and chooses the order of its runs.
+/// The greatest box that is copied run by run without a plan, in bytes. A larger box repays the
+/// time for a plan, which chooses a better order.
 const SMALL_BOX: usize = 1 << 15;
 
-/// The minimum number of repetitions of a block that is worth a pattern.
+/// The least number of repetitions of a block that is worth a pattern.
 const LEAST_REPEATS: usize = 4;
 
-/// A pattern with its key; `None` if the parts are better copied one by one.
+/// A pattern with the block that it fills; `None` if the parts are better copied separately.
 struct CachedPattern {
     unit: usize,
     parts: Vec<BlockPart>,
@@ -278,7 +277,7 @@ impl Filling<'_, '_, '_> {
         }
     }
 
-    /// Fills the boxes that were found. Boxes that make one block of the destination are filled
+    /// Fills the boxes that were collected. Boxes that make one block of the destination are filled
     /// together.
     fn fill_found(&mut self) {
         let found = std::mem::take(&mut self.found);
@@ -297,7 +296,7 @@ impl Filling<'_, '_, '_> {
         }
     }
 
-    /// Returns the number of leading boxes that differ only along the axes of a block.
+    /// Returns the number of boxes at the start that differ only along the axes of a block.
     fn boxes_of_block(&self, found: &[FoundBox]) -> usize {
         let [first, rest @ ..] = found else { return 0 };
         let outer = self.block_axis;
@@ -305,9 +304,8 @@ impl Filling<'_, '_, '_> {
         1 + rest.iter().take_while(same).count()
     }
 
-    /// Returns the step that fills boxes that make one block of the destination, at all places of
-    /// their period if they have one; `None` if they make no block, or if they are better filled
-    /// one by one.
+    /// Returns the step that fills boxes that make one block of the destination, in all periods if
+    /// they repeat; `None` if they make no block, or if they are better filled separately.
     fn block(&mut self, group: &[FoundBox], period: Option<&Periods>) -> Option<CopyStep> {
         let [first, _, ..] = group else { return None };
         let mut hull = first.walk_box.clone();
@@ -324,14 +322,14 @@ impl Filling<'_, '_, '_> {
         self.repeated_block(group, &hull, period)
     }
 
-    /// Returns the step that moves the boxes of a period at all of its places; `None` if they are
-    /// better moved one by one.
+    /// Returns the step that moves the boxes of a period in all periods; `None` if they are better
+    /// moved separately.
     fn period(&mut self, of: &Repeated) -> Option<CopyStep> {
         self.repeated_block(&of.boxes, &of.periods.first, Some(&of.periods))
     }
 
-    /// Returns the step that fills boxes which together make the box `hull`, at all places of their
-    /// period if they have one.
+    /// Returns the step that fills boxes which together make the box `hull`, in all periods if they
+    /// repeat.
     fn repeated_block(
         &mut self,
         group: &[FoundBox],
@@ -340,7 +338,7 @@ impl Filling<'_, '_, '_> {
     ) -> Option<CopyStep> {
         let task = self.runner.task;
         let (simd, unit) = (task.simd?, task.scale());
-        // The boxes differ along these axes, which are inside the block.
+        // The axes along which the boxes differ are inside the block.
         let differ =
             |axis: usize| group.iter().any(|of| of.walk_box.ranges[axis] != hull.ranges[axis]);
         let mut inside: SmallVec<[bool; 8]> = (0..hull.ranges.len()).map(differ).collect();
@@ -364,7 +362,8 @@ impl Filling<'_, '_, '_> {
             let step = if inside[axis] { 0 } else { self.strides[case][axis].0 };
             (step, advance(case, axis))
         };
-        // A value that is read at all places of the loops, as one to pad with, stays where it is.
+        // A value that is read at all steps of the loops, such as a padding value, stays where it
+        // is.
         let stays = |case: usize| (0..inside.len()).all(|axis| around(case, axis) == (0, 0));
         let reads = |of: &&FoundBox| matches!(of.value, PositionValue::Unit { .. });
         let cases = || group.iter().filter(reads).map(|of| of.case);
@@ -420,7 +419,8 @@ impl Filling<'_, '_, '_> {
         if cycles > bytes / 4 && self.is_transposed(group) {
             return None;
         }
-        // The lines that a long block gathers evict each other before the next block reads them.
+        // The lines that a long block gathers would evict each other before the next block reads
+        // them.
         if bytes > LINE && pattern.gathers() {
             return None;
         }
@@ -428,7 +428,7 @@ impl Filling<'_, '_, '_> {
     }
 
     /// Returns true if all boxes that read are transposed in registers, and constants fill long
-    /// runs.
+    /// runs. These boxes are better moved separately.
     fn is_transposed(&mut self, group: &[FoundBox]) -> bool {
         let task = self.runner.task;
         group.iter().all(|of| {
@@ -477,9 +477,9 @@ impl Filling<'_, '_, '_> {
         self.patterns[found].pattern.clone()
     }
 
-    /// Fills the boxes of a period at all places of the period, those that make one block together.
-    /// Each axis of a box gets an axis of repeats around it. Boxes that follow each other by equal
-    /// steps become one more axis.
+    /// Fills the boxes of a period in all periods, together if they make one block. Each axis of a
+    /// box gets another axis around it, for the periods. Boxes at equal distances become one more
+    /// axis.
     fn large(&mut self, Repeated { periods, boxes, .. }: &Repeated) {
         let task = self.runner.task;
         let mut rest = &boxes[..];
@@ -571,7 +571,8 @@ impl Filling<'_, '_, '_> {
     fn again(&self, walk_box: &WalkBox, case: usize) -> Option<(WalkBox, CopyStep)> {
         let task = self.runner.task;
         has_whole_bytes(task.nest).then_some(())?;
-        // The bytes of the row in the destination, and those that are one run of the source.
+        // The bytes of the row in the destination, and the bytes among them that are one run of the
+        // source.
         let (mut bytes, mut run, mut moves) = (task.scale(), Some(task.scale()), false);
         let axes: SmallVec<[PlanAxis; 8]> =
             plan_axes(walk_box.extents(), &self.strides[case]).collect();

@@ -1,5 +1,5 @@
-//! Tiles, which are the units at the crossings of rows and columns, and portable code that moves
-//! them.
+//! Tiles: the units at the crossings of some rows and columns. The code here moves them on any
+//! processor.
 
 use super::{
     micro::transpose,
@@ -7,23 +7,25 @@ use super::{
     simd::{Inner, Simd},
 };
 
-/// The units at the crossings of some rows and some columns.
+/// The units at the crossings of some rows and some columns of a matrix.
 ///
 /// A tile has a start on both sides, and the offsets of its rows and columns from there.
 #[derive(Clone, Copy)]
 pub(super) struct CopyTile<'a> {
     pub(super) from: isize,
     pub(super) to: isize,
-    /// The offsets of neighbours in the destination: in the source, and in the destination.
+    /// The units along a row, which are neighbours in the destination: their offsets in the source,
+    /// and in the destination.
     pub(super) rows: (&'a [isize], &'a [isize]),
-    /// The offsets of neighbours in the source: in the source, and in the destination.
+    /// The units along a column, which are neighbours in the source: their offsets in the source,
+    /// and in the destination.
     pub(super) columns: (&'a [isize], &'a [isize]),
-    /// The source and destination steps between rows, if they are constant and positive; likewise
-    /// for the columns. A step as long as a slice leads to the next slice.
+    /// The distances between rows in source and destination, if they are constant and positive;
+    /// likewise for the columns. A distance of a whole slice leads to the next slice.
     pub(super) steps: [Option<(usize, usize)>; 2],
 }
 
-/// Moves tiles.
+/// A mover: code that copies tiles.
 pub(super) trait MoveTile {
     fn tile(&self, source: &[u8], destination: &mut (impl Destination + ?Sized), tile: &CopyTile);
 }
@@ -34,8 +36,8 @@ pub(super) struct Units<const N: usize>;
 /// Moves single units of the given number of bytes.
 pub(super) struct DynamicUnits(pub(super) usize);
 
-/// Moves contiguous rows and columns in squares of `E` by `E` units of `N` bytes, `L` rows at a
-/// time; smaller tiles are moved unit by unit.
+/// Transposes contiguous rows and columns in squares of `E` by `E` units of `N` bytes, `L` rows at
+/// a time; smaller tiles are moved unit by unit.
 pub(super) struct Squares<const N: usize, const E: usize, const L: usize>;
 
 /// Transposes contiguous rows and columns of units of `N` bytes with shuffle instructions. If the
@@ -168,7 +170,7 @@ fn square<const N: usize, const E: usize, const L: usize>(
     to: isize,
     writes: &[isize; E],
 ) {
-    // Loops count explicitly, because iterators over these arrays would keep them out of registers.
+    // The loops count explicitly. Iterators over these arrays would keep them out of registers.
     let mut out = [[[0; 16]; 4]; E];
     let mut square = 0;
     while square < L / E {

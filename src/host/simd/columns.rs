@@ -1,4 +1,4 @@
-//! The destinations of the columns of a matrix, in one slice or several.
+//! The columns of a matrix to write to, in one slice of the destination or in several.
 
 use std::marker::PhantomData;
 
@@ -23,8 +23,8 @@ pub(super) enum Starts<'a> {
     Pointers(Vec<*mut u8>),
 }
 
-/// Returns the step between offsets if it is constant. All offsets are then between the first and
-/// the last.
+/// Returns the distance between offsets if it is constant. All offsets are then between the first
+/// and the last.
 pub(super) fn pitch(offsets: &[isize]) -> Option<isize> {
     let [first, rest @ ..] = offsets else { return None };
     let pitch = rest.first()?.wrapping_sub(*first);
@@ -43,8 +43,7 @@ pub(super) fn pitch(offsets: &[isize]) -> Option<isize> {
 
 impl<'a> ColumnPointers<'a> {
     /// Returns runs of `length` bytes at `offsets` from the address `to`. The bits of an address
-    /// from `shift` up are the number of its slice. Returns `None` if a run does not lie in its
-    /// slice.
+    /// from `shift` up are the number of its slice. Returns `None` if a run leaves its slice.
     pub(in crate::host) fn new(
         slices: impl IntoIterator<Item = &'a mut [u8]>,
         shift: u32,
@@ -86,8 +85,8 @@ impl<'a> ColumnPointers<'a> {
         Some(Self { starts, count: offsets.len(), length, of: PhantomData })
     }
 
-    /// Returns the bytes from the start of every column to its first cache line, or `None` if
-    /// columns differ.
+    /// Returns the number of bytes from the start of every column to its first cache line, or
+    /// `None` if columns differ.
     pub(in crate::host) fn gap(&self) -> Option<usize> {
         let gap = |start: *mut u8| start.addr().wrapping_neg() % LINE;
         match &self.starts {

@@ -1,6 +1,7 @@
 //! Transposes matrices with non-temporal stores into columns that are not aligned to cache lines.
-//! Each line is joined in a register from the bytes that the previous strip left over in its
-//! column, and from this strip.
+//!
+//! A non-temporal store needs a whole line. So each line is joined in a register, from the bytes
+//! that the rows before left over in its column, and from the new ones.
 #![allow(unsafe_code)] // Register loads and stores take pointers.
 #![cfg_attr(
     not(target_arch = "x86_64"),

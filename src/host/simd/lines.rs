@@ -1,12 +1,12 @@
-//! Transposes matrices in squares of whole cache lines: lines of 64 bytes in as many rows as
-//! columns.
+//! Transposes matrices in squares of whole cache lines: 64 bytes of each of 64 rows, if units are
+//! bytes.
 //!
-//! Rows and columns that are a power of two apart share few sets of the first-level cache. If such
-//! a row is read 16 bytes at a time, its line is evicted before the other bytes are needed; the
-//! same happens to a line of a column that is written in two parts with other columns in between.
-//! Here each line is loaded once and squares follow each other along the columns. In long matrices
-//! all squares except the first begin with a line on both sides, if the alignment of rows and
-//! columns permits it.
+//! If rows or columns are a power of two apart, they share few sets of the first-level cache. If
+//! such a row were read 16 bytes at a time, its line would be evicted before the other bytes are
+//! needed. The same would happen to a line of a column that is written in two parts, with other
+//! columns in between. Here each line is loaded once, and squares follow each other along the
+//! columns. In long matrices, all squares except the first begin with a line on both sides, if the
+//! alignment of rows and columns permits it.
 #![allow(unsafe_code)] // Register loads and stores take pointers.
 
 use std::arch::x86_64::{__m512i, _mm512_shuffle_i32x4};
@@ -21,7 +21,7 @@ use super::{
 };
 
 /// The shortest side, in squares, for which an additional square is worth aligning the others to
-/// lines. The additional square is a larger part of shorter sides; a longer limit leaves more
+/// lines. On shorter sides the additional square is a larger part; a longer limit leaves more
 /// squares that cross lines. Other values have not been recorded.
 const LONG_SIDE: usize = 8;
 
@@ -77,12 +77,12 @@ pub(super) unsafe fn transpose_lines<const N: usize, const E: usize, const INNER
     }
 }
 
-/// The starts of the squares along one side of a matrix.
+/// The places along one side of a matrix at which its squares start.
 struct SquareStarts {
     count: usize,
     edge: usize,
-    /// The units before the first one that begins a line, if the side is long and all its lines are
-    /// aligned alike; 0 otherwise.
+    /// The number of units before the first one that begins a line, if the side is long and all its
+    /// lines have one alignment; 0 otherwise.
     gap: usize,
 }
 

@@ -1,7 +1,7 @@
-//! Transposes matrices with fewer rows or fewer columns than 16 bytes have units, such as pixels of
-//! 5 to 15 bytes to planes and back.
+//! Transposes matrices with fewer rows or columns than 16 bytes have units, such as pixels of 5 to
+//! 15 bytes to planes and back.
 //!
-//! A square is moved as if it were whole. Masks restrict its loads and stores to the matrix.
+//! A square is transposed as if it were full. Masks restrict its loads and stores to the matrix.
 #![allow(unsafe_code)] // Register loads and stores take pointers.
 
 use std::arch::x86_64::{

@@ -1,4 +1,4 @@
-//! Instructions of Arm.
+//! The instructions of Arm that shuffle bytes.
 #![allow(unsafe_code)] // The intrinsics take pointers.
 
 use std::arch::aarch64::{

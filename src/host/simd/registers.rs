@@ -1,4 +1,5 @@
-//! Bytes that are put together in registers from a few loads each, again and again along a loop.
+//! Fills registers with any bytes of a few loads each, again and again along a loop. Patterns use
+//! this.
 #![allow(unsafe_code)] // Register loads and stores take pointers.
 #![cfg_attr(
     not(any(target_arch = "x86_64", target_arch = "aarch64")),

@@ -1,4 +1,4 @@
-//! Makes rows from the bytes of a few loads, with the shuffles of an instruction set.
+//! Fills rows with bytes selected from a few loads, by the shuffle instructions of the processor.
 #![allow(unsafe_code)] // Register loads take pointers.
 #![cfg_attr(
     not(any(target_arch = "x86_64", target_arch = "aarch64")),

@@ -1,4 +1,4 @@
-//! The instruction sets for shuffles of bytes, and their detection.
+//! The instruction sets for shuffling bytes, and their detection.
 
 /// An instruction set that this processor has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Instructions of x86-64.
+//! The instructions of x86-64 that shuffle bytes.
 #![allow(unsafe_code)] // The intrinsics take pointers.
 
 use std::arch::x86_64::{
