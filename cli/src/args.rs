@@ -1,4 +1,5 @@
-//! The arguments, as clap reads them, and their help.
+//! The arguments of all commands, as clap reads them. The comments on their fields are the help
+//! that users see.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,5 @@
-//! The argument `--to`: a `SHAPE`, or a layout for the sizes and elements of the operation.
+//! The argument `--to` of an operation: a `SHAPE`, or only a layout for the sizes and elements that
+//! the operation gives.
 
 use stridec::{
     Error, Tensor,

@@ -1,4 +1,5 @@
-//! Failures of commands: the reason, the place in the input, and the exit code.
+//! Failures of commands: the reason, the position in the input, and the exit code, by which scripts
+//! tell them apart.
 
 use std::{
     borrow::Cow,

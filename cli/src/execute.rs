@@ -1,4 +1,4 @@
-//! Runs an operation on the device that `--device` names, with a progress bar.
+//! Runs an operation on the device that `--device` names, or on the CPU, with a progress bar.
 
 use stridec::{
     Error, Operation,

@@ -1,4 +1,4 @@
-//! A file with the image of one tensor: a parameter of a program, or a shard.
+//! A file with the whole memory of one tensor: a parameter of a program, or a shard.
 
 use std::path::Path;
 

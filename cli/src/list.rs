@@ -1,4 +1,4 @@
-//! Lists of numbers: `1,2,-3`.
+//! Arguments that are lists of numbers: `1,2,-3`.
 
 use std::{fmt::Display, str::FromStr};
 

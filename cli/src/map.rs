@@ -1,4 +1,4 @@
-//! Files mapped into memory.
+//! Files mapped into memory, so that a tensor of many GiB is not read into memory as a whole.
 #![allow(unsafe_code)]
 
 use std::{fs::File, io};

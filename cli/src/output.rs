@@ -1,4 +1,5 @@
-//! Results, on stdout or in a file. A file appears complete or not at all.
+//! Results, on stdout or in a file. A file appears complete or not at all, so that a command that
+//! fails leaves no half of a tensor.
 
 use std::{
     fs::{self, File, OpenOptions},

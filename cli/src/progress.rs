@@ -1,4 +1,4 @@
-//! The progress of a long run.
+//! The progress bar of a long run.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 

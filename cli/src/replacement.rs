@@ -1,4 +1,4 @@
-//! A new file that gets its name, and replaces another file, once it is complete.
+//! A new file that has no name until it is complete, and then takes the place of another.
 
 use std::{
     fs::{self, File},

@@ -1,4 +1,5 @@
-//! The adapters of this machine, in order of preference.
+//! The adapters of this machine, the best first: hardware before software drivers, and native
+//! drivers before OpenGL.
 
 use std::fmt;
 

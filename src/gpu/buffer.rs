@@ -1,4 +1,4 @@
-//! Buffers on the device: allocation, upload, download and copies.
+//! [`Buffer`]: memory on the device, with upload, download and copies.
 
 use super::scope::scoped;
 use super::{Gpu, GpuError};

@@ -1,4 +1,5 @@
-//! [`PipelineCache`]: caches compute pipelines, so that each kernel is compiled only once.
+//! [`PipelineCache`]: keeps compiled kernels, so that a kernel that runs again is not compiled
+//! again.
 
 use std::{
     fmt,

@@ -1,5 +1,5 @@
-//! Checks kernels and buffers against each other and against the device's limits, before wgpu sees
-//! them.
+//! Checks kernels and buffers against each other and against the device's limits. wgpu panics at
+//! some of these mistakes; here each is an error that names the buffer.
 
 use smallvec::SmallVec;
 
@@ -110,7 +110,7 @@ fn check_limit(what: &'static str, given: u64, limit: u64) -> Result<(), GpuErro
     Ok(())
 }
 
-/// Checks the range of a buffer that is bound to a kernel. The kernel needs `needed` bytes.
+/// Checks the range of a buffer that is bound to a kernel which needs `needed` bytes.
 pub(super) fn range(
     operand: Operand,
     binding: &wgpu::BufferBinding<'_>,
@@ -134,7 +134,7 @@ pub(super) fn range(
     Ok(())
 }
 
-/// Checks that a host slice is exactly as long as the image.
+/// Checks that a slice of host memory is exactly as long as the tensor.
 pub(super) fn image(operand: Operand, given: usize, expected: u64) -> Result<(), GpuError> {
     let given = given as u64;
     if given != expected {

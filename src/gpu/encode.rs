@@ -1,4 +1,5 @@
-//! Encodes a kernel into a command encoder, either the caller's or one that stridec creates.
+//! Records a kernel in a command encoder: the caller's, so that it becomes a part of a larger
+//! submission, or one that stridec creates.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -7,7 +8,7 @@ use super::scope::scoped;
 use super::{Gpu, GpuError};
 use crate::{nest::Operand, trace::span, wgsl::Kernel};
 
-/// A kernel that has passed all checks, with the buffers that it runs on and their offsets in
+/// A kernel that has passed all checks, with the buffers that it runs on and the offsets in them in
 /// bytes.
 pub(super) struct Job<'a> {
     pub(super) kernel: &'a Kernel,

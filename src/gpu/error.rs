@@ -1,4 +1,4 @@
-//! Errors that occur when a kernel is run on a device.
+//! [`GpuError`]: the reasons why a kernel could not run on a device.
 
 use std::time::Duration;
 

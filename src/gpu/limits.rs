@@ -1,4 +1,4 @@
-//! The limits of an adapter that matter to compilation.
+//! [`AdapterLimits`]: the limits of an adapter that decide how an operation is compiled for it.
 
 use crate::schedule::{AdapterKind, CostModel, Target};
 

@@ -1,4 +1,5 @@
-//! The shader module of a kernel. If the kernel has a proof, the module has no run-time checks.
+//! Creates the shader module of a kernel. naga adds a check to every memory access, except if the
+//! kernel has a proof that no access leaves its buffer. Then the checks are left out.
 
 #![allow(unsafe_code)] // this file passes a proved kernel to wgpu
 

@@ -1,4 +1,8 @@
-//! Runs a copy that is too large for the device, part by part, with a few parts in flight.
+//! Runs a copy that is too large for the device, in parts.
+//!
+//! The host packs the rows of the source that a part reads, the device copies them, and the host
+//! puts the result in its place. Three parts are in flight at a time, so that the host and the
+//! device both have work.
 
 use std::collections::VecDeque;
 
@@ -13,7 +17,7 @@ use crate::nest::{CopyNest, Operand, Part, split::split};
 use crate::schedule::{Target, schedule};
 use crate::wgsl::{self, Kernel};
 
-/// The maximum size of a part's source, in bytes, and twice the maximum size of its destination.
+/// The greatest size of a part's source, in bytes, and twice the greatest size of its destination.
 /// Larger parts are no faster and need more memory.
 const MAX_PART_BYTES: u64 = 16 << 20;
 
@@ -31,12 +35,11 @@ struct PartInFlight {
 
 impl Gpu {
     /// Runs a copy of any size on host bytes, in parts that fit the limits of the target and of the
-    /// device. `source` is the whole image of the source, and `destination` the whole image of the
-    /// destination.
+    /// device. `source` is the whole memory of the source, and `destination` the whole memory of
+    /// the destination.
     ///
-    /// Each part is packed, copied and unpacked separately, and the device holds only a few parts
-    /// at a time. After each part, `progress` is called with the number of bytes of the destination
-    /// that have been written so far.
+    /// The device holds only a few parts at a time. After each part, `progress` is called with the
+    /// number of bytes of the destination that have been written so far.
     ///
     /// # Errors
     /// Returns the errors of [`run`](Self::run), and [`GpuError::Schedule`] if the target cannot

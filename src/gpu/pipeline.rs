@@ -1,4 +1,4 @@
-//! The compute pipeline of a kernel, with its bind group layout.
+//! [`Pipeline`]: a kernel compiled for one device, and the binding of buffers to it.
 
 use super::check::BindingSizes;
 use super::scope::scoped;

@@ -1,4 +1,5 @@
-//! Runs a program: its kernels run one after the other, on buffers that stay on the device.
+//! Runs a program, a module that was compiled to several kernels. They run one after the other, and
+//! the buffers between them stay on the device.
 
 use std::collections::BTreeMap;
 
@@ -15,15 +16,15 @@ use crate::{
 };
 
 impl Gpu {
-    /// Runs a program on host bytes. Reads the images of the parameters, and returns the images of
-    /// the results.
+    /// Runs a program on host bytes. Takes the contents of each parameter, and returns the contents
+    /// of each result.
     ///
     /// If the program was compiled for a target, its kernels are run. If it was only lowered, its
     /// steps are compiled for this device first. Buffers between kernels stay on the device.
     ///
     /// # Errors
     /// Returns [`GpuError::ImageSize`] if the number or the lengths of the slices differ from the
-    /// images of the parameters, and the errors of [`run`](Self::run).
+    /// parameters, and the errors of [`run`](Self::run).
     pub fn run_program(
         &self,
         program: &Program,

@@ -1,8 +1,9 @@
-//! Copies packed rows of bits out of a host image, and runs of bits back into an image.
+//! Packs the rows of a source that a part of a copy reads, and writes the result of the part to its
+//! place. Rows of elements of 4 bits may start inside a byte, so both work with bits.
 
 use crate::nest::part::Rows;
 
-/// Packs all rows. Calls `put` with the bytes of each row and their offset in the packed image.
+/// Packs all rows. Calls `put` with the bytes of each row and their offset among the packed rows.
 pub(super) fn pack(rows: &Rows, image: &[u8], mut put: impl FnMut(usize, &[u8])) {
     let pitch = to_usize(rows.pitch);
     let bytes = to_usize(rows.bits.div_ceil(8));
@@ -38,9 +39,7 @@ fn byte_at(image: &[u8], bit: i64) -> u8 {
 }
 
 /// Writes `bits` bits to an image, starting at bit `bit`. Earlier bits of the first byte keep their
-/// values.
-///
-/// The bits past the end of the run are 0 in its last byte, and they become 0 in the image.
+/// values. Bits of the last byte of `run` past its end are 0, and become 0 in the image.
 pub(super) fn write_bits(image: &mut [u8], bit: u64, run: &[u8], bits: u64) {
     let (first, shift) = (to_usize(bit / 8), bit % 8);
     if shift == 0 {

@@ -1,4 +1,4 @@
-//! Runs a kernel, on host bytes or on buffers that are already on the device.
+//! Runs a kernel on host bytes, or on buffers that are already on the device.
 
 use std::sync::{MutexGuard, PoisonError};
 
@@ -17,11 +17,11 @@ use crate::{
 };
 
 impl Gpu {
-    /// Runs a kernel on host bytes. `source` is the whole image of the source, and `destination`
-    /// the whole image of the destination.
+    /// Runs a kernel on host bytes. `source` is the whole memory of the source, and `destination`
+    /// the whole memory of the destination.
     ///
-    /// Every byte of the destination is written, unless the kernel has no dispatches, in which case
-    /// the destination is unchanged. Images of up to 16 MiB take one submission; larger images are
+    /// Every byte of the destination is written, except if the kernel has no dispatches: the
+    /// destination is then unchanged. Tensors of up to 16 MiB take one submission; larger ones are
     /// transferred in pieces of that size. The two device buffers are kept for the next run, until
     /// [`trim`](Self::trim) frees them.
     ///
@@ -49,7 +49,8 @@ impl Gpu {
         let destination_buffer = self.scratch_buffer(Operand::Destination, sizes.destination)?;
         self.write(&source_buffer, source)?;
         let mut encoder = self.encoder()?;
-        // An earlier run may have left bytes after the image, but the kernel must read zeros there.
+        // An earlier run may have left bytes after the source, but the kernel must read zeros
+        // there.
         let written = source.len().next_multiple_of(4) as u64;
         if let Some(tail) = sizes.source().checked_sub(written).filter(|&tail| tail > 0) {
             encoder.clear_buffer(&source_buffer, written, Some(tail));

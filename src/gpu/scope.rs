@@ -1,4 +1,5 @@
-//! Converts the errors of wgpu's error scopes to results.
+//! Turns the errors of wgpu's error scopes into results. An error outside a scope reaches wgpu's
+//! handler, which panics.
 
 use super::GpuError;
 use super::error::brief;

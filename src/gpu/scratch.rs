@@ -1,4 +1,4 @@
-//! Device buffers that are reused.
+//! Device buffers that the next run uses again, so that repeated runs allocate nothing.
 
 use crate::nest::Operand;
 

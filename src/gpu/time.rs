@@ -1,4 +1,5 @@
-//! Measures the time of a kernel with the device's timestamps.
+//! Measures the time of a kernel by the device's own timestamps, without the time of the
+//! submission.
 
 use std::time::Duration;
 

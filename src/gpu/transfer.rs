@@ -1,4 +1,4 @@
-//! Transfers bytes between host memory and buffers, through staging buffers of limited size.
+//! Moves bytes between host memory and device buffers, through staging buffers of limited size.
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Waits for a submission, and detects that the device was lost.
+//! Waits for work on the device, up to a limit, and notices if the device was lost.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

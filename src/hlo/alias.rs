@@ -1,4 +1,4 @@
-//! Buffers that a result shares with a parameter.
+//! Parameters whose buffer a result takes over, as donated arguments of JAX do.
 
 /// A part of the entry computation's result that takes over the buffer of a part of a parameter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! Converts the fields of an `xla.HloInstructionProto` to an [`Opcode`]. The proto reader and the
-//! text reader share this code.
+//! Converts the fields of an `xla.HloInstructionProto` to an [`Opcode`]. All readers, of protos and
+//! of texts, make such a message first, so that each attribute is checked in one place.
 
 use super::{
     Binary, ComparisonDirection, Gather, IdentityCall, InstructionError, Literal, Opcode,
@@ -61,7 +61,7 @@ pub(super) fn opcode(
     known(proto, context)
 }
 
-/// Returns true if an instruction has floats of several types, and XLA converts between them. Such
+/// Returns true if an instruction mixes floats of several types, between which XLA converts. Such
 /// an instruction is kept without its attributes, and written so. A copy and a reshape have none.
 fn is_mixed(proto: &proto::HloInstructionProto, context: &OpcodeContext<'_>) -> bool {
     let name = proto.opcode.as_str();

@@ -1,4 +1,5 @@
-//! Builds modules one instruction at a time, for the readers and for other compilers.
+//! [`Builder`]: builds a module one instruction at a time, and checks each. All readers use it, and
+//! so can other compilers.
 
 use super::{
     Computation, HloError, Instruction, InstructionError, MAX_CALLED_SHAPES, MAX_COMPUTATIONS,
@@ -275,7 +276,7 @@ impl Builder {
         Self { name, ..self }
     }
 
-    /// Takes the current computation away, so that another one can be built before it goes on.
+    /// Removes the current computation, so that one that it calls can be built first.
     pub(super) fn set_aside(&mut self) -> OpenComputation {
         OpenComputation {
             name: std::mem::take(&mut self.current),
@@ -284,7 +285,7 @@ impl Builder {
         }
     }
 
-    /// Goes on with a computation that was set aside.
+    /// Continues with a computation that was removed.
     pub(super) fn resume(&mut self, open: OpenComputation) {
         self.current = open.name;
         self.instructions = open.instructions;

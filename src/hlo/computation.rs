@@ -1,4 +1,4 @@
-//! Computations: functions of their parameters.
+//! [`Computation`]: a function of its parameters, as a list of instructions.
 
 use super::{HloError, Instruction, MAX_CALL_DEPTH, Opcode};
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     text::excerpt,
 };
 
-/// A function: a list of instructions, some of which are parameters and one of which is the result.
+/// A function: a list of instructions, among them the parameters and the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Computation {
     name: String,

@@ -1,4 +1,4 @@
-//! Encodes modules as protos.
+//! Writes modules as serialized protos that XLA reads.
 
 use prost::Message;
 

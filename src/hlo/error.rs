@@ -1,4 +1,5 @@
-//! Errors for modules that are invalid or that exceed a limit of stridec.
+//! [`HloError`]: the reasons why a module is refused. It names the computation, the instruction and
+//! the field.
 
 use crate::{
     error_kind::ErrorKind,

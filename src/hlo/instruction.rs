@@ -1,4 +1,4 @@
-//! The instructions of a computation.
+//! [`Instruction`]: an operation on earlier values, with the shape of its result.
 
 use super::{Opcode, SourceLine};
 use crate::shape::Shape;

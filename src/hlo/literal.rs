@@ -1,4 +1,4 @@
-//! The values of constants.
+//! [`Literal`]: the value of a constant, as bytes in row-major order.
 
 use smallvec::SmallVec;
 
@@ -11,7 +11,7 @@ use crate::shape::{Dimension, ElementType, FieldPath, Layout, Shape, ShapeError,
 /// layout in which the literal was written. Each element occupies whole bytes, in little-endian
 /// order. A `pred` is 0 or 1. A type narrower than 8 bits occupies one byte, with its value in the
 /// low bits and zeros above it. A complex number is its real part followed by its imaginary part.
-/// The bytes of a tuple are those of its elements, one after the other.
+/// A tuple has the bytes of its elements in order.
 ///
 /// ```
 /// use stridec::hlo::Literal;

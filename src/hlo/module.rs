@@ -1,5 +1,4 @@
-//! Modules: a list of computations, one of which is the entry, and the layouts of the program's
-//! buffers.
+//! [`Module`]: a list of computations, the one that runs, and the layouts of the program's buffers.
 
 use super::{Computation, HloError, Instruction};
 use crate::shape::{ElementType, FieldPath, Shape, queries};

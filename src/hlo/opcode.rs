@@ -1,4 +1,4 @@
-//! Opcodes with their attributes.
+//! [`Opcode`]: an operation with its attributes, such as the dimensions of a transpose.
 
 use super::Literal;
 
@@ -347,9 +347,9 @@ names! {
         /// -1, 0 or 1 for negative numbers, zero and positive numbers, respectively. Floats keep
         /// the sign of zero.
         Sign = "sign",
-        /// The greatest whole number that is not greater.
+        /// The value rounded down to a whole number.
         Floor = "floor",
-        /// The least whole number that is not less.
+        /// The value rounded up to a whole number.
         Ceil = "ceil",
         /// The nearest whole number; halves are rounded away from zero.
         RoundNearestAfz = "round-nearest-afz",

@@ -1,4 +1,4 @@
-//! The names of all opcodes of XLA, those that stridec does not support included.
+//! The names of all opcodes of XLA, including those without support in stridec.
 
 /// The names, with two that old versions had: `trace` and `tuple-select`.
 #[rustfmt::skip]

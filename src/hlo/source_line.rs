@@ -90,7 +90,7 @@ fn entry<T>(table: &[T], number: i32) -> Option<&T> {
     table.get(usize::try_from(number).ok()?.checked_sub(1)?)
 }
 
-/// Converts a line number. Zero stands for an unknown line.
+/// Converts a line number. Zero means an unknown line.
 fn line_number(number: i32) -> Option<u32> {
     u32::try_from(number).ok().filter(|&line| line > 0)
 }

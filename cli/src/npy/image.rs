@@ -1,4 +1,4 @@
-//! Decides which arrays are the image of a tensor in memory.
+//! Decides if an array in a `.npy` file has the bytes of a tensor in memory.
 
 use stridec::{
     shape::{Layout, Shape},

@@ -1,4 +1,5 @@
-//! numpy's `.npy` files, as images of tensors in memory: never converted, never reinterpreted.
+//! numpy's `.npy` files, as the memory of tensors. Their bytes are taken as they are: an array of
+//! another type or order is refused.
 
 mod descr;
 mod header;

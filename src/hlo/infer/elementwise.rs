@@ -1,4 +1,4 @@
-//! Opcodes that process each element independently.
+//! Opcodes that compute each element on its own, such as add and convert.
 
 use super::{
     Inputs, Result,

@@ -1,4 +1,4 @@
-//! Opcodes that take indices as operands.
+//! Opcodes that take indices as operands, such as gather and dynamic-slice.
 
 use super::{
     Inputs, Result,

@@ -1,5 +1,5 @@
-//! Infers an instruction's result shape from its operands and attributes. The rules are those of
-//! XLA's `shape_inference.cc`.
+//! Computes the shape of an instruction's result from its operands and attributes, and so checks
+//! both. The rules are those of XLA's `shape_inference.cc`.
 
 mod checks;
 mod elementwise;

@@ -1,4 +1,4 @@
-//! Opcodes that move elements between positions that are known at compile time.
+//! Opcodes that move elements to places that are known at compile time, such as transpose and pad.
 
 use super::{
     Inputs, Result,

@@ -1,4 +1,4 @@
-//! The memory that a shape occupies.
+//! The memory of a shape: its bytes with and without padding.
 
 use crate::{
     shape::{Shape, queries},

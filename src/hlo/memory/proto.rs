@@ -1,4 +1,4 @@
-//! A scanner for serialized modules that reads only names, opcodes and shapes.
+//! Reads only names, opcodes and shapes from a serialized module, and skips everything else.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! The result of scanning a module: its instructions with their shapes. Equal shapes are measured
-//! only once.
+//! The instructions of a module with their shapes, as the readers of protos and of texts find them.
+//! Equal shapes are measured only once.
 
 use std::{
     cmp::Reverse,

@@ -1,4 +1,5 @@
-//! A scanner for HLO text and for the allocations in XLA's out-of-memory report.
+//! Reads only names, opcodes and shapes from HLO text, and the allocations from XLA's out-of-memory
+//! report.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -44,7 +44,7 @@ impl<'a> MlirParser<'a> {
         })
     }
 
-    /// Returns the place of the attribute that an alias stands for, or the place itself.
+    /// Returns the place of the attribute that an alias names, or the place itself.
     pub(super) fn resolved(&self, place: Place) -> Place {
         let name = self.cursor.text(place.clone()).trim().strip_prefix('#');
         name.and_then(|name| self.aliases.get(name)).cloned().unwrap_or(place)

@@ -30,7 +30,7 @@ pub(super) struct MlirParser<'a> {
     pub(super) functions: Vec<MlirFunction<'a>>,
     /// The number of the type of each value.
     pub(super) values: Vec<usize>,
-    /// The attribute that each alias, such as `#loc1`, stands for.
+    /// The attribute that each alias, such as `#loc1`, names.
     pub(super) aliases: HashMap<&'a str, Place>,
     /// The values that have a name in each of the open regions, by their names.
     scopes: Vec<HashMap<&'a str, Range<ValueId>>>,

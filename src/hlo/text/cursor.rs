@@ -278,7 +278,7 @@ impl<'a> text::Cursor<'a, HloError> {
         self.value_from(start)
     }
 
-    /// Reads the entries of a table, each of which is a number and a string or braces.
+    /// Reads the entries of a table: each is a number and a string or braces.
     pub(in crate::hlo) fn table_body(&mut self) -> Result<&'a str> {
         let start = self.start()?;
         loop {

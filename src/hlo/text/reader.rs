@@ -1,5 +1,6 @@
-//! The walk through a text: computations, their instructions, and what these name. The module
-//! parser and the memory report both read with it.
+//! Reads HLO text from top to bottom: computations, their instructions, and the names that these
+//! refer to. It calls a receiver for each, so that the module parser and the memory report read in
+//! the same way.
 
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
@@ -28,7 +29,7 @@ const MAX_NESTED: usize = 64;
 /// The tables of source locations, which recent dumps place before the computations.
 const TABLES: [&str; 4] = ["FileNames", "FunctionNames", "FileLocations", "StackFrames"];
 
-/// The name of the computation and the module around instructions that stand alone.
+/// The name of the computation and the module that instructions outside any computation get.
 const ALONE: &str = "_";
 
 /// A receiver of the instructions of a text.
@@ -36,7 +37,7 @@ pub(in crate::hlo) trait TextTarget {
     /// True if the values of constants are needed.
     const HAS_LITERALS: bool;
 
-    /// Begins a computation. The open one, if there is one, goes on after this one ends.
+    /// Begins a computation. The open one, if there is one, continues after this one ends.
     fn begin(&mut self, name: &str);
 
     /// Ends the open computation with the given root, and returns its index in the module.
@@ -51,13 +52,13 @@ pub(in crate::hlo) trait TextTarget {
     /// Returns the shapes of a computation's parameters and of its root.
     fn signature(&self, computation: usize) -> Signature<'_>;
 
-    /// Attaches the path of the instruction that comes next to an error.
+    /// Adds the path of the next instruction to an error.
     fn locate(&self, name: &str, error: InstructionError) -> HloError;
 
     /// Returns an error if more bytes were read than the target takes, constants aside.
     fn within_limit(&self, bytes: usize) -> Result<()>;
 
-    /// Returns true if operands and callees may be left out of instructions that stand alone.
+    /// Returns true if instructions outside any computation may lack operands and callees.
     fn takes_fragments(&self) -> bool;
 }
 
@@ -115,7 +116,7 @@ struct Scope<'a> {
     parameters: usize,
     root: Option<usize>,
     last: Option<usize>,
-    /// The async instructions of this computation that stand for a wrapped opcode.
+    /// The async instructions of this computation that wrap another opcode.
     wrapped: HashMap<usize, usize>,
     anonymous: usize,
 }
@@ -553,7 +554,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(Ok(place))
     }
 
-    /// Adds a parameter for an operand of an instruction that stands alone.
+    /// Adds a parameter for an operand of an instruction outside any computation.
     fn missing_operand(
         &mut self,
         name: &'a str,
@@ -640,7 +641,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         self.deeper(start, |reader| reader.body(ALONE, start))
     }
 
-    /// Reads the name of a computation. Instructions that stand alone may call unknown ones.
+    /// Reads the name of a computation. Instructions outside any computation may call unknown ones.
     fn callee(
         &mut self,
         callees: &mut Vec<usize>,

@@ -67,7 +67,7 @@ pub(super) enum AsyncPart<'a> {
 }
 
 impl<'a> AsyncPart<'a> {
-    /// Returns the part that an opcode stands for, or `None` if XLA has the opcode itself.
+    /// Returns the part that an opcode means, or `None` if XLA has the opcode itself.
     pub(super) fn of(opcode: &'a str) -> Option<Self> {
         if OPCODES.contains(&opcode) {
             return None;
