@@ -4,12 +4,14 @@
 //! A layout is drawn from the descriptor that the compiler uses, and the movement of elements is
 //! read from the kernel's nest. A [`Picture`] describes what to draw.
 //! [`Tensor::draw`](crate::Tensor::draw) and [`Operation::draw`](crate::Operation::draw) create
-//! pictures. All three writers draw from the same model of a picture:
+//! pictures. In all of them, a *place* is room for one element in memory; a place without an element
+//! is padding or a gap ([names](crate::guide::names)). All three writers draw from the same model of
+//! a picture:
 //!
 //! ```text
 //! Picture ─┬─► tiles      the boxes of each level of tiles, and the places of padding
 //!          ├─► shown      the indices that are drawn, and the number of hidden ones between
-//!          ├─► grid       the logical array, a cell for each index
+//!          ├─► grid       the array, a cell for each index
 //!          ├─► strip      the memory, a cell for each place
 //!          ├─► movement   the place of the source that a place of the destination reads
 //!          └─► sentences  sizes, strides, digits, and padding with its reasons and cost

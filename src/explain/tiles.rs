@@ -101,8 +101,8 @@ impl BoxLevels {
         self.dimensions.iter().filter(is_cut).collect()
     }
 
-    /// Returns the dimension that consists of one logical dimension only, or `None` if a tile joins
-    /// the logical dimension with others.
+    /// Returns the drawn dimension that has only this dimension of the array, or `None` if a tile
+    /// joins it with others.
     pub(super) fn dimension(&self, logical: usize) -> Option<&TiledDimension> {
         self.dimensions.iter().find(|dimension| dimension.of == [logical])
     }

@@ -1,8 +1,9 @@
 //! Runs a [`Kernel`](crate::wgsl::Kernel) on a GPU, through wgpu.
 //!
 //! [`Adapters`] lists the devices of the machine. [`Gpu`] opens one of them, or adopts a device
-//! that the embedder owns. A kernel can be run in five ways, listed from the simplest to the one
-//! with the least overhead:
+//! that the embedder owns. In this module, an *image* is all bytes of a tensor in memory, padding
+//! included; it has nothing to do with textures. A kernel can be run in five ways, listed from the
+//! simplest to the one with the least overhead:
 //!
 //! | | moves | waits |
 //! |---|---|---|

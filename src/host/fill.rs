@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::pieces::{Destination as _, DestinationSlices};
 
 /// The number of bytes that are copied at a time if the bytes of the value differ. A shorter block
-/// needs more copies; a longer one takes time to make that short rows do not save.
+/// needs more copies; a longer one takes more time to prepare than short rows save.
 const BLOCK_BYTES: usize = 256;
 
 /// A value to be written to units that are contiguous or lie along axes.
@@ -19,8 +19,8 @@ pub(super) struct Fill {
     pub(super) value: u128,
 }
 
-/// Returns the axes, outermost first, outside of those along which units of `unit` follow each
-/// other, and the length of these runs.
+/// Returns the length of the contiguous runs of units of `unit`, and the axes around them,
+/// outermost first.
 pub(super) fn run_of(axes: &[(usize, isize)], unit: usize) -> (&[(usize, isize)], usize) {
     let (mut outer, mut run) = (axes.len(), unit);
     while let Some(&(extent, stride)) = axes[..outer].last()

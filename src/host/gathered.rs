@@ -14,7 +14,7 @@ use super::{
 };
 use crate::nest::{Affine, Case, CaseValue, CopyNest, Lookup, Value, signed};
 
-/// The approximate size of a thread's share of the destination, in bytes.
+/// The approximate size of the part of the destination that a thread fills at a time, in bytes.
 const SHARE_BYTES: usize = 256 << 10;
 
 /// The number that marks a row to which no case applies.
@@ -23,8 +23,8 @@ pub(super) const NO_CASE: u8 = u8::MAX;
 /// Fills the destination if every case of the nest depends on a lookup and whole rows can be
 /// copied.
 ///
-/// A row has all units of the innermost axis if no lookup depends on that axis, and otherwise one
-/// unit. Returns false, with nothing written, if the nest has another form.
+/// A row is the whole innermost axis if no lookup depends on it, as in `table[ids]`, and otherwise
+/// one unit. Returns false and writes nothing for any other nest.
 pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) -> bool {
     let Some((row, is_whole)) = row(nest) else { return false };
     let unit = nest.dst_bits() as usize / 8;
@@ -150,8 +150,8 @@ impl Gathered<'_> {
         }
     }
 
-    /// Calls `each` for the first `positions` positions of the walk, some at a time, and for each
-    /// case that decides one of them: with the first of these positions, the case that decides
+    /// Calls `each` for the first `positions` positions, some at a time, and for each case that
+    /// decides one of them. The arguments are the first of these positions, the case that decides
     /// each, the number of the case, and the unit that each position would read by it.
     pub(super) fn each_case<L: Lane>(
         &self,
@@ -305,8 +305,8 @@ pub(super) fn copy_units(
     }
 }
 
-/// Copies units of `BYTES` bytes. Random masks would be mispredicted, so that a unit is loaded and
-/// stored in every row: in a row that takes none, the first one of the source.
+/// Copies units of `BYTES` bytes. A branch for each row would often be mispredicted, so every row
+/// loads and stores a unit: in a row that takes none, the first of the source.
 fn each<const BYTES: usize>(source: &[u8], out: &mut [u8], place: impl Fn(usize) -> Option<usize>) {
     let (source, _) = source.as_chunks::<BYTES>();
     if source.is_empty() {

@@ -24,8 +24,9 @@ use crate::nest::gcd;
 // tile is a pair: along the destination, and along the source. They were chosen with the everyday
 // shapes and the transposes of TTC, in `cargo bench --bench host`.
 
-/// The tile of a copy that streams whole lines in the order of the source. Rows of the source may
-/// be longer; the hardware prefetcher loads the rest.
+/// The greatest size of a tile of a copy that streams whole lines in the order of the source: along
+/// the destination, and along the source. Rows of the source may be longer; the hardware prefetcher
+/// loads the rest.
 const STRIPS_TILE: (usize, usize) = (1 << 14, 1 << 11);
 
 /// The least number of units of such a tile along the destination, if they fill whole lines and no
@@ -211,8 +212,8 @@ pub(super) struct Loop {
 }
 
 impl TilePlan {
-    /// Returns the plan of a box with the given axes, outermost first, and units of length `unit`.
-    /// Units of whole bytes are shuffled if there is `simd`.
+    /// Returns the plan of a box with the given axes, outermost first, and units of `unit` bytes.
+    /// If there is `simd`, rows can be filled by shuffles.
     pub(super) fn new(
         axes: impl IntoIterator<Item = PlanAxis>,
         mut unit: usize,

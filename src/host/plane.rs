@@ -32,7 +32,8 @@ pub(super) struct Group {
     pub(super) src: Vec<isize>,
     /// The destination offset of each position of a tile.
     pub(super) dst: Vec<isize>,
-    /// The steps between positions in source and destination, if both are constant and positive.
+    /// The constant distance between positions in the source and in the destination, if both are
+    /// constant and positive.
     pub(super) step: Option<(usize, usize)>,
 }
 
@@ -53,7 +54,7 @@ pub(super) struct Plane {
     unit: usize,
     /// The bytes that a tile should have along the destination and along the source.
     tile: (usize, usize),
-    /// The loops around the plane, outermost first.
+    /// The loops around a tile, outermost first.
     pub(super) axes: SmallVec<[PlanAxis; 8]>,
     /// The rows' axes, innermost first.
     pub(super) rows: SmallVec<[PlanAxis; 8]>,

@@ -27,10 +27,10 @@ use crate::nest::gcd;
 /// bytes at 2.0 GB/s (`benches/NOTES.md`, "Pixels of 5 to 16 bytes").
 const SELECTION_BYTES: usize = 1 << 13;
 
-/// The distance at which rows are prefetched that are shorter than this, in bytes of the
-/// destination. Before it, and before the tables stayed in registers, only the next row was
-/// prefetched and pixels to planes of `u8` had 24 to 31 GB/s instead of 36 to 39
-/// (`benches/NOTES.md`, "Selections of one register").
+/// Rows shorter than this are prefetched this many bytes of the destination ahead of their use.
+/// Before, only the next row was prefetched and the tables did not stay in registers: pixels to
+/// planes of `u8` had 24 to 31 GB/s instead of 36 to 39 (`benches/NOTES.md`, "Selections of one
+/// register").
 const LATER: usize = 1 << 12;
 
 /// The greatest number of loads for 16 bytes of the destination. More loads may take longer than

@@ -1,4 +1,5 @@
-//! [`Exchange`]: one rank's part of a reshard.
+//! [`Exchange`]: one rank's part of a reshard. It sends the messages of the plan and receives those
+//! of the other ranks.
 
 use super::{
     MpiError, World,

@@ -1,4 +1,5 @@
-//! [`PendingMessages`]: messages in transit between the images of two shards.
+//! [`PendingMessages`]: messages in transit between the shards of two ranks. A shard's *image* is
+//! its whole memory.
 #![allow(unsafe_code)]
 
 use std::{ffi::c_int, marker::PhantomData};

@@ -2,8 +2,9 @@
 
 use crate::sharding::Region;
 
-/// Returns the best element number at which to cut a region, at most `slack` from `at`: the end of
-/// a row of the most dimensions, or `at` itself if no row ends near it.
+/// Returns the best element number at which to cut a region, at most `slack` from `at`. In an array
+/// of planes of rows, it is the end of a plane if one is near enough, else the end of a row, else
+/// `at` itself.
 pub(super) fn near_row_end(region: &Region, at: u64, slack: u64) -> u64 {
     let mut rows = region.elements();
     for size in region.sizes() {

@@ -383,8 +383,8 @@ impl Block {
         &self.axes
     }
 
-    /// Returns the outermost axis of the block's runs in the destination. A run covers the axes
-    /// inside it in full.
+    /// Returns the outermost axis along which a run of the destination has several steps. The run
+    /// covers the axes inside it in full.
     #[must_use]
     pub fn outermost_of_run(&self) -> usize {
         self.axes.len() - self.run_axes.max(1)

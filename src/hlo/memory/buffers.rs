@@ -138,8 +138,8 @@ impl<'a> Analysis<'a> {
         leaves.for_each(|leaf| self.is_defined[leaf] = true);
     }
 
-    /// Joins the leaves of a part of the result with those of a part of an operand. Without the
-    /// operand or as many leaves, the result defines them.
+    /// Joins the leaves of a part of the result with the leaves of a part of an operand. If their
+    /// numbers differ, the result has buffers of its own.
     fn forward(&mut self, leaves: Range<usize>, from: Range<usize>) {
         if leaves.len() == from.len() {
             leaves.zip(from).for_each(|(leaf, from)| self.join(leaf, from));

@@ -1,5 +1,9 @@
 //! Fills registers with any bytes of a few loads each, again and again along a loop. Patterns use
 //! this.
+//!
+//! For example, a register of four RGB pixels with a zero byte after each needs one load of 16
+//! bytes, and a *table* that says for each byte of the register which byte of the load it takes, or
+//! none.
 #![allow(unsafe_code)] // Register loads and stores take pointers.
 #![cfg_attr(
     not(any(target_arch = "x86_64", target_arch = "aarch64")),
@@ -28,14 +32,14 @@ pub(in crate::host) enum PatternByte {
     Fill(u8),
 }
 
-/// A register of the destination.
+/// A register of bytes that is stored in the destination.
 #[derive(Clone, Debug)]
 pub(super) struct Register {
     /// The offset in the destination at which the register is stored.
     pub(super) to: isize,
     /// The number of bytes that are stored.
     pub(super) length: usize,
-    /// The number of loads that fill it.
+    /// The number of loads whose bytes fill it.
     pub(super) terms: usize,
 }
 
@@ -47,11 +51,12 @@ pub(in crate::host) struct Registers {
     pub(super) stores: Vec<Register>,
     /// The source and the offset of each load, register by register.
     loads: Vec<(usize, isize)>,
-    /// The tables of the registers, aligned to cache lines. A register has one with its constants,
-    /// and one for each of its loads: the place of each byte in the load, or at least [`NO_BYTE`]
-    /// if the load does not contain it.
+    /// The tables of the registers, aligned to cache lines. A register has one table with its
+    /// constants, and one for each of its loads. It says for each byte which byte of the load it
+    /// takes, or at least [`NO_BYTE`] if none.
     tables: Vec<u64x8>,
-    /// The range of bytes that are loaded from each source, if any are; the end is exclusive.
+    /// The range of bytes that are loaded from each source; the end is exclusive. `None` if there
+    /// are none.
     reach: SmallVec<[Option<(isize, isize)>; 1]>,
     /// The range of bytes that are stored; the end is exclusive.
     written: (isize, isize),
@@ -74,11 +79,11 @@ pub(in crate::host) struct PatternSource<'a> {
 pub(in crate::host) struct PatternLoop {
     /// The number of steps.
     pub(in crate::host) times: usize,
-    /// The bytes by which a step moves in the sources and in the destination.
+    /// The number of bytes by which a step moves in the sources, and in the destination.
     pub(in crate::host) src: isize,
     pub(in crate::host) dst: isize,
-    /// The offsets, in the sources and in the destination, of one more step that overlaps the last
-    /// one, if blocks do not divide the axis.
+    /// The offsets in the sources and in the destination of one more step, which overlaps the last
+    /// one. It is needed if blocks do not divide the axis.
     pub(in crate::host) last: Option<(isize, isize)>,
 }
 
@@ -88,14 +93,14 @@ impl PatternLoop {
         (self.src, self.last.map(|last| last.0))
     }
 
-    /// Returns the same in the destination.
+    /// Returns the offset of a step in the destination, and that of the last step if it overlaps.
     pub(in crate::host) fn dst(&self) -> (isize, Option<isize>) {
         (self.dst, self.last.map(|last| last.1))
     }
 }
 
-/// Returns the least and the greatest offset of loops on one side; `side` returns the offset of
-/// one step and that of the last one.
+/// Returns the least and the greatest offset that the loops reach on one side. `side` returns the
+/// offset of one step, and the offset of the last one if it overlaps.
 pub(in crate::host) fn span(
     loops: &[PatternLoop],
     side: impl Fn(&PatternLoop) -> (isize, Option<isize>),
@@ -124,9 +129,8 @@ pub(super) struct Steps {
 }
 
 impl Registers {
-    /// Returns the registers that write `runs`, each of which has the offset of its first byte in
-    /// the destination and its bytes. The last register of a run that is longer than a register
-    /// overlaps the one before it.
+    /// Returns the registers that write `runs`, contiguous bytes with their offset in the
+    /// destination. If a run is longer than a register, its last register overlaps the one before.
     ///
     /// Returns `None` if the registers need more than `most` loads in all.
     pub(in crate::host) fn new<'a>(
@@ -185,7 +189,8 @@ impl Registers {
                 if at < covered {
                     continue;
                 }
-                // A load ends at the last byte if it can: that may be the last one of the image.
+                // Let a load end at the last byte that is needed, if possible: it may be the last
+                // one of the image.
                 let start = at.min(last + 1 - width.cast_signed()).max(first);
                 covered = start + width.cast_signed();
                 self.load(source, start, bytes, tables);
@@ -197,8 +202,8 @@ impl Registers {
         self.stores.push(Register { to, length: bytes.len(), terms });
     }
 
-    /// Adds a load from `start` of a source, and the table of the bytes that it contains. A byte
-    /// that an earlier load of the register contains too is taken from both, with the same value.
+    /// Adds a load from `start` of a source, and the table of the bytes that it contains. If an
+    /// earlier load contains a byte too, it is taken from both, with the same value.
     fn load(&mut self, source: usize, start: isize, bytes: &[PatternByte], tables: &mut Vec<u8>) {
         let width = self.simd.width();
         self.loads.push((source, start));
@@ -250,8 +255,9 @@ impl Registers {
         })
     }
 
-    /// Returns a buffer for the bytes that loads read of a source which does not move, and the byte
-    /// of it from which their offsets are counted; `None` if all loads lie inside the source.
+    /// Returns a longer copy of the bytes that are read of a source that does not move, and the
+    /// offset in it from which loads are counted. Returns `None` if all loads lie inside the
+    /// source.
     pub(in crate::host) fn room(
         &self,
         number: usize,

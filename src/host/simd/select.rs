@@ -1,4 +1,8 @@
 //! Fills rows with bytes selected from a few loads, by the shuffle instructions of the processor.
+//!
+//! A shuffle takes a register and a table, and gives a register whose byte `n` is the byte at
+//! `table[n]`. So planes of red, green and blue become pixels by three shuffles, whose results are
+//! combined.
 #![allow(unsafe_code)] // Register loads take pointers.
 #![cfg_attr(
     not(any(target_arch = "x86_64", target_arch = "aarch64")),
@@ -16,7 +20,7 @@ use super::{
     set::{Set, Simd},
 };
 
-/// The place of a byte that a load does not contain.
+/// The entry of a table for a byte that is not in the load.
 pub(in crate::host) const NO_BYTE: u8 = 0x80;
 
 /// Unrolls the loops over few terms.
@@ -32,14 +36,14 @@ macro_rules! by_terms {
     };
 }
 
-/// The prefetch distance, in bytes: processors do not foresee rows that are read backwards, nor the
+/// The prefetch distance, in bytes. Processors do not foresee rows that are read backwards, nor the
 /// next page. Mirrored pixels have 0.52 of the rate of memcpy with 4 KiB and 0.31 without
 /// prefetches; 1 KiB and 8 KiB lie between (`benches/NOTES.md`, "Asking for lines ahead").
 const AHEAD: isize = 1 << 12;
 
-/// The bytes of loads that make the registers of a row.
+/// The bytes of loads that fill the registers of a row.
 ///
-/// A selection covers a *period* of some registers of the row. A longer row repeats it, each time
+/// A selection covers a *period*, a few registers of the row. A longer row repeats it, each time
 /// `advance` bytes further in the source.
 #[derive(Clone, Debug)]
 pub(in crate::host) struct Selection {
@@ -51,9 +55,9 @@ pub(in crate::host) struct Selection {
     /// The start of each load, from the start of the period: the first load of every register, then
     /// the second of every register.
     pub(super) loads: Vec<isize>,
-    /// The table of each load, in the same order: for each byte of the register its place in the
-    /// load, or at least [`NO_BYTE`] if the load does not contain it. Tables are aligned to cache
-    /// lines, so that none crosses a line.
+    /// The table of each load, in the same order: for each byte of the register the byte of the
+    /// load that it takes, or at least [`NO_BYTE`] if none. Tables are aligned to cache lines, so
+    /// that none crosses a line.
     places: Vec<u64x8>,
     /// The range of bytes that the loads of a period read, from its start; the end is exclusive.
     reach: (isize, isize),
@@ -81,7 +85,7 @@ impl Selection {
         advance: isize,
     ) -> Self {
         let width = simd.width();
-        // A byte that a load does not contain keeps the byte of the previous loads.
+        // If a load does not contain a byte, the register keeps the byte from the loads before.
         for (byte, place) in places.iter_mut().enumerate().filter(|(_, place)| **place >= NO_BYTE) {
             *place = NO_BYTE | 64 | (byte % width) as u8;
         }
@@ -162,9 +166,9 @@ impl Selection {
         self.byte_by_byte(source, moved(end), after);
     }
 
-    /// Returns the first of `count` periods that prefetches lines of the next row, which is read
-    /// from byte `next`, and the distance from its loads to those lines. The distance is that of
-    /// this row, or one row if that is less.
+    /// Returns the first of `count` periods that prefetches lines of the next row, and the distance
+    /// from its loads to those lines. The next row is read from byte `next`. The distance is the
+    /// same as inside a row, or one row if that is less.
     fn ahead_of_end(&self, from: isize, next: Option<isize>, count: usize) -> (usize, isize) {
         let length = count.cast_signed() * self.advance;
         let Some(next) = next.filter(|&next| next != from + length) else {
@@ -249,8 +253,8 @@ impl Selection {
 /// The value of `TERMS` for a number of terms that the compiler does not know.
 pub(super) const MANY: usize = 0;
 
-/// The number of registers of a period, and of their loads, for which all registers use the same
-/// loads.
+/// The number of registers of a period whose registers all use the same loads, and the number of
+/// these loads. Pixels of three channels are the usual case.
 pub(in crate::host) const TRIPLE: usize = 3;
 
 /// Defines a function that fills rows with one instruction set, `WIDTH` bytes of `REGISTER` at a

@@ -1,4 +1,8 @@
-//! Transposes matrices in registers, with the unpack instructions of an instruction set.
+//! Transposes matrices in registers.
+//!
+//! The unpack instructions of a processor interleave two registers: from `a0 a1 …` and `b0 b1 …`
+//! they make `a0 b0 a1 b1 …`. A few rounds of them transpose a square, such as 16 by 16 bytes in 16
+//! registers.
 #![allow(unsafe_code)] // Register loads and stores take pointers.
 #![cfg_attr(
     not(any(target_arch = "x86_64", target_arch = "aarch64")),
@@ -18,12 +22,12 @@ use super::{
     set::{Set, Simd},
 };
 
-/// The prefetch distance along a row, in bytes. Past the end of a row it continues in the rows of
-/// the following strips. It gains up to a tenth; 512 and 1024 bytes were no faster in TTC cases of
+/// The prefetch distance along a row, in bytes. Past the end of a row it continues in the rows that
+/// are transposed next. It gains up to a tenth; 512 and 1024 bytes were no faster in TTC cases of
 /// `f64` (`benches/NOTES.md`, "Transposes in strips", "Lines streamed in pairs").
 pub(super) const AHEAD: usize = 256;
 
-/// A permutation of the bytes of units: the place from which each of 16 bytes is taken.
+/// A permutation of the bytes of units: for each of 16 bytes, the byte that it takes.
 pub(in crate::host) type Inner = [u8; 16];
 
 /// Calls a function for the unit size, with or without a permutation.
@@ -75,7 +79,8 @@ impl Simd {
         }
     }
 
-    /// Returns true if matrices are transposed that are smaller than a register in one direction.
+    /// Returns true if matrices can be transposed that have fewer rows or columns than a register
+    /// has units.
     pub(in crate::host) fn transposes_narrow(self) -> bool {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
@@ -259,8 +264,8 @@ macro_rules! square {
     }};
 }
 
-/// Transposes the square in each lane of `$e` registers with perfect shuffles: unit j of row i
-/// becomes unit i of row j.
+/// Transposes the square in each lane of `$e` registers by interleaving pairs of them: unit j of
+/// row i becomes unit i of row j.
 macro_rules! turn {
     ($low:ident, $high:ident, $n:ident, $e:ident, $square:expr) => {{
         let mut square = $square;
@@ -331,7 +336,8 @@ macro_rules! transpose {
             let table = unsafe { $load(|_| inner.as_ptr()) };
             let height = E * $lanes;
             let asks = asks_for_rows();
-            // Few rows are kept as one address and a pitch, more rows as addresses.
+            // A few rows are described by one address and the distance between them, more rows by
+            // their addresses.
             let pitch = if E <= 4 { super::columns::pitch(rows) } else { None };
             let mut lines: [*const u8; 16 * $lanes] = [from; 16 * $lanes];
             let mut row = 0;

@@ -124,8 +124,9 @@ fn matrix(sizes: &[u64], order: Stacked) -> Option<FormatMemory> {
     Some(order.batched(sizes.len().checked_sub(2)?).into())
 }
 
-/// Returns the layout of scale factors in tiles of 128 rows and 4 columns. A tile has 32 rows of
-/// 16: of rows 0, 32, 64 and 96 the 4 columns, then of rows 1, 33, 65 and 97.
+/// Returns the layout of scale factors in tiles of 128 rows and 4 columns. A tile is stored as 32
+/// rows of 16 factors: first the 4 columns of row 0, then those of rows 32, 64 and 96; in the next
+/// row those of rows 1, 33, 65 and 97; and so on.
 fn scale_factors(sizes: &[u64]) -> Option<FormatMemory> {
     let order = [(1, 0), (0, 1), (0, 0), (1, 1), (0, 2)];
     matrix(sizes, Stacked::new(vec![vec![32, 4], vec![4]], order))
