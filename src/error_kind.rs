@@ -1,4 +1,5 @@
-//! [`ErrorKind`]: the kinds of failure.
+//! [`ErrorKind`]: the kinds of failure, by which a caller can decide what to do: change the input,
+//! use another target, or try again.
 
 /// The kind of failure that an [`Error`](crate::Error), or an error of one module, reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,4 +1,5 @@
-//! Runs an operation or a program on a GPU or on the host.
+//! Runs an operation or a program on a GPU or on the host, whole or in parts. The caller chooses
+//! the device, or leaves the choice to this module.
 
 use std::fmt;
 

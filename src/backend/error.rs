@@ -1,4 +1,4 @@
-//! The reasons why a kernel cannot be translated.
+//! [`BackendError`]: the reasons why a kernel cannot be translated to another shading language.
 
 use super::Language;
 use crate::{error_kind::ErrorKind, wgsl::WgslError};

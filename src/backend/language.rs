@@ -1,4 +1,4 @@
-//! The shading languages into which kernels can be translated.
+//! [`Language`]: the shading languages into which kernels can be translated.
 
 use std::{fmt, str::FromStr};
 

@@ -1,4 +1,5 @@
-//! [`RequestError`]: fields of a request that are missing or invalid.
+//! [`RequestError`]: fields of a request, a message from a program in another language, that are
+//! missing or invalid.
 
 use crate::{error_kind::ErrorKind, shape::FieldPath};
 

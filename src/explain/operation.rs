@@ -1,4 +1,4 @@
-//! Pictures and pages of tensors and operations.
+//! Functions of tensors and operations that draw them.
 
 use super::{Compiled, Content, Movement, Picture, Side, below, content, html};
 use crate::request::{Compilation, Operation, Tensor};

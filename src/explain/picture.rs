@@ -1,4 +1,4 @@
-//! [`Picture`]: a layout to draw, or an operation between two layouts.
+//! [`Picture`]: the description of a drawing of one layout, or of an operation between two layouts.
 
 use crate::{nest::CopyNest, stride::StrideDescriptor, window::Window};
 

@@ -1,4 +1,4 @@
-//! [`ProgramPicture`]: a picture of a program, and its drawing for a terminal.
+//! [`ProgramPicture`]: the description of a drawing of a program, and the drawing for a terminal.
 
 use std::fmt::Write as _;
 

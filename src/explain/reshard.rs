@@ -1,4 +1,4 @@
-//! [`ReshardPicture`]: a picture of a reshard, and its drawing for a terminal.
+//! [`ReshardPicture`]: the description of a drawing of a reshard, and the drawing for a terminal.
 
 use std::fmt::Write as _;
 

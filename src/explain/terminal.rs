@@ -1,4 +1,4 @@
-//! Draws pictures for a terminal.
+//! Draws pictures as text with ANSI colours, for a terminal.
 
 use std::fmt::Write as _;
 

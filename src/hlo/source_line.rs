@@ -1,4 +1,5 @@
-//! The source lines of instructions, read from the metadata of modules.
+//! [`SourceLine`]: the line of a Python program that an instruction was made from, as the module's
+//! metadata says. Errors name it, because users know that line and not the instruction.
 
 use std::{fmt, sync::Arc};
 

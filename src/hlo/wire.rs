@@ -1,4 +1,5 @@
-//! Iterates over the fields of a serialized message, without decoding their contents.
+//! Lists the fields of a serialized message one by one, without decoding what is in them. So a
+//! large message can be decoded piece by piece.
 
 use crate::shape::ShapeError;
 

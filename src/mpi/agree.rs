@@ -1,4 +1,5 @@
-//! Agreement between ranks: if one rank fails, all ranks return its failure.
+//! Agreement between ranks: if one rank fails, all ranks return its failure. Otherwise the others
+//! would wait for its messages forever.
 
 use super::{MpiError, World};
 

@@ -1,4 +1,4 @@
-//! Counts and widths as text, for messages and printed nests.
+//! Numbers with their nouns, such as `1 unit` and `2 units`, for messages and printed nests.
 
 use std::fmt;
 

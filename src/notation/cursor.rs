@@ -1,4 +1,4 @@
-//! The [`Cursor`] with which the notations of other systems are parsed.
+//! [`Cursor`]: reads the texts of other systems, with the positions for errors.
 
 use std::ops::Range;
 

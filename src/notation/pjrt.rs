@@ -1,4 +1,5 @@
-//! PJRT's description of a memory layout.
+//! [`PjrtMemoryLayout`]: the description of a buffer's layout in PJRT, the interface between
+//! frameworks and XLA's devices.
 
 use super::strides::{plain_strides, refusal};
 use crate::{

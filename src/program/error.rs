@@ -1,4 +1,4 @@
-//! [`ProgramError`]: the errors of programs.
+//! [`ProgramError`]: the reasons why a module cannot be compiled or run.
 
 use super::BufferId;
 use crate::{

@@ -1,4 +1,4 @@
-//! The elements of constants as bits.
+//! Reads the elements of constants as bits, whatever their type.
 
 use crate::{
     hlo::Literal,

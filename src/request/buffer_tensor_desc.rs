@@ -1,4 +1,5 @@
-//! Conversions between [`BufferTensorDesc`] and its proto.
+//! Converts [`BufferTensorDesc`], DirectML's description of a tensor, from and to its message in
+//! `proto/`.
 
 use crate::{
     notation::dml::{BufferTensorDesc, DmlError, TensorDataType},

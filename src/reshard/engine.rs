@@ -1,4 +1,4 @@
-//! [`Engine`]: a transport between devices.
+//! [`Engine`]: the interface of a transport between devices, which an embedder implements.
 
 use super::ReshardError;
 

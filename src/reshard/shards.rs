@@ -1,4 +1,5 @@
-//! [`Shards`]: the memory layout of the shards on one side of a reshard.
+//! [`Shards`]: the layout of the shards before or after a reshard. It may differ from the array's
+//! own.
 
 use super::ReshardError;
 use crate::{

@@ -1,4 +1,5 @@
-//! [`serve`]: answers a stream of requests in order.
+//! [`serve`]: answers a stream of requests. Several threads compile, and the responses are written
+//! in the order of the requests.
 
 use std::{
     io::{self, BufReader, ErrorKind, Read, Write},

@@ -1,4 +1,5 @@
-//! XLA's element types with their widths and names.
+//! [`ElementType`]: XLA's element types, with their widths and names. stridec moves elements and
+//! never computes with them, so that little else is known about a type.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! [`Ranges`]: the indices of one dimension that a device holds.
+//! [`Ranges`]: the indices of one dimension that a device holds, such as `[0,2)∪[4,6)`.
 
 use std::{fmt, sync::Arc};
 

@@ -1,4 +1,5 @@
-//! [`Region`]: a part of an array, such as a shard or a transfer.
+//! [`Region`]: the indices of an array that a shard holds or a message moves, as ranges in each
+//! dimension.
 
 use std::{fmt, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! [`TileBox`]: a box of indices of an array.
+//! [`TileBox`]: the indices of an array from a start to a limit in each dimension.
 
 use std::fmt;
 

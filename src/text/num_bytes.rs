@@ -1,4 +1,4 @@
-//! Formatting of byte counts as in XLA's reports.
+//! Formats byte counts as XLA's reports do, such as `2.75M`.
 
 /// Formats a number of bytes as in XLA's reports, like `HumanReadableNumBytes`.
 ///

@@ -1,4 +1,4 @@
-//! [`WgslError`]: the reasons why naga rejects a kernel.
+//! [`WgslError`]: the reasons why naga rejects the text of a kernel.
 
 use crate::error_kind::ErrorKind;
 

@@ -1,4 +1,4 @@
-//! Draws grids of the logical array.
+//! Draws an array as grids of cells in SVG, one cell for each index.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,5 @@
-//! Draws elements that move from one memory to the other.
+//! Draws elements in both memories, with a curve from the place of each in the source to its place
+//! in the destination.
 
 use maud::{Markup, html};
 

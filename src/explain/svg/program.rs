@@ -1,4 +1,4 @@
-//! Draws the results of a program.
+//! Draws the results of a program in SVG, with a colour for the source of each element.
 
 use maud::{Markup, html};
 

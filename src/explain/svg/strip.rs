@@ -1,4 +1,4 @@
-//! Draws memory.
+//! Draws memory in SVG, as lines of cells in order of address.
 
 use maud::html;
 

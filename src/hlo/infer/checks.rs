@@ -1,4 +1,4 @@
-//! Checks shared by several opcodes.
+//! Checks that several opcodes share, such as the number of operands and equal element types.
 
 use super::{Inputs, Result, structure::unknown_computation};
 use crate::{

@@ -1,4 +1,5 @@
-//! Finds the order of dimensions that needs the least padding.
+//! Finds an order of dimensions with less padding. With tiles of 8 by 128, `f32[1024,3]` takes 512
+//! KiB, and 32 KiB if its dimensions are stored in the other order.
 
 use super::Footprint;
 use crate::shape::Shape;

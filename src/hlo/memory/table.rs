@@ -1,4 +1,4 @@
-//! Formats a report as a table.
+//! Formats a memory report as a table for people.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,5 @@
-//! The tokens of MLIR's text, read with the [`Cursor`] that HLO text uses.
+//! Reads the tokens of MLIR's text, such as `%0`, `@main` and `dense<1>`, on top of the [`Cursor`]
+//! for HLO text.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! The function that a module runs, and the layouts of its buffers.
+//! Finds the function that a module runs, `main` in most cases, and the layouts of its buffers.
 
 use super::{
     attribute::integer,

@@ -1,4 +1,4 @@
-//! Source lines, from the locations of operations.
+//! Reads the source lines of operations from MLIR's `loc(…)`.
 
 use super::{
     cursor::{Place, decoded},

@@ -1,4 +1,4 @@
-//! Parses modules, functions and regions.
+//! Parses the text of a module into functions, regions (the bodies of operations) and operations.
 
 use std::{collections::HashMap, ops::Range};
 

@@ -1,4 +1,5 @@
-//! Types of values, as shapes. Equal texts are parsed once.
+//! Parses types such as `tensor<2x3xf32>` to shapes. A module repeats few types many times, so each
+//! text is parsed once.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,5 @@
-//! Parses the attributes that affect data movement.
+//! Parses the attributes of instructions that affect data movement, such as `dimensions={1,0}`.
+//! Others are skipped.
 
 use super::{cursor::Cursor, source};
 use crate::{

@@ -1,4 +1,4 @@
-//! The [`Cursor`] over HLO text.
+//! [`Cursor`]: reads HLO text word by word, with the positions for errors.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Parses the values of constants.
+//! Parses the values of constants, such as `{{1, 2}, {3, 4}}`.
 
 use super::{cursor::Cursor, values};
 use crate::{

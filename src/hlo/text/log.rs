@@ -1,4 +1,5 @@
-//! The prefixes that logs put before every line.
+//! Removes the prefixes that a log puts before every line, so that a module can be copied from a
+//! log.
 
 use std::borrow::Cow;
 

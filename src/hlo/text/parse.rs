@@ -1,4 +1,4 @@
-//! Parses modules from text.
+//! Parses modules from HLO text.
 
 use super::{
     cursor::Cursor,

@@ -1,4 +1,4 @@
-//! Prints modules as text.
+//! Prints modules as HLO text that XLA reads.
 
 use std::{
     collections::HashSet,

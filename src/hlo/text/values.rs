@@ -1,4 +1,4 @@
-//! Reads and prints single values of constants.
+//! Reads and prints numbers in constants, such as `-1.5`, `inf` and `nan(0x1)`, as XLA does.
 
 use std::fmt::{self, Display, Formatter};
 

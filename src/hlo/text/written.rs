@@ -1,4 +1,4 @@
-//! Instructions and attributes as they are written.
+//! Instructions and attributes as the text has them, before they are checked.
 
 use std::sync::Arc;
 

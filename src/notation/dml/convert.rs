@@ -1,4 +1,4 @@
-//! Conversions between lowered tensors and DirectML's buffer descriptions.
+//! Converts the location of each element to DirectML's buffer description, and back.
 
 use smallvec::SmallVec;
 

@@ -1,4 +1,5 @@
-//! [`calc_buffer_tensor_size`], which computes the minimum size of a tensor.
+//! [`calc_buffer_tensor_size`]: the least size of a tensor's buffer, by DirectML's rule but without
+//! its overflow.
 
 use super::{DmlError, TensorDataType};
 

@@ -1,4 +1,4 @@
-//! The [`Cursor`] over the text of a sharding.
+//! [`Cursor`]: reads the text of a sharding, with the positions for errors.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Parses shardings by the named axes of a mesh.
+//! Parses shardings that name the axes of a mesh, such as `{mesh['x'=2,'y'=4], [{'x'}, {'y'}]}`.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,5 @@
-//! Parses shardings by tiles, one-word shardings, and the shardings of tuples.
+//! Parses shardings by tiles, such as `{devices=[2,2]<=[4]}`; by a word, such as `{replicated}`;
+//! and for tuples.
 
 use super::{cursor::Cursor, named::named};
 use crate::{

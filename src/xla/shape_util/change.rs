@@ -1,4 +1,4 @@
-//! Functions that change element types and layouts.
+//! Functions of XLA's `ShapeUtil` that change element types and layouts.
 
 use super::packed_bits;
 use crate::{

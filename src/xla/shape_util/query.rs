@@ -1,4 +1,4 @@
-//! Queries about the dimensions of a shape, and comparison of shapes.
+//! Functions of XLA's `ShapeUtil` that answer questions about dimensions, and that compare shapes.
 
 use crate::{
     shape::{Shape, ShapeError, dimension_number, queries::equal_by},

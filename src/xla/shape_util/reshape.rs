@@ -1,4 +1,5 @@
-//! Analysis of reshapes and transposes, based only on the extents.
+//! Functions of XLA's `ShapeUtil` about reshapes and transposes. They consider only the extents,
+//! not the layouts.
 
 use crate::shape::{self, ShapeError};
 

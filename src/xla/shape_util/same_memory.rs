@@ -1,4 +1,5 @@
-//! Comparison of the memories of two tensors.
+//! Compares the memories of two tensors: true if every element has the same place in both. Bitcasts
+//! are possible then.
 
 use crate::{
     nest::{NestError, places},

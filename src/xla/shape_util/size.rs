@@ -1,4 +1,4 @@
-//! Sizes and strides of arrays and tuples, in bytes.
+//! Functions of XLA's `ShapeUtil` for sizes and strides in bytes.
 
 use crate::{
     shape::{ElementType, Shape},
