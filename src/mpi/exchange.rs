@@ -31,8 +31,8 @@ const MOST_BYTES: u64 = 1 << 20;
 /// One rank's part of a reshard.
 ///
 /// Receives are posted first, and messages are packed while others are in transit. A message that
-/// is one run of a shard, or that consists of long runs, is sent directly from the image of the
-/// source or received directly into the image of the destination. All other messages are packed
+/// is one run of a shard, or that consists of long runs, is sent directly from the memory of the
+/// source or received directly into the memory of the destination. All other messages are packed
 /// into buffers.
 #[derive(Debug)]
 pub struct Exchange<'a> {
@@ -134,15 +134,15 @@ impl<'a> Exchange<'a> {
         Ok(Self { world, member, packed_bytes, sends, receives })
     }
 
-    /// Returns the length of the image of the destination's shard, or `None` if this rank has no
+    /// Returns the length of the memory of the destination's shard, or `None` if this rank has no
     /// such shard.
     #[must_use]
     pub fn destination_bytes(&self) -> Option<u64> {
         self.member.destination_bytes()
     }
 
-    /// Runs this rank's part of the reshard. `source` is the image of its source shard.
-    /// `destination` becomes the image of its destination shard and must be all zeros. An image is
+    /// Runs this rank's part of the reshard. `source` is the memory of its source shard.
+    /// `destination` becomes the memory of its destination shard and must be all zeros. A buffer is
     /// empty if the rank has no shard on that side. All ranks must call this function.
     ///
     /// If MPI fails while messages are in transit, this function prints the reason and ends the
@@ -150,7 +150,7 @@ impl<'a> Exchange<'a> {
     ///
     /// # Errors
     ///
-    /// Returns an error if an image has the wrong length. The other ranks complete the exchange
+    /// Returns an error if a buffer has the wrong length. The other ranks complete the exchange
     /// with the data that this rank sends.
     pub fn run(&self, source: &[u8], destination: &mut [u8]) -> Result<(), MpiError> {
         self.member.check(source, destination)?;

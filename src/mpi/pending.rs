@@ -1,5 +1,4 @@
-//! [`PendingMessages`]: messages in transit between the shards of two ranks. A shard's *image* is
-//! its whole memory.
+//! [`PendingMessages`]: messages in transit between the shards of two ranks.
 #![allow(unsafe_code)]
 
 use std::{ffi::c_int, marker::PhantomData};
@@ -72,12 +71,12 @@ pub(super) struct CompletedMessage {
     /// The number that the caller gave to the message.
     pub(super) number: usize,
     pub(super) sent: bool,
-    /// The buffer of the message. `None` if the message was sent from, or received into, the image
+    /// The buffer of the message. `None` if the message was sent from, or received into, the memory
     /// of a shard.
     pub(super) message: Option<Vec<u8>>,
 }
 
-/// Messages in transit, which are sent from the image of one shard or received into the image of
+/// Messages in transit, which are sent from the memory of one shard or received into the memory of
 /// another.
 ///
 /// MPI may still write into the memory of messages in transit. If this value is dropped while a
@@ -118,10 +117,10 @@ impl<'a> PendingMessages<'a> {
         self.requests.is_empty()
     }
 
-    /// Returns the image of the destination. The caller must not access bytes that a message in
+    /// Returns the memory of the destination. The caller must not access bytes that a message in
     /// transit will fill in place.
     pub(super) fn destination(&mut self) -> &mut [u8] {
-        // SAFETY: The image is borrowed for the lifetime of `self`. MPI writes to the image only
+        // SAFETY: The memory is borrowed for the lifetime of `self`. MPI writes to it only
         // inside functions that take `self` as mutable, or from outside the process. The bytes that
         // it writes are not accessed here: boxes of different messages share no element, and
         // elements of messages that are received in place are whole bytes.

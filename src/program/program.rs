@@ -267,13 +267,13 @@ impl Program {
         check("parameter", &self.parameters, parameters.iter().map(|given| given.len()))
     }
 
-    /// Runs the program on the CPU. Takes the image of each parameter and returns the image of each
+    /// Runs the program on the CPU. Takes the bytes of each parameter and returns the bytes of each
     /// result.
     ///
     /// # Errors
     ///
     /// Returns an error if the number of buffers differs from the number of parameters, or a buffer
-    /// does not have the length of its image.
+    /// does not have the length of its tensor.
     pub fn run_on_host(&self, parameters: &[&[u8]]) -> Result<Vec<Vec<u8>>, ProgramError> {
         self.check_parameters(parameters)?;
         let mut results = room(&self.results);
@@ -287,7 +287,7 @@ impl Program {
     /// # Errors
     ///
     /// Returns an error if the number of buffers differs from the number of parameters or results,
-    /// or a buffer does not have the length of its image.
+    /// or a buffer does not have the length of its tensor.
     pub fn run_on_host_into(
         &self,
         parameters: &[&[u8]],

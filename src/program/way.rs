@@ -129,7 +129,7 @@ impl<'m> Ways<'m> {
         Ok(self)
     }
 
-    /// Returns true if the images of the parameters were given.
+    /// Returns true if the bytes of the parameters were given.
     #[cfg(feature = "explain")]
     pub(crate) fn has_parameters(&self) -> bool {
         self.images.is_some()

@@ -223,11 +223,11 @@ impl Operation {
         wgsl::emit(schedule, target, &self.header())
     }
 
-    /// Runs the operation on the CPU. Both buffers hold whole images.
+    /// Runs the operation on the CPU. Both buffers hold the whole memory of a tensor.
     ///
     /// # Errors
     ///
-    /// Returns an error if a buffer does not have the length of its image.
+    /// Returns an error if a buffer does not have the length of its tensor.
     pub fn run_on_host(&self, source: &[u8], destination: &mut [u8]) -> Result<(), Error> {
         span!("run");
         Ok(crate::host::run(&self.nest, source, destination)?)

@@ -5,7 +5,7 @@ use crate::{
     sharding::ShardingError, stride::StrideError, window::WindowError,
 };
 
-/// The reason why a reshard is refused: a sharding, a shard, or the image of a shard is invalid.
+/// The reason why a reshard is refused: a sharding, a shard, or the memory of a shard is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReshardError {
@@ -24,7 +24,7 @@ pub enum ReshardError {
     /// A shard and a message do not match.
     #[error(transparent)]
     Nest(#[from] NestError),
-    /// An image or a message has the wrong length.
+    /// A buffer or a message has the wrong length.
     #[error(transparent)]
     Host(#[from] HostError),
 }

@@ -125,19 +125,19 @@ impl Member {
         &self.rounds
     }
 
-    /// Returns the length in bytes of the image of the destination's shard, or `None` if the device
-    /// has no destination shard.
+    /// Returns the length in bytes of the memory of the destination's shard, or `None` if the
+    /// device has no destination shard.
     #[must_use]
     pub fn destination_bytes(&self) -> Option<u64> {
         self.destination_shape.as_ref().map(|_| self.destination_bytes)
     }
 
-    /// Allocates the image of the destination's shard and copies the elements that the device
+    /// Allocates the memory of the destination's shard and copies the elements that the device
     /// already holds into it. Returns `None` if the device has no destination shard.
     ///
     /// # Errors
     ///
-    /// Returns an error if `source` is not the image of the device's source shard, or if a layout
+    /// Returns an error if `source` is not the memory of the device's source shard, or if a layout
     /// cannot be expressed with strides.
     pub fn begin(&self, source: &[u8]) -> Result<Option<Vec<u8>>, ReshardError> {
         let Some(bytes) = self.destination_bytes() else { return Ok(None) };
@@ -147,12 +147,12 @@ impl Member {
         Ok(Some(image))
     }
 
-    /// Checks the lengths of both images. The image of a shard that the device does not have is
+    /// Checks the lengths of both buffers. The memory of a shard that the device does not have is
     /// empty.
     ///
     /// # Errors
     ///
-    /// Returns an error if an image has the wrong length.
+    /// Returns an error if a buffer has the wrong length.
     pub fn check(&self, source: &[u8], destination: &[u8]) -> Result<(), ReshardError> {
         for (operand, given, expected) in [
             (Operand::Source(0), source.len(), self.source_bytes),
@@ -165,12 +165,12 @@ impl Member {
         Ok(())
     }
 
-    /// Writes the padding of the destination's shard into its image. This must be called before
-    /// anything else is written, while the image is all zeros.
+    /// Writes the padding of the destination's shard into its memory. This must be called before
+    /// anything else is written, while that memory is all zeros.
     ///
     /// # Errors
     ///
-    /// Returns an error if the image has the wrong length.
+    /// Returns an error if a buffer has the wrong length.
     pub fn pad(&self, image: &mut [u8]) -> Result<(), ReshardError> {
         match &self.destination_shape {
             Some(shape) => write_padding(shape, image),
@@ -178,12 +178,12 @@ impl Member {
         }
     }
 
-    /// Copies the elements that the device already holds from the image of the source's shard to
+    /// Copies the elements that the device already holds from the memory of the source's shard to
     /// that of the destination's shard.
     ///
     /// # Errors
     ///
-    /// Returns an error if an image has the wrong length.
+    /// Returns an error if a buffer has the wrong length.
     pub fn copy(&self, source: &[u8], image: &mut [u8]) -> Result<(), ReshardError> {
         let (Some(region), Some(from), Some(to)) =
             (&self.part.copy, &self.source, &self.destination)
@@ -247,7 +247,7 @@ impl Member {
     ///
     /// # Errors
     ///
-    /// Returns an error if `source` is not the image of the device's source shard.
+    /// Returns an error if `source` is not the memory of the device's source shard.
     ///
     /// # Panics
     ///
@@ -273,7 +273,7 @@ impl Member {
     ///
     /// # Errors
     ///
-    /// Returns an error if `destination` is not the image of the device's destination shard.
+    /// Returns an error if `destination` is not the memory of the device's destination shard.
     ///
     /// # Panics
     ///
@@ -298,8 +298,8 @@ impl Member {
     ///
     /// # Errors
     ///
-    /// Returns an error if `source` is not the image of the device's source shard, or if the engine
-    /// fails.
+    /// Returns an error if `source` is not the memory of the device's source shard, or if the
+    /// engine fails.
     pub fn send<E: Engine>(
         &self,
         round: &Round,
@@ -316,7 +316,7 @@ impl Member {
     ///
     /// # Errors
     ///
-    /// Returns an error if `destination` is not an image that [`Member::begin`] created, or if the
+    /// Returns an error if `destination` is not memory that [`Member::begin`] created, or if the
     /// engine fails.
     pub fn receive<E: Engine>(
         &self,
@@ -330,13 +330,13 @@ impl Member {
         Ok(self.unpack(round, &message, destination)?)
     }
 
-    /// Runs the device's entire part of the reshard and returns the image of its destination shard.
-    /// The image is empty if the device has no destination shard.
+    /// Runs the device's entire part of the reshard and returns the memory of its destination
+    /// shard. The result is empty if the device has no destination shard.
     ///
     /// # Errors
     ///
-    /// Returns an error if `source` is not the image of the device's source shard, or if the engine
-    /// fails.
+    /// Returns an error if `source` is not the memory of the device's source shard, or if the
+    /// engine fails.
     pub fn run<E: Engine>(
         &self,
         source: &[u8],

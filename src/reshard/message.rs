@@ -41,7 +41,7 @@ pub(super) fn runs(
     }
 }
 
-/// Packs a region of the array from the image of a shard into a message.
+/// Packs a region of the array from the memory of a shard into a message.
 pub(super) fn pack(
     shard: &Shard,
     region: &Region,
@@ -142,7 +142,7 @@ fn copy_box(steps: &[BoxAxis], run: usize, (message, image): (&[u8], &mut [u8]))
     }
 }
 
-/// Writes a message to the image of a shard bit by bit, for units that are not whole bytes.
+/// Writes a message to the memory of a shard bit by bit, for units that are not whole bytes.
 #[allow(clippy::cast_possible_truncation)] // images fit the address space
 fn scatter_units(nest: &CopyNest, message: &[u8], image: &mut [u8]) {
     let (to_bits, from_bits) = (u64::from(nest.src_bits()), u64::from(nest.dst_bits()));
@@ -157,8 +157,8 @@ fn scatter_units(nest: &CopyNest, message: &[u8], image: &mut [u8]) {
     }
 }
 
-/// Writes the padding of a shard into its image, which must be all zeros. Does nothing if the
-/// elements fill the image.
+/// Writes the padding of a shard into its memory, which must be all zeros. Does nothing if the
+/// elements fill it.
 pub(super) fn write_padding(shape: &Shape, image: &mut [u8]) -> Result<(), ReshardError> {
     let destination = StrideDescriptor::try_from(shape)?;
     let all_elements = destination.elements() * u64::from(destination.element_bits());

@@ -5,8 +5,8 @@
 //! pure function of the two placements, so every device computes the same plan without
 //! communication. [`rank_plan`] computes only the messages of one device, in time proportional to
 //! their number. [`simulate`] runs a plan with all devices in one process. Other transports
-//! implement [`Engine`]. A *shard* is the part of the array on one device, and its *image* is its
-//! whole memory, padding included.
+//! implement [`Engine`]. A *shard* is the part of the array on one device. In names, *image* means
+//! the whole memory of a shard, padding included.
 //!
 //! ```
 //! use stridec::{reshard::plan, shape::Shape, sharding::Sharding};

@@ -61,7 +61,7 @@ impl MessageOffsets {
         Ok(Self { shard, outer, runs, folded, element_bytes: element_bytes as usize })
     }
 
-    /// Packs a message from the image of a shard.
+    /// Packs a message from the memory of a shard.
     pub(super) fn gather(&self, image: &[u8], message: &mut [u8]) -> Result<(), ReshardError> {
         self.check(image, Operand::Source(0))?;
         let image = &image[self.prefix()..];
@@ -82,7 +82,7 @@ impl MessageOffsets {
         })
     }
 
-    /// Unpacks a message into the image of a shard.
+    /// Unpacks a message into the memory of a shard.
     pub(super) fn scatter(&self, message: &[u8], image: &mut [u8]) -> Result<(), ReshardError> {
         self.check(image, Operand::Destination)?;
         let image = &mut image[self.prefix()..];

@@ -49,7 +49,7 @@ impl Runs {
         self.run * self.steps.iter().map(|(count, _)| count).product::<usize>()
     }
 
-    /// Returns the end of the last run, in bytes from the start of the image.
+    /// Returns the end of the last run, in bytes from the start of the shard.
     #[must_use]
     pub fn end(&self) -> usize {
         let last: usize = self.steps.iter().map(|(count, step)| (count - 1) * step).sum();
@@ -85,7 +85,7 @@ impl Runs {
         Some(Self { offset: nest.src().offset().unsigned_abs() as usize * unit, run, steps })
     }
 
-    /// Writes a message to the runs of an image.
+    /// Writes a message to the runs of a shard.
     pub(super) fn scatter(&self, message: &[u8], image: &mut [u8]) {
         let mut index: SmallVec<[usize; 4]> = SmallVec::from_elem(0, self.steps.len());
         let mut at = self.offset;

@@ -11,8 +11,8 @@ use crate::{shape::Shape, sharding::Placement};
 /// Runs a reshard with all devices in this process, each with its own memory. In each round, all
 /// devices send before any device receives.
 ///
-/// `sources` maps each device to the image of its source shard. The result maps each device to the
-/// image of its destination shard.
+/// `sources` maps each device to the memory of its source shard. The result maps each device to the
+/// memory of its destination shard.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ use crate::{shape::Shape, sharding::Placement};
 ///
 /// # Errors
 ///
-/// Returns an error if a layout does not match a shard, or if an image has the wrong length.
+/// Returns an error if a layout does not match a shard, or if a buffer has the wrong length.
 pub fn simulate(
     array: &Shape,
     from: (&Placement, &Shards),
