@@ -70,9 +70,10 @@ impl fmt::Display for Ran {
 }
 
 impl Operation {
-    /// Runs the operation on a device that `device` allows. Both buffers hold whole images.
+    /// Runs the operation on a device that `device` allows. Both buffers hold the whole memory of a
+    /// tensor.
     ///
-    /// If one kernel can bind both images, a GPU runs the operation in one piece, otherwise in
+    /// If one kernel can bind both buffers, a GPU runs the operation in one piece, otherwise in
     /// parts; see `Gpu::run_nest`. With [`Device::Auto`], the host takes over if no GPU can be
     /// opened or if the operation exceeds the limits or the memory of the GPU. The host and a GPU
     /// write equal bytes. `progress` is called with the number of destination bytes that have been

@@ -120,7 +120,7 @@ pub enum Strategy {
     /// The destination has no elements, and nothing is dispatched.
     #[default]
     Empty,
-    /// Both images are one contiguous run. An invocation copies a part of it.
+    /// The whole copy is one contiguous run. An invocation copies a part of it.
     Copy,
     /// The destination's innermost axis has one stride in the source. An invocation copies a part
     /// of a row. If several cases fill a row, the invocation copies a part from each in turn.

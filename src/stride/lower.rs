@@ -352,7 +352,7 @@ impl TileLowering {
             .collect();
         let mut outer = self.tile(unpadded, &tile)?;
         if !is_empty {
-            // The quotients are 0, because no extent exceeds its padded one.
+            // The quotients are always 0, because no index reaches the padded extent.
             outer.drain(..rank);
         }
         Ok(outer)
