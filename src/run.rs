@@ -92,7 +92,7 @@ impl Operation {
     ///
     /// # Errors
     ///
-    /// Returns an error if a buffer does not have the length of its image. With `Device::Gpu`, also
+    /// Returns an error if a buffer does not have the length of its tensor. With `Device::Gpu`, also
     /// returns an error if no adapter can be opened or the operation exceeds its limits. If a GPU
     /// fails during the run, the contents of the destination are unspecified.
     pub fn run(
@@ -129,8 +129,8 @@ impl Operation {
 }
 
 impl Program {
-    /// Runs the program on a device that `device` allows. Takes the images of the parameters and
-    /// returns the images of the results.
+    /// Runs the program on a device that `device` allows. Takes the bytes of the parameters and
+    /// returns the bytes of the results.
     ///
     /// With [`Device::Auto`], the host takes over if no GPU can be opened or if the program exceeds
     /// the limits or the memory of the GPU. The host and a GPU write equal bytes. Each call opens a
@@ -139,7 +139,7 @@ impl Program {
     /// # Errors
     ///
     /// Returns an error if the number of buffers differs from the number of parameters, or if a
-    /// buffer does not have the length of its image. Also returns an error if a GPU fails during
+    /// buffer does not have the length of its tensor. Also returns an error if a GPU fails during
     /// the run, and with `Device::Gpu` if no adapter can be opened or the program exceeds its
     /// limits.
     pub fn run(&self, device: Device, parameters: &[&[u8]]) -> Result<(Vec<Vec<u8>>, Ran), Error> {

@@ -15,8 +15,8 @@ use super::{
     widen,
 };
 
-/// The length, in bytes, below which a row counts as short. The host spends more time on each short
-/// row than on its bytes, so short rows are packed only if this leaves out most of the source.
+/// The length, in bytes, below which a row counts as short. Short rows are packed only if this
+/// leaves out most of the source.
 const SHORT_ROW: u64 = 64;
 
 /// Short rows are packed only if the range of the source in which they lie is at least this many
@@ -156,7 +156,7 @@ fn simplify(guard: &mut Guard, bounds: &Bounds) {
 ///
 /// The source offset is a sum over axes and quotients. The terms with the greatest weights select
 /// the row, and the others select the unit inside the row. As few terms as possible select the row,
-/// because long rows are faster to pack.
+/// so that rows are long.
 fn pack(nest: &mut CopyNest, max_bytes: u64) -> Option<Rows> {
     let Some(bounds) = Bounds::of_reading(nest) else {
         nest.set_src(Affine::default());

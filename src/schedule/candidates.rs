@@ -1,7 +1,7 @@
 //! [`candidates`]: the possible ways to run a nest, each with its estimated cost.
 //!
-//! Rules that choose one block for one kind of shape turned out wrong for others. So all plausible
-//! blocks are made, and the cost model compares them. This file decides which blocks are plausible.
+//! This file decides which blocks are plausible for a nest, and makes all of them. The cost model
+//! then compares them.
 
 use std::{fmt, sync::Arc};
 

@@ -1,8 +1,8 @@
 //! The cost model: estimates the time of a candidate from its operations and memory accesses.
 //!
-//! It exists because no single rule chooses well: short rows, odd strides and CPUs all need
-//! different blocks. A cost is a number of vector operations, for one word of the destination in
-//! each lane. A vector is a warp of 32 lanes on a GPU, or the lanes of a register on a CPU:
+//! Short rows, odd strides and CPUs need different blocks, so that candidates are compared by their
+//! estimated cost. It is a number of vector operations, for one word of the destination in each
+//! lane. A vector is a warp of 32 lanes on a GPU, or the lanes of a register on a CPU:
 //!
 //! ```text
 //! cost = (operations + Σ (ACCESS + words · WORD + lines · LINE) + fetched · BYTE + stored · ACCESS + spilled · SPILL)

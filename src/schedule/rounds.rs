@@ -1,8 +1,7 @@
 //! Rounds: on a CPU, one invocation moves several blocks, one after the other.
 //!
-//! A software driver pays for starting an invocation and for computing its first address. Both are
-//! paid once for all rounds. On a GPU this gains nothing, because its invocations start in
-//! parallel.
+//! A software driver takes time to start an invocation, and several blocks share this time. On a
+//! GPU, an invocation has one round.
 
 use super::{AdapterKind, Block};
 

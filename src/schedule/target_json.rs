@@ -1,7 +1,6 @@
 //! [`Target`] as JSON: the file that `stridec calibrate` writes and `--target @FILE` reads.
 //!
-//! The reader is written by hand because a wrong cost would be hard to notice later. Every field
-//! must be present, known and in range, and the error names the one that is not.
+//! Every field must be present, known and in range, and the error names the one that is not.
 
 use std::fmt;
 

@@ -1,8 +1,7 @@
 //! Kernels in which each invocation moves one block in registers: copies, rows and transposes.
 //!
 //! A kernel has four parts in order: it splits its number into the position of a block, loads the
-//! block, combines the loaded values into words of the destination, and stores them. All loads
-//! precede all stores, so that the memory can work on them at the same time.
+//! block, combines the loaded values into words of the destination, and stores them.
 
 use super::{
     form::{AxisNames, DigitWriter},

@@ -237,8 +237,8 @@ unsafe fn blocks<const N: usize, const E: usize, const INNER: bool>(
 /// # Safety
 ///
 /// There are at least `E` columns, and rows for a line. Every row may be read and every column
-/// written as a whole. `held` has room for a line of each column, and holds the bytes that the strip
-/// before left over.
+/// written as a whole. `held` has room for a line of each column, and holds the bytes that the
+/// strip before left over.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 unsafe fn joined<const N: usize, const E: usize, const INNER: bool>(

@@ -1,5 +1,4 @@
 //! Instructions that are detected at run time, for transposing matrices and for selecting bytes.
-//! They are several times as fast as the instructions that every processor has.
 //!
 //! `set` detects the instruction sets; `x86` and `neon` wrap their instructions. `transpose`
 //! transposes matrices of small units into the columns of `columns`, with whole cache lines in
