@@ -374,7 +374,7 @@ impl UnpackBuffer {
 /// Transposes a matrix of bytes, whose rows begin at `reads`, to lines that are contiguous.
 fn transpose_bytes((from, reads): (&[u8], &[isize]), columns: usize, to: &mut [u8]) {
     let rows = reads.len();
-    if let Some(simd) = Simd::best() {
+    if let Some(simd) = Simd::here() {
         let write: SmallVec<[isize; 512]> =
             (0..columns).map(|line| (line * rows).cast_signed()).collect();
         if let Some(mut columns) = to.columns(0, &write, rows)
@@ -432,7 +432,7 @@ pub(super) fn store(image: &mut [u8], index: usize, bits: u32, value: u128) {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{plan::Streams, plane::PlanAxis, stream::streaming},
+        super::{machine::Machine, plan::Streams, plane::PlanAxis, stream::streaming},
         *,
     };
 
@@ -478,7 +478,7 @@ mod tests {
             }
             store(&mut expected, to, bits.dst, bits.resize(load(source, from, bits.src)));
         }
-        let plan = TilePlan::new(axes.iter().copied(), 1, None, Streams::NONE);
+        let plan = TilePlan::new(axes.iter().copied(), 1, None, Streams::none(Machine::here()));
         let mut out = [vec![0; bytes], vec![0; bytes]];
         let [through, past] = &mut out;
         bits.copy(&plan, (source, 8), (&mut DestinationSlices::whole(through), 0), None);

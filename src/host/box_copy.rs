@@ -4,9 +4,8 @@
 use wide::u64x8;
 
 use super::{
-    cache::streams_runs,
     pieces::{Destination as _, DestinationSlices},
-    plan::{LONG, Loop, Mover, TilePlan},
+    plan::{Loop, Mover, TilePlan},
     shuffle::Shuffle,
     simd::Simd,
     stream::{LINE, Stream, prefetch_byte},
@@ -105,15 +104,12 @@ impl BoxCopy<'_, '_> {
     /// stream.
     fn ordered_units(self, from: isize, to: isize) {
         let Self { plan, source, destination, stream } = self;
-        // Units that are read again are in the cache, so only the writes matter.
-        let again = plan.loops.iter().any(|of| of.src == 0);
-        let streams = again || plan.unit < LONG || streams_runs();
         // The compiler unrolls copies of a constant length.
         match (&stream, plan.unit) {
-            (Some((stream, _)), 64) if streams => {
+            (Some((stream, _)), 64) => {
                 return lines::<64>(plan, (source, from), (destination, to), stream);
             }
-            (Some((stream, _)), 128) if streams => {
+            (Some((stream, _)), 128) => {
                 return lines::<128>(plan, (source, from), (destination, to), stream);
             }
             _ => {}
@@ -123,7 +119,7 @@ impl BoxCopy<'_, '_> {
                 let from = &source[from..from + plan.unit];
                 let to = destination.bytes(to, plan.unit);
                 match &stream {
-                    Some((stream, _)) if streams => stream.copy(to, from),
+                    Some((stream, _)) => stream.copy(to, from),
                     _ => to.copy_from_slice(from),
                 }
             });

@@ -6,7 +6,7 @@
 
 use std::{cell::RefCell, rc::Rc};
 
-use super::step::CopyStep;
+use super::{machine::Machine, step::CopyStep};
 use crate::nest::CopyNest;
 
 /// The number of copies that a thread remembers.
@@ -17,6 +17,7 @@ const BYTES: usize = 1 << 18;
 
 /// A copy with its steps.
 pub(super) struct CachedCopy {
+    machine: &'static Machine,
     nest: CopyNest,
     pub(super) steps: Vec<CopyStep>,
 }
@@ -27,9 +28,11 @@ thread_local! {
 }
 
 /// Returns the copy of a nest if this thread remembers it.
-pub(super) fn find(nest: &CopyNest) -> Option<Rc<CachedCopy>> {
+pub(super) fn find(machine: &'static Machine, nest: &CopyNest) -> Option<Rc<CachedCopy>> {
     LAST.with_borrow_mut(|last| {
-        let found = last.iter().position(|kept| kept.nest == *nest)?;
+        let is_same =
+            |kept: &Rc<CachedCopy>| std::ptr::eq(kept.machine, machine) && kept.nest == *nest;
+        let found = last.iter().position(is_same)?;
         last[..=found].rotate_right(1);
         Some(last[0].clone())
     })
@@ -75,9 +78,9 @@ impl Record {
     }
 
     /// Remembers the steps of a nest, in place of the least recently used ones.
-    pub(super) fn keep(self, nest: &CopyNest) {
+    pub(super) fn keep(self, machine: &'static Machine, nest: &CopyNest) {
         let Some(steps) = self.steps else { return };
-        let kept = Rc::new(CachedCopy { nest: nest.clone(), steps });
+        let kept = Rc::new(CachedCopy { machine, nest: nest.clone(), steps });
         LAST.with_borrow_mut(|last| {
             last.truncate(COPIES - 1);
             last.insert(0, kept);
@@ -108,7 +111,7 @@ mod tests {
             let source: Vec<u8> = (0..rows * 6).map(|n| (n * 7 + turn) as u8).collect();
             let mut destination = vec![0xa5; rows * 6];
             run(nest, &source, &mut destination).expect("a run");
-            assert!(find(nest).is_some(), "it was just run");
+            assert!(find(Machine::here(), nest).is_some(), "it was just run");
             for (unit, bytes) in destination.chunks_exact(2).enumerate() {
                 let from = (unit % rows * 3 + unit / rows) * 2;
                 assert_eq!(bytes, &source[from..from + 2], "turn {turn}, unit {unit}");
@@ -124,7 +127,8 @@ mod tests {
             run(&nest, &vec![0; bytes], &mut vec![0; bytes]).expect("a run");
         }
         LAST.with_borrow(|last| assert_eq!(last.len(), COPIES));
-        assert!(find(&transpose(39)).is_some() && find(&transpose(2)).is_none());
+        let is_kept = |rows| find(Machine::here(), &transpose(rows)).is_some();
+        assert!(is_kept(39) && !is_kept(2));
     }
 
     #[test]

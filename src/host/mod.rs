@@ -51,13 +51,13 @@
 mod bits;
 mod box_copy;
 mod boxes;
-mod cache;
 mod columns;
 mod error;
 mod fill;
 mod gathered;
 mod kept;
 mod lane;
+mod machine;
 mod micro;
 mod packed;
 mod pattern;

@@ -10,7 +10,7 @@ use std::fmt;
 use smallvec::SmallVec;
 
 use super::{
-    cache::{streams_pages, streams_runs},
+    machine::Machine,
     pieces::{Destination as _, DestinationSlices},
     plane::{Group, PlanAxis, Plane, is_narrow, merged},
     shuffle::Shuffle,
@@ -67,7 +67,7 @@ const PAGES: usize = 1 << 9;
 const LONG_ROW: usize = 1 << 11;
 
 /// The shortest run for which the system's `memcpy` is best, on processors where it is.
-pub(super) const LONG: usize = 1 << 12;
+const LONG: usize = 1 << 12;
 
 /// The smallest unit whose first and last line may be partial if units are streamed.
 const LONG_UNIT: usize = 1 << 8;
@@ -164,6 +164,8 @@ pub(super) enum LineAlignment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a threshold of its own")]
 pub(super) struct Streams {
+    /// The processor.
+    pub(super) machine: &'static Machine,
     /// True if short units are streamed.
     pub(super) short: bool,
     /// True if long units are streamed.
@@ -277,7 +279,11 @@ impl TilePlan {
             let in_order = |pair: &[PlanAxis]| pair[0].src.abs() >= pair[1].src.abs();
             let ordered = axes.windows(2).all(in_order);
             let streamed = streams.cut || streams.lines(unit, &axes) || !ordered;
-            return Self::of_units(axes, unit, streamed);
+            let mut plan = Self::of_units(axes, unit, streamed);
+            // Units that are read again are in the cache, so only the writes matter.
+            let again = plan.loops.iter().any(|of| of.src == 0);
+            plan.streams &= again || unit < LONG || streams.machine.streams_runs;
+            return plan;
         }
         let streamed = if unit > SMALL { streams.cut } else { streams.short };
         if let Some(simd) = simd.filter(|_| streamed)
@@ -348,7 +354,7 @@ impl TilePlan {
     /// Returns a plan of rows of runs that begin or end inside lines, streamed in the order of the
     /// source; `None` if the box has no such rows.
     fn of_runs(axes: &[PlanAxis], unit: usize, streams: Streams) -> Option<Self> {
-        let long = LINE..if streams_runs() { usize::MAX } else { LONG };
+        let long = LINE..if streams.machine.streams_runs { usize::MAX } else { LONG };
         if !streams.cut || !long.contains(&unit) || streams.lines(unit, axes) {
             return None;
         }
@@ -382,7 +388,7 @@ impl TilePlan {
             && columns.dst.iter().all(|offset| offset % LINE.cast_signed() == 0)
         {
             (row >= LONG_ROW || streams.lines(row, &plane.axes))
-                && (streams_pages()
+                && (streams.machine.streams_pages
                     || joins(simd) && unit <= SHORT_UNIT
                     || plane.columns.first().is_none_or(|axis| !streams.whole_pages(axis.dst)))
         } else {
@@ -463,15 +469,17 @@ impl fmt::Display for TilePlan {
 
 impl Streams {
     /// No copy is streamed.
-    #[cfg(test)]
-    pub(super) const NONE: Self = Self {
-        short: false,
-        long: false,
-        cut: false,
-        shuffled: false,
-        start: LineAlignment::Uneven,
-        pieces: None,
-    };
+    pub(super) fn none(machine: &'static Machine) -> Self {
+        Self {
+            machine,
+            short: false,
+            long: false,
+            cut: false,
+            shuffled: false,
+            start: LineAlignment::Uneven,
+            pieces: None,
+        }
+    }
 
     /// Returns true if a step of the destination moves by whole pages of memory.
     fn whole_pages(self, step: isize) -> bool {

@@ -4,41 +4,19 @@
 use rayon::prelude::*;
 
 use super::{
-    HostError,
-    cache::{last_level_bytes, named_bytes, shuffled_share},
-    gathered,
+    HostError, gathered,
     kept::{self, Record},
+    machine::Machine,
     pieces::DestinationSlices,
     plain,
-    plan::{LineAlignment, Streams},
+    plan::Streams,
     share::{Share, contiguous, is_small, shares},
     simd::Simd,
     step::StepRunner,
-    stream::streaming,
+    stream::{LINE, streaming},
     task::{Task, has_whole_bytes},
 };
 use crate::nest::{CopyNest, Operand};
-
-/// The smallest destination that is written with non-temporal stores if units are long, as the
-/// number by which the size of the last-level cache is divided. Non-temporal stores save reading
-/// the destination, and long units fill whole lines. A larger number streams destinations that the
-/// cache can hold. A smaller one leaves more copies to the cache: runs of 128 bytes, 12 MiB in all,
-/// have 0.34 of the rate of memcpy through it and 0.56 with non-temporal stores
-/// (`benches/NOTES.md`, "Streaming stores").
-const LONG_SHARE: usize = 32;
-
-/// The same limit for short units. A smaller number leaves more copies to the cache. A larger one
-/// streams destinations that the cache can hold: `f16[64,512,7,7]` to NHWC (3 MiB) has 0.27 of the
-/// rate of memcpy with non-temporal stores and 0.41 without (`benches/NOTES.md`, "Streaming
-/// stores").
-const SHORT_SHARE: usize = 4;
-
-/// The same limit for long units that begin or end inside cache lines, relative to the cache size
-/// that the system reports. The first and last lines of these units are written twice, so a larger
-/// number streams lines that the cache could complete. A smaller one leaves more copies to the
-/// cache and, if both sides have long runs in one order, to memcpy: with 16, heads of `bf16` went
-/// from 17.5 to 26.8 GB/s on an Intel Xeon (family 6, model 207).
-const CUT_SHARE: usize = 16;
 
 /// Copies `source`, the whole memory of the nest's source, to `destination`, the whole memory of
 /// its destination.
@@ -95,11 +73,11 @@ pub fn run_sources(
     if cfg!(stridec_plain_host) {
         plain::fill(nest, sources, destination);
     } else if nest.lookups().is_empty() {
-        fill(nest, sources, destination);
+        fill(Machine::here(), nest, sources, destination);
     } else {
         let nest = nest.clone().with_constants_from(sources);
         if !gathered::fill(&nest, sources, destination) {
-            fill(&nest, sources, destination);
+            fill(Machine::here(), &nest, sources, destination);
         }
     }
     Ok(())
@@ -109,20 +87,32 @@ pub fn run_sources(
 /// threads fill, and the steps that fill them, with the tiles or blocks of each step and the loops
 /// around them.
 ///
-/// The description depends on this processor. It is for people: its text may change in any version.
+/// The description depends on this processor, and is that of a destination that begins with a cache
+/// line. It is for people: its text may change in any version.
 #[must_use]
 pub fn plan(nest: &CopyNest, threads: usize) -> String {
+    plan_with(Machine::here(), Simd::here(), nest, threads)
+}
+
+/// Describes how a processor copies a nest with an instruction set.
+pub(super) fn plan_with(
+    machine: &'static Machine,
+    simd: Option<Simd>,
+    nest: &CopyNest,
+    threads: usize,
+) -> String {
     if !nest.lookups().is_empty() {
         return "indices are read first, and decide the steps\n".to_owned();
     }
-    // The image is only described, and none of its pages is written.
-    let mut image = vec![0; nest.dst_bytes() as usize];
-    let task = Task::new(nest, &[], image.len());
-    let shares = if task.is_small {
-        vec![contiguous(nest, &mut image, 0)]
-    } else {
-        shares(nest, &mut image, threads)
-    };
+    // The bytes are only described, and none of their pages is written.
+    let bytes = nest.dst_bytes() as usize;
+    let mut image = vec![0; bytes + LINE];
+    let first = image.as_ptr().addr().wrapping_neg() % LINE;
+    let image = &mut image[first..first + bytes];
+    let mut task = Task::new(machine, nest, &[], bytes);
+    task.simd = task.simd.and(simd);
+    let shares =
+        if task.is_small { vec![contiguous(nest, image, 0)] } else { shares(nest, image, threads) };
     let mut lines: Vec<(usize, String)> = Vec::new();
     for share in shares {
         let mut record = Record::plan();
@@ -142,13 +132,18 @@ pub fn plan(nest: &CopyNest, threads: usize) -> String {
 }
 
 /// Fills the destination of a nest whose lookups all depend on the position.
-fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
+pub(super) fn fill(
+    machine: &'static Machine,
+    nest: &CopyNest,
+    sources: &[&[u8]],
+    destination: &mut [u8],
+) {
     if nest.dst_bits() < 8
         && let Some(last) = destination.last_mut()
     {
         *last = 0; // The bits after the last unit belong to no place.
     }
-    let task = Task::new(nest, sources, destination.len());
+    let task = Task::new(machine, nest, sources, destination.len());
     if task.is_small {
         return fill_small(&task, destination);
     }
@@ -163,27 +158,26 @@ fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
 
 impl<'a> Task<'a> {
     /// Returns the task of filling a destination of `bytes` bytes.
-    fn new(nest: &'a CopyNest, sources: &'a [&'a [u8]], bytes: usize) -> Self {
+    fn new(
+        machine: &'static Machine,
+        nest: &'a CopyNest,
+        sources: &'a [&'a [u8]],
+        bytes: usize,
+    ) -> Self {
         let whole_bytes = has_whole_bytes(nest);
         let is_small = is_small(bytes, whole_bytes);
-        let large = |share: usize| !is_small && bytes >= last_level_bytes() / share;
-        let reaches = |share: usize| whole_bytes && large(share);
-        let long = reaches(LONG_SHARE);
-        let streams = Streams {
-            long,
-            cut: long && bytes >= named_bytes() / CUT_SHARE,
-            short: reaches(SHORT_SHARE),
-            shuffled: reaches(shuffled_share()),
-            start: LineAlignment::Uneven,
-            pieces: None,
-        };
+        let none = Streams::none(machine);
+        let streams = if is_small { none } else { machine.streams(bytes) };
+        // Units that are not whole bytes are streamed like short ones, by movers of their own.
+        let (streams, is_streamed) =
+            if whole_bytes { (streams, streams.long) } else { (none, streams.short) };
         Self {
             nest,
             sources,
             is_small,
-            simd: Simd::best().filter(|_| whole_bytes),
+            simd: Simd::best(machine).filter(|_| whole_bytes),
             streams,
-            is_streamed: long || large(SHORT_SHARE),
+            is_streamed,
         }
     }
 
@@ -200,11 +194,11 @@ impl<'a> Task<'a> {
 /// Fills a destination that is one share. If this thread has copied the nest before, the steps are
 /// known.
 fn fill_small(task: &Task, destination: &mut [u8]) {
-    if let Some(kept) = kept::find(task.nest) {
+    if let Some(kept) = kept::find(task.streams.machine, task.nest) {
         let mut runner = StepRunner::new(task, DestinationSlices::whole(destination), None);
         return kept.steps.iter().for_each(|step| runner.run(step));
     }
     let mut record = Record::of(task.nest);
     task.run(contiguous(task.nest, destination, 0), None, &mut record);
-    record.keep(task.nest);
+    record.keep(task.streams.machine, task.nest);
 }

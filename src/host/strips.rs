@@ -4,7 +4,6 @@
 
 use super::{
     box_copy::TileBuffer,
-    cache::streams_single_lines,
     pieces::{Destination as _, DestinationSlices},
     simd::{Inner, SHORT_UNIT, Simd},
     stream::{LINE, Stream},
@@ -19,7 +18,7 @@ const LINES: usize = 4;
 
 /// Returns true if lines are joined in registers if columns are not aligned to cache lines.
 pub(super) fn joins(simd: Simd) -> bool {
-    simd.joins_lines() && streams_single_lines()
+    simd.joins_lines() && simd.machine.streams_single_lines
 }
 
 /// Tiles of contiguous rows and columns that are written with non-temporal stores.

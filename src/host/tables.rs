@@ -132,7 +132,7 @@ impl Table {
     /// Fills steps `first..first + steps` of the outermost axis by a pattern. Returns false and
     /// writes nothing if the cases move by different distances, or if there is no pattern.
     fn as_pattern(&self, of: &Gathered, first: usize, steps: usize, out: &mut [u8]) -> bool {
-        let Some(simd) = Simd::best() else { return false };
+        let Some(simd) = Simd::here() else { return false };
         let unit = of.unit.cast_signed();
         let forms = of.nest.cases().iter().map(|case| match &case.take {
             CaseValue::Read { source, at } => Some((*source, at)),

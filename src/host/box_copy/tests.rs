@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::host::{
+    machine::{MACHINES, Machine},
     plan::{LineAlignment, Streams},
     plane::PlanAxis,
     stream::streaming,
@@ -75,9 +76,11 @@ fn boxes_are_moved_and_nothing_else_is_written() {
             let (from, to) = (from.unsigned_abs(), line + to.unsigned_abs());
             expected[to..to + unit].copy_from_slice(&source[from..from + unit]);
         }
-        let simd = Simd::all().nth(below(4) as usize);
+        let machine = &MACHINES[below(4) as usize];
+        let simd = Simd::all(machine).nth(below(4) as usize);
         let streamed = below(3) > 0;
         let streams = Streams {
+            machine,
             short: streamed,
             long: streamed,
             cut: streamed,
@@ -112,7 +115,7 @@ fn boxes_are_moved_and_nothing_else_is_written() {
         "{ways:?}"
     );
     let of_sets = ["Strips", "UnevenStrips", "Shuffle"];
-    assert!(Simd::best().is_none() || of_sets.into_iter().all(seen), "{ways:?}");
+    assert!(Simd::here().is_none() || of_sets.into_iter().all(seen), "{ways:?}");
 }
 
 /// The places that a plan of cells of length 1 moves, against loops over its axes.
@@ -139,7 +142,7 @@ fn tiles_cover_a_box() {
             };
             expected = expected.into_iter().flat_map(step).collect();
         }
-        let plan = TilePlan::new(axes.iter().copied(), 1, None, Streams::NONE);
+        let plan = TilePlan::new(axes.iter().copied(), 1, None, Streams::none(Machine::here()));
         let mut found = Vec::new();
         let base = 10_000;
         each_tile(&plan, base + plan.start.0, plan.start.1, &mut |tile| {

@@ -50,7 +50,7 @@ pub(in crate::host) const SHORT_UNIT: usize = 2;
 impl Simd {
     /// Returns true if [`Self::stream_joined`] has instructions.
     pub(in crate::host) fn joins_lines(self) -> bool {
-        match self.0 {
+        match self.set {
             #[cfg(target_arch = "x86_64")]
             Set::Avx512Vbmi => true,
             _ => false,

@@ -12,10 +12,7 @@
 use std::arch::x86_64::{__m512i, _mm512_shuffle_i32x4};
 
 use super::{
-    super::{
-        cache::asks_for_rows,
-        stream::{LINE, prefetch},
-    },
+    super::stream::{LINE, prefetch},
     transpose::Inner,
     x86::{high_64, lanes_64, low_64, permute_64, whole_64, write_64},
 };
@@ -36,7 +33,7 @@ const LONG_SIDE: usize = 8;
 pub(super) unsafe fn transpose_lines<const N: usize, const E: usize, const INNER: bool>(
     inner: &Inner,
     from: *const u8,
-    rows: &[isize],
+    (rows, ahead): (&[isize], bool),
     at: usize,
     columns: usize,
     start: impl Fn(usize) -> *mut u8,
@@ -44,7 +41,6 @@ pub(super) unsafe fn transpose_lines<const N: usize, const E: usize, const INNER
     // SAFETY: a table has the 16 bytes of a lane.
     let table = unsafe { lanes_64(|_| inner.as_ptr()) };
     let edge = 4 * E;
-    let asks = asks_for_rows();
     let place = |row: &isize| from.wrapping_offset(*row);
     let reads = SquareStarts::new(columns, edge, N, rows.iter().map(|row| place(row).addr()));
     let starts = (0..columns).map(|column| start(column).addr().wrapping_add(at));
@@ -58,7 +54,7 @@ pub(super) unsafe fn transpose_lines<const N: usize, const E: usize, const INNER
         let mut row = Some(0);
         while let Some(top) = row {
             row = writes.next(top);
-            if let Some(next) = row.filter(|_| asks) {
+            if let Some(next) = row.filter(|_| ahead) {
                 for row in &rows[next..next + edge] {
                     prefetch(place(row).wrapping_add(first * N));
                 }

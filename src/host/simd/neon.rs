@@ -9,10 +9,7 @@ use std::arch::aarch64::{
 };
 
 use super::{
-    super::{
-        cache::asks_for_rows,
-        stream::{LINE, PAGE, prefetch},
-    },
+    super::stream::{LINE, PAGE, prefetch},
     registers::copy_part,
     select::{MANY, Selection, TRIPLE},
     transpose::{AHEAD, Inner},

@@ -383,7 +383,7 @@ impl Registers {
     ) {
         // SAFETY: the set was found on this processor; the caller's steps.
         unsafe {
-            match self.simd.0 {
+            match self.simd.set {
                 #[cfg(target_arch = "x86_64")]
                 Set::Ssse3 => x86::registers_16::<STREAM, STAYS>(self, starts, to, steps),
                 #[cfg(target_arch = "x86_64")]
@@ -515,7 +515,8 @@ macro_rules! registers {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::super::stream::streaming, *};
+    use super::*;
+    use crate::host::{machine::Machine, stream::streaming};
 
     /// Tests every instruction set on runs of many lengths, from two sources and constants, against
     /// plain copies; also where loads reach past the ends of the sources.
@@ -525,7 +526,7 @@ mod tests {
             (0..5000_u32).map(|n| ((n * 167 + seed) >> 3) as u8).collect()
         };
         let images = [image(1), image(77)];
-        for simd in Simd::all() {
+        for simd in Simd::all(Machine::here()) {
             for length in [1, 2, 3, 5, 7, 8, 13, 15, 16, 17, 31, 40, 63, 64, 65, 100, 128, 150, 200]
             {
                 for kind in 0..5 {
@@ -599,7 +600,7 @@ mod tests {
 
     #[test]
     fn too_many_loads_are_refused() {
-        let Some(simd) = Simd::best() else { return };
+        let Some(simd) = Simd::here() else { return };
         let bytes: Vec<PatternByte> =
             (0..64).map(|n| PatternByte::Read { source: 0, at: n * 1000 }).collect();
         assert!(Registers::new(simd, [(0, &bytes[..])], 63).is_none());

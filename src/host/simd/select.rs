@@ -217,7 +217,7 @@ impl Selection {
     ) {
         // SAFETY: the set was found on this processor; the caller's loads and row.
         unsafe {
-            match self.simd.0 {
+            match self.simd.set {
                 #[cfg(target_arch = "x86_64")]
                 Set::Ssse3 => by_terms!(x86::ssse3, self, start, row, ahead),
                 #[cfg(target_arch = "x86_64")]
@@ -392,7 +392,7 @@ mod tests {
 
     #[test]
     fn the_end_of_a_row_asks_for_the_next_one() {
-        let Some(simd) = Simd::best() else { return };
+        let Some(simd) = Simd::here() else { return };
         let registers = simd.registers_at_once();
         let of = |advance: isize| {
             let places = vec![0; registers * simd.width()];

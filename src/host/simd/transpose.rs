@@ -11,16 +11,13 @@
 
 #[cfg(target_arch = "aarch64")]
 use super::neon;
-#[cfg(target_arch = "x86_64")]
-use super::{super::cache::transposes_lines, lines, narrow, x86};
 use super::{
-    super::{
-        cache::paired_bytes,
-        stream::{LINE, Stream},
-    },
+    super::stream::{LINE, Stream},
     columns::{ColumnPointers, Starts, pitch},
     set::{Set, Simd},
 };
+#[cfg(target_arch = "x86_64")]
+use super::{lines, narrow, x86};
 
 /// The prefetch distance along a row, in bytes. Past the end of a row it continues in the rows that
 /// are transposed next. It gains up to a tenth; 512 and 1024 bytes were no faster in TTC cases of
@@ -72,9 +69,9 @@ macro_rules! by_inner {
 impl Simd {
     /// Returns true if sufficiently large matrices are transposed in squares of whole cache lines.
     pub(in crate::host) fn transposes_lines(self) -> bool {
-        match self.0 {
+        match self.set {
             #[cfg(target_arch = "x86_64")]
-            Set::Avx512Vbmi => transposes_lines(),
+            Set::Avx512Vbmi => self.machine.transposes_lines,
             _ => false,
         }
     }
@@ -82,7 +79,7 @@ impl Simd {
     /// Returns true if matrices can be transposed that have fewer rows or columns than a register
     /// has units.
     pub(in crate::host) fn transposes_narrow(self) -> bool {
-        match self.0 {
+        match self.set {
             #[cfg(target_arch = "x86_64")]
             Set::Avx512Vbmi => true,
             _ => false,
@@ -160,12 +157,12 @@ impl Simd {
         columns: &ColumnPointers,
     ) {
         // Long units are written in pairs of lines.
-        let pair = if N >= paired_bytes() { 2 * LINE / N } else { usize::MAX };
+        let pair = if N >= self.machine.paired_bytes { 2 * LINE / N } else { usize::MAX };
         let (pairs, others) = rows.split_at(rows.len() / pair * pair);
         let after = at + pairs.len() * N;
         // SAFETY: a set has the features of those before it.
         unsafe {
-            match self.0 {
+            match self.set {
                 #[cfg(target_arch = "x86_64")]
                 Set::Avx2 | Set::Avx512Vbmi => {
                     by_inner!(x86::strips_32<4>, inner, columns, from, pairs, at);
@@ -198,10 +195,11 @@ impl Simd {
         at: usize,
         columns: &ColumnPointers,
     ) {
+        let ahead = self.machine.prefetches_rows;
         // SAFETY: a set has the features of those before it; rows are as many as the function takes
         // at once.
         unsafe {
-            match self.0 {
+            match self.set {
                 #[cfg(target_arch = "x86_64")]
                 Set::Avx512Vbmi if rows.len() < E => {
                     by_inner!(narrow::transpose_few_rows, inner, columns, from, rows, at);
@@ -216,26 +214,26 @@ impl Simd {
                         && rows.len().min(columns.count) >= 4 * E
                         && self.transposes_lines() =>
                 {
-                    by_inner!(lines::transpose_lines, inner, columns, from, rows, at);
+                    by_inner!(lines::transpose_lines, inner, columns, from, (rows, ahead), at);
                 }
                 // Lines are written whole. Bytes are faster in registers of 32 bytes on one
                 // processor, and in registers of 64 on another.
                 #[cfg(target_arch = "x86_64")]
                 Set::Avx512Vbmi if N > 1 && rows.len() >= 4 * E => {
-                    by_inner!(x86::transpose_64, inner, columns, from, rows, at);
+                    by_inner!(x86::transpose_64, inner, columns, from, (rows, ahead), at);
                 }
                 #[cfg(target_arch = "x86_64")]
                 Set::Avx512Vbmi if rows.len() >= 2 * E => {
-                    by_inner!(x86::transpose_32_of_many, inner, columns, from, rows, at);
+                    by_inner!(x86::transpose_32_of_many, inner, columns, from, (rows, ahead), at);
                 }
                 #[cfg(target_arch = "x86_64")]
                 Set::Avx2 if rows.len() >= 2 * E => {
-                    by_inner!(x86::transpose_32, inner, columns, from, rows, at);
+                    by_inner!(x86::transpose_32, inner, columns, from, (rows, ahead), at);
                 }
                 #[cfg(target_arch = "x86_64")]
-                _ => by_inner!(x86::transpose_16, inner, columns, from, rows, at),
+                _ => by_inner!(x86::transpose_16, inner, columns, from, (rows, ahead), at),
                 #[cfg(target_arch = "aarch64")]
-                Set::Neon => by_inner!(neon::transpose_16, inner, columns, from, rows, at),
+                Set::Neon => by_inner!(neon::transpose_16, inner, columns, from, (rows, ahead), at),
             }
         }
     }
@@ -327,7 +325,7 @@ macro_rules! transpose {
         pub(super) unsafe fn $name<const N: usize, const E: usize, const INNER: bool>(
             inner: &Inner,
             from: *const u8,
-            rows: &[isize],
+            (rows, ahead): (&[isize], bool),
             at: usize,
             columns: usize,
             start: impl Fn(usize) -> *mut u8,
@@ -335,7 +333,6 @@ macro_rules! transpose {
             // SAFETY: a table has the 16 bytes of a lane.
             let table = unsafe { $load(|_| inner.as_ptr()) };
             let height = E * $lanes;
-            let asks = asks_for_rows();
             // A few rows are described by one address and the distance between them, more rows by
             // their addresses.
             let pitch = if E <= 4 { super::columns::pitch(rows) } else { None };
@@ -346,7 +343,7 @@ macro_rules! transpose {
                     *line = from.wrapping_offset(*offset);
                 }
                 let first = lines[0];
-                let below = rows.get(row + height..row + 2 * height).filter(|_| asks);
+                let below = rows.get(row + height..row + 2 * height).filter(|_| ahead);
                 let below = below.unwrap_or_default();
                 match pitch {
                     Some(pitch) => squares!(

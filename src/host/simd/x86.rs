@@ -17,10 +17,7 @@ use std::arch::x86_64::{
 };
 
 use super::{
-    super::{
-        cache::asks_for_rows,
-        stream::{LINE, PAGE, prefetch},
-    },
+    super::stream::{LINE, PAGE, prefetch},
     registers::copy_part,
     select::{MANY, Selection, TRIPLE},
     transpose::{AHEAD, Inner},
