@@ -267,8 +267,8 @@ pub(super) struct CompileArgs {
     #[arg(long, value_name = "NAME|@FILE")]
     pub(super) target: Option<String>,
     /// Another limit for the target, such as `max_storage_buffer_binding_size=1GiB`; may be
-    /// repeated. The others are `max_compute_workgroups_per_dimension` and
-    /// `max_compute_invocations_per_workgroup`
+    /// repeated. The others are `max_compute_workgroups_per_dimension`,
+    /// `max_compute_invocations_per_workgroup` and `max_storage_buffers_per_shader_stage`
     #[arg(long = "limit", value_name = "LIMIT=VALUE")]
     pub(super) limits: Vec<Limit>,
     /// Also writes the kernel as JSON: what to bind and to dispatch, in the language that `--emit`

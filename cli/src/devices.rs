@@ -57,6 +57,7 @@ fn adapters() -> Vec<Value> {
             "max_buffer_size": limits.max_buffer_size,
             "max_compute_workgroups_per_dimension": limits.max_compute_workgroups_per_dimension,
             "max_compute_invocations_per_workgroup": limits.max_compute_invocations_per_workgroup,
+            "max_storage_buffers_per_shader_stage": limits.max_storage_buffers_per_shader_stage,
         })
     };
     adapters.iter().map(value).collect()

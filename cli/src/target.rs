@@ -19,10 +19,11 @@ pub(super) struct Limit {
 }
 
 /// The names of a target's limits.
-pub(super) const LIMITS: [&str; 3] = [
+pub(super) const LIMITS: [&str; 4] = [
     "max_storage_buffer_binding_size",
     "max_compute_workgroups_per_dimension",
     "max_compute_invocations_per_workgroup",
+    "max_storage_buffers_per_shader_stage",
 ];
 
 impl Limit {
@@ -38,6 +39,9 @@ impl Limit {
             "max_storage_buffer_binding_size" => target.max_storage_buffer_binding_size = value,
             "max_compute_workgroups_per_dimension" => {
                 target.max_compute_workgroups_per_dimension = small?;
+            }
+            "max_storage_buffers_per_shader_stage" => {
+                target.max_storage_buffers_per_shader_stage = small?;
             }
             _ => target.max_compute_invocations_per_workgroup = small?,
         }

@@ -18,6 +18,8 @@ pub struct AdapterLimits {
     pub max_compute_invocations_per_workgroup: u32,
     /// The maximum number of invocations in a workgroup along x, y and z.
     pub max_compute_workgroup_size: [u32; 3],
+    /// The maximum number of storage buffers that a kernel binds, its destination included.
+    pub max_storage_buffers_per_shader_stage: u32,
     /// True if the device is a software driver on the CPU.
     pub is_cpu: bool,
 }
@@ -36,6 +38,7 @@ impl AdapterLimits {
                 limits.max_compute_workgroup_size_y,
                 limits.max_compute_workgroup_size_z,
             ],
+            max_storage_buffers_per_shader_stage: limits.max_storage_buffers_per_shader_stage,
             is_cpu: kind == wgpu::DeviceType::Cpu,
         }
     }
@@ -58,6 +61,8 @@ impl AdapterLimits {
                 .min(self.max_buffer_size),
             max_compute_workgroups_per_dimension: self.max_compute_workgroups_per_dimension,
             max_compute_invocations_per_workgroup: invocations,
+            max_storage_buffers_per_shader_stage: self.max_storage_buffers_per_shader_stage,
+            read_write_sources: false,
         }
     }
 }

@@ -10,8 +10,8 @@ use super::scope::scoped;
 use super::{Buffer, Gpu, GpuError};
 use crate::{
     nest::Operand,
-    program::{BufferId, Program},
-    schedule::schedule,
+    program::{BufferId, Program, ProgramStep},
+    schedule::{Target, schedule},
     wgsl::{self, Kernel},
 };
 
@@ -38,8 +38,10 @@ impl Gpu {
         let (program, kernels) = if program.kernels().len() == program.steps().len() {
             (program, program.kernels())
         } else {
-            let program = program.clone().within_bindings().map_err(GpuError::Program)?;
-            let kernels = self.compile_steps(&program)?;
+            let target = self.limits.target(self.name());
+            let most = target.max_sources();
+            let program = program.clone().within_bindings(most).map_err(GpuError::Program)?;
+            let kernels = compile_steps(&program, &target)?;
             compiled = (program, kernels);
             (&compiled.0, &compiled.1[..])
         };
@@ -130,15 +132,6 @@ impl Gpu {
         Ok(encoder)
     }
 
-    fn compile_steps(&self, program: &Program) -> Result<Vec<Kernel>, GpuError> {
-        let target = self.limits.target(self.name());
-        let compile = |step: &crate::program::ProgramStep| {
-            let schedule = schedule(step.nest().clone(), &target).map_err(GpuError::Schedule)?;
-            Ok(wgsl::emit(&schedule, &target, &[]))
-        };
-        program.steps().iter().map(compile).collect()
-    }
-
     /// Creates a buffer for each value that has none in `given`, large enough for all bindings of
     /// the value. Also uploads the constants.
     fn buffers(
@@ -179,4 +172,12 @@ impl Gpu {
         }
         Ok(buffers)
     }
+}
+
+fn compile_steps(program: &Program, target: &Target) -> Result<Vec<Kernel>, GpuError> {
+    let compile = |step: &ProgramStep| {
+        let schedule = schedule(step.nest().clone(), target).map_err(GpuError::Schedule)?;
+        Ok(wgsl::emit(&schedule, target, &[]))
+    };
+    program.steps().iter().map(compile).collect()
 }

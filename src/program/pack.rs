@@ -4,23 +4,23 @@
 use super::{ArrayBuffer, BufferId, Program, ProgramError, ProgramStep};
 use crate::{
     nest::pack,
-    schedule::MAX_SOURCES,
     shape::{ElementType, Shape},
 };
 
 impl Program {
-    /// Adds steps that pack buffers, until no step reads more than a kernel can bind. Runs on the
-    /// host do not need these steps.
+    /// Adds steps that pack buffers, until no step reads more than `most`. Runs on the host do not
+    /// need these steps.
     ///
-    /// Each of these steps copies the smallest buffers, so that few bytes are copied twice.
+    /// Each of these steps copies the smallest buffers, so that few bytes are copied twice. A kernel
+    /// of one source cannot pack, so if `most` is less than 2, nothing is packed.
     ///
     /// # Errors
     ///
     /// Returns an error if packed buffers exceed the size of a buffer.
-    pub(crate) fn within_bindings(mut self) -> Result<Self, ProgramError> {
+    pub(crate) fn within_bindings(mut self, most: usize) -> Result<Self, ProgramError> {
         for mut step in std::mem::take(&mut self.steps) {
-            while step.sources.len() > MAX_SOURCES {
-                let packed = self.packed(&step);
+            while most > 1 && step.sources.len() > most {
+                let packed = self.packed(&step, most);
                 step = self.pack(step, &packed)?;
             }
             self.steps.push(step);
@@ -28,9 +28,9 @@ impl Program {
         Ok(self)
     }
 
-    /// Chooses the buffers to pack next: the smallest ones, at most the number that a kernel can
-    /// bind. Buffers of lookups are first.
-    fn packed(&self, step: &ProgramStep) -> Vec<usize> {
+    /// Chooses the buffers to pack next: the smallest ones, and at most `most` of them. Buffers of
+    /// lookups are first.
+    fn packed(&self, step: &ProgramStep, most: usize) -> Vec<usize> {
         let of = |numbers: bool| -> Vec<usize> {
             let all = 0..step.sources.len();
             all.filter(|&source| step.nest.is_of_numbers(source) == numbers).collect()
@@ -38,7 +38,7 @@ impl Program {
         let numbers = of(true);
         let mut packed = if numbers.len() > 1 { numbers } else { of(false) };
         packed.sort_by_key(|&source| self.bytes_of(step.sources[source]));
-        packed.truncate(MAX_SOURCES.min(step.sources.len() - MAX_SOURCES + 1));
+        packed.truncate(most.min(step.sources.len() - most + 1));
         packed
     }
 

@@ -121,7 +121,7 @@ pub struct Program {
 /// Returns an error if an instruction does more than move data, a layout cannot be described by
 /// strides, or the target's limits are too low.
 pub fn compile_module(module: &Module, target: &Target) -> Result<Program, ProgramError> {
-    let mut program = Program::lower(module)?.within_bindings()?;
+    let mut program = Program::lower(module)?.within_bindings(target.max_sources())?;
     program.kernels = program.compile(target)?;
     Ok(program)
 }
@@ -255,6 +255,39 @@ impl Program {
             BufferId::Scratch(number) => self.scratch[number].bytes(),
             BufferId::Result(number) => self.results[number].bytes(),
         }
+    }
+
+    /// Returns the number of bytes that the kernels bind of a buffer, which is at least the size of
+    /// its image; 0 for a parameter that no kernel reads, and for any other buffer without bytes
+    /// that no kernel binds.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the program was only lowered.
+    #[must_use]
+    pub fn binding_bytes(&self, value: BufferId) -> u64 {
+        assert_eq!(self.kernels.len(), self.steps.len(), "a program with kernels");
+        let bound = self.steps.iter().zip(&self.kernels).flat_map(|(step, kernel)| {
+            let values = step.sources.iter().chain([&step.destination]);
+            values.zip(&kernel.bindings).filter(|&(&of, _)| of == value)
+        });
+        let bound = bound.map(|(_, binding)| binding.size_in_bytes).max();
+        // The image of a result or a scratch buffer is whole even if its kernel has no dispatches.
+        let image = match value {
+            BufferId::Parameter(_) if bound.is_none() => 0,
+            _ => self.bytes_of(value).next_multiple_of(4),
+        };
+        image.max(bound.unwrap_or(0))
+    }
+
+    /// Returns the sizes of the buffers that a caller provides for the scratch buffers, in bytes.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the program was only lowered.
+    #[must_use]
+    pub fn scratch_sizes(&self) -> Vec<u64> {
+        (0..self.scratch.len()).map(|of| self.binding_bytes(BufferId::Scratch(of))).collect()
     }
 
     /// Checks that there is one buffer for each parameter, and that it has the length of the

@@ -64,6 +64,8 @@ impl TryFrom<&proto::Target> for Target {
             kind,
             model,
             measured_on,
+            max_storage_buffers_per_shader_stage,
+            read_write_sources,
         } = proto;
         replace(
             &mut target.max_storage_buffer_binding_size,
@@ -77,6 +79,11 @@ impl TryFrom<&proto::Target> for Target {
             &mut target.max_compute_invocations_per_workgroup,
             max_compute_invocations_per_workgroup.as_ref(),
         );
+        replace(
+            &mut target.max_storage_buffers_per_shader_stage,
+            max_storage_buffers_per_shader_stage.as_ref(),
+        );
+        replace(&mut target.read_write_sources, read_write_sources.as_ref());
         replace(&mut target.name, name.as_ref());
         replace(&mut target.measured_on, measured_on.as_ref());
         match proto::target::Kind::try_from(*kind) {
@@ -127,6 +134,8 @@ impl From<&Target> for proto::Target {
                 spill,
             }),
             measured_on: Some(target.measured_on.clone()),
+            max_storage_buffers_per_shader_stage: Some(target.max_storage_buffers_per_shader_stage),
+            read_write_sources: Some(target.read_write_sources),
         }
     }
 }

@@ -22,7 +22,7 @@ pub enum ScheduleError {
     },
     /// The nest has more sources than a kernel can bind.
     #[error(
-        "sources: expected at most {limit}, as many as WebGPU binds beside the destination, got {given}"
+        "sources: expected at most {limit}, as many as the target binds beside the destination, got {given}"
     )]
     Sources {
         /// The number of sources of the nest.
@@ -64,11 +64,13 @@ pub enum ScheduleError {
         /// The target's name.
         target: String,
     },
-    /// A limit of the target is 0, so no kernel can run.
-    #[error("target.{field}: expected at least 1, got {given}")]
+    /// A limit of the target is so small that no kernel can run.
+    #[error("target.{field}: expected at least {least}, got {given}")]
     Target {
         /// The field of the target.
         field: &'static str,
+        /// The least limit with which a kernel can run.
+        least: u32,
         /// The given limit.
         given: u32,
     },
@@ -104,11 +106,26 @@ impl ScheduleError {
         }
     }
 
-    /// Returns the field of the target that the error is about; `None` if the error is about the
-    /// operation.
+    /// Returns the tensor that is too large, or `None` if the error is not about one tensor.
+    #[must_use]
+    pub fn operand(&self) -> Option<Operand> {
+        match self {
+            Self::Binding { operand, .. } | Self::Index { operand, .. } => Some(*operand),
+            _ => None,
+        }
+    }
+
+    /// Returns the field that the error is about: the tensor that is too large, or a field of the
+    /// target; `None` if it is neither.
     #[must_use]
     pub fn field(&self) -> Option<FieldPath> {
         match self {
+            Self::Binding { operand, .. } | Self::Index { operand, .. } => {
+                Some(FieldPath::new(match operand {
+                    Operand::Source(_) => "source",
+                    Operand::Destination => "destination",
+                }))
+            }
             Self::Preset { .. } => Some(FieldPath::new("preset")),
             Self::Target { field, .. } => Some(FieldPath::new("target").field(field)),
             Self::Model { field, .. } => Some(FieldPath::new("target").field("model").field(field)),
@@ -125,7 +142,10 @@ mod tests {
     fn a_wrong_target_is_invalid_and_a_small_one_unsupported() {
         let target = || "webgpu".to_owned();
         for (error, kind) in [
-            (ScheduleError::Target { field: "max_bindings", given: 0 }, ErrorKind::Invalid),
+            (
+                ScheduleError::Target { field: "max_bindings", least: 2, given: 0 },
+                ErrorKind::Invalid,
+            ),
             (ScheduleError::Preset { given: target(), accepted: target() }, ErrorKind::Invalid),
             (
                 ScheduleError::Index { operand: Operand::Source(0), given: 2, limit: 1 },

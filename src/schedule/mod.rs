@@ -50,7 +50,7 @@ pub use model::CostModel;
 pub(crate) use numbering::BlockDigit;
 pub(crate) use rounds::VECTOR_LANES;
 pub(crate) use row_segments::{RowSegment, RowSegments, source};
-pub(crate) use schedule::{MAX_SOURCES, schedule_with};
+pub(crate) use schedule::schedule_with;
 pub use schedule::{Schedule, Strategy, schedule};
 pub(crate) use seam::{RowAlignment, Seam};
 pub use target::{AdapterKind, Target};

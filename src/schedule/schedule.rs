@@ -5,10 +5,6 @@ use std::fmt;
 use super::{Block, Candidate, RowSegments, ScheduleError, Target, candidates, candidates::Body};
 use crate::nest::{ACCESS_BYTES, CopyNest, Count, GreatestSums, LastRead, Operand, width};
 
-/// The greatest number of sources of a kernel. WebGPU guarantees 8 storage buffers, and one of
-/// these is the destination.
-pub(crate) const MAX_SOURCES: usize = 7;
-
 /// The division of a nest among the invocations of a kernel.
 ///
 /// Only [`schedule`] and [`Candidate::schedule`] create schedules, and schedules cannot be changed.
@@ -247,7 +243,7 @@ fn check_limits(
     varies: bool,
     target: &Target,
 ) -> Result<(), ScheduleError> {
-    let (given, limit) = (nest.sources().len(), MAX_SOURCES);
+    let (given, limit) = (nest.sources().len(), target.max_sources());
     if given > limit {
         return Err(ScheduleError::Sources { given, limit });
     }

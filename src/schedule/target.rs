@@ -28,6 +28,12 @@ pub struct Target {
     pub max_compute_workgroups_per_dimension: u32,
     /// The maximum number of invocations in a workgroup.
     pub max_compute_invocations_per_workgroup: u32,
+    /// The maximum number of storage buffers that a kernel binds, its destination included.
+    pub max_storage_buffers_per_shader_stage: u32,
+    /// True if kernels declare their sources `read_write`, as they declare their destination. WebGPU
+    /// then allows that parts of one buffer are bound for all of them, as a pool allocator wants. By
+    /// default, sources are read-only.
+    pub read_write_sources: bool,
     /// The costs by which the kernel is chosen.
     pub model: CostModel,
     /// The machine on which the model was measured, and the date; empty if it was not measured.
@@ -56,6 +62,9 @@ impl AdapterKind {
 }
 
 impl Target {
+    /// The storage buffers that the WebGPU standard guarantees.
+    pub(super) const STORAGE_BUFFERS: u32 = 8;
+
     /// Returns a GPU with the limits that the WebGPU standard guarantees.
     #[must_use]
     pub fn webgpu() -> Self {
@@ -65,6 +74,8 @@ impl Target {
             max_storage_buffer_binding_size: 128 << 20,
             max_compute_workgroups_per_dimension: 65_535,
             max_compute_invocations_per_workgroup: 256,
+            max_storage_buffers_per_shader_stage: Self::STORAGE_BUFFERS,
+            read_write_sources: false,
             model: CostModel::of(AdapterKind::Gpu),
             measured_on: String::new(),
         }
@@ -102,15 +113,27 @@ impl Target {
         }
     }
 
-    /// Checks that the target can dispatch a workgroup of one invocation, and that its costs are in
-    /// range.
+    /// Returns the maximum number of sources of a kernel: one less than the buffers that it binds,
+    /// and at most 7 even on targets that bind more.
+    pub(crate) fn max_sources(&self) -> usize {
+        let most = self.max_storage_buffers_per_shader_stage.clamp(1, Self::STORAGE_BUFFERS) - 1;
+        usize::try_from(most).unwrap_or(usize::MAX)
+    }
+
+    /// Checks that the target can dispatch a workgroup of one invocation with a source and a
+    /// destination, and that its costs are in range.
     pub(super) fn check(&self) -> Result<(), ScheduleError> {
         let limits = [
-            ("max_compute_workgroups_per_dimension", self.max_compute_workgroups_per_dimension),
-            ("max_compute_invocations_per_workgroup", self.max_compute_invocations_per_workgroup),
+            ("max_compute_workgroups_per_dimension", 1, self.max_compute_workgroups_per_dimension),
+            (
+                "max_compute_invocations_per_workgroup",
+                1,
+                self.max_compute_invocations_per_workgroup,
+            ),
+            ("max_storage_buffers_per_shader_stage", 2, self.max_storage_buffers_per_shader_stage),
         ];
-        match limits.into_iter().find(|&(_, given)| given == 0) {
-            Some((field, given)) => Err(ScheduleError::Target { field, given }),
+        match limits.into_iter().find(|&(_, least, given)| given < least) {
+            Some((field, least, given)) => Err(ScheduleError::Target { field, least, given }),
             None => self.model.check(),
         }
     }

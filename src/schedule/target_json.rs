@@ -51,7 +51,9 @@ impl TargetError {
 
 impl Target {
     /// Reads the output of [`to_json`](Self::to_json): an object with exactly the fields of this
-    /// example.
+    /// example. Two of them may be missing, as they are in older files:
+    /// `max_storage_buffers_per_shader_stage`, which is then 8, and `read_write_sources`, which is
+    /// then false.
     ///
     /// ```
     /// use stridec::Target;
@@ -61,6 +63,8 @@ impl Target {
     ///     "max_storage_buffer_binding_size": 1073741824,
     ///     "max_compute_workgroups_per_dimension": 65535,
     ///     "max_compute_invocations_per_workgroup": 256,
+    ///     "max_storage_buffers_per_shader_stage": 8,
+    ///     "read_write_sources": false,
     ///     "model": { "lanes": 32, "access": 0, "word": 0, "line": 4, "byte": 0.28, "spill": 0 },
     ///     "measured_on": "by hand, 2026-11-22"
     /// }"#)?;
@@ -99,6 +103,12 @@ impl Target {
                 .count("max_compute_workgroups_per_dimension", u32::MAX)?,
             max_compute_invocations_per_workgroup: fields
                 .count("max_compute_invocations_per_workgroup", u32::MAX)?,
+            max_storage_buffers_per_shader_stage: fields.count_or(
+                "max_storage_buffers_per_shader_stage",
+                u32::MAX,
+                Self::STORAGE_BUFFERS,
+            )?,
+            read_write_sources: fields.truth_or("read_write_sources", false)?,
             model: CostModel::of(AdapterKind::Gpu),
             measured_on: fields.text("measured_on", 0)?,
         };
@@ -129,6 +139,8 @@ impl Target {
             "max_storage_buffer_binding_size": self.max_storage_buffer_binding_size,
             "max_compute_workgroups_per_dimension": self.max_compute_workgroups_per_dimension,
             "max_compute_invocations_per_workgroup": self.max_compute_invocations_per_workgroup,
+            "max_storage_buffers_per_shader_stage": self.max_storage_buffers_per_shader_stage,
+            "read_write_sources": self.read_write_sources,
             "model": Value::Object(model),
             "measured_on": self.measured_on,
         });
@@ -219,6 +231,38 @@ impl ObjectFields {
     fn count(&mut self, name: &'static str, most: u32) -> Result<u32, TargetError> {
         let number = self.whole(name, 1, most.into())?;
         Ok(u32::try_from(number).unwrap_or(most))
+    }
+
+    /// Reads a count from 1 to `most`, or returns `missing` if there is no such field.
+    fn count_or(
+        &mut self,
+        name: &'static str,
+        most: u32,
+        missing: u32,
+    ) -> Result<u32, TargetError> {
+        if self.has(name) { self.count(name, most) } else { Ok(missing) }
+    }
+
+    /// Reads `true` or `false`, or returns `missing` if there is no such field.
+    fn truth_or(&mut self, name: &'static str, missing: bool) -> Result<bool, TargetError> {
+        if !self.has(name) {
+            return Ok(missing);
+        }
+        let expected = "true or false";
+        match self.take(name, expected)? {
+            JsonValue::Other("true") => Ok(true),
+            JsonValue::Other("false") => Ok(false),
+            other => Err(self.error(name, expected, other.to_string())),
+        }
+    }
+
+    /// Returns true if the field is there. The field is known from then on.
+    fn has(&mut self, name: &'static str) -> bool {
+        let has = self.left.iter().any(|(field, _)| field == name);
+        if !has {
+            self.known.push(name);
+        }
+        has
     }
 
     /// Reads a number of operations, and returns it in thousandths.
@@ -440,6 +484,19 @@ mod tests {
             assert!(error.contains(says), "{error}");
             assert!(error.len() < 320, "{error}");
         }
+    }
+
+    /// Files from before these fields existed mean WebGPU's default limit.
+    #[test]
+    fn older_targets_lack_two_fields() {
+        let mut target = Target::webgpu_cpu();
+        let json = target.to_json();
+        let kept = |line: &&str| !line.contains("max_storage_buffers") && !line.contains("read_wr");
+        let older: Vec<&str> = json.lines().filter(kept).collect();
+        assert_eq!(older.len() + 2, json.lines().count());
+        assert_eq!(Target::from_json(&older.join("\n")), Ok(target.clone()));
+        (target.max_storage_buffers_per_shader_stage, target.read_write_sources) = (4, true);
+        assert_eq!(Target::from_json(&target.to_json()), Ok(target));
     }
 
     #[test]

@@ -42,7 +42,8 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
         if nest.loaded_bits(number).is_some() { 32 } else { load_bits }
     };
     let sources = nest.sources().iter().enumerate();
-    let images = sources.map(|(number, source)| (source.bytes(), loads(number), false));
+    let images =
+        sources.map(|(number, source)| (source.bytes(), loads(number), target.read_write_sources));
     let images = images.chain([(nest.dst_bytes(), store_bits, true)]);
     kernel.bindings = (0..)
         .zip(images)
@@ -67,9 +68,10 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
         Some(proof) => writer.comment(&column("proof"), format_args!("{proof}")),
         None => writer.comment(&column("proof"), format_args!("none")),
     }
+    let access = if target.read_write_sources { "read_write" } else { "read" };
     for number in 0..nest.sources().len() {
         writer.line(format_args!(
-            "@group(0) @binding({number}) var<storage, read> {}: array<{}>;",
+            "@group(0) @binding({number}) var<storage, {access}> {}: array<{}>;",
             source_name(nest, number),
             type_name(loads(number))
         ));

@@ -85,3 +85,32 @@ fn a_step_of_eight_sources_has_no_kernel() {
     assert_eq!((destination, results), (BufferId::Result(0), vec![0]));
     assert_eq!(*error, ScheduleError::Sources { given: 8, limit: 7 });
 }
+
+/// A target that binds fewer buffers gets more steps that pack.
+#[test]
+fn packing_respects_the_buffers_that_a_target_binds() {
+    let mut cases: Vec<ScratchCase> = scratch::concatenations().map(|(case, _)| case).collect();
+    cases.extend([scratch::concatenate(6, "u8", 3), scratch::stack(), scratch::dynamic_slices()]);
+    for case in &cases {
+        for most in 3..8 {
+            let mut target = Target::webgpu();
+            target.max_storage_buffers_per_shader_stage = most;
+            let program = compile_module(&case.module, &target).unwrap();
+            let bound = program.kernels().iter().map(|kernel| kernel.bindings.len()).max();
+            assert!(bound <= usize::try_from(most).ok(), "{bound:?}");
+            assert_eq!(program.run_on_host(&case.sources()).unwrap(), [case.expected.as_slice()]);
+        }
+    }
+    let mut target = Target::webgpu();
+    for (most, says) in [
+        (
+            2,
+            "sources: expected at most 1, as many as the target binds beside the destination, got ",
+        ),
+        (1, "target.max_storage_buffers_per_shader_stage: expected at least 2, got 1"),
+    ] {
+        target.max_storage_buffers_per_shader_stage = most;
+        let error = compile_module(&cases[0].module, &target).unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+    }
+}
