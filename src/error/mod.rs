@@ -9,7 +9,7 @@ pub use request::RequestError;
 
 use crate::{
     error_kind::ErrorKind,
-    hlo::HloError,
+    hlo::{HloError, InstructionError},
     host::HostError,
     nest::{NestError, Operand},
     notation::{CuteError, NotationError, dml::DmlError},
@@ -83,6 +83,9 @@ pub enum Error {
     /// An invalid module, or one that stridec does not support.
     #[error(transparent)]
     Hlo(#[from] HloError),
+    /// A literal or another part of an HLO instruction that is invalid by itself.
+    #[error(transparent)]
+    Instruction(#[from] InstructionError),
     /// A program that cannot be compiled or run.
     #[error(transparent)]
     Program(ProgramError),
@@ -130,6 +133,7 @@ impl Error {
             Self::Request(error) => error.kind(),
             Self::Located { error, .. } => error.kind(),
             Self::Hlo(error) => error.kind(),
+            Self::Instruction(_) => ErrorKind::Invalid,
             Self::Program(error) => error.kind(),
             Self::Host(error) => error.kind(),
             #[cfg(feature = "gpu")]
@@ -159,16 +163,20 @@ impl Error {
                 };
                 Some(error.field().unwrap_or_default().below(&outer))
             }
-            Self::Located { outer, error } => Some(match error.leading_field() {
-                Some(field) => field.below(outer),
-                None => outer.clone(),
-            }),
+            Self::Located { outer, error } => {
+                let field = match &**error {
+                    Self::Hlo(error) => error.field(),
+                    error => error.leading_field(),
+                };
+                Some(field.unwrap_or_default().below(outer))
+            }
+            Self::Hlo(error) => error.field(),
             _ => self.leading_field(),
         }
     }
 
-    /// Returns the field with which the error's message begins. Messages of [`NestError`] do not
-    /// begin with a field.
+    /// Returns the field with which the error's message begins. Messages of [`NestError`] and of
+    /// [`HloError`] do not begin with a field.
     fn leading_field(&self) -> Option<FieldPath> {
         match self {
             Self::Parse(error) => error.invalid_shape()?.field().cloned(),
@@ -179,6 +187,7 @@ impl Error {
             Self::Window(error) => Some(error.field()),
             Self::Request(error) => Some(error.field()),
             Self::Schedule(error) => error.field(),
+            Self::Instruction(error) => Some(error.field()).filter(|field| !field.is_empty()),
             Self::Located { .. } => self.field(),
             _ => None,
         }

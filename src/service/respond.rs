@@ -61,7 +61,22 @@ fn compile(request: &[u8]) -> Result<proto::CompileResponse, Error> {
             .map_err(|error| error.below(&FieldPath::new("hlo_module")))?;
         return Ok(answer::program(&program, language)?.into());
     }
-    Ok(language::answer(&Operation::try_from(&request)?.compile(&target)?, language)?.into())
+    let kernel = Operation::try_from(&request)?.compile(&target).map_err(|error| match &error {
+        Error::Schedule(of) if of.operand().is_some() => error.below(&operation_field(&request)),
+        _ => error,
+    })?;
+    Ok(language::answer(&kernel, language)?.into())
+}
+
+/// Returns the field of the request that has its operation.
+fn operation_field(request: &proto::CompileRequest) -> FieldPath {
+    use proto::compile_request::Operation::{HloModule, Relayout, Slice};
+    match request.operation {
+        Some(Relayout(_)) => FieldPath::new("relayout"),
+        Some(Slice(_)) => FieldPath::new("slice"),
+        Some(HloModule(_)) => FieldPath::new("hlo_module"),
+        None => FieldPath::default(),
+    }
 }
 
 fn compile_hlo(module: &[u8], target: &Target) -> Result<Program, Error> {
@@ -205,6 +220,7 @@ mod tests {
                 Unsupported,
                 "relayout.destination.shape.layout.split_configs",
             ),
+            (relayout("f32[8192,8192]", "f32[8192,8192]{0,1}"), Unsupported, "relayout.source"),
             (slice("f32[4,4]", &[1, 0]), Invalid, "slice.window_strides[1]"),
             (slice("f32[4,1]", &[1, 1]), Invalid, "slice.window_offsets[1]"),
         ] {

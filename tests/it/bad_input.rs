@@ -4,6 +4,7 @@
 use prost::Message;
 use stridec::{
     Error, ErrorKind, Operation, Target, Tensor,
+    hlo::Module,
     proto::{stridec as proto, xla},
     schedule::candidates,
     shape::{self, Shape},
@@ -624,4 +625,24 @@ fn refused_layouts_are_shown_in_part() {
     let text = error.to_string();
     assert!(text.starts_with("layout.split_configs: {0:SC(0:0,1,2,") && text.len() < 300, "{text}");
     assert!(text.ends_with("… is not supported; expected an array in one memory"), "{text}");
+}
+
+/// Errors of modules and of single instructions convert to `Error` and keep their field.
+#[test]
+fn errors_of_modules_name_their_field() {
+    use stridec::hlo::{HloError, InstructionError};
+    let text = "ENTRY e {\n  p = f32[2] parameter(0)\n  ROOT t = f32[3] reshape(p)\n}";
+    let error = Module::parse(text).unwrap_err();
+    let inner = match &error {
+        HloError::Line { error, .. } => error,
+        error => error,
+    };
+    let HloError::Instruction { error: rule, .. } = inner else { panic!("{error}") };
+    let field = |error: &Error| error.field().map(|field| field.to_string());
+    let whole = field(&Error::from(error.clone())).unwrap();
+    assert!(whole.starts_with("computations[0].instructions[1]."), "{whole}");
+    let rule: InstructionError = (**rule).clone();
+    let alone = Error::from(rule);
+    assert!(whole.ends_with(&field(&alone).unwrap()), "{whole}, {alone}");
+    assert_eq!(alone.kind(), Invalid);
 }
