@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
     let from = wgpu::BufferBinding { buffer: &source, offset: 0, size: None };
     let to = wgpu::BufferBinding { buffer: &pool, offset: PLACE, size: None };
-    gpu.encode(&kernel, &mut encoder, &from, &to)?;
+    gpu.encode(&kernel, &mut encoder, &[from, to])?;
     encoder.copy_buffer_to_buffer(&pool, PLACE, &staging, 0, kernel.destination_bytes);
     queue.submit([encoder.finish()]);
 

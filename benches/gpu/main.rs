@@ -1,7 +1,7 @@
 //! Relayouts beside the same device's buffer copy and its best identity kernel.
 //!
 //! ```text
-//! cargo bench --bench relayout -- [--cases eight|ttc24|widths|everyday|programs|model|warm] [--only TEXT] [--repetitions 15]
+//! cargo bench --bench relayout -- [--cases eight|ttc24|widths|everyday|programs|model|warm|record] [--only TEXT] [--repetitions 15]
 //!     [--back-to-back 1] [--json FILE]
 //! cargo bench --bench relayout -- --cases model [--target FILE.json] [--only TEXT] [--repetitions 15]
 //! cargo bench --bench relayout -- --cases by-hand [--kernels FOLDER] [--only TEXT] [--repetitions 15] [--json FILE]
@@ -25,6 +25,7 @@ mod measure;
 mod model;
 mod plot;
 mod programs;
+mod record;
 mod scale;
 #[allow(dead_code)] // the command line fits models to trials
 #[path = "../../cli/src/trials.rs"]
@@ -65,6 +66,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     if options.cases == "warm" {
         return warm::measure(&gpu, options.repetitions, &mut json);
     }
+    if options.cases == "record" {
+        return record::measure(&gpu);
+    }
     if options.cases == "by-hand" {
         let folder = options.kernels.as_deref().unwrap_or(by_hand::FOLDER);
         return by_hand::measure(&gpu, folder, options.repetitions, &options.only, &mut json);
@@ -97,7 +101,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         other => {
             return Err(format!(
-                "--cases {other}: accepted are eight, ttc24, widths, everyday, programs, model, by-hand, warm and scale"
+                "--cases {other}: accepted are eight, ttc24, widths, everyday, programs, model, by-hand, warm, record and scale"
             )
             .into());
         }

@@ -3,35 +3,29 @@
 
 use std::{
     fmt,
-    hash::{BuildHasher, RandomState},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use super::GpuError;
 use super::check::BindingSizes;
 use super::pipeline::Pipeline;
-use crate::wgsl::Kernel;
+use crate::wgsl::{Kernel, KernelKey};
 
 /// The most recently used pipelines of a device. If the cache is full, the least recently used
 /// pipeline is dropped.
 ///
-/// The key of a pipeline consists of the kernel's whole text, its entry point, the sizes of its
-/// bindings, and whether the kernel has a proof. A cache belongs to one device, because objects of
+/// The key of a pipeline is [`Kernel::key`], so that kernels share a pipeline if they differ only in
+/// their comments. A cache belongs to one device, because objects of
 /// different wgpu instances may have equal identifiers. Each [`Gpu`](super::Gpu) has a cache, which
 /// it shares with its clones, even across threads.
 pub struct PipelineCache {
     capacity: usize,
-    hasher: RandomState,
     entries: Mutex<Vec<CachedPipeline>>,
 }
 
 /// A pipeline and its key. The most recently used entry is the last in the list.
 struct CachedPipeline {
-    fingerprint: u64,
-    wgsl: String,
-    entry_point: String,
-    sizes: BindingSizes,
-    proved: bool,
+    key: KernelKey,
     pipeline: Arc<Pipeline>,
 }
 
@@ -52,7 +46,7 @@ impl PipelineCache {
     /// Creates a cache of at most `capacity` pipelines. If `capacity` is 0, a kernel is compiled
     /// each time it runs.
     pub(super) fn new(capacity: usize) -> Self {
-        Self { capacity, hasher: RandomState::new(), entries: Mutex::default() }
+        Self { capacity, entries: Mutex::default() }
     }
 
     /// Returns the number of pipelines.
@@ -79,22 +73,14 @@ impl PipelineCache {
         device: &wgpu::Device,
         kernel: &Kernel,
         sizes: &BindingSizes,
+        driver_cache: Option<&wgpu::PipelineCache>,
     ) -> Result<Arc<Pipeline>, GpuError> {
-        // The pipeline of a kernel with a proof has no run-time checks, so a kernel without a proof
-        // must not use it, even if the texts are equal.
-        let proved = kernel.proof().is_some();
-        let fingerprint = self.hasher.hash_one((&kernel.wgsl, &kernel.entry_point, sizes, proved));
-        let same = |entry: &CachedPipeline| {
-            entry.fingerprint == fingerprint
-                && entry.proved == proved
-                && entry.sizes == *sizes
-                && entry.entry_point == kernel.entry_point
-                && entry.wgsl == kernel.wgsl
-        };
+        let key = kernel.key();
+        let same = |entry: &CachedPipeline| entry.key == *key;
         if let Some(pipeline) = touch(&mut self.lock(), same) {
             return Ok(pipeline);
         }
-        let pipeline = Arc::new(Pipeline::new(device, kernel, sizes)?);
+        let pipeline = Arc::new(Pipeline::new(device, kernel, sizes, driver_cache)?);
         if self.capacity == 0 {
             return Ok(pipeline);
         }
@@ -106,14 +92,7 @@ impl PipelineCache {
         if entries.len() >= self.capacity {
             entries.remove(0);
         }
-        entries.push(CachedPipeline {
-            fingerprint,
-            wgsl: kernel.wgsl.clone(),
-            entry_point: kernel.entry_point.clone(),
-            sizes: sizes.clone(),
-            proved,
-            pipeline: Arc::clone(&pipeline),
-        });
+        entries.push(CachedPipeline { key: key.clone(), pipeline: Arc::clone(&pipeline) });
         Ok(pipeline)
     }
 

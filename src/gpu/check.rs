@@ -11,6 +11,8 @@ use crate::{nest::Operand, wgsl::Kernel};
 pub(super) struct BindingSizes {
     pub(super) sources: SmallVec<[u64; 1]>,
     pub(super) destination: u64,
+    /// True if the kernel declares its sources `read_write` too.
+    pub(super) read_write_sources: bool,
 }
 
 impl BindingSizes {
@@ -18,12 +20,24 @@ impl BindingSizes {
     pub(super) fn source(&self) -> u64 {
         self.sources.first().copied().unwrap_or_default()
     }
+
+    /// Returns the operands with their sizes, in the order of the kernel's bindings.
+    pub(super) fn operands(&self) -> impl Iterator<Item = (Operand, u64)> + '_ {
+        let sources = self.sources.iter().enumerate();
+        let sources = sources.map(|(number, &size)| (Operand::Source(number), size));
+        sources.chain([(Operand::Destination, self.destination)])
+    }
 }
 
 /// Checks the bindings of a kernel that has dispatches, and checks the kernel against the device's
 /// limits.
 pub(super) fn kernel(kernel: &Kernel, limits: &AdapterLimits) -> Result<BindingSizes, GpuError> {
     let sizes = bindings(kernel)?;
+    check_limit(
+        "storage buffers of a kernel",
+        kernel.bindings.len() as u64,
+        limits.max_storage_buffers_per_shader_stage.into(),
+    )?;
     let sources = sizes
         .sources
         .iter()
@@ -69,8 +83,10 @@ fn bindings(kernel: &Kernel) -> Result<BindingSizes, GpuError> {
     let [sources @ .., destination] = &bindings[..] else {
         return refuse("no bindings".to_owned());
     };
+    // Either all sources are read-only or none.
+    let read_write_sources = sources.first().is_some_and(|source| source.writable);
     for (number, binding) in (0..).zip(&bindings) {
-        let writable = usize::try_from(number) == Ok(sources.len());
+        let writable = read_write_sources || usize::try_from(number) == Ok(sources.len());
         if (binding.group, binding.binding, binding.writable) != (0, number, writable) {
             return refuse(format!(
                 "group {} binding {} writable {}",
@@ -91,7 +107,7 @@ fn bindings(kernel: &Kernel) -> Result<BindingSizes, GpuError> {
         ));
     }
     let sizes = sources.iter().map(|source| source.size_in_bytes).collect();
-    Ok(BindingSizes { sources: sizes, destination: destination.size_in_bytes })
+    Ok(BindingSizes { sources: sizes, destination: destination.size_in_bytes, read_write_sources })
 }
 
 /// Checks that a kernel has exactly one source, as required by the methods that take one source
@@ -130,6 +146,38 @@ pub(super) fn range(
     let given = binding.size.map_or(left, |size| size.get().min(left));
     if given < needed {
         return Err(GpuError::BufferTooSmall { operand, given, needed });
+    }
+    Ok(())
+}
+
+/// Checks that a kernel can read a range of `source` and write one of `destination`. Each range has
+/// the given number of bytes. Both may be in one buffer, if they are apart and the kernel declares
+/// its sources `read_write`.
+pub(super) fn apart(
+    (source, source_bytes): (&wgpu::BufferBinding<'_>, u64),
+    (destination, destination_bytes): (&wgpu::BufferBinding<'_>, u64),
+    read_write_sources: bool,
+) -> Result<(), GpuError> {
+    if source.buffer != destination.buffer {
+        return Ok(());
+    }
+    let (source_offset, destination_offset) = (source.offset, destination.offset);
+    if !read_write_sources {
+        return Err(GpuError::SameBuffer { source_offset, destination_offset });
+    }
+    disjoint((source, source_bytes), (destination, destination_bytes))
+}
+
+/// Checks that two ranges have no byte in common. One of them is written.
+pub(super) fn disjoint(
+    (one, one_bytes): (&wgpu::BufferBinding<'_>, u64),
+    (other, other_bytes): (&wgpu::BufferBinding<'_>, u64),
+) -> Result<(), GpuError> {
+    let [one_end, other_end] =
+        [(one, one_bytes), (other, other_bytes)].map(|(of, bytes)| of.offset.saturating_add(bytes));
+    if one.buffer == other.buffer && one.offset < other_end && other.offset < one_end {
+        let (written, other) = (one.offset..one_end, other.offset..other_end);
+        return Err(GpuError::Overlap { written, other });
     }
     Ok(())
 }

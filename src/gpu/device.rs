@@ -22,6 +22,8 @@ pub struct Gpu {
     pub(super) queue: wgpu::Queue,
     pub(super) limits: AdapterLimits,
     pub(super) cache: Arc<PipelineCache>,
+    /// The driver's cache of compiled shaders, if the embedder gave one.
+    pub(super) driver_cache: Option<wgpu::PipelineCache>,
     pub(super) timeout: Duration,
     /// The driver's message when the device was lost. It stays empty for a device that the embedder
     /// owns.
@@ -96,6 +98,7 @@ impl Gpu {
             queue,
             limits,
             cache: Arc::new(PipelineCache::new(PipelineCache::DEFAULT_CAPACITY)),
+            driver_cache: None,
             timeout: Self::DEFAULT_TIMEOUT,
             lost: Arc::default(),
             scratch: Arc::default(),
@@ -107,6 +110,15 @@ impl Gpu {
     #[must_use]
     pub fn with_cache_capacity(mut self, capacity: usize) -> Self {
         self.cache = Arc::new(PipelineCache::new(capacity));
+        self
+    }
+
+    /// Compiles pipelines through wgpu's pipeline cache, which the embedder can store between runs
+    /// of its program with [`wgpu::PipelineCache::get_data`]. The cache must belong to this device.
+    /// Earlier clones of this `Gpu` do not use it.
+    #[must_use]
+    pub fn with_driver_cache(mut self, cache: wgpu::PipelineCache) -> Self {
+        self.driver_cache = Some(cache);
         self
     }
 

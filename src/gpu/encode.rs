@@ -1,12 +1,13 @@
 //! Records a kernel in a command encoder: the caller's, so that it becomes a part of a larger
 //! submission, or one that stridec creates.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use super::check::{self, BindingSizes};
+use super::recording::{BoundKernel, Recorder, Recording};
 use super::scope::scoped;
 use super::{Gpu, GpuError};
-use crate::{nest::Operand, trace::span, wgsl::Kernel};
+use crate::{trace::span, wgsl::Kernel};
 
 /// A kernel that has passed all checks, with the buffers that it runs on and the offsets in them in
 /// bytes.
@@ -19,52 +20,82 @@ pub(super) struct Job<'a> {
 }
 
 impl Gpu {
-    /// Encodes a kernel into the caller's encoder. The kernel reads from a range of one of the
-    /// caller's buffers and writes to a range of another.
+    /// Records a kernel into the caller's encoder or open compute pass, on ranges of the caller's
+    /// buffers: one for each of the kernel's bindings, the destination last.
     ///
     /// Nothing is copied, submitted or waited for. The offsets of the ranges must be multiples of
     /// the device's `min_storage_buffer_offset_alignment`, which is at most 256 bytes. The ranges
     /// must have at least the sizes in
     /// [`KernelParts::bindings`](crate::wgsl::KernelParts::bindings); bytes past these are neither
-    /// read nor written. Both buffers need [`wgpu::BufferUsages::STORAGE`].
+    /// read nor written. All buffers need [`wgpu::BufferUsages::STORAGE`].
     ///
-    /// The two buffers must be different: wgpu tracks a buffer as a whole, so one part of it cannot
-    /// be read while another part is written. The encoder and the buffers must belong to this
-    /// device, because wgpu may panic if they belong to another `wgpu::Instance`. A kernel without
-    /// dispatches encodes nothing.
+    /// The destination must be in a different buffer from the sources, unless the kernel's target
+    /// has [`read_write_sources`](crate::schedule::Target::read_write_sources). With that option,
+    /// all ranges may be in one buffer, if the destination has no byte in common with a source. The
+    /// encoder and the buffers must belong to this device, because wgpu may panic if they belong to
+    /// another `wgpu::Instance`. A kernel without dispatches records nothing.
+    ///
+    /// A kernel that runs again on the same ranges is recorded faster with [`bind`](Self::bind).
     ///
     /// # Errors
     /// Returns an error if the kernel, the ranges and the device do not fit each other, if the
     /// shader does not compile, or if wgpu refuses a binding. wgpu reports errors of the encoder
     /// itself when the caller finishes the encoder.
-    pub fn encode(
+    pub fn encode<'a, 'pass>(
         &self,
         kernel: &Kernel,
-        encoder: &mut wgpu::CommandEncoder,
-        source: &wgpu::BufferBinding<'_>,
-        destination: &wgpu::BufferBinding<'_>,
-    ) -> Result<(), GpuError> {
+        into: impl Into<Recorder<'a, 'pass>>,
+        buffers: &[wgpu::BufferBinding<'_>],
+    ) -> Result<(), GpuError>
+    where
+        'pass: 'a,
+    {
+        self.bind(kernel, buffers)?.record(into)
+    }
+
+    /// Prepares a kernel to be recorded any number of times on these ranges of the caller's
+    /// buffers. The ranges and their conditions are the same as for [`encode`](Self::encode). The
+    /// result keeps the buffers alive.
+    ///
+    /// # Errors
+    /// Returns the errors of [`encode`](Self::encode).
+    pub fn bind(
+        &self,
+        kernel: &Kernel,
+        buffers: &[wgpu::BufferBinding<'_>],
+    ) -> Result<Recording, GpuError> {
         if kernel.dispatches.is_empty() {
-            return Ok(());
+            return Ok(Recording::new(&self.device, Vec::new()));
         }
-        check::one_source(kernel)?;
+        Ok(Recording::new(&self.device, vec![self.bind_ranges(kernel, buffers)?]))
+    }
+
+    /// Checks the ranges that a kernel with dispatches is to run on, and binds them.
+    pub(super) fn bind_ranges(
+        &self,
+        kernel: &Kernel,
+        buffers: &[wgpu::BufferBinding<'_>],
+    ) -> Result<BoundKernel, GpuError> {
         let sizes = check::kernel(kernel, &self.limits)?;
-        check::range(Operand::Source(0), source, sizes.source(), &self.limits)?;
-        check::range(Operand::Destination, destination, sizes.destination, &self.limits)?;
-        if source.buffer == destination.buffer {
-            return Err(GpuError::SameBuffer {
-                source_offset: source.offset,
-                destination_offset: destination.offset,
-            });
+        let (given, expected) = (buffers.len(), kernel.bindings.len());
+        let (Some((destination, sources)), true) = (buffers.split_last(), given == expected) else {
+            let roles = "the sources and the destination";
+            return Err(GpuError::RangeCount { given, expected, roles });
+        };
+        for (range, (operand, needed)) in buffers.iter().zip(sizes.operands()) {
+            check::range(operand, range, needed, &self.limits)?;
         }
-        let job = Job {
+        for (source, &bytes) in sources.iter().zip(&sizes.sources) {
+            let written = (destination, sizes.destination);
+            check::apart((source, bytes), written, sizes.read_write_sources)?;
+        }
+        self.bind_job(&Job {
             kernel,
             sizes,
-            sources: smallvec![(source.buffer, source.offset)],
+            sources: sources.iter().map(|range| (range.buffer, range.offset)).collect(),
             destination: (destination.buffer, destination.offset),
             times: 1,
-        };
-        self.encode_job(encoder, &job, None)
+        })
     }
 
     /// Encodes a checked kernel in one compute pass, between two timestamps if these are given.
@@ -75,21 +106,24 @@ impl Gpu {
         timestamp_writes: Option<wgpu::ComputePassTimestampWrites<'_>>,
     ) -> Result<(), GpuError> {
         span!("run");
-        let pipeline = self.cache.pipeline(&self.device, job.kernel, &job.sizes)?;
+        let bound = self.bind_job(job)?;
         scoped(&self.device, "encoding the kernel", || {
-            let group = pipeline.bind(&self.device, &job.sizes, &job.sources, job.destination);
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
                 label: Some("stridec"),
                 timestamp_writes,
             });
-            pass.set_pipeline(&pipeline.pipeline);
-            pass.set_bind_group(0, &group, &[]);
-            for _ in 0..job.times {
-                for dispatch in &job.kernel.dispatches {
-                    let [x, y, z] = dispatch.workgroups;
-                    pass.dispatch_workgroups(x, y, z);
-                }
-            }
+            bound.record(&mut pass, job.times);
         })
+    }
+
+    /// Creates the bind group of a checked kernel, and its pipeline if needed.
+    fn bind_job(&self, job: &Job<'_>) -> Result<BoundKernel, GpuError> {
+        let driver_cache = self.driver_cache.as_ref();
+        let pipeline = self.cache.pipeline(&self.device, job.kernel, &job.sizes, driver_cache)?;
+        let group = scoped(&self.device, "binding the buffers", || {
+            pipeline.bind(&self.device, &job.sizes, &job.sources, job.destination)
+        })?;
+        let dispatches = job.kernel.dispatches.iter().map(|dispatch| dispatch.workgroups);
+        Ok(BoundKernel { pipeline, group, dispatches: dispatches.collect() })
     }
 }

@@ -1,8 +1,13 @@
 //! [`GpuError`]: the reasons why a kernel could not run on a device.
 
-use std::time::Duration;
+use std::{ops::Range, time::Duration};
 
-use crate::{error_kind::ErrorKind, nest::Operand, program::ProgramError, schedule::ScheduleError};
+use crate::{
+    error_kind::ErrorKind,
+    nest::Operand,
+    program::{BufferId, ProgramError},
+    schedule::ScheduleError,
+};
 
 /// The reason why a kernel did not run.
 ///
@@ -43,6 +48,16 @@ pub enum GpuError {
         given: u64,
         /// The number of bytes of the image.
         expected: u64,
+    },
+    /// The number of buffers differs from the number that the kernel or the program binds.
+    #[error("expected {expected} buffers, {roles}, got {given}")]
+    RangeCount {
+        /// The number of buffers that were given.
+        given: usize,
+        /// The number of buffers that are needed.
+        expected: usize,
+        /// The meaning of the buffers, in order.
+        roles: &'static str,
     },
     /// The number of buffers differs from the number of parameters and results of the program.
     #[error(
@@ -96,16 +111,35 @@ pub enum GpuError {
         /// The missing usage.
         needed: wgpu::BufferUsages,
     },
-    /// The source and the destination are in one buffer. wgpu allows a buffer to have either one
-    /// writer or several readers.
+    /// A source and the destination are in one buffer, and the kernel declares its sources
+    /// read-only. WebGPU allows a buffer to have either `read_write` bindings or read-only ones.
     #[error(
-        "expected two buffers, got one that holds the source at {source_offset} and the destination at {destination_offset}; copy one of them to a buffer of its own"
+        "expected two buffers, got one that holds the source at {source_offset} and the destination at {destination_offset}; compile for a target with `read_write_sources`, or copy one of them to a buffer of its own"
     )]
     SameBuffer {
         /// The offset of the source, in bytes.
         source_offset: u64,
         /// The offset of the destination, in bytes.
         destination_offset: u64,
+    },
+    /// Two ranges of one buffer have bytes in common, and one of them is written.
+    #[error(
+        "expected ranges without a byte in common, because one of them is written, got bytes {} to {} and {} to {} of one buffer",
+        written.start, written.end, other.start, other.end
+    )]
+    Overlap {
+        /// The range that is written, in bytes.
+        written: Range<u64>,
+        /// The other range, in bytes.
+        other: Range<u64>,
+    },
+    /// A buffer that was given for a program cannot be used.
+    #[error("{buffer}: {error}")]
+    ProgramBuffer {
+        /// The buffer of the program.
+        buffer: BufferId,
+        /// The reason.
+        error: Box<GpuError>,
     },
     /// A quantity exceeds a limit of the device.
     #[error("{what}: expected at most {limit}, the limit of this device, got {given}")]
@@ -179,12 +213,15 @@ impl GpuError {
             Self::NoDevice { .. } | Self::DeviceRefused { .. } => ErrorKind::NoDevice,
             Self::Bindings { .. }
             | Self::BufferCount { .. }
+            | Self::RangeCount { .. }
             | Self::ImageSize { .. }
             | Self::BufferTooSmall { .. }
             | Self::ForeignBuffer { .. }
             | Self::OffsetAlignment { .. }
             | Self::Usage { .. }
+            | Self::Overlap { .. }
             | Self::SameBuffer { .. } => ErrorKind::Invalid,
+            Self::ProgramBuffer { error, .. } => error.kind(),
             Self::BeyondLimit { .. } => ErrorKind::Unsupported,
             Self::Schedule(error) => error.kind(),
             Self::Program(error) => error.kind(),

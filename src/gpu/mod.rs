@@ -2,7 +2,7 @@
 //!
 //! [`Adapters`] lists the devices of the machine. [`Gpu`] opens one of them, or adopts a device
 //! that the embedder owns. In this module, an *image* is all bytes of a tensor in memory, padding
-//! included; it has nothing to do with textures. A kernel can be run in five ways, listed from the
+//! included; it has nothing to do with textures. A kernel can be run in six ways, listed from the
 //! simplest to the one with the least overhead:
 //!
 //! | | moves | waits |
@@ -11,7 +11,8 @@
 //! | [`Gpu::run`] | host bytes to host bytes, for one kernel | for the result |
 //! | [`Gpu::run_in_parts`] | host bytes to host bytes, for a copy cut into parts | for one part while later parts are in flight |
 //! | [`Gpu::upload`], [`Gpu::dispatch`], [`Gpu::download`] | one step at a time; buffers stay on the device | for the step |
-//! | [`Gpu::encode`] | nothing: it uses the caller's encoder and buffers | never |
+//! | [`Gpu::encode`], [`Gpu::encode_program`] | nothing: they use the caller's encoder or compute pass, and the caller's buffers | never |
+//! | [`Gpu::bind`], [`Gpu::bind_program`] | the same, to be recorded many times with [`Recording::record`] | never |
 //!
 //! Buffer sizes are checked against the kernel, and the kernel against the device's limits, before
 //! the device is used. Errors of wgpu are returned as a [`GpuError`]. Every call runs inside error
@@ -23,12 +24,14 @@ mod cache;
 mod check;
 mod device;
 mod encode;
+mod encode_program;
 mod error;
 mod limits;
 mod module;
 mod parts;
 mod pipeline;
 mod program;
+mod recording;
 mod rows;
 mod run;
 mod scope;
@@ -43,5 +46,6 @@ pub use cache::PipelineCache;
 pub use device::Gpu;
 pub use error::GpuError;
 pub use limits::AdapterLimits;
+pub use recording::{Recorder, Recording};
 /// The version of wgpu that this module uses.
 pub use wgpu;

@@ -18,6 +18,7 @@ impl Pipeline {
         device: &wgpu::Device,
         kernel: &Kernel,
         sizes: &BindingSizes,
+        driver_cache: Option<&wgpu::PipelineCache>,
     ) -> Result<Self, GpuError> {
         scoped(device, "compiling the kernel", || {
             let layout = bind_group_layout(device, sizes);
@@ -32,7 +33,7 @@ impl Pipeline {
                 module: &module::create(device, kernel),
                 entry_point: Some(&kernel.entry_point),
                 compilation_options: module::compilation_options(kernel),
-                cache: None,
+                cache: driver_cache,
             });
             Self { pipeline, layout }
         })
@@ -85,7 +86,7 @@ fn bind_group_layout(device: &wgpu::Device, sizes: &BindingSizes) -> wgpu::BindG
         },
         count: None,
     };
-    let sources = sizes.sources.iter().map(|&size| (true, size));
+    let sources = sizes.sources.iter().map(|&size| (!sizes.read_write_sources, size));
     let buffers = sources.chain([(false, sizes.destination)]);
     let entries: Vec<_> = (0..)
         .zip(buffers)

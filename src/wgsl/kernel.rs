@@ -1,9 +1,13 @@
 //! [`Kernel`]: the result of a compilation. It is plain data, so that any runtime can run it, and
 //! has a proof of its bounds, so that a runtime may leave out run-time checks.
 
-use std::ops::Deref;
+use std::{
+    hash::{Hash, Hasher},
+    ops::Deref,
+    sync::OnceLock,
+};
 
-use super::Proof;
+use super::{KernelKey, Proof};
 use crate::schedule::Strategy;
 
 /// Everything that a runtime needs to run one operation, and the [`Proof`] that the kernel stays
@@ -37,10 +41,15 @@ use crate::schedule::Strategy;
 /// stridec::Kernel::from(message)
 /// # }
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+///
+/// Kernels are equal if they have the same code, dispatches, sizes and proof. Comments, which name
+/// the tensors, do not count.
+#[derive(Clone, Debug, Default)]
 pub struct Kernel {
     parts: KernelParts,
     proof: Option<Proof>,
+    /// The key, once somebody has asked for it. The parts never change.
+    key: OnceLock<KernelKey>,
 }
 
 impl Kernel {
@@ -59,12 +68,12 @@ impl Kernel {
     /// ```
     #[must_use]
     pub fn from_parts(parts: KernelParts) -> Self {
-        Self { parts, proof: None }
+        Self { parts, ..Self::default() }
     }
 
     /// Returns a kernel that lowering made from these parts.
     pub(super) fn proved(parts: KernelParts, proof: Option<Proof>) -> Self {
-        Self { parts, proof }
+        Self { parts, proof, key: OnceLock::new() }
     }
 
     /// Returns the parts and drops the proof.
@@ -79,6 +88,58 @@ impl Kernel {
     pub fn proof(&self) -> Option<&Proof> {
         self.proof.as_ref()
     }
+
+    /// Returns the parts that decide the kernel's pipeline, for a cache of pipelines. Kernels that
+    /// differ only in their comments have equal keys.
+    ///
+    /// ```
+    /// use stridec::{Operation, Target};
+    /// let kernel = |source: &str, destination: &str| {
+    ///     Operation::relayout(source.parse()?, destination.parse()?)?.compile(&Target::webgpu())
+    /// };
+    /// let floats = kernel("f32[4,6]", "f32[4,6]{0,1}")?;
+    /// let integers = kernel("s32[4,6]", "s32[4,6]{0,1}")?;
+    /// assert_ne!(floats.wgsl, integers.wgsl);
+    /// assert_eq!(floats.key(), integers.key());
+    /// # Ok::<(), stridec::Error>(())
+    /// ```
+    #[must_use]
+    pub fn key(&self) -> &KernelKey {
+        self.key.get_or_init(|| KernelKey::new(&self.parts, self.proof.is_some()))
+    }
+
+    /// Returns everything apart from the key and the proof that equal kernels have in common.
+    fn compared(&self) -> impl Eq + Hash + '_ {
+        let KernelParts {
+            wgsl: _,
+            entry_point: _,
+            workgroup_size,
+            bindings: _,
+            dispatches,
+            copy_regions,
+            strategy,
+            source_bytes,
+            destination_bytes,
+        } = &self.parts;
+        (workgroup_size, dispatches, copy_regions, strategy, source_bytes, destination_bytes)
+    }
+}
+
+impl PartialEq for Kernel {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+            && self.compared() == other.compared()
+            && self.proof == other.proof
+    }
+}
+
+impl Eq for Kernel {}
+
+impl Hash for Kernel {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.key().hash(state);
+        self.compared().hash(state);
+    }
 }
 
 impl Deref for Kernel {
@@ -91,9 +152,11 @@ impl Deref for Kernel {
 
 /// The parts of a [`Kernel`].
 ///
-/// All buffers are storage buffers of bind group 0. The sources are read-only and start at binding
-/// 0; the destination follows them. A relayout or a slice has one source. A buffer may be larger
-/// than its binding: only the bytes of the destination's image, rounded up to 4, are changed.
+/// All buffers are storage buffers of bind group 0. The sources start at binding 0; the destination
+/// follows them. The sources are read-only, unless the target has
+/// [`read_write_sources`](crate::schedule::Target::read_write_sources). A relayout or a slice has
+/// one source. A buffer may be larger than its binding: only the bytes of the destination's image,
+/// rounded up to 4, are changed.
 ///
 /// The default value has nothing to dispatch. A kernel that is written by hand can start from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -127,7 +190,7 @@ pub struct Binding {
     pub group: u32,
     /// The binding number. Sources are numbered from 0; the destination has the last number.
     pub binding: u32,
-    /// True if the kernel writes to this buffer.
+    /// True if the kernel declares this buffer `read_write`. Only the destination is written.
     pub writable: bool,
     /// The least size of the binding in bytes: the size of the tensor, rounded up to the kernel's
     /// access size, which is 4 to 16 bytes.

@@ -23,6 +23,7 @@ mod form;
 mod gather;
 mod joined;
 mod kernel;
+mod key;
 mod loaded_block;
 mod lookups;
 mod pack_plan;
@@ -36,6 +37,7 @@ mod writer;
 pub use emit::emit;
 pub use error::WgslError;
 pub use kernel::{Binding, CopyRegion, Dispatch, Kernel, KernelParts};
+pub use key::KernelKey;
 pub use proof::Proof;
 #[cfg(feature = "backends")]
 pub(crate) use validate::check;

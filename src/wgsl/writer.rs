@@ -8,7 +8,7 @@ use crate::schedule::Schedule;
 const MAX_WIDTH: usize = 108;
 
 /// Returns true if a character ends a line, and thereby a comment, in WGSL.
-fn ends_line(character: char) -> bool {
+pub(super) fn ends_line(character: char) -> bool {
     matches!(character, '\n'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 

@@ -11,6 +11,7 @@ mod operations;
 mod parts;
 mod programs;
 mod random_programs;
+mod recording;
 mod refusals;
 mod runs;
 #[path = "../support/mod.rs"]

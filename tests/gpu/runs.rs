@@ -141,11 +141,11 @@ fn an_embedder_encodes_onto_its_own_buffers_with_offsets() {
     let kernel = identity(10);
     let mut encoder =
         gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-    gpu.encode(&kernel, &mut encoder, &part(&source, 256, 40), &part(&destination, 512, 300))
-        .unwrap();
+    let ranges = [part(&source, 256, 40), part(&destination, 512, 300)];
+    gpu.encode(&kernel, &mut encoder, &ranges).unwrap();
     // A slice of a buffer converts too, and the rest of the buffer is a range.
     let rest = wgpu::BufferBinding::try_from(destination.slice(1024..)).unwrap();
-    gpu.encode(&kernel, &mut encoder, &part(&source, 256, 40), &rest).unwrap();
+    gpu.encode(&kernel, &mut encoder, &[part(&source, 256, 40), rest]).unwrap();
     let readback = buffer(&gpu, 2048, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
     encoder.copy_buffer_to_buffer(&destination, 0, &readback, 0, 2048);
     gpu.queue().submit([encoder.finish()]);

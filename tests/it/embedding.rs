@@ -28,7 +28,7 @@ fn everything_is_shared_between_threads() {
     shared_between_threads::<StrideDescriptor>();
     shared_between_threads::<Window>();
     #[cfg(feature = "gpu")]
-    shared_between_threads::<stridec::gpu::Gpu>();
+    shared_between_threads::<(stridec::gpu::Gpu, stridec::gpu::Recording)>();
     #[cfg(feature = "backends")]
     shared_between_threads::<stridec::backend::Translated>();
 }
@@ -41,6 +41,8 @@ fn operations_and_targets_are_keys() {
     a_key_of_a_map::<Operation>();
     a_key_of_a_map::<Target>();
     a_key_of_a_map::<Tensor>();
+    a_key_of_a_map::<Kernel>();
+    a_key_of_a_map::<stridec::wgsl::KernelKey>();
 }
 
 #[test]
@@ -53,6 +55,9 @@ fn protos_convert_both_ways() {
     let request = proto::stridec::CompileRequest::default();
     assert!(Operation::try_from(&request).is_err());
     assert_eq!(Target::try_from(&proto::stridec::Target::default()), Ok(Target::webgpu()));
+    let mut target = Target::lavapipe();
+    (target.max_storage_buffers_per_shader_stage, target.read_write_sources) = (4, true);
+    assert_eq!(Target::try_from(&proto::stridec::Target::from(&target)), Ok(target));
 }
 
 /// The spans of one answered request, in the order in which they were entered.

@@ -104,6 +104,42 @@ fn copy_regions_start_at_the_offset() {
     }
 }
 
+/// A target with `read_write_sources` changes the access of the sources and nothing else.
+#[test]
+fn sources_are_declared_read_write_if_the_target_says_so() {
+    let mut random = Random(31);
+    let mut read_write = Target::webgpu();
+    read_write.read_write_sources = true;
+    let mut count = 0;
+    for _ in 0..cases(200) {
+        let operation = random::operation(&mut random);
+        let Ok(nest) = nest::lower(&operation.source, &operation.destination, &operation.window)
+        else {
+            continue;
+        };
+        let emit = |target| wgsl::emit(&schedule(nest.clone(), target).unwrap(), target, &[]);
+        let (kernel, pooled) = (emit(&Target::webgpu()), emit(&read_write));
+        let declared = |kernel: &Kernel| kernel.wgsl.matches("var<storage, read_write>").count();
+        assert_eq!(
+            pooled.wgsl.replace("read_write>", "read>"),
+            kernel.wgsl.replace("read_write>", "read>")
+        );
+        assert_eq!(declared(&pooled), pooled.bindings.len());
+        assert_eq!(pooled.proof(), kernel.proof());
+        assert!(pooled.bindings.iter().all(|binding| binding.writable));
+        assert_eq!(pooled.dispatches, kernel.dispatches);
+        if pooled.dispatches.is_empty() {
+            continue;
+        }
+        assert_eq!(declared(&kernel), 1);
+        assert_ne!(pooled.key(), kernel.key());
+        assert_ne!(pooled, kernel);
+        wgsl::validate(&pooled.wgsl).unwrap();
+        count += 1;
+    }
+    assert!(count > 50, "{count}");
+}
+
 /// Tiles that end inside a wide unit: the last unit is not read, and no bound may include it.
 #[test]
 fn partial_tiles_are_proved() {

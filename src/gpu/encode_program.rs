@@ -1,0 +1,144 @@
+//! Encodes a program into the caller's commands, on the caller's buffers.
+
+use super::check;
+use super::recording::{Recorder, Recording};
+use super::scope::scoped;
+use super::{Gpu, GpuError};
+use crate::{
+    nest::Operand,
+    program::{BufferId, Program},
+    trace::span,
+};
+
+impl Gpu {
+    /// Records a compiled program into the caller's encoder or open compute pass, on ranges of the
+    /// caller's buffers: one for each parameter, then one for each result, then one for each
+    /// scratch buffer, in the order of the program's lists.
+    ///
+    /// [`Program::binding_bytes`] is the size that each range needs; ranges of parameters that no
+    /// kernel reads may be empty. The other conditions are those of [`encode`](Self::encode). If
+    /// the target has [`read_write_sources`](crate::schedule::Target::read_write_sources), all
+    /// ranges may be in one buffer; otherwise, a kernel must not read and write the same one. A
+    /// range of a result or a scratch buffer must not overlap another range. Constants of the
+    /// program are written to buffers that the recorded commands keep alive.
+    ///
+    /// Nothing is submitted or waited for. A program that runs again on the same ranges is recorded
+    /// faster with [`bind_program`](Self::bind_program).
+    ///
+    /// # Errors
+    /// Returns [`GpuError::RangeCount`] if there are too few or too many ranges,
+    /// [`GpuError::ProgramBuffer`] if one is not suitable, and the errors of
+    /// [`encode`](Self::encode). If there is an error, nothing has been recorded.
+    ///
+    /// # Panics
+    /// Panics if the program was only lowered. [`compile_module`](crate::program::compile_module)
+    /// returns a program with kernels.
+    pub fn encode_program<'a, 'pass>(
+        &self,
+        program: &Program,
+        into: impl Into<Recorder<'a, 'pass>>,
+        buffers: &[wgpu::BufferBinding<'_>],
+    ) -> Result<(), GpuError>
+    where
+        'pass: 'a,
+    {
+        self.bind_program(program, buffers)?.record(into)
+    }
+
+    /// Prepares a program to be recorded any number of times on these ranges of the caller's
+    /// buffers, as [`encode_program`](Self::encode_program) takes them. The result keeps the
+    /// buffers alive.
+    ///
+    /// # Errors
+    /// Returns the errors of [`encode_program`](Self::encode_program).
+    ///
+    /// # Panics
+    /// Panics if the program was only lowered.
+    pub fn bind_program(
+        &self,
+        program: &Program,
+        buffers: &[wgpu::BufferBinding<'_>],
+    ) -> Result<Recording, GpuError> {
+        span!("run");
+        let kernels = program.kernels();
+        assert_eq!(kernels.len(), program.steps().len(), "a program with kernels");
+        let (parameters, results) = (program.parameters().len(), program.results().len());
+        let (given, expected) = (buffers.len(), parameters + results + program.scratch().len());
+        if given != expected {
+            let roles = "the parameters, the results and the scratch buffers";
+            return Err(GpuError::RangeCount { given, expected, roles });
+        }
+        self.check_ranges(program, buffers)?;
+        let constants = program.constants().iter().enumerate();
+        let constants = constants
+            .map(|(number, bytes)| {
+                self.constant(bytes, program.binding_bytes(BufferId::Constant(number)))
+            })
+            .collect::<Result<Vec<_>, GpuError>>()?;
+        let range = |value: BufferId| match value {
+            BufferId::Parameter(number) => buffers[number].clone(),
+            BufferId::Result(number) => buffers[parameters + number].clone(),
+            BufferId::Scratch(number) => buffers[parameters + results + number].clone(),
+            BufferId::Constant(number) => constants[number].as_entire_buffer_binding(),
+        };
+        let mut bound = Vec::with_capacity(kernels.len());
+        for (step, kernel) in program.steps().iter().zip(kernels) {
+            if !kernel.dispatches.is_empty() {
+                let values = step.sources().iter().copied().chain([step.destination()]);
+                let ranges: Vec<_> = values.map(range).collect();
+                bound.push(self.bind_ranges(kernel, &ranges)?);
+            }
+        }
+        Ok(Recording::new(&self.device, bound))
+    }
+
+    /// Checks that every range has the size that the program needs, and that those which are
+    /// written overlap no other.
+    fn check_ranges(
+        &self,
+        program: &Program,
+        buffers: &[wgpu::BufferBinding<'_>],
+    ) -> Result<(), GpuError> {
+        let ids = (0..program.parameters().len())
+            .map(BufferId::Parameter)
+            .chain((0..program.results().len()).map(BufferId::Result))
+            .chain((0..program.scratch().len()).map(BufferId::Scratch));
+        let mut used = Vec::with_capacity(buffers.len());
+        for (id, range) in ids.zip(buffers) {
+            let needed = program.binding_bytes(id);
+            if needed == 0 {
+                continue;
+            }
+            let of = |error| GpuError::ProgramBuffer { buffer: id, error: Box::new(error) };
+            let (operand, written) = match id {
+                BufferId::Parameter(number) => (Operand::Source(number), false),
+                _ => (Operand::Destination, true),
+            };
+            check::range(operand, range, needed, &self.limits).map_err(of)?;
+            for &(other, other_needed) in used.iter().filter(|_| written) {
+                check::disjoint((range, needed), (other, other_needed)).map_err(of)?;
+            }
+            used.push((range, needed));
+        }
+        Ok(())
+    }
+
+    /// Creates a buffer of `size` bytes that starts with these bytes. Nothing is submitted.
+    fn constant(&self, bytes: &[u8], size: u64) -> Result<wgpu::Buffer, GpuError> {
+        let written = scoped(&self.device, "writing a constant", || {
+            let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("stridec constant"),
+                size: size.max(4),
+                usage: wgpu::BufferUsages::STORAGE,
+                mapped_at_creation: true,
+            });
+            // A buffer that could not be created has no range, and its error is in the scope.
+            if let Ok(mut mapped) = buffer.get_mapped_range_mut(..) {
+                mapped.slice(..bytes.len()).copy_from_slice(bytes);
+            }
+            buffer.unmap();
+            buffer
+        })?;
+        Ok(written)
+    }
+}
