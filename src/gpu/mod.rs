@@ -11,8 +11,8 @@
 //! | [`Gpu::run`] | host bytes to host bytes, for one kernel | for the result |
 //! | [`Gpu::run_in_parts`] | host bytes to host bytes, for a copy cut into parts | for one part while later parts are in flight |
 //! | [`Gpu::upload`], [`Gpu::dispatch`], [`Gpu::download`] | one step at a time; buffers stay on the device | for the step |
-//! | [`Gpu::encode`], [`Gpu::encode_program`] | nothing: they use the caller's encoder or compute pass, and the caller's buffers | never |
-//! | [`Gpu::bind`], [`Gpu::bind_program`] | the same, to be recorded many times with [`Recording::record`] | never |
+//! | [`Gpu::encode`], [`Gpu::encode_program`] | nothing: the buffers are the caller's | never |
+//! | [`Gpu::bind`], [`Gpu::bind_program`] | the same, recorded again and again | never |
 //!
 //! Buffer sizes are checked against the kernel, and the kernel against the device's limits, before
 //! the device is used. Errors of wgpu are returned as a [`GpuError`]. Every call runs inside error
