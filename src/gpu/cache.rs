@@ -14,8 +14,8 @@ use crate::wgsl::{Kernel, KernelKey};
 /// The most recently used pipelines of a device. If the cache is full, the least recently used
 /// pipeline is dropped.
 ///
-/// The key of a pipeline is [`Kernel::key`], so that kernels share a pipeline if they differ only in
-/// their comments. A cache belongs to one device, because objects of
+/// The key of a pipeline is [`Kernel::key`], so that kernels which differ only in their comments
+/// share one. A cache belongs to one device, because objects of
 /// different wgpu instances may have equal identifiers. Each [`Gpu`](super::Gpu) has a cache, which
 /// it shares with its clones, even across threads.
 pub struct PipelineCache {

@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | [`Gpu::run_nest`] | host bytes to host bytes, for a copy of any size | for the result |
 //! | [`Gpu::run`] | host bytes to host bytes, for one kernel | for the result |
-//! | [`Gpu::run_in_parts`] | host bytes to host bytes, for a copy cut into parts | for one part while later parts are in flight |
+//! | [`Gpu::run_in_parts`] | host bytes to host bytes, part by part | for one part at a time |
 //! | [`Gpu::upload`], [`Gpu::dispatch`], [`Gpu::download`] | one step at a time; buffers stay on the device | for the step |
 //! | [`Gpu::encode`], [`Gpu::encode_program`] | nothing: the buffers are the caller's | never |
 //! | [`Gpu::bind`], [`Gpu::bind_program`] | the same, recorded again and again | never |

@@ -11,7 +11,7 @@ impl Program {
     /// Adds steps that pack buffers, until no step reads more than `most`. Runs on the host do not
     /// need these steps.
     ///
-    /// Each of these steps copies the smallest buffers, so that few bytes are copied twice. A kernel
+    /// Each of these steps copies the smallest buffers, so that few bytes are copied twice. Kernels
     /// of one source cannot pack, so if `most` is less than 2, nothing is packed.
     ///
     /// # Errors

@@ -30,8 +30,8 @@ pub struct Target {
     pub max_compute_invocations_per_workgroup: u32,
     /// The maximum number of storage buffers that a kernel binds, its destination included.
     pub max_storage_buffers_per_shader_stage: u32,
-    /// True if kernels declare their sources `read_write`, as they declare their destination. WebGPU
-    /// then allows that parts of one buffer are bound for all of them, as a pool allocator wants. By
+    /// True if kernels declare their sources `read_write`, like their destination. WebGPU then
+    /// allows that parts of one buffer are bound for all of them, as a pool allocator wants. By
     /// default, sources are read-only.
     pub read_write_sources: bool,
     /// The costs by which the kernel is chosen.

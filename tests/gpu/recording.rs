@@ -56,7 +56,7 @@ impl Pool {
         let alignment = u64::from(gpu.limits().min_storage_buffer_offset_alignment);
         let mut end = 0;
         let mut ranges = vec![(0, 0); sizes.len()];
-        // The order in the pool is not that of the program.
+        // The pool has its own order.
         for at in random.permutation(sizes.len()) {
             let start = (end + random.below(40)).next_multiple_of(alignment);
             ranges[at] = (start, sizes[at]);
@@ -208,7 +208,7 @@ fn ranges_that_a_program_cannot_use_are_refused() {
     assert!(matches!(error, GpuError::SameBuffer { .. }), "{error}");
 }
 
-/// The same for one kernel: apart in one buffer, and not.
+/// One kernel on ranges of one buffer that are apart, and on ranges that are not.
 #[test]
 fn a_kernel_reads_and_writes_parts_of_one_buffer() {
     let Some(gpu) = gpu("a_kernel_reads_and_writes_parts") else { return };
