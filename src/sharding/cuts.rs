@@ -1,13 +1,13 @@
-//! [`Cuts`]: the division of one dimension of an array into tiles, the parts that lie on one
-//! device.
+//! [`Cuts`]: the division of one dimension of an array into tiles. A tile is the part of an array
+//! that lies on one device.
 //!
-//! All questions about a sharding are answered one dimension at a time. Most divisions are even,
-//! and are stored as three numbers, so that an array over a million devices needs no list.
+//! Every query about a sharding is answered one dimension at a time. Most divisions are even and
+//! are stored as three numbers, so that an array over a million devices needs no list.
 
 use super::ranges::Ranges;
 
-/// The division of a dimension into pieces, each part of a tile. A tile is one piece, except in a
-/// cyclic sharding and in one that lists parts.
+/// The division of a dimension into pieces, which are ranges that belong to one tile. A tile has
+/// exactly one piece, except in a cyclic sharding and in one that lists parts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Cuts {
     /// XLA's division into tiles of extent `side`. The last nonempty tile may be partial, and any
@@ -19,9 +19,9 @@ pub(crate) enum Cuts {
     /// Pieces that end at these coordinates, and the tile of each piece. Tiles are numbered in the
     /// order of their first pieces.
     Listed { limits: Vec<u64>, tiles: Vec<u64> },
-    /// The cyclic division: pieces of `block` coordinates are given to the tiles in turn, like
-    /// cards. Tile `t` gets the pieces `t`, `t + tiles`, and so on. The last piece may be shorter.
-    /// There are at least two tiles, and more pieces than tiles.
+    /// The cyclic division, in which tiles take turns: tile `t` gets the pieces `t`, `t + tiles`,
+    /// and so on. A piece has `block` coordinates, but the last one may be shorter. There are at
+    /// least two tiles, and more pieces than tiles.
     Dealt { size: u64, tiles: u64, block: u64 },
 }
 
@@ -30,7 +30,8 @@ impl Cuts {
         Self::Even { size, tiles, side: size.div_ceil(tiles) }
     }
 
-    /// Returns the cyclic division into the same number of tiles. `block` must not be 0.
+    /// Returns the cyclic division of this dimension into blocks of `block` coordinates, with the
+    /// number of tiles of `self`. `block` must not be 0.
     pub(super) fn dealt(&self, block: u64) -> Self {
         let (size, tiles) = (self.size(), self.tiles());
         let block = block.min(size);
@@ -43,8 +44,8 @@ impl Cuts {
         }
     }
 
-    /// Returns the number of pieces of a cyclic division, or `None` if every tile is a single
-    /// piece.
+    /// Returns the number of pieces if tiles have several pieces of a cyclic division, and `None`
+    /// for any other division.
     pub(super) fn dealt_pieces(&self) -> Option<u64> {
         match self {
             Self::Dealt { size, block, .. } => Some(size.div_ceil(*block)),
@@ -72,7 +73,8 @@ impl Cuts {
         }
     }
 
-    /// Returns the tile that a piece belongs to, and the coordinates `[start, limit)` of the piece.
+    /// Returns the number of the tile that contains a piece, and the piece's coordinates `[start,
+    /// limit)`.
     #[inline]
     #[expect(clippy::cast_possible_truncation)] // a tile is below the length of the list
     pub(crate) fn piece(&self, piece: u64) -> (u64, (u64, u64)) {
@@ -107,7 +109,7 @@ impl Cuts {
         Ranges::one(start, limit)
     }
 
-    /// Returns the extent of the largest tile.
+    /// Returns the number of coordinates in the largest tile.
     pub(super) fn side(&self) -> u64 {
         match self {
             Self::Even { side, .. } => *side,
@@ -127,8 +129,8 @@ impl Cuts {
         }
     }
 
-    /// Returns the half-open range of pieces that overlap the nonempty range `[start, limit)` of
-    /// coordinates.
+    /// Returns the numbers of the first piece that overlaps the nonempty range `[start, limit)` of
+    /// coordinates, and of the first piece after the range.
     pub(crate) fn covering(&self, (start, limit): (u64, u64)) -> (u64, u64) {
         match self {
             Self::Even { side, .. } | Self::Dealt { block: side, .. } => {

@@ -1,7 +1,8 @@
 //! [`DeviceRegions`]: a sharding that lists the part of each device.
 //!
-//! The listed parts may overlap in any way. They are cut into tiles, so that each tile lies either
-//! inside a part or outside it. The rest of the code then handles this sharding like any other.
+//! The listed parts may overlap in any way. The array is cut into tiles so that a tile lies either
+//! wholly inside a part or wholly outside it. Other modules can then treat this sharding like any
+//! other.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,13 +11,13 @@ use crate::shape::FieldPath;
 
 /// The part of each device. A part is a product of lists of ranges, one list for each dimension.
 ///
-/// Each dimension is cut at the limits of all ranges. Pieces of a dimension that the same devices
-/// have form a tile of that dimension, and the tiles of the array are the products of these. A
-/// device holds the tiles that its part consists of: just one if parts are equal or have no index
-/// in common.
+/// Each dimension is cut into pieces at the limits of all ranges. Pieces that belong to the same
+/// parts form one tile of the dimension, and a tile of the array is a product of such tiles. A
+/// device holds all tiles inside its part. It holds exactly one if no two different parts overlap.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct DeviceRegions {
-    /// The part of each device, and the numbers of its tiles in ascending order.
+    /// For each device, its part of the array and the numbers of the tiles in the part, in
+    /// ascending order.
     pub(super) of_device: BTreeMap<u64, (Region, Vec<u64>)>,
     /// The devices that hold each tile, in ascending order. Tiles are numbered row-major.
     pub(super) of_tile: Vec<Vec<u64>>,
@@ -87,8 +88,8 @@ impl DeviceRegions {
         Ok(regions)
     }
 
-    /// Gives each part its tiles. `along` has the tiles along each dimension of every part that has
-    /// elements.
+    /// Records which tiles each device holds. `along` contains, for each nonempty part, the part's
+    /// tiles along each dimension.
     #[expect(clippy::cast_possible_truncation)] // there are at most `MAX_RANGES` tiles
     fn assign(&mut self, along: &[Vec<Vec<u64>>]) -> Result<(), ShardingError> {
         let mut held = 0_u64;
@@ -124,7 +125,7 @@ impl DeviceRegions {
         self.of_device.last_key_value().map_or(0, |(device, _)| device + 1)
     }
 
-    /// Returns the greatest extent of a part in each dimension.
+    /// Returns, for each dimension, the extent of the part that is largest in it.
     pub(super) fn sides(&self) -> Vec<u64> {
         let mut sides = vec![0; self.cuts.len()];
         for (region, _) in self.of_device.values() {
@@ -136,7 +137,8 @@ impl DeviceRegions {
     }
 }
 
-/// Cuts a dimension at the limits of the ranges of all parts. Returns the tiles of each part.
+/// Cuts a dimension at the limits of the ranges of all parts. Also returns the numbers of the tiles
+/// in each part.
 #[expect(clippy::cast_possible_truncation)] // numbers of parts and pieces
 fn cut(parts: &[&Region], dimension: usize) -> Result<(Cuts, Vec<Vec<u64>>), ShardingError> {
     let ranges = |part: &Region| part.ranges(dimension);

@@ -1,7 +1,8 @@
-//! [`DigitPermutation`]: the order of devices that XLA writes as `<=[2,4]T(1,0)`: the numbers
-//! `0..count`, reshaped and transposed.
+//! [`DigitPermutation`]: the order of devices that XLA writes as `<=[2,4]T(1,0)`, which means the
+//! numbers `0..count` reshaped and transposed.
 //!
-//! It is stored as a few digits, so that a million devices take no more memory than four.
+//! A permutation is stored as a few digits, so that a million devices take no more memory than
+//! four.
 
 use smallvec::SmallVec;
 
@@ -38,7 +39,8 @@ impl DigitPermutation {
         Self::new(perm.iter().map(|&axis| RadixDigit { size: sizes[axis], stride: strides[axis] }))
     }
 
-    /// Creates the permutation from its digits, major to minor.
+    /// Creates the permutation from its digits, major to minor. Digits of size 1 are dropped, and
+    /// adjacent digits are merged if possible.
     pub(super) fn new(digits: impl IntoIterator<Item = RadixDigit>) -> Self {
         let mut merged: SmallVec<[RadixDigit; 4]> = SmallVec::new();
         for digit in digits.into_iter().filter(|digit| digit.size != 1) {
@@ -72,13 +74,13 @@ impl DigitPermutation {
         number + position * major.stride
     }
 
-    /// Returns the position of a number.
+    /// Returns the position of a number, the inverse of [`at`](Self::at).
     pub(super) fn position(&self, number: u64) -> u64 {
         self.0.iter().fold(0, |at, digit| at * digit.size + number / digit.stride % digit.size)
     }
 
-    /// Returns the sizes and the permutation for which [`DigitPermutation::transposed`] returns
-    /// `self`.
+    /// Returns the arguments `sizes` and `perm` for which [`DigitPermutation::transposed`] returns
+    /// `self`, so that the permutation can be printed in XLA's notation.
     pub(super) fn transposition(&self) -> (Vec<u64>, Vec<usize>) {
         if self.0.is_empty() {
             return (vec![1], vec![0]);
@@ -93,8 +95,9 @@ impl DigitPermutation {
         (sizes, perm)
     }
 
-    /// Splits the digits into groups, major to minor, so that the product of the sizes in each
-    /// group is the corresponding extent. Returns `None` if this would split a digit unevenly.
+    /// Splits the digits into one group for each extent, major to minor, so that the product of the
+    /// sizes in a group is its extent. A digit may be split between two groups. Returns `None` if
+    /// the extents do not divide the digits evenly.
     pub(super) fn groups(&self, extents: &[u64]) -> Option<Vec<Vec<RadixDigit>>> {
         let mut rest = self.0.clone();
         let mut groups = Vec::with_capacity(extents.len());
@@ -120,8 +123,8 @@ impl DigitPermutation {
         Some(groups)
     }
 
-    /// Returns the permutation that applies `self` and then `then` to the result. Returns `None` if
-    /// it cannot be written with digits.
+    /// Returns the composition of two permutations: number `then.at(self.at(p))` at each position
+    /// `p`. Returns `None` if the composition cannot be expressed with digits.
     pub(super) fn then(&self, then: &Self) -> Option<Self> {
         let mut digits = Vec::new();
         for digit in &self.0 {

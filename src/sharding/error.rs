@@ -14,7 +14,7 @@ pub enum ShardingError {
     Syntax {
         /// The byte offset of the error in the text.
         offset: usize,
-        /// The expected text, and the text that was found.
+        /// The expected and the given text, in words.
         reason: String,
     },
     /// A value breaks a rule.

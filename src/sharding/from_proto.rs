@@ -1,4 +1,4 @@
-//! Reads shardings from protos. Every field is checked, because protos are input from outside.
+//! Reads shardings from protos. Every field is checked, because protos are untrusted input.
 
 use super::{
     Sharding, ShardingError,
@@ -31,7 +31,8 @@ impl Sharding {
     ///
     /// # Errors
     ///
-    /// Returns an error if the bytes are not such a message, or if the message breaks a rule.
+    /// Returns an error if the bytes are not an `xla.OpSharding`, or if the sharding breaks one of
+    /// XLA's rules.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         Self::try_from(&shape::decode::<OpSharding>(bytes)?)
     }
@@ -217,7 +218,7 @@ fn reduction(proto: &NamedShardingProto) -> Result<ReductionOp> {
     }
 }
 
-/// Reads a mesh without axes, to which no list of axes may refer.
+/// Reads a named sharding whose mesh has no axes. Any reference to an axis is an error.
 fn without_axes(proto: &NamedShardingProto, mesh: &MeshProto) -> Result<Named> {
     let lists = [&proto.replicated_axes, &proto.unreduced_axes, &proto.manual_axes];
     let used = proto.dim_shardings.iter().any(|dimension| !dimension.axes.is_empty());

@@ -21,7 +21,7 @@ pub struct Sharding {
     pub(super) group: Option<ShardGroup>,
 }
 
-/// The forms in which a sharding is written.
+/// The content of a sharding, in one of the forms in which it can be written.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ShardingKind {
     Replicated,
@@ -33,7 +33,7 @@ pub(super) enum ShardingKind {
     Cyclic(Cyclic),
     Named(Named),
     Regions(DeviceRegions),
-    /// The shardings of a tuple's elements. They are not tuples themselves.
+    /// The sharding of each array in a tuple, none of them a tuple itself.
     Tuple(Vec<Sharding>),
 }
 
@@ -44,7 +44,8 @@ pub(super) struct ShardGroup {
     pub(super) id: u64,
 }
 
-/// The reason why shards are not parts of the array.
+/// The reason why the shards on the devices are not parts of the array. Moving data cannot convert
+/// such shards, so a reshard refuses them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum NotWhole {
@@ -57,7 +58,7 @@ pub enum NotWhole {
 }
 
 impl NotWhole {
-    /// Returns the word for this reason in XLA's notation.
+    /// Returns the word for these shards in XLA's notation.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -67,7 +68,7 @@ impl NotWhole {
         }
     }
 
-    /// Returns an explanation of why data cannot be moved from or to such shards.
+    /// Explains why data cannot be moved from or to such shards, for error messages.
     #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
@@ -97,8 +98,8 @@ impl Sharding {
         ShardingKind::Maximal(device).into()
     }
 
-    /// Creates a sharding from the box of each device. This describes shards of other frameworks
-    /// for which XLA has no notation. Boxes may overlap.
+    /// Creates a sharding from the box of each device. Boxes may overlap. They can describe the
+    /// shards of other frameworks for which XLA has no notation.
     ///
     /// ```
     /// use stridec::sharding::{Sharding, TileBox};
@@ -117,8 +118,8 @@ impl Sharding {
         Self::regions(boxes.into_iter().map(|(device, tile)| (device, Region::from(&tile))))
     }
 
-    /// Creates a sharding from the part of each device, a product of lists of ranges. A shard has
-    /// the indices of its ranges side by side. Parts may overlap.
+    /// Creates a sharding from the part of each device, which is a product of lists of ranges. A
+    /// shard stores the indices of its ranges without gaps. Parts may overlap.
     ///
     /// ```
     /// use stridec::sharding::{Region, Sharding};
@@ -143,13 +144,13 @@ impl Sharding {
         Ok(ShardingKind::Regions(DeviceRegions::new(regions)?).into())
     }
 
-    /// Returns the block-cyclic sharding over the same tiles and devices, as in `ScaLAPACK`. If a
-    /// dimension has `t` tiles and is cut into blocks of `b` indices, tile `i` gets the blocks `i`,
-    /// `i + t`, `i + 2t`, and so on.
+    /// Returns the block-cyclic sharding with the tiles and devices of `self`, as in `ScaLAPACK`.
+    /// `blocks` contains the block size in each dimension. If a dimension has `t` tiles, its tile
+    /// `i` gets the blocks `i`, `i + t`, `i + 2t`, and so on.
     ///
-    /// A shard stores its blocks next to each other, without gaps. It equals `ScaLAPACK`'s local
-    /// array, with `numroc` rows and columns. XLA has no notation for cyclic shardings, so they
-    /// print as XLA's text with an additional `blocks=[…]`.
+    /// A shard stores its blocks without gaps, so it equals `ScaLAPACK`'s local array of `numroc`
+    /// rows and columns. XLA has no notation for cyclic shardings. They print as XLA's text with an
+    /// additional `blocks=[…]`.
     ///
     /// ```
     /// use stridec::sharding::Sharding;
@@ -191,8 +192,8 @@ impl Sharding {
         }
     }
 
-    /// Returns the shardings of a tuple's arrays in pre-order, or `None` if this is the sharding of
-    /// a single array.
+    /// Returns the sharding of each array in a tuple, in pre-order, or `None` if `self` is the
+    /// sharding of a single array.
     #[must_use]
     pub fn leaves(&self) -> Option<&[Sharding]> {
         match &self.kind {
@@ -201,8 +202,8 @@ impl Sharding {
         }
     }
 
-    /// Returns the reasons why the shards are not parts of the array. The list is empty if they
-    /// are.
+    /// Returns the reasons why the shards are not parts of the array, or an empty list if they are
+    /// parts of it.
     #[must_use]
     pub fn not_whole(&self) -> Vec<NotWhole> {
         match &self.kind {
@@ -217,7 +218,8 @@ impl Sharding {
         }
     }
 
-    /// Returns the number of devices, if the sharding determines it.
+    /// Returns the number of devices, or `None` if it depends on the program. For example,
+    /// `{replicated}` applies to any number of devices.
     #[must_use]
     pub fn devices(&self) -> Option<u64> {
         match &self.kind {
@@ -230,8 +232,10 @@ impl Sharding {
         }
     }
 
-    /// Returns the sharding as tiles instead of named axes. The devices are given as an iota if
-    /// their order can be expressed as one. Returns `None` for boxes, cyclic shardings and tuples.
+    /// Converts a sharding by named axes to one by tiles, and returns all other shardings by tiles
+    /// or by a word unchanged. The devices are given as an iota if possible, else as a list.
+    /// Returns `None` for tuples, cyclic shardings and those that list parts, and if more than 2^20
+    /// devices would have to be listed.
     ///
     /// ```
     /// use stridec::sharding::Sharding;
@@ -248,8 +252,8 @@ impl Sharding {
         }
     }
 
-    /// Returns the sharding with every device listed. Returns `None` if the sharding has no tiles,
-    /// or if it has more devices than 2^20.
+    /// Returns the sharding by tiles with its devices as a list instead of an iota. Returns `None`
+    /// if the sharding has no tiles, or if it has more than 2^20 devices.
     ///
     /// ```
     /// use stridec::sharding::Sharding;
@@ -265,11 +269,12 @@ impl Sharding {
         })
     }
 
-    /// Places the shards of an array of `shape` on `devices` devices. If `devices` is `None`, the
-    /// sharding must determine the number of devices.
+    /// Applies the sharding to an array, which determines the indices on each device. `devices` is
+    /// the number of devices in the program. If it is `None`, the sharding must determine the
+    /// number.
     ///
-    /// Shards that are not parts of the array (see [`Sharding::not_whole`]) are placed as well if
-    /// they have tiles, but a reshard refuses them.
+    /// If the shards are not parts of the array (see [`Sharding::not_whole`]) but the sharding has
+    /// tiles, there is still a placement. A reshard refuses it.
     ///
     /// # Errors
     ///

@@ -12,7 +12,8 @@ use super::{
 };
 use crate::shape::FieldPath;
 
-/// An array of devices with named axes.
+/// An array of devices with named axes. A sharding refers to these axes to say which of them divide
+/// each dimension.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Mesh {
     /// The name and size of each axis, major to minor.
@@ -23,9 +24,9 @@ pub(super) struct Mesh {
     strides: Vec<u64>,
 }
 
-/// An axis of a mesh, or a part of one. For an axis of size `n` and a coordinate `c`, the part
+/// An axis of a mesh, or a part of an axis. For an axis of size `n` and a coordinate `c`, the part
 /// `(pre, k)` is the coordinate `(c div (n / (pre·k))) mod k`. For example, an axis of size 8 has
-/// the parts `(1, 2)`, its most significant bit, and `(2, 4)`, the other two.
+/// the parts `(1, 2)`, its most significant bit, and `(2, 4)`, the other two bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct AxisRef {
     pub(super) axis: usize,
@@ -34,7 +35,8 @@ pub(super) struct AxisRef {
 }
 
 impl AxisRef {
-    /// Returns the products of sizes before and after the part: `pre` and `pre·k`.
+    /// Returns the range that the part covers in the factors of its axis: `pre`, the product of the
+    /// sizes before the part, and `pre·k`, the product up to its end.
     fn span(self, mesh: &Mesh) -> (u64, u64) {
         match self.part {
             Some((pre, size)) => (pre, pre * size),
@@ -46,7 +48,7 @@ impl AxisRef {
         self.part.map_or(mesh.axes[self.axis].1, |(_, size)| size)
     }
 
-    /// Returns the key by which references are sorted in mesh order.
+    /// Returns a sort key that puts references in mesh order: by axis, and by part within an axis.
     pub(super) fn order(self, mesh: &Mesh) -> (usize, u64, u64) {
         (self.axis, self.span(mesh).0, self.size(mesh))
     }
@@ -61,8 +63,8 @@ impl AxisRef {
 }
 
 impl Mesh {
-    /// Creates a mesh. `ids` is called with the number of devices and returns a permutation of
-    /// them.
+    /// Creates a mesh, checking the names and sizes of its axes. `ids` is called with the number of
+    /// devices, and returns a permutation of them.
     pub(super) fn new(
         axes: Vec<(String, u64)>,
         ids: impl FnOnce(u64) -> Result<Ids, ShardingError>,
@@ -91,15 +93,16 @@ impl Mesh {
         self.axes.iter().map(|(_, size)| size).product()
     }
 
-    /// Returns the digit of a position in the mesh that a reference selects.
+    /// Returns the digit that `axis` selects from a position in the mesh, which is a row-major
+    /// number.
     pub(super) fn digit(&self, axis: AxisRef) -> RadixDigit {
         let (_, end) = axis.span(self);
         let (_, size) = self.axes[axis.axis];
         RadixDigit { size: axis.size(self), stride: size / end * self.strides[axis.axis] }
     }
 
-    /// Returns references to the parts of all axes that are not in `used`, in mesh order. The
-    /// references in `used` must have been checked.
+    /// Returns references to all axes, or parts of axes, that no reference in `used` covers, in
+    /// mesh order. The references in `used` must have passed [`CheckedAxes`].
     pub(super) fn rest(&self, used: &[AxisRef]) -> Vec<AxisRef> {
         let mut used = used.to_vec();
         used.sort_by_key(|axis| axis.order(self));
@@ -127,12 +130,12 @@ impl Mesh {
     }
 }
 
-/// The axis references of a sharding that have been checked so far. Each must be in the mesh, and
-/// no two may overlap.
+/// Checks the axis references of a sharding one by one. A part must divide its axis, and no two
+/// references may overlap.
 pub(super) struct CheckedAxes<'a> {
     mesh: &'a Mesh,
-    /// The references to each axis so far, as products of sizes. They do not overlap, so an axis
-    /// has at most 63.
+    /// For each axis, the parts that earlier references cover, as pairs of `pre` and `pre·k`. They
+    /// do not overlap, so an axis has at most 63.
     spans: Vec<Vec<(u64, u64)>>,
 }
 
@@ -176,8 +179,8 @@ impl<'a> CheckedAxes<'a> {
     }
 }
 
-/// Returns the product of extents. Each extent must be at least 1, and the product must fit an
-/// `i64`.
+/// Returns the product of `extents` after checking that each extent is at least 1 and that the
+/// product fits an `i64`.
 pub(super) fn product(
     extents: &[u64],
     path: impl Fn(usize) -> FieldPath,
@@ -225,8 +228,8 @@ pub(super) fn listed(
     Ok(listed)
 }
 
-/// Returns the permutation of `0..count` made by a reshape and a transposition, after checking
-/// both.
+/// Returns the permutation of `0..count` that a reshape to `sizes` and a transposition by `perm`
+/// give, after checking both.
 pub(super) fn iota(
     sizes: &[i64],
     perm: &[i64],

@@ -61,12 +61,12 @@ pub use region::Region;
 pub use text::parse_shardy;
 pub use tile_box::TileBox;
 
-/// The maximum number of devices of a sharding that is given as an iota but must be listed. A list
-/// is needed if no transposition expresses the order of its copies.
+/// The maximum number of devices that an iota may be expanded to. An iota must be expanded to a
+/// list if no transposition can express the order of its copies.
 pub(crate) const MAX_LISTED_DEVICES: u64 = 1 << 20;
 
-/// The maximum number of ranges of indices that all devices of a cyclic sharding, or of one that
-/// lists parts, may have together.
+/// The maximum total number of index ranges on all devices, in a cyclic sharding or in one that
+/// lists parts. It bounds the memory and the time of the planner.
 pub(crate) const MAX_RANGES: u64 = 1 << 24;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! [`Named`]: a sharding in which each dimension names the axes of a mesh that divide it, as JAX
-//! writes it.
+//! [`Named`]: a sharding by the axes of a mesh, as JAX writes it. For each dimension, the sharding
+//! names the axes that divide the dimension.
 
 use super::{
     MAX_LISTED_DEVICES, NotWhole, ShardingError,
@@ -13,10 +13,11 @@ use super::{
 /// A sharding by the named axes of a mesh.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Named {
-    /// A mesh without axes. Every device has the whole array. For each dimension, true if it is
-    /// closed; the list is empty if the sharding has no dimensions.
+    /// A mesh without axes, so that every device has the whole array. The list says for each
+    /// dimension if it is closed to further division, and is empty if the sharding has no
+    /// dimensions.
     Empty(Vec<bool>),
-    /// A mesh without axes, with this device as its only one.
+    /// A mesh without axes whose only device is given.
     Maximal(u64),
     Axes(Box<NamedAxes>),
 }
@@ -24,15 +25,15 @@ pub(super) enum Named {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct NamedAxes {
     pub(super) mesh: Mesh,
-    /// The axes that shard each dimension, major to minor, paired with whether the dimension is
-    /// closed.
+    /// For each dimension, the axes that divide it, major to minor, and true if the dimension is
+    /// closed to further division.
     pub(super) dimensions: Vec<(Vec<AxisRef>, bool)>,
     /// The axes of each subgroup in [`Subgroup::ALL`], in mesh order.
     pub(super) lists: [Vec<AxisRef>; 3],
     pub(super) reduction: ReductionOp,
 }
 
-/// The reduction of the values along unreduced axes.
+/// The reduction that combines the values of devices along unreduced axes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ReductionOp {
     Sum,
@@ -41,7 +42,7 @@ pub(super) enum ReductionOp {
 }
 
 impl ReductionOp {
-    /// Returns the word of XLA's and Shardy's texts.
+    /// Returns the reduction's name in XLA's and Shardy's texts.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Sum => "sum",
@@ -52,8 +53,8 @@ impl ReductionOp {
 }
 
 impl NamedAxes {
-    /// Returns true if the list of one subgroup contains every axis of the mesh and the sharding
-    /// has no dimensions.
+    /// Returns true if the whole mesh belongs to one subgroup: its list contains every axis, and
+    /// the sharding has no dimensions.
     pub(super) fn is_wholly(&self, subgroup: Subgroup) -> bool {
         let list = &self.lists[subgroup as usize];
         self.dimensions.is_empty()
@@ -61,7 +62,7 @@ impl NamedAxes {
             && list.iter().enumerate().all(|(at, axis)| axis.axis == at && axis.part.is_none())
     }
 
-    /// Returns all references, first of the dimensions and then of the subgroups.
+    /// Returns all references to axes: those in the dimensions, followed by those in the subgroups.
     fn used(&self) -> Vec<AxisRef> {
         let dimensions = self.dimensions.iter().map(|(axes, _)| axes);
         dimensions.chain(&self.lists).flatten().copied().collect()
@@ -73,8 +74,8 @@ impl NamedAxes {
         self.dimensions.iter().map(|(axes, _)| tiles(axes)).collect()
     }
 
-    /// Returns the order of the positions in the mesh, row-major over the tiles, with the copies of
-    /// each tile adjacent.
+    /// Returns the order in which devices are assigned to tiles, as positions in the mesh. It is
+    /// row-major over the tiles, and the copies of a tile are adjacent.
     pub(super) fn order(&self) -> DigitPermutation {
         let dimensions = self.dimensions.iter().flat_map(|(axes, _)| axes).copied();
         let lists = self.lists.iter().flatten().copied();
@@ -102,7 +103,7 @@ impl Named {
         kinds.into_iter().filter(|(subgroup, _)| has(*subgroup)).map(|(_, kind)| kind).collect()
     }
 
-    /// Converts the sharding to tiles and devices.
+    /// Converts the sharding to an equal one that is written with tiles instead of named axes.
     pub(super) fn tiles(&self) -> Result<ShardingKind, ShardingError> {
         let axes = match self {
             Self::Empty(_) => return Ok(ShardingKind::Replicated),

@@ -29,7 +29,7 @@ pub struct Placement {
     not_whole: Vec<NotWhole>,
 }
 
-/// The holders of all tiles.
+/// The devices that hold each tile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Owners {
     /// The holders of tile `t` are number `t·copies` to `(t+1)·copies - 1` in the order of devices.
@@ -39,7 +39,7 @@ enum Owners {
         order: DigitPermutation,
         ids: Option<Ids>,
     },
-    /// The only device.
+    /// The only device that holds the array, in a single tile.
     One(u64),
     Listed(DeviceRegions),
 }
@@ -153,8 +153,8 @@ impl Placement {
         self.devices
     }
 
-    /// Returns the extents of the largest tile, which XLA allocates for every shard. The elements
-    /// of a partial tile are at its front.
+    /// Returns the smallest extents into which every tile fits. XLA allocates them for every shard,
+    /// and stores the elements of a partial tile at the front.
     #[must_use]
     pub fn tile_shape(&self) -> Vec<u64> {
         if let Owners::Listed(regions) = &self.holders {
@@ -163,8 +163,8 @@ impl Placement {
         self.cuts.iter().map(Cuts::side).collect()
     }
 
-    /// Returns the part of the array on a device, which may be empty, or `None` if the device has
-    /// no part.
+    /// Returns the part of the array on a device. The part may be empty. Returns `None` if the
+    /// device has no part.
     #[must_use]
     pub fn region(&self, device: u64) -> Option<Region> {
         if let Owners::Listed(boxes) = &self.holders {
@@ -173,26 +173,28 @@ impl Placement {
         self.tile_numbers(device).first().map(|&tile| self.tile_region(tile))
     }
 
-    /// Returns every device that has a part of the array, paired with this part, in ascending
-    /// order.
+    /// Returns each device that has a part of the array together with its part, in ascending order
+    /// of devices.
     pub fn regions(&self) -> impl Iterator<Item = (u64, Region)> + '_ {
         (0..self.devices).filter_map(|device| Some((device, self.region(device)?)))
     }
 
-    /// Returns the box on a device, which may be empty. Returns `None` if the device has no part of
-    /// the array, or if its part has several ranges in a dimension (see [`region`](Self::region)).
+    /// Returns the part of the array on a device as a box, which may be empty. Returns `None` if
+    /// the device has no part, or if its part has several ranges in a dimension (see
+    /// [`region`](Self::region)).
     #[must_use]
     pub fn tile(&self, device: u64) -> Option<TileBox> {
         self.region(device)?.as_box()
     }
 
-    /// Returns every device that has a box, paired with this box, in ascending order.
+    /// Returns each device whose part is a box together with this box, in ascending order of
+    /// devices.
     pub fn tiles(&self) -> impl Iterator<Item = (u64, TileBox)> + '_ {
         (0..self.devices).filter_map(|device| Some((device, self.tile(device)?)))
     }
 
-    /// Returns an error unless the shards are parts of the array, so that moving data is enough to
-    /// change their sharding.
+    /// Returns an error if the shards are not parts of the array, because moving data cannot change
+    /// the sharding then.
     pub(crate) fn check_whole(&self) -> Result<(), ShardingError> {
         if self.not_whole.is_empty() { Ok(()) } else { Err(not_whole(&self.not_whole)) }
     }
@@ -206,7 +208,7 @@ impl Placement {
         self.cuts.iter().map(Cuts::tiles).product()
     }
 
-    /// Returns the number of devices that hold each tile, or `None` if it may differ between tiles.
+    /// Returns the number of holders of each tile, or `None` if tiles may differ in it.
     pub(crate) fn copies(&self) -> Option<u64> {
         match &self.holders {
             Owners::Grid { copies, .. } => Some(*copies),
@@ -244,7 +246,7 @@ impl Placement {
         }
     }
 
-    /// Returns the elements of a tile.
+    /// Returns the indices of the array that a tile consists of.
     pub(crate) fn tile_region(&self, tile: u64) -> Region {
         let at = coordinates(tile, self.cuts.iter().map(Cuts::tiles));
         Region::new(self.cuts.iter().zip(at).map(|(cuts, at)| cuts.ranges(at)))
@@ -261,7 +263,8 @@ impl Placement {
         Holders { placement: self, tile, len }
     }
 
-    /// Returns the number of a device among the holders of one of its tiles.
+    /// Returns the index of a device among the holders of `tile`, which must be one of the device's
+    /// tiles. Returns `None` if the device holds no tile.
     #[expect(clippy::cast_possible_truncation)] // the tiles of boxes are listed
     pub(crate) fn rank_in_tile(&self, device: u64, tile: u64) -> Option<u64> {
         match &self.holders {
@@ -301,7 +304,8 @@ impl Holders<'_> {
     }
 }
 
-/// Returns the number of devices of a program that is given, or that the sharding determines.
+/// Returns the number of devices in the program: `devices` if given, otherwise the number that the
+/// sharding determines. Returns an error if the two contradict each other or neither exists.
 fn device_count(sharding: &Sharding, devices: Option<u64>) -> Result<u64, ShardingError> {
     let count = match (sharding.devices(), devices) {
         (Some(own), Some(given))
@@ -327,7 +331,8 @@ fn device_count(sharding: &Sharding, devices: Option<u64>) -> Result<u64, Shardi
     Ok(count)
 }
 
-/// Converts the row-major number of a tile to its index in each dimension.
+/// Converts the row-major number of a tile to its index along each dimension. `tiles` yields the
+/// number of tiles along each dimension.
 pub(crate) fn coordinates(
     number: u64,
     tiles: impl Iterator<Item = u64> + Clone,
@@ -341,7 +346,8 @@ pub(crate) fn coordinates(
     })
 }
 
-/// Returns the extents of an array, or an error if they are not all fixed.
+/// Returns the extents of an array, or an error if `shape` is not an array or an extent is not
+/// fixed.
 fn sizes(shape: &Shape) -> Result<Vec<u64>, ShardingError> {
     let array = || FieldPath::new("shape");
     if !shape.is_array() {
@@ -354,8 +360,8 @@ fn sizes(shape: &Shape) -> Result<Vec<u64>, ShardingError> {
     fixed.collect()
 }
 
-/// Checks that the devices of a cyclic sharding have at most [`MAX_RANGES`] ranges, so that the
-/// planner can afford to visit each range.
+/// Returns an error if the devices of a cyclic sharding have more than [`MAX_RANGES`] ranges
+/// together. The planner visits every range, so the limit bounds its time.
 fn few_ranges(cuts: &[Cuts], devices: u64) -> Result<(), ShardingError> {
     let of = |cuts: &Cuts| {
         let pieces = cuts.dealt_pieces()?;

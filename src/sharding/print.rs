@@ -11,7 +11,8 @@ use super::{
     tiling::{Cyclic, Ids, Subgroup, Tiling},
 };
 
-/// The interval at which XLA prints the index of a tuple's leaf before the leaf.
+/// The number of leaves from one comment with a leaf's index to the next. XLA numbers the leaves of
+/// a tuple in this way.
 const NUMBERED_LEAVES: usize = 5;
 
 impl Display for Sharding {
@@ -156,7 +157,8 @@ impl Display for Mesh {
     }
 }
 
-/// Prints the parts as the JSON of `@boxes.json`, because XLA has no notation for them.
+/// Prints the parts as JSON in the form that `@boxes.json` reads, because XLA has no notation for
+/// them.
 impl Display for DeviceRegions {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("{")?;

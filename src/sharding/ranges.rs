@@ -7,7 +7,8 @@ use std::{fmt, sync::Arc};
 pub(crate) enum Ranges {
     /// A single range, which may be empty.
     One([(u64, u64); 1]),
-    /// At least two nonempty ranges, and the number of indices in them. Transfers share the list.
+    /// At least two nonempty ranges, and the number of indices in them. The list is
+    /// reference-counted, so that the transfers of a plan can share it.
     Several { list: Arc<[(u64, u64)]>, len: u64 },
 }
 
@@ -43,7 +44,7 @@ impl Ranges {
         }
     }
 
-    /// Returns the number of indices.
+    /// Returns the number of indices in the set.
     pub(crate) fn len(&self) -> u64 {
         match self {
             Self::One([(start, limit)]) => limit - start,
@@ -73,7 +74,8 @@ impl Ranges {
         Self::new(both)
     }
 
-    /// Returns the indices from the `first` to before the `end`, counted within the set.
+    /// Returns the subset from index number `first` up to but not including number `end`. The
+    /// indices of the set are numbered from 0, in ascending order.
     pub(super) fn part(&self, first: u64, end: u64) -> Self {
         if let Self::One([(start, _)]) = self {
             return Self::one(start + first, start + end);
@@ -88,8 +90,8 @@ impl Ranges {
         }))
     }
 
-    /// Returns the numbers that the indices of this set have in `outer`, which contains all of
-    /// them.
+    /// Translates this set to positions in `outer`, which must contain it. The indices of `outer`
+    /// are numbered from 0, in ascending order and without gaps, as a shard stores them.
     pub(super) fn within(&self, outer: &Self) -> Self {
         if let (Self::One([(start, limit)]), Self::One([(first, _)])) = (self, outer) {
             return Self::one(start - first, limit - first);

@@ -5,7 +5,8 @@ use std::{fmt, sync::Arc};
 
 use super::{TileBox, ranges::Ranges};
 
-/// The maximum number of dimensions of a box that is stored inline in a [`Region`].
+/// The maximum number of dimensions of a box that a [`Region`] stores inline, without an
+/// allocation.
 const INLINE: usize = 4;
 
 /// A part of an array: all indices whose coordinate in each dimension lies in one of that
@@ -157,7 +158,7 @@ impl Region {
         (0..self.rank()).map(|dimension| self.ranges(dimension))
     }
 
-    /// Replaces the coordinates of one dimension.
+    /// Replaces the ranges of one dimension.
     pub(crate) fn set(&mut self, dimension: usize, to: Ranges) {
         match (&mut self.0, to) {
             (RegionForm::Box { ranges, .. }, Ranges::One([range])) => ranges[dimension] = range,
@@ -169,16 +170,17 @@ impl Region {
         }
     }
 
-    /// Returns the region with one dimension restricted to the coordinates from the `first` to
-    /// before the `end`, counted within the region.
+    /// Returns the part of the region with the coordinates from number `first` up to but not
+    /// including number `end` in one dimension. The region's coordinates in that dimension are
+    /// numbered from 0.
     pub(crate) fn with(&self, dimension: usize, first: u64, end: u64) -> Self {
         let mut part = self.clone();
         part.set(dimension, self.ranges(dimension).part(first, end));
         part
     }
 
-    /// Returns the indices of the region inside a shard that contains it. A shard stores its
-    /// indices without gaps.
+    /// Translates the region to coordinates relative to `shard`, a region that contains it. A shard
+    /// stores its indices without gaps, so its coordinates are numbered from 0 in each dimension.
     pub(crate) fn within(&self, shard: &Self) -> Self {
         let both = self.each().zip(shard.each());
         Self::new(both.map(|(own, shard)| own.within(&shard)))

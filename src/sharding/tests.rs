@@ -119,7 +119,7 @@ fn empty_copies_are_sorted_and_groups_kept() {
     }
 }
 
-/// Tests the text that JAX 0.10.2 writes.
+/// Parses the mesh and the sharding in a module that JAX 0.10.2 wrote.
 #[test]
 fn the_text_of_a_module() {
     let mesh = r#"sdy.mesh @mesh = <["x"=2, "y"=4]> {stablehlo.mesh = {axes = [{name = "x", size = 2 : i64}]}}"#;

@@ -8,8 +8,9 @@ use super::{
     kind::{ShardingKind, field},
 };
 
-/// The meaning of a trailing dimension of XLA's tile assignment, in canonical order. The devices
-/// along it do not divide the array; they have copies or summands.
+/// The meaning of a trailing dimension of XLA's tile assignment. Devices along such a dimension do
+/// not divide the array: they hold copies of a tile, or summands. The variants are in canonical
+/// order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Subgroup {
     Manual,
@@ -29,19 +30,20 @@ impl Subgroup {
     }
 }
 
-/// A permutation of the devices `0..count`.
+/// The order of the devices in a tile assignment, as a permutation of `0..count`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Ids {
     Iota(DigitPermutation),
     List {
         ids: Vec<u64>,
-        /// The position of each device in `ids`.
+        /// The position of each device in `ids`, the inverse of the permutation.
         positions: Vec<u64>,
     },
 }
 
 impl Ids {
-    /// Creates the order from a list, which must be a permutation of `0..ids.len()`.
+    /// Creates the order from the device at each position. The list must be a permutation of
+    /// `0..ids.len()`.
     #[expect(clippy::cast_possible_truncation)] // devices are below the length
     pub(super) fn list(ids: Vec<u64>) -> Self {
         let mut positions = vec![0; ids.len()];
@@ -83,23 +85,23 @@ pub(super) struct Tiling {
     /// The subgroups in the order of [`Subgroup::ALL`], each paired with its number of devices. A
     /// subgroup occurs at most once and has at least two devices.
     pub(super) subgroups: Vec<(Subgroup, u64)>,
-    /// The devices, row-major over the tiles and the subgroups. The copies of each tile are in
-    /// ascending order.
+    /// The device at each position, row-major over the tiles and then the subgroups. The replicated
+    /// copies of a tile are in ascending order.
     pub(super) ids: Ids,
 }
 
-/// A block-cyclic sharding, in which each tile consists of several blocks of the array, dealt out
-/// in turn.
+/// A block-cyclic sharding: the array is cut into blocks, and the tiles get blocks in turn.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Cyclic {
     pub(super) tiling: Tiling,
-    /// The size of a block in each dimension, at least 1.
+    /// The extent of a block in each dimension, at least 1.
     pub(super) blocks: Vec<u64>,
 }
 
 impl Tiling {
-    /// Converts tiles to canonical form. The product of all extents must be the number of devices
-    /// and fit an `i64`.
+    /// Creates a sharding in canonical form from the number of tiles in each dimension, the
+    /// trailing subgroups, and the devices. The product of all extents must be the number of
+    /// devices and fit an `i64`.
     pub(super) fn canonical(
         tiles: Vec<u64>,
         subgroups: &[(Subgroup, u64)],
@@ -147,7 +149,7 @@ impl Tiling {
         self.tiles.iter().product()
     }
 
-    /// Returns the number of devices that belong to the same tile.
+    /// Returns the number of devices that share each tile.
     pub(super) fn copies(&self) -> u64 {
         self.subgroups.iter().map(|(_, extent)| extent).product()
     }
@@ -164,8 +166,9 @@ impl Tiling {
     }
 }
 
-/// Drops subgroups of one device and merges subgroups of the same kind. Returns the result, and the
-/// indices of the remaining subgroups in their new order.
+/// Drops subgroups of one device, and merges those of the same kind. Returns the merged subgroups
+/// in canonical order, and the indices in `subgroups` of those that were not dropped, in that
+/// order.
 fn merge(subgroups: &[(Subgroup, u64)]) -> (Vec<(Subgroup, u64)>, Vec<usize>) {
     let (mut merged, mut order) = (Vec::new(), Vec::new());
     for kind in Subgroup::ALL {
@@ -183,9 +186,9 @@ fn merge(subgroups: &[(Subgroup, u64)]) -> (Vec<(Subgroup, u64)>, Vec<usize>) {
     (merged, order)
 }
 
-/// Returns the digits with the dimensions of `extents` in another order, and each group of `copies`
-/// devices sorted. Dimensions that `order` does not list have extent 1 and are dropped. Returns
-/// `None` if no transposition gives the result.
+/// Reorders the dimensions of a device assignment to `order`, and sorts each group of `copies`
+/// adjacent devices. `extents` contains the extent of each dimension before the change. Dimensions
+/// that `order` omits must have extent 1. Returns `None` if digits cannot express the result.
 fn arranged(
     digits: &DigitPermutation,
     extents: &[u64],
@@ -206,7 +209,7 @@ fn arranged(
     Some(DigitPermutation::new(groups.concat()))
 }
 
-/// Returns a list of devices in the order that [`arranged`] gives digits.
+/// Does the work of [`arranged`] for devices that are given as a list.
 #[expect(clippy::cast_possible_truncation)] // the product of the extents is the length of the list
 fn arranged_list(ids: &[u64], extents: &[u64], order: &[usize], copies: u64) -> Vec<u64> {
     let mut arranged = if order.windows(2).all(|pair| pair[0] < pair[1]) {

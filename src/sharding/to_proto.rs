@@ -25,7 +25,8 @@ impl Sharding {
     ///
     /// # Errors
     ///
-    /// Returns an error for boxes and cyclic shardings, which `xla.OpSharding` cannot express.
+    /// Returns an error for cyclic shardings and those that list parts, because `xla.OpSharding`
+    /// cannot express them.
     pub fn encode(&self) -> Result<Vec<u8>, ShardingError> {
         Ok(OpSharding::try_from(self)?.encode_to_vec())
     }
@@ -66,7 +67,7 @@ impl TryFrom<&Sharding> for OpSharding {
     }
 }
 
-/// Returns the error for a sharding that XLA cannot express.
+/// Returns the error for a sharding that `xla.OpSharding` cannot express.
 fn no_form(given: String) -> ShardingError {
     let reason = "xla.OpSharding has no such form".to_owned();
     ShardingError::Unsupported { field: FieldPath::new("sharding"), given, reason }
@@ -172,7 +173,8 @@ fn axis_refs(axes: &[AxisRef]) -> Vec<AxisRefProto> {
         .collect()
 }
 
-/// Converts a number of a sharding, which always fits an `i64`.
+/// Converts a number to the type of the proto. This cannot fail, because all numbers in a valid
+/// sharding fit an `i64`.
 fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -1,4 +1,4 @@
-//! [`Cursor`]: reads the text of a sharding, with the positions for errors.
+//! [`Cursor`]: reads the text of a sharding, and keeps the position for errors.
 
 use std::ops::Range;
 
@@ -25,13 +25,14 @@ impl TextError for ShardingError {
 }
 
 impl<'a> text::Cursor<'a, ShardingError> {
-    /// Skips blanks and returns the position of the next token.
+    /// Skips blanks and returns the byte offset of the next token.
     pub(super) fn place(&mut self) -> usize {
         self.skip_blanks();
         self.position()
     }
 
-    /// Reads a word of letters and underscores. The word is empty if no such character comes next.
+    /// Reads a word of letters and underscores. Returns an empty word, reading nothing, if the next
+    /// character is neither.
     pub(super) fn keyword(&mut self) -> &'a str {
         self.word(|letter| letter.is_ascii_alphabetic() || letter == '_').0
     }

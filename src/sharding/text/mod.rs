@@ -21,7 +21,8 @@
 //! refs     = ref { "," ref };  ref = name [ ":(" n ")" n ]
 //! ```
 //!
-//! A text is converted to an `xla.OpSharding` message, so that the rules are checked in one place.
+//! A text is converted to an `xla.OpSharding` message, so that the rules are checked by the same
+//! code for both notations.
 
 mod cursor;
 mod named;
@@ -61,7 +62,7 @@ impl FromStr for Sharding {
     }
 }
 
-/// Returns a cursor over a text, or an error if the text is too long.
+/// Returns a cursor at the start of a text, or an error if the text is too long.
 fn whole(text: &str) -> Result<Cursor<'_>, ShardingError> {
     Cursor::limited(text, MAX_INPUT_BYTES)
 }

@@ -15,7 +15,7 @@ use crate::{
 
 type Result<T> = std::result::Result<T, ShardingError>;
 
-/// The index of each axis of a mesh, by name.
+/// The index of each axis of a mesh by name, for resolving references.
 pub(super) struct Axes(HashMap<String, i64>);
 
 impl Axes {
@@ -27,7 +27,7 @@ impl Axes {
         (0..).take(self.0.len()).map(whole).collect()
     }
 
-    /// Reads a reference to an axis, or to a part of one.
+    /// Reads a reference to an axis, such as `'x'`, or to a part of an axis, such as `'x':(2)4`.
     fn reference(&self, cursor: &mut Cursor<'_>) -> Result<AxisRefProto> {
         let offset = cursor.place();
         let name = cursor.name()?;
@@ -46,7 +46,7 @@ impl Axes {
         Ok(reference)
     }
 
-    /// Reads a list of axes in braces.
+    /// Reads a list of references to axes, in braces.
     pub(super) fn references(&self, cursor: &mut Cursor<'_>) -> Result<Vec<AxisRefProto>> {
         cursor.expect("{")?;
         let mut axes = Vec::new();
@@ -57,8 +57,8 @@ impl Axes {
         Ok(axes)
     }
 
-    /// Reads the axes of every dimension, in brackets. A dimension may have a priority in Shardy's
-    /// text, not in XLA's.
+    /// Reads the axes that divide each dimension, in brackets. With `has_priorities`, a dimension
+    /// may be followed by a priority, which Shardy's text allows and XLA's does not.
     pub(super) fn dimensions(
         &self,
         cursor: &mut Cursor<'_>,
@@ -114,7 +114,7 @@ fn whole(mesh_axis_index: i64) -> AxisRefProto {
     AxisRefProto { mesh_axis_index, sub_axis_info: None }
 }
 
-/// Reads the axes of a mesh, in brackets.
+/// Reads the names and sizes of a mesh's axes, in brackets.
 pub(super) fn mesh_axes(cursor: &mut Cursor<'_>) -> Result<MeshProto> {
     cursor.expect("[")?;
     let mut mesh = MeshProto::default();
@@ -127,7 +127,8 @@ pub(super) fn mesh_axes(cursor: &mut Cursor<'_>) -> Result<MeshProto> {
     Ok(mesh)
 }
 
-/// Reads a sharding by the axes of a mesh, after its opening brace.
+/// Reads a sharding by the axes of a mesh, up to its closing brace. The opening brace has already
+/// been read.
 pub(super) fn named(cursor: &mut Cursor<'_>) -> Result<OpSharding> {
     let mut proto = NamedShardingProto::default();
     if cursor.eat("maximal_mesh") {
@@ -191,7 +192,8 @@ pub(super) fn named(cursor: &mut Cursor<'_>) -> Result<OpSharding> {
     Ok(OpSharding { named_sharding: Some(Box::new(proto)), ..OpSharding::default() })
 }
 
-/// Reads the lists of axes after the dimensions, in any order.
+/// Reads the lists of replicated, unreduced and manual axes, which follow the dimensions in any
+/// order.
 pub(super) fn lists(
     cursor: &mut Cursor<'_>,
     axes: &Axes,
@@ -227,7 +229,8 @@ pub(super) fn lists(
     Ok(())
 }
 
-/// Reads the reduction of unreduced axes, if one comes next.
+/// Reads the reduction of unreduced axes. Returns `None`, reading nothing, if the next word is not
+/// a reduction.
 fn reduction(cursor: &mut Cursor<'_>) -> Option<ReductionOpProto> {
     let op = match cursor.peek_keyword() {
         "sum" => ReductionOpProto::Sum,

@@ -61,12 +61,13 @@ pub fn parse_shardy(text: &str, mesh: Option<&str>) -> Result<Sharding> {
     })
 }
 
-/// Reads the name of a mesh, after the `@`.
+/// Reads the name of a mesh. The `@` before the name has already been read.
 fn name<'a>(cursor: &mut Cursor<'a>) -> &'a str {
     cursor.word(|letter| letter.is_ascii_alphanumeric() || "_$.-".contains(letter)).0
 }
 
-/// Reads a mesh, which may be preceded by its name. The name must be `wanted`.
+/// Reads the whole text of a mesh, which may begin with the mesh's name. Returns an error if that
+/// name is not `wanted`.
 fn named_mesh(text: &str, wanted: &str) -> Result<MeshProto> {
     let mut cursor = whole(text)?;
     if cursor.eat("sdy.mesh") {

@@ -12,7 +12,8 @@ use crate::{
 
 type Result<T> = std::result::Result<T, ShardingError>;
 
-/// Reads a sharding in braces, and the block sizes if it is cyclic.
+/// Reads a sharding in braces, for an array or a tuple. The second value is the block sizes if the
+/// sharding is cyclic, and otherwise `None`.
 pub(super) fn sharding(cursor: &mut Cursor<'_>) -> Result<(OpSharding, Option<Vec<i64>>)> {
     cursor.expect("{")?;
     if !cursor.sees("{") && !cursor.sees("}") {
@@ -35,7 +36,8 @@ pub(super) fn sharding(cursor: &mut Cursor<'_>) -> Result<(OpSharding, Option<Ve
     Ok((tuple, None))
 }
 
-/// Reads the sharding of a single array, after its opening brace.
+/// Reads the sharding of a single array, up to its closing brace, and the block sizes if it is
+/// cyclic. The opening brace has already been read.
 fn single(cursor: &mut Cursor<'_>) -> Result<(OpSharding, Option<Vec<i64>>)> {
     if ["mesh", "maximal_mesh"].contains(&cursor.peek_keyword()) {
         return Ok((named(cursor)?, None));
@@ -115,7 +117,8 @@ fn single(cursor: &mut Cursor<'_>) -> Result<(OpSharding, Option<Vec<i64>>)> {
     Ok((proto, blocks))
 }
 
-/// Reads `=[…]…`, after `devices`.
+/// Reads the tiles and the devices, `=[…]…`, into `proto`. The word `devices` has already been
+/// read.
 fn tiles(cursor: &mut Cursor<'_>, proto: &mut OpSharding) -> Result<()> {
     cursor.expect("=")?;
     cursor.expect("[")?;
@@ -135,7 +138,8 @@ fn tiles(cursor: &mut Cursor<'_>, proto: &mut OpSharding) -> Result<()> {
     Ok(())
 }
 
-/// Reads `8]` or `2,4]T(1,0)` and returns the sizes and the permutation.
+/// Reads the rest of an iota after its opening bracket, such as `8]` or `2,4]T(1,0)`. Returns the
+/// sizes and the permutation.
 fn iota(cursor: &mut Cursor<'_>) -> Result<(Vec<i64>, Vec<i64>)> {
     let sizes = cursor.numbers("]")?;
     if sizes.len() < 2 {
