@@ -1,7 +1,7 @@
 //! [`Cost`]: the number of bytes that a plan moves, in total and for the busiest devices.
 
-/// The number of bytes that a plan moves, or the least number that any plan without forwarding
-/// moves.
+/// The number of bytes that a plan moves between devices, or a lower bound on that number for plans
+/// without forwarding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Cost {
     /// The total number of bytes sent between devices.

@@ -1,38 +1,40 @@
 //! [`TileDestinations`]: the devices that need parts of one source tile, and the device that sends
 //! each part.
 //!
-//! Several devices may hold the tile. The elements that are needed are put in one sequence, and
-//! each holder sends an equal share of it. The module's documentation has the rule.
+//! Several devices, its *holders*, may have a copy of the tile. They share the work: the needed
+//! elements form one sequence, and each holder sends an equal part of it. The documentation of
+//! [`reshard`](super) describes the rule.
 
 use std::ops::ControlFlow;
 
 use super::{grid::OverlapGrid, split};
 use crate::sharding::{Holders, Placement, Region};
 
-/// The divisor that says how far the limit between two senders may move to keep boxes in one piece:
-/// by 1/200 of a share in either direction, so a sender exceeds its share by at most 1%. A smaller
-/// divisor balances the senders less evenly, and a larger one splits more boxes.
+/// The fraction of a share, 1/200, by which the limit between two senders may move in either
+/// direction to keep boxes in one piece. A sender therefore exceeds its share by at most 1%. A
+/// smaller divisor balances the senders less evenly, and a larger one splits more boxes.
 const SLACK: u128 = 200;
 
-/// The devices that need elements of one nonempty tile of the source.
+/// The devices that need elements of one nonempty tile of the source, in order.
 ///
-/// They are ordered by destination tile, row-major, and then by their order among the holders of
-/// that tile. Devices that hold the source tile themselves are skipped. The elements that they
-/// need, one device after the other, form a sequence of [`length`](Self::length) elements. Each
-/// holder of the source tile sends one contiguous share of this sequence.
+/// The order is by destination tile, row-major, and then by position among the holders of the
+/// destination tile. Devices that hold the source tile themselves are skipped. The elements that
+/// the devices need, one device after another, form a sequence of [`length`](Self::length)
+/// elements. Each holder of the source tile sends one contiguous share of the sequence.
 pub(super) struct TileDestinations<'a> {
     source: &'a Placement,
     to: &'a Placement,
     /// The number of the source tile.
     tile: u64,
     pub(super) holders: Holders<'a>,
-    /// The tiles of the destination that overlap the source tile.
+    /// The tiles of the destination that overlap the source tile. Indices of tiles count only
+    /// these.
     grid: OverlapGrid<'a>,
-    /// The skipped devices, in order: the index of the destination tile in the grid, the number of
-    /// the device among the holders of that tile, and the number of elements of all skipped devices
-    /// up to and including this one.
+    /// The skipped devices, in order. For each: the grid index of the destination tile, the
+    /// device's index among the holders of the destination tile, and the total number of elements
+    /// of the skipped devices up to and including this one.
     held: Vec<(u64, u64, u128)>,
-    /// The number of elements that all destinations need.
+    /// The length of the sequence: the total number of elements that all destinations need.
     pub(super) length: u128,
 }
 
@@ -41,13 +43,13 @@ pub(super) struct TileDestinations<'a> {
 pub(super) struct WantedPart<'a> {
     pub(super) device: u64,
     pub(super) region: &'a Region,
-    /// The offset of the part's first element in the sequence.
+    /// The offset of the part's first element in the sequence that the holders share.
     pub(super) offset: u128,
 }
 
 impl<'a> TileDestinations<'a> {
-    /// Returns the destinations of a tile of `from`, or `None` if the tile is empty or is not held
-    /// by any device.
+    /// Finds the destinations of tile number `tile` of `from`. Returns `None` if the tile is empty
+    /// or no device holds it.
     pub(super) fn new(from: &'a Placement, to: &'a Placement, tile: u64) -> Option<Self> {
         let region = from.tile_region(tile);
         let holders = from.holders(tile);
@@ -76,8 +78,8 @@ impl<'a> TileDestinations<'a> {
         Some(destinations)
     }
 
-    /// Returns the number of elements of all destinations before a tile of the grid, including the
-    /// skipped ones.
+    /// Returns the number of elements in the parts of all devices, skipped ones included, that
+    /// precede the grid tile `index` in the order.
     fn elements_before(&self, index: u64) -> u128 {
         let tiles = self.grid.len();
         match self.to.copies() {
@@ -93,15 +95,15 @@ impl<'a> TileDestinations<'a> {
         }
     }
 
-    /// Returns the offset in the sequence at which the destinations of a tile of the grid begin.
+    /// Returns the offset in the sequence of the first destination that has the grid tile `index`.
     fn offset(&self, index: u64) -> u128 {
         let held = self.held.partition_point(|(held, ..)| *held < index);
         let left_out = held.checked_sub(1).map_or(0, |last| self.held[last].2);
         self.elements_before(index) - left_out
     }
 
-    /// Calls `found` with the part that each destination needs, starting at a tile of the grid,
-    /// until `found` breaks.
+    /// Calls `found` with the part that each destination needs, in order, beginning at the grid
+    /// tile `from`. Stops early if `found` breaks.
     pub(super) fn each_from(
         &self,
         from: u64,
@@ -126,8 +128,9 @@ impl<'a> TileDestinations<'a> {
         ControlFlow::Continue(())
     }
 
-    /// Returns the part that a device needs for one of its tiles, together with its offset in the
-    /// sequence. Returns `None` if the device holds the source tile or needs nothing of it.
+    /// Returns the elements that `device` needs for its destination tile `tile`, together with
+    /// their offset in the sequence. Returns `None` if the device holds the source tile, does not
+    /// hold `tile`, or if the two tiles do not overlap.
     pub(super) fn destination(&self, device: u64, tile: u64) -> Option<(Region, u128)> {
         let index = self.grid.index_of(tile)?;
         let rank = self.to.rank_in_tile(device, tile)?;
@@ -143,13 +146,14 @@ impl<'a> TileDestinations<'a> {
         Some((region, offset))
     }
 
-    /// Returns the number of elements that each holder sends. The last holder sends the remainder.
+    /// Returns the length of a holder's share, in elements, before its limits are moved. The last
+    /// share may be shorter.
     fn share(&self) -> u128 {
         self.length.div_ceil(self.holders.len().into())
     }
 
-    /// Returns the grid index of the first tile that may contain a destination to which `holder`
-    /// sends.
+    /// Returns the grid index of the first tile with a destination that may receive elements from
+    /// `holder`.
     pub(super) fn first_tile(&self, holder: u64) -> u64 {
         let share = self.share();
         let start = (share * u128::from(holder)).saturating_sub(share / SLACK);
@@ -165,14 +169,14 @@ impl<'a> TileDestinations<'a> {
         low
     }
 
-    /// Returns an upper bound of the offset in the sequence at which the share of a holder ends.
+    /// Returns an upper bound for the end of a holder's share, as an offset in the sequence.
     pub(super) fn end(&self, holder: u64) -> u128 {
         let share = self.share();
         share * (u128::from(holder) + 1) + share / SLACK
     }
 
-    /// Splits the part that a destination needs by sender, and calls `found` with each sender and
-    /// piece.
+    /// Splits the part that a destination needs into pieces by sender. Calls `found` with the index
+    /// of each sender among the holders and with its piece.
     pub(super) fn pieces(&self, wanted: WantedPart<'_>, mut found: impl FnMut(u64, Region)) {
         let last = self.holders.len() - 1;
         if last == 0 {
@@ -190,8 +194,9 @@ impl<'a> TileDestinations<'a> {
         }
     }
 
-    /// Returns the offset in a destination's part at which the share of `holder` begins. It is not
-    /// the first holder.
+    /// Returns the offset, in a destination's part, at which the share of `holder` begins. The
+    /// limit is moved to the end of the part or of a row if one is near enough. `holder` must not
+    /// be 0.
     #[expect(clippy::cast_possible_truncation)] // the offset is inside the box
     fn cut(&self, wanted: WantedPart<'_>, holder: u64) -> u64 {
         let share = self.share();

@@ -1,4 +1,4 @@
-//! [`Engine`]: the interface of a transport between devices, which an embedder implements.
+//! [`Engine`]: the interface of a transport between devices, for embedders to implement.
 
 use super::ReshardError;
 
@@ -18,8 +18,8 @@ pub trait Engine {
     /// Returns an error if the transport fails. The device then abandons its part of the reshard.
     fn send(&mut self, to: u64, message: Vec<u8>) -> Result<(), Self::Error>;
 
-    /// Waits for the next message from a device and stores it in `message`, which has its exact
-    /// length.
+    /// Waits for the next message from a device and stores it in `message`, which has exactly the
+    /// length of the sent message.
     ///
     /// # Errors
     ///

@@ -1,5 +1,6 @@
-//! [`OverlapGrid`]: the tiles of a placement that have elements of a region. Because tiles form a
-//! grid, these do too, and they are found without a look at the other tiles.
+//! [`OverlapGrid`]: the tiles of a placement that have elements of a region. The tiles of a
+//! placement form a grid, so the overlapping ones form a smaller grid and are found without
+//! visiting any other tile.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +8,9 @@ use smallvec::SmallVec;
 
 use crate::sharding::{Placement, Ranges, Region, coordinates};
 
-/// The tiles of a placement that share elements with a region. They form a grid of their own, and
-/// its indices count only these tiles, row-major.
+/// The tiles of a placement that share elements with a region. They form a grid of their own: an
+/// *index* counts only these tiles, row-major, and a tile's *number* counts all tiles of the
+/// placement.
 pub(super) struct OverlapGrid<'a> {
     placement: &'a Placement,
     dimensions: SmallVec<[Overlaps; 4]>,
@@ -26,7 +28,7 @@ enum Overlaps {
 /// The coordinates that a tile and the region share in one dimension.
 struct Overlap {
     ranges: Ranges,
-    /// The number of coordinates that earlier tiles and the region share.
+    /// The number of coordinates that the region shares with earlier tiles.
     before: u64,
 }
 
@@ -53,7 +55,7 @@ impl Overlaps {
         Self::Listed { tiles: tiles.collect(), len: ranges.len() }
     }
 
-    /// Returns the number of tiles along this dimension.
+    /// Returns the number of overlapping tiles along this dimension.
     fn tiles(&self) -> u64 {
         match self {
             Self::Side { first, end, .. } => end - first,
@@ -61,7 +63,7 @@ impl Overlaps {
         }
     }
 
-    /// Returns the number of the tile at an index.
+    /// Returns the number in the placement of the tile at an index.
     #[expect(clippy::cast_possible_truncation)] // an index is below the length of the list
     fn tile(&self, index: u64) -> u64 {
         match self {
@@ -70,7 +72,8 @@ impl Overlaps {
         }
     }
 
-    /// Returns the index of a tile, or `None` if the tile and the region share no coordinate.
+    /// Returns the index of the tile with a given number, or `None` if the tile and the region
+    /// share no coordinate.
     fn index_of(&self, tile: u64) -> Option<u64> {
         match self {
             Self::Side { first, end, .. } => (*first..*end).contains(&tile).then(|| tile - first),
@@ -81,7 +84,7 @@ impl Overlaps {
         }
     }
 
-    /// Returns the number of coordinates of the region that the tiles cover.
+    /// Returns the number of coordinates that the region shares with all tiles together.
     fn len(&self) -> u64 {
         match self {
             Self::Side { start, limit, .. } => limit - start,
@@ -106,7 +109,8 @@ impl Overlaps {
     }
 }
 
-/// A cursor over the tiles of a grid. Each step updates only the dimensions that change.
+/// A cursor over the tiles of a grid, in order. A step updates only the dimensions that change, so
+/// that visiting all tiles is fast.
 pub(super) struct OverlapTiles<'a> {
     grid: &'a OverlapGrid<'a>,
     /// The index of the current tile in each dimension.
@@ -152,12 +156,12 @@ impl<'a> OverlapGrid<'a> {
         self.dimensions.iter().map(Overlaps::tiles).product()
     }
 
-    /// Returns the number of elements of the region that the tiles cover.
+    /// Returns the number of elements that the region shares with all tiles together.
     pub(super) fn elements(&self) -> u64 {
         self.dimensions.iter().map(Overlaps::len).product()
     }
 
-    /// Returns a cursor that starts at the given index of the grid.
+    /// Returns a cursor that starts at the tile with index `from`.
     pub(super) fn tiles(&self, from: u64) -> OverlapTiles<'_> {
         let remaining = self.len().saturating_sub(from);
         let from = if remaining > 0 { from } else { 0 };
@@ -169,7 +173,7 @@ impl<'a> OverlapGrid<'a> {
         }
     }
 
-    /// Returns the number of the tile with the given index in each dimension.
+    /// Returns the number in the placement of the tile with these indices, one for each dimension.
     fn tile(&self, indices: impl Iterator<Item = u64>) -> u64 {
         let dimensions = self.placement.cuts().iter().zip(&self.dimensions);
         dimensions

@@ -1,5 +1,5 @@
-//! [`Member`]: what one device does in a reshard: pack, send, receive and unpack, with any
-//! transport.
+//! [`Member`]: the part of one device in a reshard, with functions to pack, send, receive and
+//! unpack its messages over any transport.
 
 use super::{
     Engine, RankPlan, ReshardError, Round, RunError, Runs, Shards, Transfer,
@@ -17,13 +17,13 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The maximum size of one piece of a local copy, in bytes. Each piece passes through a buffer,
-/// which should still be in the cache when it is read back.
+/// The maximum size of one piece of a local copy, in bytes. Each piece is packed into a buffer and
+/// unpacked from there, and the buffer should stay in the cache meanwhile.
 const COPY_BYTES: u64 = 1 << 20;
 
-/// One device that takes part in a reshard, with its part of the plan and its two shards.
+/// One device in a reshard: its part of the plan, and its source and destination shards.
 ///
-/// Elements that the device already holds are copied without a message.
+/// Elements that the device already holds are copied locally, without a message.
 ///
 /// ```
 /// use std::collections::HashMap;
@@ -52,12 +52,12 @@ const COPY_BYTES: u64 = 1 << 20;
 pub struct Member {
     source: Option<Shard>,
     destination: Option<Shard>,
-    /// The shape of the destination's shard, which may contain no element of the array.
+    /// The shape of the destination shard. Unlike `destination`, it is present even if the shard
+    /// contains no element of the array.
     destination_shape: Option<Shape>,
     source_bytes: u64,
     destination_bytes: u64,
-    /// The order of dimensions in which messages store boxes. It is that of the destination's
-    /// memory.
+    /// The order of dimensions in messages, which equals the order in the destination's memory.
     order: Layout,
     part: RankPlan,
     rounds: Vec<Round>,
@@ -67,8 +67,9 @@ pub struct Member {
 }
 
 impl Member {
-    /// Plans the part of `device` in a reshard from one placement and memory layout to another. The
-    /// messages of the device occupy at most `staging_bytes` at any time.
+    /// Plans the part of `device` in a reshard. `from` and `to` are the placement and the memory
+    /// layout before and after it. If `staging_bytes` is given, the messages of the device occupy
+    /// at most that number of bytes at any time.
     ///
     /// # Errors
     ///
@@ -118,22 +119,23 @@ impl Member {
         })
     }
 
-    /// Returns the rounds of the device, in order. Two devices exchange messages in rounds that
-    /// have the same number on both of them.
+    /// Returns the rounds in which the device takes part, in order. Two devices exchange messages
+    /// in rounds of equal [number](Round::number).
     #[must_use]
     pub fn rounds(&self) -> &[Round] {
         &self.rounds
     }
 
-    /// Returns the length in bytes of the memory of the destination's shard, or `None` if the
-    /// device has no destination shard.
+    /// Returns the size of the destination shard's memory in bytes, or `None` if the device has no
+    /// destination shard.
     #[must_use]
     pub fn destination_bytes(&self) -> Option<u64> {
         self.destination_shape.as_ref().map(|_| self.destination_bytes)
     }
 
-    /// Allocates the memory of the destination's shard and copies the elements that the device
-    /// already holds into it. Returns `None` if the device has no destination shard.
+    /// Begins the reshard: allocates the memory of the destination shard, and copies the elements
+    /// that the device already holds into it. Returns `None` if the device has no destination
+    /// shard.
     ///
     /// # Errors
     ///
@@ -147,8 +149,8 @@ impl Member {
         Ok(Some(image))
     }
 
-    /// Checks the lengths of both buffers. The memory of a shard that the device does not have is
-    /// empty.
+    /// Checks that the buffers have the lengths of the source shard and the destination shard. The
+    /// buffer of a shard that the device does not have must be empty.
     ///
     /// # Errors
     ///
@@ -165,8 +167,8 @@ impl Member {
         Ok(())
     }
 
-    /// Writes the padding of the destination's shard into its memory. This must be called before
-    /// anything else is written, while that memory is all zeros.
+    /// Writes the padding of the destination shard into its memory, `image`. Must be called while
+    /// the memory is still all zeros, before any elements are written.
     ///
     /// # Errors
     ///
@@ -178,8 +180,8 @@ impl Member {
         }
     }
 
-    /// Copies the elements that the device already holds from the memory of the source's shard to
-    /// that of the destination's shard.
+    /// Copies the elements that the device already holds from the memory of its source shard to
+    /// `image`, the memory of its destination shard.
     ///
     /// # Errors
     ///
@@ -222,8 +224,9 @@ impl Member {
         self.message_bytes(&round.receives)
     }
 
-    /// Returns the runs of the source's shard that make up the message sent in a round. Returns
-    /// `None` if there is no such message, or if the message has to be packed.
+    /// Returns the contiguous runs of the source shard's memory that make up the message sent in a
+    /// round, so that a transport can send them without packing. Returns `None` if there is no such
+    /// message, or if it has to be packed.
     ///
     /// # Errors
     ///
@@ -232,8 +235,9 @@ impl Member {
         self.runs(self.source.as_ref(), &round.sends)
     }
 
-    /// Returns the runs of the destination's shard that the message received in a round fills.
-    /// Returns `None` if there is no such message, or if the message has to be unpacked.
+    /// Returns the contiguous runs of the destination shard's memory that the message received in a
+    /// round fills, so that a transport can receive into them without unpacking. Returns `None` if
+    /// there is no such message, or if it has to be unpacked.
     ///
     /// # Errors
     ///
@@ -242,8 +246,8 @@ impl Member {
         self.runs(self.destination.as_ref(), &round.receives)
     }
 
-    /// Packs the message that the device sends in a round into `message`, which must hold
-    /// [`sent_bytes`](Self::sent_bytes) bytes.
+    /// Packs the message that the device sends in a round into `message`, which must have a length
+    /// of at least [`sent_bytes`](Self::sent_bytes). Bytes after the message are left unchanged.
     ///
     /// # Errors
     ///
@@ -268,8 +272,8 @@ impl Member {
         Ok(())
     }
 
-    /// Unpacks the message that the device received in a round into its destination shard.
-    /// `message` must hold [`received_bytes`](Self::received_bytes) bytes.
+    /// Unpacks the message that the device received in a round into the memory of its destination
+    /// shard. The first [`received_bytes`](Self::received_bytes) bytes of `message` are used.
     ///
     /// # Errors
     ///
@@ -294,7 +298,8 @@ impl Member {
         Ok(())
     }
 
-    /// Packs and sends the message of a round, if there is one.
+    /// Packs the message of a round and sends it with `engine`. Does nothing if the device sends no
+    /// message in the round.
     ///
     /// # Errors
     ///
@@ -312,7 +317,8 @@ impl Member {
         engine.send(first.to, message).map_err(RunError::Engine)
     }
 
-    /// Receives and unpacks the message of a round, if there is one.
+    /// Receives the message of a round with `engine` and unpacks it. Does nothing if the device
+    /// receives no message in the round.
     ///
     /// # Errors
     ///
@@ -358,7 +364,8 @@ impl Member {
         transfers.iter().map(|transfer| self.bytes(transfer.region.elements())).sum()
     }
 
-    /// Returns the runs of a shard that make up a message, if the message is a single box.
+    /// Returns the contiguous runs of a shard's memory that make up a message. Returns `None` if
+    /// the message is not a single box, or if its runs are not at constant strides.
     fn runs(
         &self,
         shard: Option<&Shard>,
@@ -371,8 +378,8 @@ impl Member {
     }
 }
 
-/// Reorders the dimensions of a region. If `to_memory` is set, they go from logical order to memory
-/// order, major to minor, and otherwise from memory order back to logical order.
+/// Reorders the dimensions of a region: from logical order to memory order, major to minor, if
+/// `to_memory` is true, and otherwise from memory order back to logical order.
 fn along_memory(region: &Region, order: &Layout, to_memory: bool) -> Region {
     let mut dimensions: Vec<usize> = order.minor_to_major.iter().rev().copied().collect();
     if !to_memory {
@@ -384,7 +391,7 @@ fn along_memory(region: &Region, order: &Layout, to_memory: bool) -> Region {
     region.permuted(&dimensions)
 }
 
-/// Returns the transfer with the dimensions of its region reordered by [`along_memory`].
+/// Reorders the dimensions of a transfer's region, as [`along_memory`] does.
 fn reordered(transfer: &Transfer, order: &Layout, to_memory: bool) -> Transfer {
     Transfer { region: along_memory(&transfer.region, order, to_memory), ..*transfer }
 }

@@ -1,7 +1,7 @@
 //! Packs and unpacks messages.
 //!
-//! A message consists of regions of the array, one after the other. Each is dense, in the order of
-//! dimensions of the destination's shards, so that the receiver writes long contiguous runs.
+//! A message consists of regions of the array, one after another. Each region is stored densely, in
+//! the destination shards' order of dimensions, so that the receiver writes long contiguous runs.
 
 use smallvec::SmallVec;
 
@@ -15,8 +15,8 @@ use crate::{
     window::{Slice, Window},
 };
 
-/// Builds the copy from a box of a shard to a message. The ranges of `part` are relative to the
-/// shard. In the message, each element takes whole bytes.
+/// Builds the copy of a box of a shard to a message. `part` is the box relative to the shard, and
+/// `order` the order of dimensions in the message. Each element of the message takes whole bytes.
 fn nest_of(shard: &Shard, part: &TileBox, order: &Layout) -> Result<CopyNest, ReshardError> {
     let source = StrideDescriptor::try_from(&shard.shape)?;
     let offsets: Vec<u64> = part.ranges().iter().map(|(start, _)| *start).collect();
@@ -28,8 +28,9 @@ fn nest_of(shard: &Shard, part: &TileBox, order: &Layout) -> Result<CopyNest, Re
     Ok(nest::lower(&source, &message, &window)?)
 }
 
-/// Returns the contiguous runs of a shard that form a region, in the order of the message, or
-/// `None` if the runs differ in length.
+/// Returns the contiguous runs of a shard's memory that hold a region, in the order of the message,
+/// so that a transport can move them without packing. Returns `None` if the region is not a box, or
+/// if the runs are not of equal length at constant strides.
 pub(super) fn runs(
     shard: &Shard,
     region: &Region,
@@ -41,7 +42,7 @@ pub(super) fn runs(
     }
 }
 
-/// Packs a region of the array from the memory of a shard into a message.
+/// Packs a region of the array from `image`, the memory of a shard, into a message.
 pub(super) fn pack(
     shard: &Shard,
     region: &Region,
@@ -56,9 +57,9 @@ pub(super) fn pack(
     }
 }
 
-/// Unpacks a message into a region of a shard. If the region is a box, the nest of [`pack`] is run
-/// backwards: each place that it reads is written. This is possible because no two elements of a
-/// shard share a place.
+/// Unpacks a message into a region of `image`, the memory of a shard. For a box, the copy of
+/// [`pack`] runs backwards: it writes each place of the shard that packing would read. This is
+/// correct because no two elements of a shard share a place.
 pub(super) fn unpack(
     shard: &Shard,
     region: &Region,
@@ -91,8 +92,8 @@ fn is_whole_bytes(nest: &CopyNest) -> bool {
     nest.src_bits() == nest.dst_bits() && nest.src_bits().is_multiple_of(8)
 }
 
-/// Writes a message to a shard, box by box. The boxes never cross the end of a tile of the layout,
-/// so inside each of them offsets are affine.
+/// Writes a message to `image`, the memory of a shard, box by box. The boxes never cross the end of
+/// a tile of the layout, so offsets are affine inside each box.
 #[expect(clippy::cast_possible_truncation)] // images fit the address space
 fn scatter_boxes(nest: &CopyNest, message: &[u8], image: &mut [u8]) {
     let unit = nest.src_bits() as usize / 8;
@@ -130,7 +131,8 @@ struct BoxAxis {
     to: usize,
 }
 
-/// Copies a box run by run. The box begins at the first byte of both slices.
+/// Copies a box from a message to a shard, as runs of `run` bytes. The first element of the box is
+/// at the start of both slices.
 fn copy_box(steps: &[BoxAxis], run: usize, (message, image): (&[u8], &mut [u8])) {
     match steps {
         [] => image[..run].copy_from_slice(&message[..run]),
@@ -142,7 +144,8 @@ fn copy_box(steps: &[BoxAxis], run: usize, (message, image): (&[u8], &mut [u8]))
     }
 }
 
-/// Writes a message to the memory of a shard bit by bit, for units that are not whole bytes.
+/// Writes a message to `image`, the memory of a shard, bit by bit. It is the slow path, for
+/// elements that do not occupy whole bytes of the shard.
 #[allow(clippy::cast_possible_truncation)] // images fit the address space
 fn scatter_units(nest: &CopyNest, message: &[u8], image: &mut [u8]) {
     let (to_bits, from_bits) = (u64::from(nest.src_bits()), u64::from(nest.dst_bits()));
@@ -157,8 +160,8 @@ fn scatter_units(nest: &CopyNest, message: &[u8], image: &mut [u8]) {
     }
 }
 
-/// Writes the padding of a shard into its memory, which must be all zeros. Does nothing if the
-/// elements fill it.
+/// Writes the padding of a shard into its memory, `image`, which must be all zeros. Does nothing if
+/// the elements fill the memory.
 pub(super) fn write_padding(shape: &Shape, image: &mut [u8]) -> Result<(), ReshardError> {
     let destination = StrideDescriptor::try_from(shape)?;
     let all_elements = destination.elements() * u64::from(destination.element_bits());

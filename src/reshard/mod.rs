@@ -1,12 +1,12 @@
 //! Plans and runs a reshard: the messages that change the sharding of an array into any other.
 //!
-//! For example, an array lies in rows on 4 devices, and the next step needs it in columns. Each
-//! device then sends a block to each of the 3 others. [`plan`] lists all of these blocks. It is a
-//! pure function of the two placements, so every device computes the same plan without
-//! communication. [`rank_plan`] computes only the messages of one device, in time proportional to
-//! their number. [`simulate`] runs a plan with all devices in one process. Other transports
-//! implement [`Engine`]. A *shard* is the part of the array on one device. In names, *image* means
-//! the whole memory of a shard, padding included.
+//! For example, an array lies in rows on 4 devices, and the next step of a computation needs it in
+//! columns. Each device then sends a block to each of the 3 others. [`plan`] lists all of these
+//! blocks. It is a pure function of the two placements, so every device computes the same plan
+//! without communication. [`rank_plan`] computes only the messages of one device, in time
+//! proportional to their number. [`simulate`] runs a plan with all devices in one process. Other
+//! transports implement [`Engine`]. A *shard* is the part of the array on one device. In names,
+//! *image* means the whole memory of a shard, padding included.
 //!
 //! ```
 //! use stridec::{reshard::plan, shape::Shape, sharding::Sharding};

@@ -1,5 +1,5 @@
-//! [`MessageOffsets`]: the offset of each element of a message in the memory of a shard, for
-//! regions that are no box, as in a cyclic sharding.
+//! [`MessageOffsets`]: the offset in a shard's memory of each element of a message. It is used for
+//! regions that are not boxes, as in a cyclic sharding.
 
 use crate::{
     host::HostError,
@@ -11,35 +11,35 @@ use crate::{
 
 use super::{ReshardError, shards::Shard};
 
-/// The offset of each element of a message in the memory of a shard, in the order of the message.
+/// The offset in a shard's memory of each element of a message, in the order of the message.
 ///
-/// It is a sum of one term for each dimension. This holds even in a tiled layout, because a tile
-/// splits a coordinate but never mixes two of them. So a list of terms for each dimension
-/// determines all offsets, and the contiguous runs along the innermost dimension are computed only
-/// once. A layout that folds several dimensions into one is the exception: the offset of each index
-/// is computed.
+/// An offset is the sum of one term for each dimension. This holds even in a tiled layout, because
+/// a tile splits a coordinate but never mixes two of them. One list of terms for each dimension
+/// therefore determines all offsets, and the contiguous runs along the innermost dimension are
+/// computed only once. The exception is a layout that folds several dimensions into one: there, the
+/// offset of each index is computed separately.
 pub(super) struct MessageOffsets {
     shard: StrideDescriptor,
-    /// The terms of each dimension of the message except the innermost, by coordinate, in elements.
+    /// For each dimension except the message's innermost, the term of each coordinate, in elements.
     /// The outermost dimension is first.
     outer: Vec<Vec<usize>>,
-    /// The contiguous runs along the innermost dimension: the term of the first element, and the
-    /// length.
+    /// The contiguous runs along the message's innermost dimension, each as the term of its first
+    /// element and its length, both in elements.
     runs: Vec<(usize, usize)>,
     folded: Option<Folded>,
     element_bytes: usize,
 }
 
-/// The coordinates in each dimension of the shard, and the order of the dimensions in the message,
-/// outermost first.
+/// The indices of a message in a folded layout: the coordinates in each dimension of the shard, and
+/// the order of the dimensions in the message, outermost first.
 struct Folded {
     coordinates: Vec<Vec<u64>>,
     order: Vec<usize>,
 }
 
 impl MessageOffsets {
-    /// Computes the offsets of the elements of a nonempty region, whose coordinates are relative to
-    /// the shard.
+    /// Computes the offsets of the elements of a nonempty region. The coordinates of `part` are
+    /// relative to the shard, and `order` is the order of dimensions in the message.
     pub(super) fn new(shard: &Shard, part: &Region, order: &Layout) -> Result<Self, ReshardError> {
         let element_bytes = shard.shape.element_type().storage_bits().unwrap_or(8).div_ceil(8);
         let shard = StrideDescriptor::try_from(&shard.shape)?;
@@ -61,7 +61,7 @@ impl MessageOffsets {
         Ok(Self { shard, outer, runs, folded, element_bytes: element_bytes as usize })
     }
 
-    /// Packs a message from the memory of a shard.
+    /// Packs a message from `image`, the memory of a shard.
     pub(super) fn gather(&self, image: &[u8], message: &mut [u8]) -> Result<(), ReshardError> {
         self.check(image, Operand::Source(0))?;
         let image = &image[self.prefix()..];
@@ -82,7 +82,7 @@ impl MessageOffsets {
         })
     }
 
-    /// Unpacks a message into the memory of a shard.
+    /// Unpacks a message into `image`, the memory of a shard.
     pub(super) fn scatter(&self, message: &[u8], image: &mut [u8]) -> Result<(), ReshardError> {
         self.check(image, Operand::Destination)?;
         let image = &mut image[self.prefix()..];
@@ -105,8 +105,8 @@ impl MessageOffsets {
         })
     }
 
-    /// Returns the packing of elements that share a byte of the shard, or `None` if elements occupy
-    /// whole bytes. In a message, every element occupies whole bytes.
+    /// Describes how elements share a byte in the shard. Returns `None` if each element occupies
+    /// whole bytes there, as it always does in a message.
     fn packing(&self) -> Option<PackedElements> {
         let bits = self.shard.element_bits();
         let is_signed = self.shard.element_type().is_signed_integer();
@@ -130,8 +130,8 @@ impl MessageOffsets {
         Ok(())
     }
 
-    /// Calls `run` with the offset of each run's first element and the length of the run, both in
-    /// elements.
+    /// Calls `run` for each contiguous run of elements, in the order of the message. Its arguments
+    /// are the offset of the first element in the shard and the length, both in elements.
     #[expect(clippy::cast_possible_truncation)] // images fit the address space
     fn each_run(&self, mut run: impl FnMut(usize, usize)) -> Result<(), ReshardError> {
         if let Some(folded) = &self.folded {
@@ -161,19 +161,21 @@ struct PackedElements {
 }
 
 impl PackedElements {
-    /// Returns the position in its byte of an element's lowest bit.
+    /// Returns the position of an element's lowest bit in its byte. `place` is the element's
+    /// offset.
     fn shift(&self, place: usize) -> usize {
         place % self.count * (8 / self.count)
     }
 
-    /// Extends an element to a whole byte.
+    /// Extends the bits of an element to a whole byte: with copies of its sign if it is signed,
+    /// else with zeros.
     fn extended(&self, element: u8) -> u8 {
         (element ^ self.sign).wrapping_sub(self.sign)
     }
 }
 
 impl Folded {
-    /// Calls `found` with every index, in the order of the message.
+    /// Calls `found` with the index in the shard of each element, in the order of the message.
     fn each(
         &self,
         mut found: impl FnMut(&[u64]) -> Result<(), StrideError>,
@@ -199,13 +201,13 @@ impl Folded {
     }
 }
 
-/// Returns all coordinates in some ranges.
+/// Yields all coordinates in a list of ranges.
 fn coordinates(ranges: &[(u64, u64)]) -> impl Iterator<Item = u64> {
     ranges.iter().flat_map(|&(start, limit)| start..limit)
 }
 
-/// Returns the contiguous runs of some coordinates of a dimension: the term of the first coordinate
-/// in the offset, in elements, and the length.
+/// Returns the contiguous runs in memory of the coordinates in `ranges` along one dimension. Each
+/// run is the term of its first coordinate in the offset, and its length, both in elements.
 #[expect(clippy::cast_possible_truncation)] // images fit the address space
 fn runs(
     shard: &StrideDescriptor,

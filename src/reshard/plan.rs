@@ -9,16 +9,16 @@ use crate::{
     sharding::{Placement, Region, ShardingError},
 };
 
-/// The maximum number of transfers of a plan of all devices.
+/// The maximum number of transfers in a plan of all devices. It bounds the memory of a plan.
 const MAX_TRANSFERS: usize = 1 << 24;
 
-/// The greatest number of devices before or after a reshard.
+/// The maximum number of devices before or after a reshard.
 pub const MAX_DEVICES: u64 = 1 << 24;
 
-/// A region of the array that moves from one device to another, or a local copy if both devices are
-/// the same.
+/// A region of the array that one device sends to another, or that a device copies locally if
+/// `from` and `to` are equal.
 ///
-/// The region is a single box unless a sharding is cyclic or lists parts of several ranges.
+/// The region is a single box, unless a sharding is cyclic or lists parts with several ranges.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Transfer {
     /// The device that holds the elements.
@@ -29,7 +29,7 @@ pub struct Transfer {
     pub region: Region,
 }
 
-/// The transfers between all devices, as plain data.
+/// A plan of a reshard: the transfers between all devices, as plain data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReshardPlan {
     shape: Shape,
@@ -42,12 +42,12 @@ pub struct ReshardPlan {
     bounds: Cost,
 }
 
-/// Plans a reshard of an array of `shape` from one placement to another.
+/// Plans a reshard of an array of `shape` from the placement `from` to the placement `to`.
 ///
 /// # Errors
 ///
-/// Returns an error if the shape is not an array, if the shards of a side are not parts of it, or
-/// if there are more than [`MAX_DEVICES`] devices or 2^24 transfers.
+/// Returns an error if the shape is not an array, if the shards of a placement are not parts of the
+/// array, or if there are more than [`MAX_DEVICES`] devices or 2^24 transfers.
 pub fn plan(shape: &Shape, from: &Placement, to: &Placement) -> Result<ReshardPlan, ShardingError> {
     let element_bytes = element_bytes(shape)?;
     check(from, to)?;
@@ -96,8 +96,8 @@ pub fn plan(shape: &Shape, from: &Placement, to: &Placement) -> Result<ReshardPl
     })
 }
 
-/// Checks that all shards are parts of the array and that there are at most [`MAX_DEVICES`]
-/// devices.
+/// Checks that a reshard is possible: all shards are parts of the array, and there are at most
+/// [`MAX_DEVICES`] devices.
 pub(super) fn check(from: &Placement, to: &Placement) -> Result<(), ShardingError> {
     for (side, name) in [(from, "from"), (to, "to")] {
         side.check_whole().map_err(|error| error.below(&FieldPath::new(name)))?;
@@ -116,7 +116,7 @@ fn too_many(what: &str, limit: u64) -> ShardingError {
     }
 }
 
-/// Returns the number of bytes that the transfers move.
+/// Returns the number of bytes that `transfers` move, in total and for the busiest devices.
 fn cost(transfers: &[Transfer], element_bytes: u64) -> Cost {
     let elements = |transfer: &Transfer| u128::from(transfer.region.elements());
     // Transfers that a device sends are mostly adjacent in the list.
@@ -179,21 +179,22 @@ impl ReshardPlan {
         &self.transfers
     }
 
-    /// Returns the elements that devices need and already hold, as local copies.
+    /// Returns the local copies: for each device, the elements that it needs and already holds.
     #[must_use]
     pub fn copies(&self) -> &[Transfer] {
         &self.copies
     }
 
-    /// Returns the number of bytes that the transfers move.
+    /// Returns the number of bytes that the plan's transfers move, in total and for the busiest
+    /// devices.
     #[must_use]
     pub fn cost(&self) -> Cost {
         self.cost
     }
 
-    /// Returns the minimum cost over all plans without forwarding. The busiest sender of this plan
-    /// sends at most 1.01 times its minimum, unless parts are listed and overlap: then the devices
-    /// share each tile evenly, and those with many tiles may send more.
+    /// Returns a lower bound on the cost of any plan without forwarding. The busiest sender of this
+    /// plan sends at most 1.01 times its bound, with one exception: if parts are listed and
+    /// overlap, devices share each tile evenly, and those with many tiles may send more.
     #[must_use]
     pub fn bounds(&self) -> Cost {
         self.bounds

@@ -29,7 +29,8 @@ impl From<&ReshardPlan> for proto::ReshardPlan {
     }
 }
 
-/// Converts a region to a box, or to lists of ranges for each dimension if it is not a box.
+/// Converts a region to a box, or to a list of ranges for each dimension if it is not a box.
+/// Exactly one of the two is present.
 fn region(region: &Region) -> (Option<part::Box>, Vec<part::Ranges>) {
     if let Some(tile) = region.as_box() {
         let (start, limit) = tile.ranges().iter().copied().unzip();
@@ -50,7 +51,7 @@ fn shards(placement: &Placement) -> Vec<part::Shard> {
     placement.regions().map(shard).collect()
 }
 
-/// Converts byte counts, saturating at 2^64-1.
+/// Converts the byte counts of a cost. Numbers above 2^64-1 become 2^64-1.
 fn cost(cost: Cost) -> part::Cost {
     let bytes = |bytes: u128| u64::try_from(bytes).unwrap_or(u64::MAX);
     part::Cost {

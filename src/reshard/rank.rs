@@ -1,5 +1,5 @@
-//! [`rank_plan`]: the transfers of one device, without the rest of the plan. With 65,536 devices,
-//! the whole plan would be too large to compute on each of them.
+//! [`rank_plan`]: computes the transfers of one device without the rest of the plan. With 65,536
+//! devices, the whole plan would be too large to compute on each of them.
 
 use std::ops::ControlFlow;
 
@@ -18,13 +18,13 @@ pub struct RankPlan {
     pub sends: Vec<Transfer>,
     /// The transfers that the device receives.
     pub receives: Vec<Transfer>,
-    /// The elements that the device needs and already holds.
+    /// The elements that the device needs and already holds, or `None` if there are none.
     pub copy: Option<Region>,
 }
 
 /// Returns the transfers of [`plan`](super::plan) that one device sends or receives. The time is
-/// proportional to the number of these transfers and to the number of holders of the tiles
-/// involved. It does not depend on the number of devices.
+/// proportional to the number of these transfers and to the number of holders of their tiles. It
+/// does not depend on the total number of devices.
 ///
 /// ```
 /// use stridec::{reshard::rank_plan, sharding::Sharding};
@@ -38,8 +38,8 @@ pub struct RankPlan {
 ///
 /// # Errors
 ///
-/// Returns an error if the shards of a side are not parts of the array, or if a side has more than
-/// [`MAX_DEVICES`](super::MAX_DEVICES) devices.
+/// Returns an error if the shards of a placement are not parts of the array, or if a placement has
+/// more than [`MAX_DEVICES`](super::MAX_DEVICES) devices.
 pub fn rank_plan(from: &Placement, to: &Placement, device: u64) -> Result<RankPlan, ShardingError> {
     check(from, to)?;
     let mut part = RankPlan::default();
@@ -77,8 +77,8 @@ pub fn rank_plan(from: &Placement, to: &Placement, device: u64) -> Result<RankPl
     Ok(part)
 }
 
-/// Adds the transfers that a device receives from the holders of one source tile, which the device
-/// does not hold itself.
+/// Adds to `part` the transfers that a device receives from the holders of one source tile. The
+/// device must not hold the tile itself.
 fn receive(
     part: &mut RankPlan,
     from: &Placement,

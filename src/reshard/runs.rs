@@ -9,7 +9,7 @@ use crate::nest::{CopyNest, Value};
 /// number of axes.
 ///
 /// MPI calls this layout a vector, or a vector of vectors. A transport that supports such types, or
-/// that can write to the memory of another device, moves the message without an extra copy.
+/// that can write to another device's memory, moves the message without an extra copy.
 ///
 /// ```
 /// use stridec::{reshard::{Member, Shards}, sharding::Sharding};
@@ -28,7 +28,7 @@ use crate::nest::{CopyNest, Value};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Runs {
-    /// The offset of the first run, in bytes.
+    /// The offset of the first run from the start of the shard's memory, in bytes.
     pub offset: usize,
     /// The length of each run, in bytes.
     pub run: usize,
@@ -36,8 +36,8 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// Returns the number of runs along each axis paired with their stride in bytes, outermost axis
-    /// first. The message stores the runs in this order.
+    /// Returns the number of runs along each axis, paired with the stride between them in bytes.
+    /// The outermost axis is first. The message stores the runs in this order.
     #[must_use]
     pub fn steps(&self) -> &[(usize, usize)] {
         &self.steps
@@ -49,15 +49,16 @@ impl Runs {
         self.run * self.steps.iter().map(|(count, _)| count).product::<usize>()
     }
 
-    /// Returns the end of the last run, in bytes from the start of the shard.
+    /// Returns the end of the last run, as an offset from the start of the shard's memory in bytes.
     #[must_use]
     pub fn end(&self) -> usize {
         let last: usize = self.steps.iter().map(|(count, step)| (count - 1) * step).sum();
         self.offset + last + self.run
     }
 
-    /// Returns the runs that a nest reads. Its destination is a nonempty dense message. Returns
-    /// `None` if a unit of the nest is not whole bytes, or if its offset is not affine in the axes.
+    /// Returns the runs that a nest reads from a shard. The nest's destination must be a nonempty
+    /// dense message. Returns `None` if a unit of the nest is not whole bytes, or if the offset in
+    /// the shard is not affine in the axes.
     #[expect(clippy::cast_possible_truncation)] // images fit the address space
     pub(super) fn of(nest: &CopyNest) -> Option<Self> {
         let whole_bytes = nest.src_bits() == nest.dst_bits() && nest.src_bits() >= 8;
@@ -85,7 +86,7 @@ impl Runs {
         Some(Self { offset: nest.src().offset().unsigned_abs() as usize * unit, run, steps })
     }
 
-    /// Writes a message to the runs of a shard.
+    /// Copies a message to its runs in `image`, the memory of a shard.
     pub(super) fn scatter(&self, message: &[u8], image: &mut [u8]) {
         let mut index: SmallVec<[usize; 4]> = SmallVec::from_elem(0, self.steps.len());
         let mut at = self.offset;

@@ -1,5 +1,5 @@
-//! [`Shards`]: the layout of the shards before or after a reshard. It may differ from the array's
-//! own.
+//! [`Shards`]: the memory layout of the shards before or after a reshard, which may differ from the
+//! layout of the array.
 
 use super::ReshardError;
 use crate::{
@@ -10,10 +10,10 @@ use crate::{
 /// The memory layout of the shards on one side of a reshard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shards {
-    /// The layout of every shard, or `None` to use the layout of the whole array's shape.
+    /// The layout of every shard. If it is `None`, shards have the layout of the array's shape.
     pub layout: Option<Layout>,
     /// True if every shard has the shape of a full tile, with the shard's part of the array at the
-    /// front, as XLA allocates it. The places after that part are never read and are written as
+    /// front, as XLA allocates it. The places after the part are never read, and are written as
     /// zero. If false, a shard holds exactly its part.
     pub whole_tiles: bool,
 }

@@ -1,4 +1,5 @@
-//! [`simulate`]: runs a reshard with all devices in one process, for tests and for files of shards.
+//! [`simulate`]: runs a reshard with all devices in one process, for tests and for shards that are
+//! stored in files.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
@@ -12,7 +13,8 @@ use crate::{shape::Shape, sharding::Placement};
 /// devices send before any device receives.
 ///
 /// `sources` maps each device to the memory of its source shard. The result maps each device to the
-/// memory of its destination shard.
+/// memory of its destination shard. `staging_bytes` bounds the messages of each device, as in
+/// [`Member::new`].
 ///
 /// ```
 /// use std::collections::BTreeMap;

@@ -1,10 +1,10 @@
-//! Splits regions between two senders: at the number of an element, counted row-major.
+//! Splits regions between two senders, at the number of an element counted row-major.
 
 use crate::sharding::Region;
 
-/// Returns the best element number at which to cut a region, at most `slack` from `at`. In an array
-/// of planes of rows, it is the end of a plane if one is near enough, else the end of a row, else
-/// `at` itself.
+/// Returns the element number at which to cut a region: at most `slack` from `at`, and so that the
+/// parts are few boxes. In an array of planes of rows, it is the end of a plane if one is near
+/// enough, else the end of a row, else `at` itself.
 pub(super) fn near_row_end(region: &Region, at: u64, slack: u64) -> u64 {
     let mut rows = region.elements();
     for size in region.sizes() {
@@ -20,8 +20,9 @@ pub(super) fn near_row_end(region: &Region, at: u64, slack: u64) -> u64 {
     at
 }
 
-/// Calls `found` with regions that together cover the elements `start..limit` of a nonempty region,
-/// in row-major order. There are at most two regions for each dimension, plus one for the middle.
+/// Splits the elements `start..limit` of a nonempty region, counted row-major, into regions, and
+/// calls `found` with each in order. There are at most two regions for each dimension, plus one for
+/// the middle.
 pub(super) fn each_part(region: &Region, start: u64, limit: u64, found: &mut impl FnMut(Region)) {
     if start >= limit {
         return;

@@ -1,31 +1,32 @@
-//! [`rounds`]: divides the messages of a device into rounds, so that they take a bounded amount of
-//! memory at any time.
+//! [`rounds`]: divides the messages of a device into rounds, so that they occupy a bounded amount
+//! of memory at any time.
 
 use super::{RankPlan, Transfer, split};
 use crate::{shape::FieldPath, sharding::ShardingError};
 
-/// A step of a reshard in which a device sends one message and receives another at the same time.
+/// A step of a reshard in which a device sends at most one message and receives at most one other,
+/// at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Round {
-    /// The number of the round, which is the same on all devices: the distance between sender and
-    /// receiver in the ring of devices, and the index of the piece.
+    /// The number of the round, by which sender and receiver match their messages. It consists of
+    /// the distance from sender to receiver in the ring of devices, and the index of the piece.
     pub number: (u64, u64),
-    /// The transfers that the device sends, all to the same partner, with at most half of the bytes
-    /// allowed for messages.
+    /// The transfers in the message that the device sends, all to the same device. They take at
+    /// most half of the bytes that staging allows.
     pub sends: Vec<Transfer>,
-    /// The transfers that the device receives, all from the same partner, with at most half of the
-    /// bytes allowed for messages.
+    /// The transfers in the message that the device receives, all from the same device. They take
+    /// at most half of the bytes that staging allows.
     pub receives: Vec<Transfer>,
 }
 
-/// Divides the part of one device into rounds, so that its messages occupy at most `staging_bytes`
-/// at any time.
+/// Divides the messages of one device into rounds, so that they occupy at most `staging_bytes` at
+/// any time. `part` is the device's part of the plan.
 ///
-/// In the rounds `(k, …)`, a device sends to `(device + k) mod devices` and receives from
-/// `(device − k) mod devices`, so that the devices do not all send to device 0 first. Transfers are
-/// cut into pieces of at most half of `staging_bytes`, preferably along their most major dimension.
-/// The sender and the receiver cut a transfer in the same way. Rounds in which the device neither
-/// sends nor receives are omitted.
+/// In the rounds `(k, …)`, a device sends to `(device + k) mod devices` and receives from `(device
+/// − k) mod devices`, so that the devices do not all send to device 0 first. A message has at most
+/// half of `staging_bytes`. A transfer that exceeds this size is cut into pieces, preferably along
+/// its most major dimension. Sender and receiver cut a transfer in the same way. Rounds in which
+/// the device neither sends nor receives are omitted.
 ///
 /// # Errors
 ///
