@@ -7,30 +7,31 @@ use crate::nest::{
     Affine, CopyNest, Integer, Lookup, LookupExpr, Operator, OutOfRange, Quotient, Value, signed,
 };
 
-/// The number of rows that are evaluated at a time.
+/// The number of rows that are evaluated together.
 pub(super) const LANES: usize = 256;
 
-/// One number for each row.
+/// One number for each of up to [`LANES`] rows.
 type Column<L> = Vec<L>;
 
-/// The forms of a nest at some rows of its loops, a row being a position or the whole innermost
-/// axis. The columns of axes are filled at the start, all others when they are first needed.
+/// The values of a nest's forms at up to [`LANES`] rows. A row is one position of the walk, or the
+/// whole innermost axis. The columns of axes are filled at the start, all others when they are
+/// first needed.
 ///
-/// A form may have no meaning in a row that a guard excludes. Its number there is arbitrary and not
-/// used.
+/// A form may have no meaning in a row that a guard excludes. The column then holds an arbitrary
+/// number, which must not be used.
 pub(super) struct RowValues<'a, L> {
     nest: &'a CopyNest,
     sources: &'a [&'a [u8]],
-    /// The number of rows.
+    /// The number of rows in use, at most [`LANES`].
     rows: usize,
     axes: Vec<Column<L>>,
     quotients: Vec<Known<L>>,
     lookups: Vec<Known<L>>,
-    /// The numbers of each lookup. Columns of constants are filled only once.
+    /// The intermediate numbers of each lookup. Columns of constants are filled once and kept.
     numbers: Vec<Vec<Column<L>>>,
 }
 
-/// A column, with a mark that it is computed.
+/// A column that is computed when it is first needed. `is_known` is true once it is.
 struct Known<L> {
     is_known: bool,
     column: Column<L>,
@@ -66,8 +67,9 @@ impl<'a, L: Lane> RowValues<'a, L> {
         }
     }
 
-    /// Starts with `rows` rows from the given steps of the axes, and advances the steps past them.
-    /// If `is_whole` is true, a row is the whole innermost axis, and its step is 0.
+    /// Starts a new set of `rows` rows at the steps `digits`, one for each axis, and advances
+    /// `digits` past these rows. If `is_whole` is true, each row is the whole innermost axis, and
+    /// the step of that axis is 0.
     pub(super) fn start(&mut self, digits: &mut [i64], is_whole: bool, rows: usize) {
         self.rows = rows;
         for known in self.quotients.iter_mut().chain(&mut self.lookups) {
@@ -106,7 +108,7 @@ impl<'a, L: Lane> RowValues<'a, L> {
         }
     }
 
-    /// Writes the value of a form at each row to `sum`.
+    /// Writes the value of a form at each row to the start of `sum`.
     pub(super) fn form(&mut self, form: &Affine, sum: &mut [L]) {
         for &(value, _) in form.terms() {
             self.prepare(value);
@@ -134,7 +136,7 @@ impl<'a, L: Lane> RowValues<'a, L> {
         }
     }
 
-    /// Computes the column of a value, if that is not done.
+    /// Computes the column of a quotient or lookup unless it is known.
     fn prepare(&mut self, value: Value) {
         match value {
             Value::Quotient(number) if !self.quotients[number].is_known => {
@@ -202,7 +204,8 @@ fn set<L>(column: &mut [L], values: impl Iterator<Item = L>) {
     }
 }
 
-/// Replaces offsets in an image by the numbers there; by 0 past its end.
+/// Replaces each row's unit offset in an image by the integer stored there, or by 0 if the offset
+/// is past the end.
 fn load<L: Lane>(image: &[u8], integer: Integer, column: &mut [L]) {
     fn each<const BYTES: usize, L: Lane>(
         image: &[u8],
@@ -237,7 +240,8 @@ fn load<L: Lane>(image: &[u8], integer: Integer, column: &mut [L]) {
     }
 }
 
-/// Applies an operator to two numbers of each row.
+/// Applies an operator to the two operands of each row and writes the results, wrapped to the
+/// integer type, to `column`.
 fn binary<L: Lane>(
     operator: Operator,
     integer: Integer,
@@ -274,7 +278,7 @@ fn binary<L: Lane>(
     }
 }
 
-/// Converts numbers to an integer type.
+/// Wraps the number of each row to the range of an integer type.
 fn wrap<L: Lane>(integer: Integer, column: &mut [L]) {
     for value in column {
         *value = value.wrapped(integer);

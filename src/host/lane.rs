@@ -5,17 +5,18 @@ use std::ops::{BitAnd, BitOr};
 
 use crate::nest::{Bounds, CopyNest, Integer, LookupExpr, signed};
 
-/// A number of a row. Sums and products wrap.
+/// An integer that columns hold for each row. Sums, differences and products wrap.
 pub(super) trait Lane:
     Copy + Default + Ord + BitAnd<Output = Self> + BitOr<Output = Self>
 {
-    /// Returns the low bits of a number.
+    /// Converts a number, keeping only its low bits.
     fn of(value: i64) -> Self;
 
-    /// Returns the number as the index of a unit; a negative one becomes an index past every image.
+    /// Returns the number as the index of a unit. A negative number becomes an index past the end
+    /// of every image.
     fn place(self) -> usize;
 
-    /// Returns the number.
+    /// Returns the number, sign-extended to 64 bits.
     fn number(self) -> i64;
 
     fn plus(self, other: Self) -> Self;
@@ -25,13 +26,14 @@ pub(super) trait Lane:
     /// Returns the quotient by a positive number, rounded towards negative infinity.
     fn floor(self, by: Self) -> Self;
 
-    /// Returns the quotient rounded towards zero; -1 for a division by 0.
+    /// Returns the quotient rounded towards zero, as in HLO: -1 for a division by 0.
     fn divided(self, by: Self) -> Self;
 
-    /// Returns the remainder of [`divided`](Self::divided); the number itself for a division by 0.
+    /// Returns the remainder of [`divided`](Self::divided), as in HLO: the dividend for a division
+    /// by 0.
     fn remainder(self, by: Self) -> Self;
 
-    /// Returns the number converted to an integer type.
+    /// Returns the number wrapped to the range of an integer type.
     fn wrapped(self, integer: Integer) -> Self;
 }
 
@@ -98,7 +100,7 @@ macro_rules! lane {
 
 lane!(i32, i64);
 
-/// Returns true if 32 bits hold every number that a nest computes.
+/// Returns true if 32-bit integers hold every number that a nest computes.
 pub(super) fn is_narrow(nest: &CopyNest) -> bool {
     let most = u128::from(i32::MAX.unsigned_abs());
     let fits = |integer: Integer| integer.bits < 32 || integer.bits == 32 && integer.is_signed;

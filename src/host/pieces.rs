@@ -8,11 +8,10 @@ use smallvec::{SmallVec, smallvec};
 
 use super::{simd::ColumnPointers, stream::LINE};
 
-/// The slices of the destination that one thread writes. All have the same length, except for the
-/// last.
+/// The slices of the destination that one thread writes. All have one length, except for the last.
 ///
-/// The address of a unit is its offset in its slice, plus the number of the slice times
-/// `1 << shift`. So a loop can add the same stride at every step, even if a step leads to the next
+/// The address of a byte is its offset in its slice, plus the index of the slice times `1 <<
+/// shift`. A loop can therefore add one stride at every step, even if a step leads to the next
 /// slice.
 pub(super) struct DestinationSlices<'a> {
     pub(super) slices: SmallVec<[&'a mut [u8]; 1]>,
@@ -25,37 +24,38 @@ impl<'a> DestinationSlices<'a> {
         Self { slices: smallvec![slice], shift: isize::BITS - 3 }
     }
 
-    /// Returns true if the byte at an address begins a cache line.
+    /// Returns true if the byte at an address is the first of a cache line.
     pub(super) fn begins_line(&mut self, address: isize) -> bool {
         self.bytes(address, 1).as_ptr().addr().is_multiple_of(LINE)
     }
 
-    /// Returns true if two addresses lie in one slice.
+    /// Returns true if two addresses lie in the same slice.
     pub(super) fn same_slice(&self, a: isize, b: isize) -> bool {
         a >> self.shift == b >> self.shift
     }
 
-    /// Returns true if all slices have the same alignment to cache lines.
+    /// Returns true if all slices are aligned alike relative to cache lines.
     pub(super) fn are_even(&self) -> bool {
         let mut gaps = self.slices.iter().map(|slice| slice.as_ptr().addr() % LINE);
         gaps.next().is_none_or(|first| gaps.all(|gap| gap == first))
     }
 }
 
-/// Memory to which tiles are written: a slice or several of them.
+/// Memory to which tiles are written: one slice or several, with addresses as in
+/// [`DestinationSlices`].
 pub(super) trait Destination {
-    /// Returns the slice that an address lies in, and the index in that slice.
+    /// Returns the slice that contains an address, and the byte's index in that slice.
     fn place(&mut self, address: isize) -> (&mut [u8], usize);
 
-    /// Returns `length` bytes from an address on. Addresses are in bytes.
+    /// Returns the `length` bytes from an address. Panics if they do not lie in one slice.
     #[inline(always)]
     fn bytes(&mut self, address: isize, length: usize) -> &mut [u8] {
         let (slice, place) = self.place(address);
         &mut slice[place..place + length]
     }
 
-    /// Returns the columns of a matrix at offsets from an address; `None` if a column leaves its
-    /// slice.
+    /// Returns the columns of a matrix, each of `length` bytes, at address `to` plus each of
+    /// `offsets`. Returns `None` if a column does not lie inside one slice.
     fn columns<'a>(
         &'a mut self,
         to: isize,

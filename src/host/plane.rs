@@ -5,13 +5,14 @@ use smallvec::SmallVec;
 
 use super::{shuffle::Shuffle, simd::Simd, stream::LINE};
 
-/// The greatest number of units on the shorter side of a matrix for which selections of bytes are
-/// at least as fast as transposing partly filled squares. Squares gain nothing for pixels of 5
-/// bytes, and take 0.73 to 0.22 of the time for 6 to 14 channels (`benches/NOTES.md`, "Pixels of 5
-/// to 16 bytes").
+/// The maximum number of units on the shorter side of a matrix for which byte selections are at
+/// least as fast as transposing partly filled squares. Squares gain nothing for pixels of 5 bytes,
+/// and take 0.73 to 0.22 of the time for 6 to 14 channels (`benches/NOTES.md`, "Pixels of 5 to 16
+/// bytes").
 const FEW_UNITS: usize = 4;
 
-/// A loop: the number of its steps, and the distance of a step on each side.
+/// A loop: the number of its steps, and the distance of one step in the source and in the
+/// destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PlanAxis {
     pub(super) extent: usize,
@@ -19,27 +20,28 @@ pub(super) struct PlanAxis {
     pub(super) dst: isize,
 }
 
-/// Axes flattened into one: all inner axes, and blocks of the outermost.
+/// Axes of a box flattened into the rows or the columns of its tiles. A tile has all positions of
+/// the inner axes, at a block of steps of the outermost axis.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
-    /// The outermost axis.
+    /// The outermost axis of the group, which is cut into blocks.
     pub(super) axis: PlanAxis,
     /// The number of steps of the outermost axis in a tile.
     pub(super) block: usize,
-    /// The number of positions in one step of the outermost axis.
+    /// The number of positions of the inner axes together.
     pub(super) inner: usize,
-    /// The source offset of each position of a tile, from the start of the tile.
+    /// The source offset of each position of a tile, relative to the first position.
     pub(super) src: Vec<isize>,
-    /// The destination offset of each position of a tile.
+    /// The destination offset of each position of a tile, relative to the first position.
     pub(super) dst: Vec<isize>,
-    /// The constant distance between positions in the source and in the destination, if both are
-    /// constant and positive.
+    /// The distances in the source and in the destination from each position to the next, if both
+    /// are constant and positive.
     pub(super) step: Option<(usize, usize)>,
 }
 
-/// Returns true if a matrix of units of `unit` bytes is transposed in squares although its shorter
-/// side does not fill one; masks then leave out the rest. That side must have at least `narrow`
-/// bytes; `None` if the processor has no instructions for it.
+/// Returns true if a `rows` by `columns` matrix is transposed in squares even though its shorter
+/// side does not fill a square; masks restrict the loads and stores. `narrow` is the minimum length
+/// of that side in bytes, or `None` if the processor has no instructions for masks.
 pub(super) fn is_narrow(rows: usize, columns: usize, unit: usize, narrow: Option<usize>) -> bool {
     let shorter = rows.min(columns);
     matches!(unit, 1 | 2)
@@ -48,19 +50,20 @@ pub(super) fn is_narrow(rows: usize, columns: usize, unit: usize, narrow: Option
         && narrow.is_some_and(|least| shorter * unit >= least)
 }
 
-/// The axes of a box while they are sorted.
+/// The axes of a box, sorted into the rows of a tile, its columns, and the loops around it.
 pub(super) struct Plane {
     /// The unit size, in bytes.
     unit: usize,
-    /// The bytes that a tile should have along the destination and along the source.
+    /// The wanted extents of a tile, in bytes: along the destination and along the source.
     tile: (usize, usize),
     /// The loops around a tile, outermost first.
     pub(super) axes: SmallVec<[PlanAxis; 8]>,
-    /// The rows' axes, innermost first.
+    /// The axes of the rows, innermost first.
     pub(super) rows: SmallVec<[PlanAxis; 8]>,
-    /// The columns' axes, innermost first.
+    /// The axes of the columns, innermost first.
     pub(super) columns: SmallVec<[PlanAxis; 8]>,
-    /// The offset of the start on each side, if axes are reversed.
+    /// The source and destination offsets of the first tile position. Not 0 if a column axis is
+    /// reversed, so that the source is read forwards.
     pub(super) start: (isize, isize),
 }
 
@@ -74,7 +77,8 @@ impl Plane {
         Self { unit, tile, axes, rows, columns: SmallVec::new(), start: (0, 0) }.sorted()
     }
 
-    /// Returns a plane that has only columns, in tiles of `bytes` bytes.
+    /// Returns a plane without rows, in which the source is contiguous along the columns. A column
+    /// of a tile has about `bytes` bytes.
     pub(super) fn of_columns(axes: SmallVec<[PlanAxis; 8]>, unit: usize, bytes: usize) -> Self {
         let (rows, columns) = (SmallVec::new(), SmallVec::new());
         Self { unit, tile: (0, bytes), axes, rows, columns, start: (0, 0) }.sorted()
@@ -86,11 +90,10 @@ impl Plane {
         self
     }
 
-    /// Returns true if the first axis of the columns is better used as one more axis of the rows.
-    /// It must continue the rows in the destination. Also, either both groups are shorter than a
-    /// cache line, or a row is shorter than a register and shuffles fill the register from several
-    /// columns. Returns false if the matrix is transposed in partly filled squares, see
-    /// [`is_narrow`].
+    /// Returns true if the first column axis is better used as the outermost row axis. That axis
+    /// must continue the rows in the destination. Also, either both groups are shorter than a cache
+    /// line, or a row has at most 16 bytes and shuffles fill a register from several columns.
+    /// Returns false if the matrix is transposed in partly filled squares; see [`is_narrow`].
     pub(super) fn is_joined_better(&self, simd: Option<Simd>, narrow: Option<usize>) -> bool {
         let Some(&column) = self.columns.first() else { return false };
         let [units, columns] = [&self.rows, &self.columns].map(|axes| length(axes));
@@ -102,7 +105,7 @@ impl Plane {
             && !(row <= 16 && is_narrow(units, columns, self.unit, narrow))
     }
 
-    /// Makes the first column axis the outermost row axis, and chooses other columns.
+    /// Makes the first column axis the outermost row axis, and chooses new column axes.
     pub(super) fn join(&mut self) {
         self.rows.push(self.columns.remove(0));
         self.axes.append(&mut self.columns);
@@ -111,8 +114,8 @@ impl Plane {
         self.grow();
     }
 
-    /// Moves the axis with the smallest source stride to the columns, if that stride is smaller
-    /// than the row's own.
+    /// Moves the loop with the smallest source stride to the columns, unless the row's own source
+    /// stride is as small. Reverses that axis if its stride is negative.
     fn take_nearest(&mut self) {
         self.start = (0, 0);
         let row = self.rows.last().filter(|_| self.rows.len() == 1).map_or(0, |row| row.src.abs());
@@ -130,7 +133,8 @@ impl Plane {
         self.start = (last * axis.src, last * axis.dst);
     }
 
-    /// Adds the axes that continue a group, until the group uses whole lines.
+    /// Moves loops that continue the rows in the destination, or the columns in the source, to that
+    /// group until it has the bytes of a tile.
     fn grow(&mut self) {
         let Self { unit, tile: (row_bytes, column_bytes), axes, rows, columns, .. } = self;
         let find = |axes: &[PlanAxis], group: &[PlanAxis], side: StrideOf, bytes: usize| {
@@ -149,21 +153,23 @@ impl Plane {
     }
 }
 
-/// Selects the stride of an axis on one side.
+/// Selects an axis's stride in the source or in the destination.
 type StrideOf = fn(&PlanAxis) -> isize;
 
-/// Returns the number of positions of a group.
+/// Returns the number of positions of a group of axes.
 fn length(group: &[PlanAxis]) -> usize {
     group.iter().map(|axis| axis.extent).product()
 }
 
-/// Returns the stride of an axis that would continue a group.
+/// Returns the stride of an axis that would continue a group, so that both form one longer axis.
+/// `None` if the group is empty.
 fn next(group: &[PlanAxis], side: StrideOf) -> Option<isize> {
     group.last().map(|last| side(last) * last.extent.cast_signed())
 }
 
 impl Group {
-    /// Flattens axes, innermost first, into tiles of about `length` positions.
+    /// Flattens axes, innermost first, and chooses the block of the outermost axis so that a tile
+    /// has about `length` positions.
     pub(super) fn new(axes: &[PlanAxis], length: usize) -> Self {
         let (inner, axis) = match axes {
             [inner @ .., axis] => (inner, *axis),
@@ -192,7 +198,8 @@ impl Group {
     }
 }
 
-/// Drops axes of extent 1, and merges axes that continue each other on both sides.
+/// Returns the axes without those of extent 1, and with neighbours merged if the outer continues
+/// the inner in the source and in the destination. Axes are given and returned outermost first.
 pub(super) fn merged(axes: impl IntoIterator<Item = PlanAxis>) -> SmallVec<[PlanAxis; 8]> {
     let mut out: SmallVec<[PlanAxis; 8]> = SmallVec::new();
     for axis in axes.into_iter().filter(|axis| axis.extent > 1) {

@@ -4,20 +4,21 @@
 use super::boxes::FoundBox;
 use crate::nest::PositionValue;
 
-/// Boxes of equal extents that follow each other by equal steps on both sides.
+/// A run of boxes with equal extents, in which each box is moved from the one before by the same
+/// steps of one axis and the same number of source units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Series {
     pub(super) count: usize,
-    /// The axis along which they follow each other, and the steps of that axis and the source units
-    /// from each box to the next.
+    /// The axis along which the boxes are moved. `steps` counts the steps of that axis from each
+    /// box to the next, and `units` the source units.
     pub(super) axis: usize,
     pub(super) steps: i64,
     pub(super) units: i64,
 }
 
 impl Series {
-    /// Returns the longest series at the start of `boxes`: of boxes that one case reads, or that
-    /// take one value.
+    /// Returns the longest series at the start of `boxes`. All boxes of a series read through one
+    /// case or take one constant. A series of one box has no steps.
     pub(super) fn of(boxes: &[FoundBox]) -> Self {
         let next = |of: &[FoundBox]| {
             let [first, second, ..] = of else { return None };

@@ -22,34 +22,34 @@ use super::{
 };
 use crate::nest::gcd;
 
-/// The greatest size of the tables of a row, in bytes. Larger tables push the data out of the
+/// The maximum size of a row's shuffle tables, in bytes. Larger tables push the data out of the
 /// first-level cache; a smaller limit leaves more rows to copies unit by unit, as 15 channels of
 /// bytes at 2.0 GB/s (`benches/NOTES.md`, "Pixels of 5 to 16 bytes").
 const SELECTION_BYTES: usize = 1 << 13;
 
-/// Rows shorter than this are prefetched this many bytes of the destination ahead of their use.
-/// Before, only the next row was prefetched and the tables did not stay in registers: pixels to
-/// planes of `u8` had 24 to 31 GB/s instead of 36 to 39 (`benches/NOTES.md`, "Selections of one
-/// register").
+/// The prefetch distance between short rows, in bytes of the destination. When only the next row
+/// was prefetched and the tables did not stay in registers, pixels to planes of `u8` had 24 to 31
+/// GB/s instead of 36 to 39 (`benches/NOTES.md`, "Selections of one register").
 const LATER: usize = 1 << 12;
 
-/// The greatest number of loads for 16 bytes of the destination. More loads may take longer than
-/// copies of the units.
+/// The maximum number of loads for 16 bytes of the destination. More loads may take longer than
+/// copying the units one by one.
 const MOST_TERMS: usize = 8;
 
-/// The selection that fills each row of a tile from the source.
+/// A mover that fills the rows of a tile with bytes selected from a few loads of whole registers.
 #[derive(Clone, Debug)]
 pub(super) struct Shuffle {
     /// The unit size, in bytes.
     unit: usize,
-    /// The bytes of a step in the row and in the source, if the selection repeats.
+    /// The size of a step in the row and its distance in the source, both in bytes. `None` if the
+    /// selection covers the whole row, so that no step repeats.
     step: Option<(usize, isize)>,
     selection: Selection,
 }
 
 impl Shuffle {
-    /// Returns the selection for rows of `count` steps of `step` bytes of the source. Each step has
-    /// units at `offsets`.
+    /// Returns the selection for rows of `count` steps. A step has one unit at each of `offsets` in
+    /// the source; the next step reads `step` bytes further. All distances are in bytes.
     ///
     /// Returns `None` if copies of single units are as fast, because units are far apart or few.
     pub(super) fn new(
@@ -118,14 +118,16 @@ impl Shuffle {
         Some(Self { unit, step, selection })
     }
 
-    /// Returns true if rows can be streamed whose first cache line begins after `gap` bytes. These
-    /// must be whole steps of the selection.
+    /// Returns true if rows can be streamed that have `gap` bytes before their first cache-line
+    /// boundary. The gap must consist of whole steps, because the selection can only be started at
+    /// a step.
     pub(super) fn streams_after(&self, gap: usize) -> bool {
         gap == 0 || self.step.is_some_and(|(bytes, _)| gap.is_multiple_of(bytes))
     }
 
-    /// Fills a row, with non-temporal stores if its cache lines begin after whole steps. `next` is
-    /// the byte from which the following row is read, for prefetching.
+    /// Fills a row: with ordinary stores up to its first cache-line boundary, which must be the end
+    /// of a step, and with non-temporal stores from there. The row is read from byte `from`, and
+    /// the following row from byte `next`, which is prefetched.
     fn stream(
         &self,
         source: &[u8],
@@ -142,9 +144,9 @@ impl Shuffle {
         self.selection.fill(source, places, lines, Some(stream));
     }
 
-    /// Fills the rows of a tile. With a stream, it uses non-temporal stores, and the lines of every
-    /// row must begin after whole steps. `next` is the byte from which the following tile is read,
-    /// for prefetching.
+    /// Fills all rows of a tile. If there is a stream, it uses non-temporal stores;
+    /// [`Self::streams_after`] must then be true for every row. `next` is the source byte at which
+    /// the following tile begins, for prefetching.
     pub(super) fn rows(
         &self,
         source: &[u8],
@@ -170,17 +172,18 @@ impl Shuffle {
         }
     }
 
-    /// Returns the size of the tables, in bytes.
+    /// Returns the memory that the selection's tables take, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.selection.bytes()
     }
 
-    /// Prefetches the first lines of a row that is read from byte `from`.
+    /// Prefetches the first lines of the row that is about to be read from byte `from`.
     pub(super) fn prefetch(&self, source: &[u8], from: isize) {
         self.selection.prefetch(source, from);
     }
 
-    /// Returns the largest number of loads for a register that is faster than copies of its units.
+    /// Returns the maximum number of loads for a register with which a selection is faster than
+    /// copying the register's units of `unit` bytes one by one.
     pub(super) fn most_terms(simd: Simd, unit: usize) -> usize {
         let width = simd.width();
         (width / unit).saturating_sub(1).min(MOST_TERMS * width / 16)
@@ -193,7 +196,8 @@ impl MoveTile for Shuffle {
     }
 }
 
-/// Returns the starts of loads that together contain all of `bytes`.
+/// Returns the starts of loads of `width` bytes that together contain all of `bytes`, which are
+/// source offsets in any order.
 fn cover(bytes: impl Iterator<Item = isize>, width: usize) -> SmallVec<[isize; 8]> {
     let mut bytes: SmallVec<[isize; 64]> = bytes.collect();
     bytes.sort_unstable();
@@ -208,7 +212,7 @@ fn cover(bytes: impl Iterator<Item = isize>, width: usize) -> SmallVec<[isize; 8
     starts
 }
 
-/// Returns true if a load from `start` contains a byte.
+/// Returns true if the byte at offset `byte` is one of the `width` bytes from `start`.
 fn holds(start: isize, width: usize, byte: isize) -> bool {
     (start..start + width.cast_signed()).contains(&byte)
 }
@@ -238,8 +242,8 @@ mod tests {
         assert!(accepted > 0 || Simd::here().is_none());
     }
 
-    /// Returns the unit offsets of a step, and the step: channels from planes, every second to
-    /// fifth unit, and mirrored units.
+    /// Returns step patterns for tests, each as unit offsets and the distance of a step: channels
+    /// from planes, every second to fifth unit, and mirrored units.
     fn patterns(unit: usize) -> Vec<(Vec<isize>, isize)> {
         let unit = unit.cast_signed();
         let mut patterns: Vec<(Vec<isize>, isize)> =

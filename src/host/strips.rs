@@ -10,23 +10,25 @@ use super::{
     tile::CopyTile,
 };
 
-/// The number of lines of each column that the buffer collects at a time, if columns have different
-/// alignments. Odd matrices of `f16` are equally fast with 1, 2, 4 and 8 lines. Bytes gain from 128
-/// columns that keep 4 lines in the first-level cache: 9.7 to 11.7 GB/s (`benches/NOTES.md`, "Odd
-/// matrices of f16").
+/// The number of cache lines of each column that the buffer collects at a time, if columns are not
+/// aligned alike. Odd matrices of `f16` are equally fast with 1, 2, 4 and 8 lines. With bytes, 128
+/// columns of 4 lines still fit in the first-level cache, and the rate rises from 9.7 to 11.7 GB/s
+/// (`benches/NOTES.md`, "Odd matrices of f16").
 const LINES: usize = 4;
 
-/// Returns true if lines are joined in registers if columns are not aligned to cache lines.
+/// Returns true if columns that are not aligned to cache lines are joined to whole lines in
+/// registers, instead of in a buffer.
 pub(super) fn joins(simd: Simd) -> bool {
     simd.joins_lines() && simd.machine.streams_single_lines
 }
 
-/// Tiles of contiguous rows and columns that are written with non-temporal stores.
+/// A mover of tiles whose rows and columns are contiguous, with non-temporal stores.
 pub(super) struct Strips<'a, 'd> {
     pub(super) simd: Simd,
-    /// True if lines are joined in registers when columns are not aligned to cache lines.
+    /// True if columns that are not aligned to cache lines are joined to whole lines in registers;
+    /// see [`joins`].
     pub(super) joins: bool,
-    /// The unit size in bytes, and the permutation of the bytes in a unit, if there is one.
+    /// The unit size in bytes, and the permutation of the bytes inside a unit, if there is one.
     pub(super) of: (usize, Option<&'a Inner>),
     pub(super) source: &'a [u8],
     pub(super) destination: &'a mut DestinationSlices<'d>,
@@ -35,11 +37,11 @@ pub(super) struct Strips<'a, 'd> {
 }
 
 impl Strips<'_, '_> {
-    /// Moves a tile: partial lines at the ends of columns with ordinary stores, all others with
-    /// non-temporal stores.
+    /// Moves a tile: partial cache lines at the ends of columns with ordinary stores, whole lines
+    /// with non-temporal stores.
     ///
-    /// Returns false if part of the tile is not moved, because it is smaller than a register or too
-    /// short for a line.
+    /// Returns false if part of the tile was not moved, because the tile is smaller than a register
+    /// or too short for a line. The caller must then move the whole tile in another way.
     pub(super) fn tile(&mut self, tile: &CopyTile) -> bool {
         let CopyTile { from, to, rows: (rows, _), columns: (_, writes), .. } = *tile;
         let (unit, _) = self.of;
@@ -63,7 +65,8 @@ impl Strips<'_, '_> {
         }
     }
 
-    /// Streams lines directly from registers. All columns have `gap` bytes before their first line.
+    /// Streams whole cache lines directly from registers. Every column has `gap` bytes, a whole
+    /// number of units, before its first line. Returns false as [`Self::tile`] does.
     fn through_registers(&mut self, tile: &CopyTile, gap: usize) -> bool {
         let (unit, _) = self.of;
         let rows = tile.rows.0.len();
@@ -91,7 +94,8 @@ impl Strips<'_, '_> {
             })
     }
 
-    /// Joins the lines of each column in registers.
+    /// Joins the bytes of consecutive strips to whole cache lines in registers and streams them.
+    /// Used if columns are not aligned alike. Returns false as [`Self::tile`] does.
     fn joined(&mut self, tile: &CopyTile) -> bool {
         let Self { simd, of, source, ref mut destination, stream, ref mut room, .. } = *self;
         let CopyTile { from, to, rows: (rows, _), columns: (_, writes), .. } = *tile;
@@ -102,8 +106,9 @@ impl Strips<'_, '_> {
         })
     }
 
-    /// Collects the lines of each column in the buffer. It keeps the start of a line until the next
-    /// rows complete it.
+    /// Collects the cache lines of each column in a buffer and streams the complete ones. The
+    /// beginning of an incomplete line stays in the buffer until the next rows complete it. Returns
+    /// false as [`Self::tile`] does.
     fn through_room(&mut self, tile: &CopyTile) -> bool {
         let CopyTile { from, to, rows: (rows, _), columns: (_, writes), .. } = *tile;
         let (unit, _) = self.of;
@@ -148,7 +153,7 @@ impl Strips<'_, '_> {
         strips * height == rows.len() || self.through_caches(tile, last, rows.len())
     }
 
-    /// Moves the rows from `start` to `end` with ordinary stores.
+    /// Moves the rows from `start` to `end` with ordinary stores. Returns false if it cannot.
     fn through_caches(&mut self, tile: &CopyTile, start: usize, end: usize) -> bool {
         let Self { simd, of, source, ref mut destination, .. } = *self;
         let rows = tile.rows.0;

@@ -18,31 +18,34 @@ use super::{
 };
 use crate::nest::{Affine, CaseValue, CopyNest, Value, signed};
 
-/// The greatest number of positions in a table. A larger table leaves the second-level cache
-/// between two steps.
+/// The maximum number of positions in a table. A larger table would be evicted from the
+/// second-level cache between two steps.
 const MOST_POSITIONS: u64 = 1 << 16;
 
-/// The least number of steps that use one table. With fewer, it does not pay.
+/// The minimum number of steps that use one table. With fewer, computing the table costs more than
+/// it saves.
 const LEAST_STEPS: u64 = 4;
 
 /// The longest step that becomes a pattern, in bytes. The tables of a longer pattern are larger
 /// than the offsets of its units.
 const PATTERN_BYTES: usize = 1 << 9;
 
-/// The places that one step of the outer axes reads.
+/// The source of every position in one step of the outer axes, computed at the first step. Later
+/// steps read at a constant distance from there.
 pub(super) struct Table {
-    /// The number of outer axes.
+    /// The number of outer axes, along which the table is repeated.
     outer: usize,
-    /// The number of the case that decides each position, or [`NO_CASE`].
+    /// The index of the case that decides each position, or [`NO_CASE`] if no case applies.
     case_of: Vec<u8>,
-    /// The case that decides all positions, if there is one.
+    /// The value in `case_of` if it is the same for all positions.
     only_case: Option<u8>,
-    /// The unit that each position reads at the first step.
+    /// The source unit that each position reads at the first step of the outer axes.
     units: Vec<i64>,
 }
 
-/// Returns the number of outer axes that no quotient, lookup or guard depends on. Returns `None` if
-/// a table of the other axes would be too large, or used too seldom.
+/// Returns the number of outer axes that no quotient, lookup or guard depends on. A table for the
+/// other axes then serves every step of these. Returns `None` if that table would be too large, or
+/// used for too few steps.
 pub(super) fn outer_axes(nest: &CopyNest) -> Option<usize> {
     let moves = |axis| asked_forms(nest).any(|form| form.weight(Value::Axis(axis)) != 0);
     let outer = (0..nest.extents().len()).take_while(|&axis| !moves(axis)).count();
@@ -53,7 +56,7 @@ pub(super) fn outer_axes(nest: &CopyNest) -> Option<usize> {
 }
 
 impl Table {
-    /// Computes the table of the axes inside the outer ones.
+    /// Computes the table of the axes inside the `outer` outermost ones.
     pub(super) fn new<L: Lane>(of: &Gathered, outer: usize) -> Self {
         let positions = of.nest.extents()[outer..].iter().product::<u64>() as usize;
         let (case_of, units) = (vec![NO_CASE; positions], vec![0; positions]);
@@ -71,7 +74,8 @@ impl Table {
         table
     }
 
-    /// Fills the destination, step by step.
+    /// Fills the destination in parallel, step by step of the outer axes. Short steps are filled by
+    /// a [`Pattern`] if possible.
     pub(super) fn fill(&self, of: &Gathered, out: &mut [u8]) {
         let step = self.units.len() * of.unit;
         let (extent, inner) = match &of.nest.extents()[..self.outer] {
@@ -104,7 +108,7 @@ impl Table {
         });
     }
 
-    /// Fills one step of the outer axes.
+    /// Fills one step of the outer axes, given by its `digits`.
     fn step(&self, of: &Gathered, digits: &[i64], out: &mut [u8]) {
         for (case, number) in of.nest.cases().iter().zip(0..) {
             match &case.take {
@@ -129,8 +133,9 @@ impl Table {
         }
     }
 
-    /// Fills steps `first..first + steps` of the outermost axis by a pattern. Returns false and
-    /// writes nothing if the cases move by different distances, or if there is no pattern.
+    /// Fills steps `first..first + steps` of the outermost axis by a [`Pattern`]. Returns false and
+    /// writes nothing if the cases move by different distances from step to step, or if there is no
+    /// pattern for the step.
     fn as_pattern(&self, of: &Gathered, first: usize, steps: usize, out: &mut [u8]) -> bool {
         let Some(simd) = Simd::here() else { return false };
         let unit = of.unit.cast_signed();

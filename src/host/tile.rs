@@ -7,44 +7,48 @@ use super::{
     simd::{Inner, Simd},
 };
 
-/// The units at the crossings of some rows and some columns of a matrix.
+/// A rectangle of units to move: one unit for each pair of a position along the rows and a position
+/// along the columns.
 ///
-/// A tile has a start on both sides, and the offsets of its rows and columns from there.
+/// The offset of a unit is the sum of the tile's start, an offset of `rows` and an offset of
+/// `columns`, separately in the source and in the destination. All are in bytes.
 #[derive(Clone, Copy)]
 pub(super) struct CopyTile<'a> {
     pub(super) from: isize,
     pub(super) to: isize,
-    /// The units along a row, which are neighbours in the destination: their offsets in the source,
-    /// and in the destination.
+    /// The source offsets and the destination offsets of the positions along a row, the direction
+    /// in which the destination is usually contiguous.
     pub(super) rows: (&'a [isize], &'a [isize]),
-    /// The units along a column, which are neighbours in the source: their offsets in the source,
-    /// and in the destination.
+    /// The source offsets and the destination offsets of the positions along a column, the
+    /// direction in which the source is usually contiguous.
     pub(super) columns: (&'a [isize], &'a [isize]),
-    /// The distances between rows in source and destination, if they are constant and positive;
-    /// likewise for the columns. A distance of a whole slice leads to the next slice.
+    /// The distance between consecutive positions of `rows`, in the source and in the destination,
+    /// if both distances are constant and positive; then likewise for `columns`. A destination
+    /// distance of a whole slice or more leads to another slice.
     pub(super) steps: [Option<(usize, usize)>; 2],
 }
 
-/// A mover: code that copies tiles.
+/// A mover: code that copies tiles from the source to the destination.
 pub(super) trait MoveTile {
     fn tile(&self, source: &[u8], destination: &mut (impl Destination + ?Sized), tile: &CopyTile);
 }
 
-/// Moves single units of `N` bytes.
+/// The mover that copies one unit of `N` bytes at a time.
 pub(super) struct Units<const N: usize>;
 
-/// Moves single units of the given number of bytes.
+/// The mover that copies one unit at a time, if the unit size in bytes is known only at run time.
 pub(super) struct DynamicUnits(pub(super) usize);
 
-/// Transposes contiguous rows and columns in squares of `E` by `E` units of `N` bytes, `L` rows at
-/// a time; smaller tiles are moved unit by unit.
+/// The mover that transposes tiles with contiguous rows and columns in squares of `E` by `E` units
+/// of `N` bytes, `L` rows at a time. Tiles smaller than a square are moved unit by unit.
 pub(super) struct Squares<const N: usize, const E: usize, const L: usize>;
 
-/// Transposes contiguous rows and columns of units of `N` bytes with shuffle instructions. If the
-/// processor has none or the tile is too small, `plain` moves it.
+/// The mover that transposes tiles with contiguous rows and columns, of units of `N` bytes, by
+/// shuffle instructions. If the processor has none or the tile is too small, `plain` moves the
+/// tile.
 pub(super) struct Transpose<M, const N: usize> {
     pub(super) simd: Option<Simd>,
-    /// The permutation of the bytes in a unit, if there is one.
+    /// The permutation of the bytes inside a unit, if there is one.
     pub(super) inner: Option<Inner>,
     pub(super) plain: M,
 }
@@ -116,7 +120,7 @@ impl<const N: usize, const E: usize, const L: usize> MoveTile for Squares<N, E, 
     }
 }
 
-/// Calls `each` with the source and destination addresses of every unit of a tile.
+/// Calls `each` with the source offset and the destination address of every unit of a tile.
 #[inline(always)]
 pub(super) fn each_unit(tile: &CopyTile, mut each: impl FnMut(usize, isize)) {
     for (&from, &to) in tile.columns.0.iter().zip(tile.columns.1) {
@@ -127,8 +131,8 @@ pub(super) fn each_unit(tile: &CopyTile, mut each: impl FnMut(usize, isize)) {
     }
 }
 
-/// Moves squares; the last ones overlap their neighbours. The tile must have at least `L` rows and
-/// `E` columns.
+/// Transposes a tile in squares, strip by strip of `L` rows; the last squares may overlap their
+/// neighbours. The tile must have at least `L` rows and `E` columns.
 #[inline(never)]
 fn squares<const N: usize, const E: usize, const L: usize>(
     source: &[u8],
@@ -161,7 +165,8 @@ fn squares<const N: usize, const E: usize, const L: usize>(
     }
 }
 
-/// Moves the squares of a strip at a column.
+/// Transposes the squares of one strip at one column: register `column` of each of `lines`. Their
+/// columns are written at `to` plus each of `writes`.
 #[inline(always)]
 fn square<const N: usize, const E: usize, const L: usize>(
     lines: &[&[[u8; 16]]; L],
@@ -200,7 +205,8 @@ fn square<const N: usize, const E: usize, const L: usize>(
     }
 }
 
-/// Converts an offset that the nest guarantees to lie inside the image.
+/// Converts an offset to an index of a byte. The nest guarantees that the offset lies inside the
+/// image; slice bounds catch a negative one.
 #[inline(always)]
 pub(super) fn byte_index(offset: isize) -> usize {
     offset.cast_unsigned()

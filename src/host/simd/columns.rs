@@ -6,8 +6,8 @@ use smallvec::SmallVec;
 
 use super::super::stream::{LINE, PAGE};
 
-/// The destinations of the columns of a matrix: runs of equal length in the slices of a
-/// destination.
+/// The destinations of a matrix's columns: runs of equal length, each inside one slice of a
+/// destination that may consist of several slices.
 pub(in crate::host) struct ColumnPointers<'a> {
     pub(super) starts: Starts<'a>,
     pub(super) count: usize,
@@ -15,16 +15,17 @@ pub(in crate::host) struct ColumnPointers<'a> {
     of: PhantomData<&'a mut [u8]>,
 }
 
-/// The start of each column.
+/// The address of the first byte of each column.
 pub(super) enum Starts<'a> {
-    /// Offsets in one slice.
+    /// One slice holds all columns: a base pointer, and the offset of each column in bytes.
     Offsets(*mut u8, &'a [isize]),
-    /// Pointers into several slices.
+    /// Several slices hold the columns: a pointer to the start of each column.
     Pointers(Vec<*mut u8>),
 }
 
-/// Returns the distance between offsets if it is constant. All offsets are then between the first
-/// and the last.
+/// Returns the difference between consecutive offsets if it is constant and does not overflow, so
+/// that no offset lies outside the range from the first to the last. Returns `None` for fewer than
+/// two offsets.
 pub(super) fn pitch(offsets: &[isize]) -> Option<isize> {
     let [first, rest @ ..] = offsets else { return None };
     let pitch = rest.first()?.wrapping_sub(*first);
@@ -42,8 +43,9 @@ pub(super) fn pitch(offsets: &[isize]) -> Option<isize> {
 }
 
 impl<'a> ColumnPointers<'a> {
-    /// Returns runs of `length` bytes at `offsets` from the address `to`. The bits of an address
-    /// from `shift` up are the number of its slice. Returns `None` if a run leaves its slice.
+    /// Returns columns of `length` bytes, each starting at address `to` plus one of `offsets`. The
+    /// bits of an address from bit `shift` up are the index of a slice in `slices`; the lower bits
+    /// are an offset in that slice. Returns `None` if a column does not lie inside its slice.
     pub(in crate::host) fn new(
         slices: impl IntoIterator<Item = &'a mut [u8]>,
         shift: u32,
@@ -85,8 +87,8 @@ impl<'a> ColumnPointers<'a> {
         Some(Self { starts, count: offsets.len(), length, of: PhantomData })
     }
 
-    /// Returns the number of bytes from the start of every column to its first cache line, or
-    /// `None` if columns differ.
+    /// Returns the number of bytes from the start of a column to the next cache-line boundary, 0 to
+    /// 63. Returns `None` if columns differ in this number, or if there are none.
     pub(in crate::host) fn gap(&self) -> Option<usize> {
         let gap = |start: *mut u8| start.addr().wrapping_neg() % LINE;
         match &self.starts {
@@ -103,7 +105,8 @@ impl<'a> ColumnPointers<'a> {
         }
     }
 
-    /// Returns true if the first columns begin whole pages apart.
+    /// Returns true if the starts of the first two columns differ by a non-zero multiple of the
+    /// page size. Such columns share few sets of the first-level cache.
     pub(in crate::host) fn are_pages_apart(&self) -> bool {
         let apart = match &self.starts {
             Starts::Offsets(_, [first, second, ..]) => first.abs_diff(*second),
@@ -115,7 +118,7 @@ impl<'a> ColumnPointers<'a> {
         apart != 0 && apart.is_multiple_of(PAGE)
     }
 
-    /// Returns true if a matrix of `rows` rows fits from byte `at` of the columns.
+    /// Returns true if every column has room for `rows` units of `unit` bytes from its byte `at`.
     pub(super) fn hold(&self, at: usize, rows: usize, unit: usize) -> bool {
         let end = rows.checked_mul(unit).and_then(|bytes| at.checked_add(bytes));
         end.is_some_and(|end| end <= self.length)

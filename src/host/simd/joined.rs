@@ -26,8 +26,8 @@ use super::{
     x86::{high_64, lanes_64, low_64, permute_64, stream_64, write_64},
 };
 
-/// The bytes 0, 1, 2, … The 64 bytes from `LINE - n` are the permutation that joins the last `n`
-/// bytes of a line and the first bytes of another.
+/// A table for permutations of two registers. The 64 entries from index `LINE - n` select the last
+/// `n` bytes of the first register, followed by the first bytes of the second.
 static PLACES: [u8; 2 * LINE] = {
     let (mut places, mut n) = ([0; 2 * LINE], 0);
     while n < 2 * LINE {
@@ -37,18 +37,18 @@ static PLACES: [u8; 2 * LINE] = {
     places
 };
 
-/// The number of lines of a column that are streamed together if columns are whole pages apart, so
-/// that each line of the source is loaded once. In C, `bf16[2048,2049]` has 20 GB/s with single
+/// The number of lines of a column that are streamed together if columns start whole pages apart,
+/// so that each line of the source is loaded once. In C, `bf16[2048,2049]` has 20 GB/s with single
 /// lines, 23 with two and 22 to 30 with four (`benches/NOTES.md`).
 const LINES: usize = 4;
 
-/// The largest unit, in bytes, of which several lines of a column are streamed together. With more
-/// than 2 bytes this gains nothing: in C, `f32[4096,4096]` has 23 GB/s with single lines and 16
-/// with four, `f64[2048,2048]` 25 and 26 (`benches/NOTES.md`, at `bf16[2048,2049]`).
+/// The largest unit size, in bytes, with which several lines of a column are streamed together.
+/// Larger units gain nothing: in C, `f32[4096,4096]` has 23 GB/s with single lines and 16 with
+/// four, `f64[2048,2048]` 25 and 26 (`benches/NOTES.md`, at `bf16[2048,2049]`).
 pub(in crate::host) const SHORT_UNIT: usize = 2;
 
 impl Simd {
-    /// Returns true if [`Self::stream_joined`] has instructions.
+    /// Returns true if [`Self::stream_joined`] is implemented for this instruction set.
     pub(in crate::host) fn joins_lines(self) -> bool {
         match self.set {
             #[cfg(target_arch = "x86_64")]
@@ -57,12 +57,14 @@ impl Simd {
         }
     }
 
-    /// Transposes as [`Self::transpose`] does, from the start of the columns, with non-temporal
-    /// stores for whole lines. `held` has room for a line of each column.
+    /// Transposes a matrix as [`Self::transpose`] does, but writes from the start of the columns,
+    /// with non-temporal stores for all whole cache lines. `held` is scratch memory of one cache
+    /// line for each column.
     ///
-    /// Returns false and writes nothing if there are no instructions for it, if the matrix has
-    /// fewer columns than a register has units or does not fill a line of a column, or if it does
-    /// not lie inside the source and the columns.
+    /// Returns false and writes nothing if the instruction set does not [support
+    /// this](Self::joins_lines), if the matrix has fewer columns than 16 bytes have units, if its
+    /// rows do not fill a cache line of each column, or if it does not lie inside the source and
+    /// the columns.
     pub(in crate::host) fn stream_joined(
         self,
         (unit, inner): (usize, Option<&Inner>),
@@ -92,7 +94,8 @@ impl Simd {
         true
     }
 
-    /// Calls [`join_columns`] for the kind of the columns, with or without a permutation.
+    /// Calls [`join_columns`] with a function for the start of each column, compiled with or
+    /// without a permutation.
     ///
     /// # Safety
     ///
@@ -132,7 +135,8 @@ impl Simd {
     }
 }
 
-/// Transposes a matrix as [`joined`] does, and moves most of it in [`blocks`] if that is faster.
+/// Transposes a matrix as [`joined`] does, but leaves all whole groups of strips to [`blocks`] if
+/// units are short and columns start whole pages apart.
 ///
 /// # Safety
 ///
@@ -160,9 +164,10 @@ unsafe fn join_columns<const N: usize, const E: usize, const INNER: bool>(
     }
 }
 
-/// Transposes the first strips of a matrix as [`joined`] does, [`LINES`] at a time, in blocks of 64
-/// bytes of the source. Rows that are nearly whole pages apart share few sets of the first-level
-/// cache, so each of their lines is loaded once. Returns the number of strips.
+/// Transposes the first strips of a matrix as [`joined`] does, but [`LINES`] strips at a time, in
+/// blocks of 64 bytes of each row. If rows are nearly whole pages apart, they share few sets of the
+/// first-level cache; in such blocks each line of the source is still loaded only once. Returns the
+/// number of strips that were transposed.
 ///
 /// # Safety
 ///
@@ -228,8 +233,9 @@ unsafe fn blocks<const N: usize, const E: usize, const INNER: bool>(
     count * LINES
 }
 
-/// Transposes a matrix of `columns` columns of units of `N` bytes, `E` of which fill 16 bytes, from
-/// strip `first`. The rows begin at offsets from an address.
+/// Transposes a matrix from strip `first` on, and streams each whole cache line of its columns. The
+/// matrix has `columns` columns of units of `N` bytes, and `E` units fill 16 bytes. `rows` holds
+/// the offset of each row from `from`.
 ///
 /// The rows of a strip are read together, as in [`Simd::stream_transpose`], while the rows of the
 /// next strip are prefetched.
@@ -237,8 +243,8 @@ unsafe fn blocks<const N: usize, const E: usize, const INNER: bool>(
 /// # Safety
 ///
 /// There are at least `E` columns, and rows for a line. Every row may be read and every column
-/// written as a whole. `held` has room for a line of each column, and holds the bytes that the
-/// strip before left over.
+/// written as a whole. `held` has room for a line of each column; if `first` is not 0, it contains
+/// the last line that the previous strip read for each column.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 unsafe fn joined<const N: usize, const E: usize, const INNER: bool>(

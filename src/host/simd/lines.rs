@@ -17,13 +17,15 @@ use super::{
     x86::{high_64, lanes_64, low_64, permute_64, whole_64, write_64},
 };
 
-/// The shortest side, in squares, for which an additional square is worth aligning the others to
-/// lines. On shorter sides the additional square is a larger part; a longer limit leaves more
-/// squares that cross lines. Other values have not been recorded.
+/// The minimum number of squares along a side for which all squares except the first are aligned to
+/// cache lines. Alignment costs one additional square. Below this number that square is too large a
+/// part of the side; a higher limit would leave more squares that cross lines. Other values have
+/// not been recorded.
 const LONG_SIDE: usize = 8;
 
-/// Transposes a matrix of `columns` columns of units of `N` bytes, `E` of which fill 16 bytes. The
-/// rows begin at offsets from an address; each column is written from its byte `at`.
+/// Transposes a matrix of `columns` columns in squares of whole cache lines. Units have `N` bytes,
+/// and `E` units fill 16 bytes. `rows` holds the offset of each row from `from`; each column is
+/// written from its byte `at`. If `ahead` is set, the rows of the next square are prefetched.
 ///
 /// # Safety
 ///
@@ -73,18 +75,18 @@ pub(super) unsafe fn transpose_lines<const N: usize, const E: usize, const INNER
     }
 }
 
-/// The places along one side of a matrix at which its squares start.
+/// The squares along one side of a matrix, each given by the index of its first row or column.
 struct SquareStarts {
     count: usize,
     edge: usize,
-    /// The number of units before the first one that begins a line, if the side is long and all its
-    /// lines have one alignment; 0 otherwise.
+    /// The number of units before the first cache-line boundary, if the side is long and all its
+    /// lines are aligned alike; 0 otherwise.
     gap: usize,
 }
 
 impl SquareStarts {
-    /// Returns the starts for lines of `count` units of `unit` bytes, which begin at the addresses
-    /// `lines`.
+    /// Returns the squares of `edge` units along lines of `count` units. A unit has `unit` bytes;
+    /// `lines` holds the address of each line's first byte.
     fn new(count: usize, edge: usize, unit: usize, mut lines: impl Iterator<Item = usize>) -> Self {
         let first = lines.next().unwrap_or(0);
         let gap = first.wrapping_neg() % LINE;
@@ -94,20 +96,21 @@ impl SquareStarts {
         Self { count, edge, gap: if is_long && alike() { gap / unit } else { 0 } }
     }
 
-    /// Returns the first unit of the square after the one that begins with unit `first`. The last
-    /// square may overlap others.
+    /// Returns the first unit of the square that follows the one at unit `first`, or `None` after
+    /// the last square. The second and the last square may overlap the square before them.
     fn next(&self, first: usize) -> Option<usize> {
         let next = if first == 0 && self.gap > 0 { self.gap } else { first + self.edge };
         (first + self.edge < self.count).then(|| next.min(self.count - self.edge))
     }
 }
 
-/// Transposes a square of units of `N` bytes: 64 bytes of each of `4 * E` lines, permuted by a
-/// table if `INNER` is set. `write` receives each column.
+/// Transposes a square of `4 * E` by `4 * E` units of `N` bytes, so 64 bytes of each of `4 * E`
+/// rows. `place` returns the address of a row; `write` receives each column's index and bytes. If
+/// `INNER` is set, `table` permutes the bytes of each unit.
 ///
 /// # Safety
 ///
-/// 64 bytes may be read from each place.
+/// 64 bytes may be read from each address that `place` returns.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 pub(super) unsafe fn square_of_lines<const N: usize, const E: usize, const INNER: bool>(
@@ -132,7 +135,8 @@ pub(super) unsafe fn square_of_lines<const N: usize, const E: usize, const INNER
     }
 }
 
-/// Transposes lanes: lane `n` of register `m` comes from lane `m` of register `n`.
+/// Transposes four registers as a matrix of 16-byte lanes: lane `n` of result `m` is lane `m` of
+/// argument `n`.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn turned([a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {

@@ -15,8 +15,9 @@ use super::{
     x86::{high_64, lanes_64, low_64, permute_64},
 };
 
-/// Transposes a matrix of fewer than `E` rows of `columns` units of `N` bytes, `E` of which fill 16
-/// bytes. The rows begin at offsets from an address; each column is written from its byte `at`.
+/// Transposes a matrix of fewer than `E` rows and `columns` columns. Units have `N` bytes, and `E`
+/// units fill 16 bytes. `rows` holds the offset of each row from `from`; each column is written
+/// from its byte `at`.
 ///
 /// # Safety
 ///
@@ -72,7 +73,8 @@ pub(super) unsafe fn transpose_few_rows<const N: usize, const E: usize, const IN
     }
 }
 
-/// Transposes a matrix of fewer than `E` columns and any number of rows.
+/// Transposes a matrix of fewer than `E` columns and any number of rows. The parameters are those
+/// of [`transpose_few_rows`].
 ///
 /// # Safety
 ///

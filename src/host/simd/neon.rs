@@ -88,7 +88,7 @@ fn store(to: &mut [u8; 16], bytes: uint8x16_t) {
     unsafe { vst1q_u8(to.as_mut_ptr(), bytes) }
 }
 
-/// Stores the first `length` bytes of a register, at least one and fewer than 16.
+/// Stores the first `length` bytes of a register. `length` is 1 to 15.
 #[inline]
 #[target_feature(enable = "neon")]
 unsafe fn store_part_16(to: *mut u8, bytes: uint8x16_t, length: usize) {

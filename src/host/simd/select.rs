@@ -20,10 +20,11 @@ use super::{
     set::{Set, Simd},
 };
 
-/// The entry of a table for a byte that is not in the load.
+/// The table entry for a byte of the register that its load does not provide.
 pub(in crate::host) const NO_BYTE: u8 = 0x80;
 
-/// Unrolls the loops over few terms.
+/// Calls a function with the number of terms as a constant if it is at most four, so that the loop
+/// over the terms is unrolled.
 macro_rules! by_terms {
     ($module:ident::$function:ident, $of:expr, $start:expr, $row:expr, $ahead:expr) => {
         match $of.terms {
@@ -36,47 +37,51 @@ macro_rules! by_terms {
     };
 }
 
-/// The prefetch distance, in bytes. Processors do not foresee rows that are read backwards, nor the
-/// next page. Mirrored pixels have 0.52 of the rate of memcpy with 4 KiB and 0.31 without
-/// prefetches; 1 KiB and 8 KiB lie between (`benches/NOTES.md`, "Asking for lines ahead").
+/// The prefetch distance, in bytes. Hardware prefetchers miss rows that are read backwards, and do
+/// not cross into the next page. Mirrored pixels have 0.52 of the rate of memcpy with 4 KiB and
+/// 0.31 without prefetches; 1 KiB and 8 KiB lie between (`benches/NOTES.md`, "Asking for lines
+/// ahead").
 const AHEAD: isize = 1 << 12;
 
-/// The bytes of loads that fill the registers of a row.
+/// The loads and shuffle tables that fill the registers of a row.
 ///
-/// A selection covers a *period*, a few registers of the row. A longer row repeats it, each time
-/// `advance` bytes further in the source.
+/// A selection describes one *period*, a few registers of the row. A longer row repeats the period;
+/// each repetition reads `advance` bytes further in the source.
 #[derive(Clone, Debug)]
 pub(in crate::host) struct Selection {
     simd: Simd,
-    /// The number of loads for each register of the row.
+    /// The number of loads combined into each register of the row.
     pub(super) terms: usize,
     /// The number of registers of a period.
     pub(super) registers: usize,
-    /// The start of each load, from the start of the period: the first load of every register, then
-    /// the second of every register.
+    /// The offset of each load from the start of the period, in bytes: the first load of every
+    /// register, then the second load of every register, and so on.
     pub(super) loads: Vec<isize>,
-    /// The table of each load, in the same order: for each byte of the register the byte of the
-    /// load that it takes, or at least [`NO_BYTE`] if none. Tables are aligned to cache lines, so
-    /// that none crosses a line.
+    /// The shuffle table of each load, in the order of `loads`. For each byte of the register it
+    /// has the index of a byte of the load, or a value of at least [`NO_BYTE`] if another load
+    /// provides that byte. Tables are aligned to cache lines, so that none crosses a line.
     places: Vec<u64x8>,
-    /// The range of bytes that the loads of a period read, from its start; the end is exclusive.
+    /// The range of bytes that the loads of a period read, relative to the start of the period; the
+    /// end is exclusive.
     reach: (isize, isize),
-    /// The bytes from one period to the next in the source.
+    /// The distance in the source from one period to the next, in bytes; negative if the row is
+    /// read backwards.
     pub(super) advance: isize,
-    /// True if all registers of a period take their bytes from the same loads.
+    /// True if all registers of a period use the same loads, with different tables.
     pub(super) shares_loads: bool,
-    /// The distance from a load to the line to prefetch, which a later load of the row reads.
+    /// The prefetch distance, in bytes, inside a row; negative if the row is read backwards.
     ahead: isize,
 }
 
 impl Selection {
-    /// Returns a selection of the given loads for `registers` registers.
+    /// Returns a selection whose period has `registers` registers. `loads`, `places` and `advance`
+    /// become the fields of the same names.
     ///
     /// # Panics
     ///
-    /// Panics if there are no loads, if registers have different numbers of loads, if a table does
-    /// not have as many places as a register has bytes, or if `registers` is not a multiple of the
-    /// registers that are made at a time.
+    /// Panics if there are no loads, if registers have different numbers of loads, if `places` does
+    /// not have one byte for each byte of every load, or if `registers` is not a multiple of
+    /// [`Simd::registers_at_once`].
     pub(in crate::host) fn new(
         simd: Simd,
         registers: usize,
@@ -106,26 +111,27 @@ impl Selection {
         Self { simd, terms, registers, loads, places, reach, advance, shares_loads, ahead }
     }
 
-    /// Returns the size of the tables, in bytes.
+    /// Returns the memory that the selection's offsets and tables take, in bytes.
     pub(in crate::host) fn bytes(&self) -> usize {
         size_of_val(&self.loads[..]) + size_of_val(&self.places[..])
     }
 
-    /// Returns the tables of the loads.
+    /// Returns the shuffle tables as bytes, in the order of the loads.
     pub(super) fn places(&self) -> &[u8] {
         bytemuck::cast_slice(&self.places)
     }
 
-    /// Prefetches the first lines of a row that is read from byte `from`.
+    /// Prefetches the first lines of the row that [`Self::fill`] is about to read from byte `from`.
     pub(in crate::host) fn prefetch(&self, source: &[u8], from: isize) {
         let start = from + self.reach.0.max(0) + if self.ahead < 0 { self.ahead } else { 0 };
         let lines = source.as_ptr().wrapping_offset(start);
         (0..AHEAD.unsigned_abs()).step_by(64).for_each(|line| prefetch(lines.wrapping_add(line)));
     }
 
-    /// Fills `row`. The first period is read from byte `from` of the source. The next row is read
-    /// from byte `next`; its lines are prefetched at the end of this one. If there is a stream and
-    /// the row begins with a cache line, it is written with non-temporal stores.
+    /// Fills `row`; its first period is read from byte `from` of the source. `next` is the source
+    /// offset of the row that follows; its cache lines are prefetched while this row finishes. The
+    /// row is written with non-temporal stores if there is a `stream` and the row begins at a
+    /// cache-line boundary.
     pub(in crate::host) fn fill(
         &self,
         source: &[u8],
@@ -166,9 +172,9 @@ impl Selection {
         self.byte_by_byte(source, moved(end), after);
     }
 
-    /// Returns the first of `count` periods that prefetches lines of the next row, and the distance
-    /// from its loads to those lines. The next row is read from byte `next`. The distance is the
-    /// same as inside a row, or one row if that is less.
+    /// Returns where prefetching switches to the next row, which is read from byte `next`: the
+    /// first of `count` periods that prefetches lines of the next row, and the prefetch distance
+    /// from that period on. The distance is one row if a row is shorter than [`AHEAD`].
     fn ahead_of_end(&self, from: isize, next: Option<isize>, count: usize) -> (usize, isize) {
         let length = count.cast_signed() * self.advance;
         let Some(next) = next.filter(|&next| next != from + length) else {
@@ -181,7 +187,8 @@ impl Selection {
         (count - last.min(count), self.ahead + next - (from + length))
     }
 
-    /// Fills periods. `start` returns the start of each load of the first period.
+    /// Fills `row` period by period, all of whose loads lie inside the source. `start` returns the
+    /// address of each load of the first period, and `ahead` is the prefetch distance.
     ///
     /// # Safety
     ///
@@ -204,7 +211,8 @@ impl Selection {
         }
     }
 
-    /// Calls the function of the instruction set.
+    /// Calls the function that was compiled for the instruction set, with or without non-temporal
+    /// stores.
     ///
     /// # Safety
     ///
@@ -230,7 +238,8 @@ impl Selection {
         }
     }
 
-    /// Fills periods byte by byte, if a load would end outside the source.
+    /// Fills periods byte by byte. Needed near the ends of the source, if a load of a whole
+    /// register would read past it.
     fn byte_by_byte(&self, source: &[u8], mut from: isize, row: &mut [u8]) {
         let width = self.simd.width();
         for period in row.chunks_mut(self.registers * width) {
@@ -250,15 +259,15 @@ impl Selection {
     }
 }
 
-/// The value of `TERMS` for a number of terms that the compiler does not know.
+/// The value of the constant parameter `TERMS` if the number of terms is read at run time.
 pub(super) const MANY: usize = 0;
 
-/// The number of registers of a period whose registers all use the same loads, and the number of
-/// these loads. Pixels of three channels are the usual case.
+/// The number of loads, and the number of registers, in a period for which there is a special loop:
+/// all its registers share the loads. Interleaving three channels to pixels is the usual case.
 pub(in crate::host) const TRIPLE: usize = 3;
 
-/// Defines a function that fills rows with one instruction set, `WIDTH` bytes of `REGISTER` at a
-/// time. `term` adds the bytes of one load.
+/// Defines a function that fills a row with one instruction set. It makes `$registers` registers of
+/// `$width` bytes at a time; `$term` combines the bytes of one load with those of earlier loads.
 ///
 /// The defined function is safe to call if the processor has the features, if every load of every
 /// period of `row` may be read, and if `start` returns the start of each load of the first period.

@@ -2,7 +2,7 @@
 
 use crate::host::machine::Machine;
 
-/// An instruction set that this processor has, and the preferences with which it is used.
+/// An instruction set that this processor supports, with the preferences of a processor model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::host) struct Simd {
     pub(super) set: Set,
@@ -11,23 +11,23 @@ pub(in crate::host) struct Simd {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Set {
-    /// `pshufb` on 16 bytes.
+    /// SSSE3: `pshufb` on 16 bytes.
     #[cfg(target_arch = "x86_64")]
     Ssse3,
-    /// `vpshufb` on twice 16 bytes.
+    /// AVX2: `vpshufb` on two lanes of 16 bytes.
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// `vpermb` on 64 bytes.
+    /// AVX-512 VBMI: `vpermb` on 64 bytes.
     #[cfg(target_arch = "x86_64")]
     Avx512Vbmi,
-    /// `tbl` on 16 bytes.
+    /// Neon: `tbl` on 16 bytes.
     #[cfg(target_arch = "aarch64")]
     Neon,
 }
 
 impl Simd {
-    /// Returns the instruction sets of this processor that shuffle bytes, the best last, to be used
-    /// as `machine` prefers.
+    /// Returns the byte-shuffling instruction sets that this processor supports, from the narrowest
+    /// to the widest. Each uses the preferences of `machine`.
     #[cfg(target_arch = "x86_64")]
     pub(in crate::host) fn all(machine: &'static Machine) -> impl DoubleEndedIterator<Item = Self> {
         let sets = [
@@ -43,28 +43,28 @@ impl Simd {
         sets.into_iter().filter(|&(_, found)| found).map(move |(set, _)| Self { set, machine })
     }
 
-    /// Returns the instruction sets of this processor that shuffle bytes, the best last, to be used
-    /// as `machine` prefers.
+    /// Returns the byte-shuffling instruction sets that this processor supports, from the narrowest
+    /// to the widest. Each uses the preferences of `machine`.
     #[cfg(target_arch = "aarch64")]
     pub(in crate::host) fn all(machine: &'static Machine) -> impl DoubleEndedIterator<Item = Self> {
         let found = std::arch::is_aarch64_feature_detected!("neon");
         found.then_some(Self { set: Set::Neon, machine }).into_iter()
     }
 
-    /// Returns the instruction sets of this processor that shuffle bytes, the best last, to be used
-    /// as `machine` prefers.
+    /// Returns an empty iterator: no instruction set of this architecture is used.
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     pub(in crate::host) fn all(_: &'static Machine) -> impl DoubleEndedIterator<Item = Self> {
         std::iter::empty()
     }
 
-    /// Returns the instruction sets of this processor with the preferences of every processor.
+    /// Returns every combination of an instruction set of this processor and the preferences of a
+    /// known processor model, so that tests reach all code paths.
     #[cfg(test)]
     pub(in crate::host) fn all_ways() -> impl Iterator<Item = Self> {
         crate::host::machine::MACHINES.iter().flat_map(Self::all)
     }
 
-    /// Returns the instruction set with the preferences of another processor.
+    /// Returns this instruction set with the preferences of `machine`.
     #[cfg(test)]
     pub(in crate::host) fn with(self, machine: &'static Machine) -> Self {
         Self { machine, ..self }
@@ -85,19 +85,19 @@ impl Simd {
         }
     }
 
-    /// Returns the best instruction set, to be used as `machine` prefers; `None` if the processor
-    /// has none.
+    /// Returns the widest instruction set that this processor supports, with the preferences of
+    /// `machine`. Returns `None` if it supports none.
     pub(in crate::host) fn best(machine: &'static Machine) -> Option<Self> {
         Self::all(machine).next_back()
     }
 
-    /// Returns the best instruction set with the preferences of this processor; `None` if it has
-    /// none.
+    /// Returns the widest instruction set that this processor supports, with its own preferences.
+    /// Returns `None` if it supports none.
     pub(in crate::host) fn here() -> Option<Self> {
         Self::best(Machine::here())
     }
 
-    /// Returns the size in bytes of a register that one load fills and one shuffle permutes.
+    /// Returns the number of bytes that one load reads and one shuffle permutes.
     pub(in crate::host) fn width(self) -> usize {
         match self.set {
             #[cfg(target_arch = "x86_64")]
@@ -109,7 +109,8 @@ impl Simd {
         }
     }
 
-    /// Returns the number of registers that are made at a time.
+    /// Returns the number of registers of [`Self::width`] bytes that are made together. The number
+    /// of registers of a row's period must be a multiple of it.
     pub(in crate::host) fn registers_at_once(self) -> usize {
         match self.set {
             #[cfg(target_arch = "x86_64")]

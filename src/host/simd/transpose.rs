@@ -19,15 +19,17 @@ use super::{
 #[cfg(target_arch = "x86_64")]
 use super::{lines, narrow, x86};
 
-/// The prefetch distance along a row, in bytes. Past the end of a row it continues in the rows that
-/// are transposed next. It gains up to a tenth; 512 and 1024 bytes were no faster in TTC cases of
-/// `f64` (`benches/NOTES.md`, "Transposes in strips", "Lines streamed in pairs").
+/// The prefetch distance along a row, in bytes. Near the end of a row, the prefetch continues in
+/// the rows that are transposed next. It gains up to a tenth; 512 and 1024 bytes were no faster in
+/// TTC cases of `f64` (`benches/NOTES.md`, "Transposes in strips", "Lines streamed in pairs").
 pub(super) const AHEAD: usize = 256;
 
-/// A permutation of the bytes of units: for each of 16 bytes, the byte that it takes.
+/// A permutation of the bytes inside units, as a shuffle table for 16 bytes: entry `n` is the index
+/// of the byte that becomes byte `n`.
 pub(in crate::host) type Inner = [u8; 16];
 
-/// Calls a function for the unit size, with or without a permutation.
+/// Calls a function with the unit size `N`, and the number `E` of units in 16 bytes, as constants.
+/// Returns false from the caller for other unit sizes.
 macro_rules! by_unit {
     ($self:ident.$function:ident, $unit:expr, $($argument:expr),*) => {
         match $unit {
@@ -41,8 +43,8 @@ macro_rules! by_unit {
     };
 }
 
-/// Calls a function of an instruction set with or without a permutation, for columns in one slice
-/// or several.
+/// Calls a function of an instruction set, compiled with or without a permutation of bytes, with a
+/// closure that returns the start of each column.
 macro_rules! by_inner {
     ($module:ident::$function:ident $(<$squares:literal>)?, $inner:ident, $columns:ident, $($argument:expr),*) => {
         match ($inner, &$columns.starts) {
@@ -67,7 +69,8 @@ macro_rules! by_inner {
 }
 
 impl Simd {
-    /// Returns true if sufficiently large matrices are transposed in squares of whole cache lines.
+    /// Returns true if matrices of at least 64 bytes in both directions are transposed in squares
+    /// of whole cache lines.
     pub(in crate::host) fn transposes_lines(self) -> bool {
         match self.set {
             #[cfg(target_arch = "x86_64")]
@@ -76,8 +79,8 @@ impl Simd {
         }
     }
 
-    /// Returns true if matrices can be transposed that have fewer rows or columns than a register
-    /// has units.
+    /// Returns true if this instruction set can transpose matrices with fewer rows or columns than
+    /// 16 bytes have units.
     pub(in crate::host) fn transposes_narrow(self) -> bool {
         match self.set {
             #[cfg(target_arch = "x86_64")]
@@ -86,13 +89,13 @@ impl Simd {
         }
     }
 
-    /// Transposes a matrix of units of 1, 2, 4, 8 or 16 bytes. The unit of row `r` and column `c`
-    /// is read `rows[r]` bytes and `c` units after `from`, and written `r` units after byte `at` of
-    /// the column, with its bytes permuted by `inner`.
+    /// Transposes a matrix of units of `unit` bytes: 1, 2, 4, 8 or 16. The unit in row `r` and
+    /// column `c` is read `rows[r]` bytes and `c` units after byte `from` of the source. It is
+    /// written to byte `at` plus `r` units of column `c`, with its bytes permuted by `inner`.
     ///
-    /// Returns false and writes nothing if the matrix is smaller than a register in both
-    /// directions, if it is smaller in one and that is [not supported](Self::transposes_narrow), or
-    /// if it does not lie inside the source and the columns.
+    /// Returns false and writes nothing if both sides are shorter than 16 bytes, if one is and that
+    /// is [not supported](Self::transposes_narrow), or if the matrix does not lie inside the source
+    /// and the columns.
     pub(in crate::host) fn transpose(
         self,
         (unit, inner): (usize, Option<&Inner>),
@@ -116,11 +119,11 @@ impl Simd {
         true
     }
 
-    /// Transposes with non-temporal stores. The matrix must begin with a cache line in every column
-    /// and fill whole lines.
+    /// Transposes a matrix as [`Self::transpose`] does, but with non-temporal stores. In every
+    /// column, the written bytes must begin at a cache-line boundary and fill whole lines.
     ///
-    /// Returns false and writes nothing if it does not, if there are fewer columns than a register
-    /// has units, or if the matrix does not lie inside the source and the columns.
+    /// Returns false and writes nothing if they do not, if the matrix has fewer columns than 16
+    /// bytes have units, or if it does not lie inside the source and the columns.
     pub(in crate::host) fn stream_transpose(
         self,
         (unit, inner): (usize, Option<&Inner>),
@@ -143,7 +146,8 @@ impl Simd {
         true
     }
 
-    /// Calls the function with the widest registers.
+    /// Transposes a matrix with non-temporal stores, using the widest registers for which there is
+    /// such a function.
     ///
     /// # Safety
     ///
@@ -182,7 +186,8 @@ impl Simd {
         }
     }
 
-    /// Calls the function with the widest registers that the rows fill.
+    /// Transposes a matrix with the function that suits its size, using the widest registers that
+    /// its rows fill.
     ///
     /// # Safety
     ///
@@ -239,7 +244,8 @@ impl Simd {
     }
 }
 
-/// Returns true if runs of `length` bytes at these offsets from `start` lie inside a slice.
+/// Returns true if every run of `length` bytes lies inside `slice`. Runs begin at byte `start` of
+/// the slice plus one of `offsets`.
 pub(super) fn inside(slice: &[u8], start: isize, offsets: &[isize], length: usize) -> bool {
     let Some(last) = slice.len().checked_sub(length) else { return false };
     let lies = |offset: &isize| (start + offset).cast_unsigned() <= last;
@@ -249,8 +255,9 @@ pub(super) fn inside(slice: &[u8], start: isize, offsets: &[isize], length: usiz
     }
 }
 
-/// Transposes a square of `$n`-byte units in each lane of `$e` registers, permuted by a table if
-/// there is one. `$place` returns the address of a lane of a line.
+/// Loads `$e` registers, one for each row of a square in each lane, and transposes the squares.
+/// `$place` returns the address of lane `lane` of row `line`. If `INNER` is set, `$table` permutes
+/// the bytes of units first.
 macro_rules! square {
     ($load:ident, $low:ident, $high:ident, $permute:ident, $n:ident, $e:ident, $table:expr, $place:expr) => {{
         let place = $place;
@@ -262,8 +269,8 @@ macro_rules! square {
     }};
 }
 
-/// Transposes the square in each lane of `$e` registers by interleaving pairs of them: unit j of
-/// row i becomes unit i of row j.
+/// Transposes the square in each lane of `$e` registers by interleaving pairs of registers: unit j
+/// of row i becomes unit i of row j.
 macro_rules! turn {
     ($low:ident, $high:ident, $n:ident, $e:ident, $square:expr) => {{
         let mut square = $square;
@@ -283,8 +290,8 @@ macro_rules! turn {
     }};
 }
 
-/// Moves the squares of a strip of rows while the rows below are prefetched. `$place` returns the
-/// address of a column in a line of each lane.
+/// Transposes a strip of rows, square by square, and prefetches the rows `$below` meanwhile.
+/// `$place` returns the address of a column in a row of a lane.
 macro_rules! squares {
     ($load:ident, $low:ident, $high:ident, $permute:ident, $store:ident, $n:ident, $e:ident, $table:expr, ($start:expr, $at:expr), $columns:expr, ($from:expr, $below:expr), $place:expr) => {{
         let place = $place;
@@ -314,11 +321,11 @@ macro_rules! squares {
     }};
 }
 
-/// Defines a function that transposes matrices of units of `N` bytes with an instruction set:
-/// squares of `E` units, an edge, in each of the `LANES` lanes of 16 bytes of a register.
+/// Defines a function that transposes matrices of units of `N` bytes with one instruction set. A
+/// register has `$lanes` lanes of 16 bytes, and each lane transposes squares of `E` by `E` units.
 ///
-/// Its safety: the processor has the features; there are at least `E` columns and `E * LANES` rows;
-/// every row may be read and every column written as a whole.
+/// Its safety: the processor has the features; there are at least `E` columns and `E * $lanes`
+/// rows; every row may be read and every column written as a whole.
 macro_rules! transpose {
     ($name:ident, $features:literal, $lanes:literal, $load:ident, $low:ident, $high:ident, $permute:ident, $store:ident) => {
         #[target_feature(enable = $features)]
@@ -389,11 +396,11 @@ macro_rules! transpose {
     };
 }
 
-/// Defines a function that transposes strips of rows that fill cache lines of every column: `LANES`
-/// as for `transpose`, `SQUARES` registers along a column.
+/// Defines a function that transposes whole strips of rows with non-temporal stores. A strip fills
+/// `SQUARES` registers, of `$lanes` lanes each, in every column.
 ///
-/// The rows of a strip are read together, each by its own instruction, so that the processor
-/// foresees them; the lines of the destination are written whole.
+/// The rows of a strip are read together, each by its own load instruction, so that hardware
+/// prefetchers recognize them; the lines of the destination are written whole.
 ///
 /// Its safety: the processor has the features; there are at least `E` columns, and rows for whole
 /// strips; every row may be read and every column written as a whole, and columns begin with cache

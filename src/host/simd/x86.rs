@@ -163,7 +163,7 @@ pub(super) unsafe fn lanes_64(lane: impl Fn(usize) -> *const u8) -> __m512i {
     }
 }
 
-/// Loads 64 bytes from the place of the first lane.
+/// Loads 64 contiguous bytes from the address `lane(0)`; the other lanes are not used.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) unsafe fn whole_64(lane: impl Fn(usize) -> *const u8) -> __m512i {
@@ -256,7 +256,7 @@ fn store_16(to: &mut [u8; 16], bytes: __m128i) {
     unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), bytes) }
 }
 
-/// Stores the first `length` bytes of a register, at least one and fewer than 16.
+/// Stores the first `length` bytes of a register. `length` is 1 to 15.
 #[inline]
 #[target_feature(enable = "sse2")]
 unsafe fn store_part_16(to: *mut u8, bytes: __m128i, length: usize) {
@@ -267,7 +267,7 @@ unsafe fn store_part_16(to: *mut u8, bytes: __m128i, length: usize) {
     unsafe { copy_part(to, &whole, length) };
 }
 
-/// Stores the first `length` bytes of a register, at least one and fewer than 64.
+/// Stores the first `length` bytes of a register. `length` is 1 to 63.
 #[inline]
 #[target_feature(enable = "avx512bw")]
 unsafe fn store_part_64(to: *mut u8, bytes: __m512i, length: usize) {
@@ -275,7 +275,8 @@ unsafe fn store_part_64(to: *mut u8, bytes: __m512i, length: usize) {
     unsafe { _mm512_mask_storeu_epi8(to.cast(), u64::MAX >> (64 - length), bytes) };
 }
 
-/// Adds the loads of two registers that follow each other.
+/// Loads 16 bytes from each of `load(0)` and `load(1)`, shuffles each half by its 16 entries of the
+/// table `places`, and combines the result with `bytes` by OR.
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn term_32(bytes: __m256i, load: impl Fn(usize) -> *const u8, places: *const u8) -> __m256i {
