@@ -1,5 +1,5 @@
-//! [`Colour`]: the colour of a place in memory, by its offset. The colours are those of viridis:
-//! they become steadily lighter and suit colour-blind readers, so neighbours in memory look alike.
+//! [`Colour`]: the colour of a place in memory, by its offset. The colours are those of viridis,
+//! which become steadily lighter and suit colour-blind readers. Neighbours in memory look alike.
 
 /// Ten colours of viridis, from the first place in memory to the last.
 pub(super) const VIRIDIS: [[u8; 3]; 10] = [
@@ -15,7 +15,7 @@ pub(super) const VIRIDIS: [[u8; 3]; 10] = [
     [0xfd, 0xe7, 0x25],
 ];
 
-/// Colours of different hues, one for each source. This is Okabe and Ito's palette, whose colours
+/// Colours of different hues, one for each source. This is the palette of Okabe and Ito, which
 /// colour-blind readers can tell apart.
 const HUES: [[u8; 3]; 8] = [
     [0x56, 0xb4, 0xe9],
@@ -35,7 +35,7 @@ pub(super) struct Colour {
 }
 
 impl Colour {
-    /// Returns the colour of place `at` out of `places` places.
+    /// Returns the colour of place `at` in a memory of `places` places.
     pub(super) fn of(at: u64, places: u64) -> Self {
         let last = u128::from(places.saturating_sub(1)).max(1);
         // The position on the scale of colours, in 256ths of the distance between two colours.
@@ -55,8 +55,8 @@ impl Colour {
         Self { rgb: HUES[number % HUES.len()] }
     }
 
-    /// Returns the colour of a device or a group of devices. If there are only a few, they get
-    /// different hues. Otherwise, they get colours of viridis.
+    /// Returns the colour of device or group `number` out of `count`. A few devices get different
+    /// hues. If there are more devices than hues, they get colours of viridis.
     pub(super) fn of_device(number: usize, count: usize) -> Self {
         if count <= HUES.len() {
             Self::of_source(number)
@@ -79,7 +79,8 @@ impl Colour {
         0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18
     }
 
-    /// Returns the nearest of a terminal's 6×6×6 colours, with a readable text colour.
+    /// Returns the terminal style whose background is the nearest of the terminal's 6×6×6 colours,
+    /// with a readable text colour.
     pub(super) fn terminal(self) -> anstyle::Style {
         let level = |c: u8| match c {
             0..=47 => 0,

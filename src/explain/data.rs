@@ -1,9 +1,9 @@
 //! The data of a page as JSON: both layouts, the window between them, and the dispatches of the
 //! kernel.
 //!
-//! Everything about a whole layout is computed here and in the modules that this one uses, so that
-//! the page shows what the compiler does. The page's scripts only read it. They compute no more
-//! than the offset of an index, the index at an offset, and the index that the window gives
+//! Everything about a whole layout is computed in Rust, so that the page shows exactly the layout
+//! that the compiler uses. The page's scripts only read the result. They compute no more than the
+//! offset of an index, the index at an offset, and the source index that the window gives
 //! (`page/layout.js`).
 
 use serde_json::{Value, json};
@@ -17,7 +17,8 @@ use super::{
 };
 use crate::stride::Step;
 
-/// Returns the data of a page. The result never contains `</script>`.
+/// Returns the data of a page as JSON. It is safe inside a script element, because it never
+/// contains `</script>`.
 pub(super) fn data(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> String {
     let source = picture.layout.descriptor;
     let movement = picture.movement.as_ref();

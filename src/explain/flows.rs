@@ -1,5 +1,5 @@
-//! [`Flows`]: the number of bytes that devices send to each other in a reshard. If there are more
-//! devices than a picture has room for, they are grouped.
+//! [`Flows`]: the number of bytes that devices send to each other in a reshard. If a picture has no
+//! room for all devices, they are grouped.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use crate::{
 pub(super) struct Flows {
     /// The number of devices in a group. The last group may be smaller.
     each: u64,
-    /// The number of devices of the source and of the destination.
+    /// The number of devices before and after the reshard.
     devices: [u64; 2],
-    /// The number of bytes sent from one group to another, or within a group. Pairs of groups that
-    /// exchange no bytes are omitted.
+    /// The number of bytes sent from one group to another, or within a group. The key holds the
+    /// sending and the receiving group. Pairs of groups that exchange no bytes are omitted.
     pub(super) moved: BTreeMap<(usize, usize), u128>,
     /// The number of bytes that the devices of each group need and already hold.
     pub(super) kept: Vec<u128>,
@@ -26,7 +26,7 @@ pub(super) struct Flows {
 }
 
 impl Flows {
-    /// Sums the bytes of a plan, with at most `most` groups on each side.
+    /// Sums the bytes of a plan by group. The devices are divided into at most `most` groups.
     pub(super) fn new(plan: &ReshardPlan, most: usize) -> Self {
         let devices = [plan.from().devices(), plan.to().devices()];
         let each = devices[0].max(devices[1]).div_ceil(most as u64);
@@ -61,17 +61,17 @@ impl Flows {
         (device / self.each) as usize
     }
 
-    /// Returns the number of devices on the larger side.
+    /// Returns the number of devices before or after the reshard, whichever is greater.
     pub(super) fn devices(&self) -> u64 {
         self.devices[0].max(self.devices[1])
     }
 
-    /// Returns the number of groups on a side, where 0 is the source and 1 the destination.
+    /// Returns the number of groups on a side. Side 0 is the source, and side 1 the destination.
     pub(super) fn groups_of(&self, side: usize) -> usize {
         self.group(self.devices[side] - 1) + 1
     }
 
-    /// Returns the number of groups on the larger side.
+    /// Returns the number of groups on the side with more devices.
     pub(super) fn groups(&self) -> usize {
         self.groups_of(0).max(self.groups_of(1))
     }
@@ -89,18 +89,19 @@ impl Flows {
         if first == last { first.to_string() } else { format!("{first}–{last}") }
     }
 
-    /// Returns the maximum number of bytes sent from one group to another.
+    /// Returns the number of bytes of the largest flow from one group to another, which sets the
+    /// scale of the drawing.
     pub(super) fn most(&self) -> u128 {
         self.moved.values().copied().max().unwrap_or(0)
     }
 }
 
-/// Formats a number of bytes, such as `96.0M`. Numbers above 2^64-1 are capped.
+/// Formats a number of bytes, such as `96.0M`. Numbers above 2^64-1 are shown as 2^64-1.
 pub(super) fn bytes(bytes: u128) -> String {
     human_readable_num_bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
 }
 
-/// Describes the moved bytes in sentences.
+/// Describes the number of bytes that a plan moves, in sentences.
 pub(super) fn sentences(plan: &ReshardPlan) -> Vec<String> {
     let [from, to] = [plan.from(), plan.to()].map(|side| match side.devices() {
         1 => "1 device".to_owned(),

@@ -1,5 +1,5 @@
-//! An array drawn as grids of cells, one for each index: either the planes of the array, or its
-//! tiles with one of them in detail.
+//! Divides an array into grids of cells for drawing. A cell is one index of the array, or one tile
+//! if the array is too large: then, a second grid shows one tile in detail.
 
 use std::{convert::Infallible, rc::Rc};
 
@@ -11,11 +11,11 @@ use super::{
 };
 use crate::stride::{Coordinate, Forward, StrideDescriptor};
 
-/// The maximum number of planes drawn if all of them fit.
+/// The maximum number of planes that are drawn if the array is small.
 const MAX_PLANES: u64 = 4;
-/// The maximum number of cells of an array for which more than two of its planes are drawn.
+/// The maximum number of cells of a small array, for which more than two planes are drawn.
 const MAX_PLANE_CELLS: u64 = 72;
-/// The maximum number of rows of a plane that is summarised.
+/// The maximum number of rows of a plane that does not fit and is summarised.
 const SUMMARY_ROWS: usize = 9;
 
 /// The dimension drawn downwards, and the dimension drawn across.
@@ -28,13 +28,15 @@ pub(super) struct Grid<'a> {
     pub(super) caption: String,
     /// The dimension drawn downwards, and the dimension drawn across.
     pub(super) dimensions: Dimensions,
-    /// The rows and the columns that are drawn.
+    /// The rows and the columns that are drawn, with gaps for hidden ones.
     pub(super) items: [Vec<Item>; 2],
-    /// The distance between adjacent rows and between adjacent columns, in indices.
+    /// The distance between adjacent rows and between adjacent columns, in indices: 1, or the
+    /// extents of a tile.
     step: [u64; 2],
-    /// The index of the first cell.
+    /// The logical index of the cell at row 0 and column 0.
     first: Vec<u64>,
-    /// The first and the last place on the colour scale.
+    /// The first and the last place on the colour scale, which shows the position of a cell in
+    /// memory.
     pub(super) range: [u64; 2],
     /// The number of places that a cell represents: 1, or the number of places in a tile.
     span: u64,
@@ -44,7 +46,7 @@ pub(super) struct Grid<'a> {
 
 /// One cell of a [`Grid`].
 pub(super) struct Cell {
-    /// The logical index of the cell. In padding, it exceeds the sizes of the array.
+    /// The logical index of the cell. In padding, it lies outside the array.
     pub(super) index: Vec<u64>,
     /// The place of the cell in memory.
     pub(super) place: u64,
@@ -97,8 +99,9 @@ impl Grid<'_> {
         if self.span == 1 { last } else { 2 * last + 1 }
     }
 
-    /// Returns the colour of a cell, which shows its position in memory, or in the drawn part of
-    /// memory if most of the array is hidden.
+    /// Returns the colour of a cell, which shows the source of its element or its position in
+    /// memory. If most of the array is hidden, the colour scale covers only the drawn part of
+    /// memory.
     pub(super) fn colour(&self, cell: &Cell) -> Colour {
         if let Paint::Sources(mosaic) = self.paint {
             return mosaic.piece(&cell.index).colour;
@@ -112,7 +115,7 @@ impl Grid<'_> {
         self.dimensions[side].as_ref().map(|dimension| dimension.name(self.descriptor))
     }
 
-    /// Returns the label of row (side 0) or column (side 1) `at`, which is its index along the
+    /// Returns the label of row (side 0) or column (side 1) number `at`: its index along the
     /// dimension.
     pub(super) fn tick(&self, side: usize, at: u64) -> String {
         match self.dimensions[side] {
@@ -121,7 +124,8 @@ impl Grid<'_> {
         }
     }
 
-    /// Returns the weight of the line before row or column `at`: 0, 1 or 2.
+    /// Returns the weight of the line before row (side 0) or column (side 1) `at`: 0, or 1 or 2 if
+    /// the line is the edge of a box of tiles.
     pub(super) fn line(&self, side: usize, at: u64) -> u8 {
         match (&self.boxes, &self.dimensions[side]) {
             (Some(boxes), Some(dimension)) => boxes.line(dimension.coordinate, at),
@@ -129,7 +133,7 @@ impl Grid<'_> {
         }
     }
 
-    /// Returns the cells that are drawn.
+    /// Returns the cells that are drawn, without those in gaps, row by row.
     pub(super) fn drawn(&self) -> impl Iterator<Item = Cell> {
         let ends = |side: usize| {
             self.items[side].iter().filter_map(|item| match item {
@@ -153,13 +157,14 @@ impl Grid<'_> {
         self.drawn().any(|cell| !cell.element)
     }
 
-    /// Returns true if the colour scale covers all of memory, rather than only the drawn part.
+    /// Returns true if the colour scale covers all of memory, and false if it covers only the drawn
+    /// part.
     pub(super) fn is_coloured_by_all(&self) -> bool {
         matches!(self.paint, Paint::Sources(_))
             || self.range == [0, self.descriptor.physical_elements() - 1]
     }
 
-    /// Returns true if each cell is an element, rather than a tile.
+    /// Returns true if each cell is one index of the array, and false if it is a tile.
     pub(super) fn is_by_element(&self) -> bool {
         self.step == [1, 1]
     }
@@ -170,9 +175,9 @@ impl Grid<'_> {
     }
 }
 
-/// Creates the grids of an array, each with at most `budget` rows and columns. The grids show whole
-/// planes if these fit. Otherwise, they show the array tile by tile and the first tile in detail,
-/// or the corners of the array if it has no tiles.
+/// Creates the grids of an array, each with at most `budget` rows and columns. If whole planes fit,
+/// the grids show planes. Otherwise, one grid shows the array tile by tile, and another shows the
+/// first tile in detail. An array without tiles is shown by its corners.
 pub(super) fn grids<'a>(
     descriptor: &'a StrideDescriptor,
     dimensions: &Dimensions,
@@ -288,7 +293,7 @@ impl Planes<'_> {
         product(self.others.iter().map(|dimension| self.extent(dimension)))
     }
 
-    /// Returns the index of a plane along each dimension that is not drawn.
+    /// Returns the plane's index along each dimension that is not drawn.
     fn values(&self, plane: u64) -> Vec<u64> {
         let mut rest = plane;
         let mut values: Vec<u64> = vec![];
@@ -300,7 +305,7 @@ impl Planes<'_> {
         values
     }
 
-    /// Returns the index of the first cell of a plane.
+    /// Returns the logical index of the first cell of a plane.
     fn first(&self, plane: u64) -> Vec<u64> {
         let mut first = vec![0; self.descriptor.rank()];
         for (dimension, value) in self.others.iter().zip(self.values(plane)) {
@@ -320,9 +325,9 @@ impl Planes<'_> {
     }
 }
 
-/// Chooses the dimensions to draw. The first choice is `common`, if it is given and no tile joins
-/// these dimensions with others. The second choice is the last two dimensions that tiles cut, and
-/// the third is the last two dimensions of the array.
+/// Chooses the dimensions to draw. These are the dimensions in `common`, if it is given and no tile
+/// joins one with others. Otherwise, they are the last two dimensions that tiles cut, or the last
+/// two of the array if tiles cut fewer than two.
 pub(super) fn dimensions(descriptor: &StrideDescriptor, common: Option<[usize; 2]>) -> Dimensions {
     let boxes = BoxLevels::of(descriptor);
     if let Some([Some(down), Some(across)]) =
@@ -337,8 +342,8 @@ pub(super) fn dimensions(descriptor: &StrideDescriptor, common: Option<[usize; 2
     [from_last.next(), across]
 }
 
-/// Returns the dimensions that show an operation best, which are the minor-most dimensions of the
-/// source and of the destination. Returns `None` if the two are the same.
+/// Returns the two dimensions in which an operation is easiest to follow: the most minor ones of
+/// the source and of the destination, in logical order. Returns `None` if the two are the same.
 pub(super) fn common_dimensions(
     source: &StrideDescriptor,
     destination: &StrideDescriptor,
@@ -357,8 +362,8 @@ fn minor(descriptor: &StrideDescriptor) -> Option<usize> {
         .and_then(|axis| dimension[axis.coordinate])
 }
 
-/// Finds the logical dimension that a coordinate is a part of. For a fold, this is its minor
-/// dimension.
+/// Maps each coordinate of a descriptor to the logical dimension that it is a part of. A fold is
+/// mapped to its minor dimension.
 struct LogicalDimension;
 
 impl Forward for LogicalDimension {
@@ -386,7 +391,8 @@ impl Forward for LogicalDimension {
     }
 }
 
-/// Converts a number of cells. Numbers that do not fit exceed anything that is drawn.
+/// Converts a number of cells. A number that does not fit becomes `usize::MAX`, which exceeds any
+/// number that is drawn.
 fn usize_or_max(n: u64) -> usize {
     usize::try_from(n).unwrap_or(usize::MAX)
 }

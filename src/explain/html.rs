@@ -12,8 +12,8 @@ use super::{
 };
 use crate::nest::CopyNest;
 
-/// The result of compiling an operation, for its page: the plain data of the kernel, and the
-/// earlier stages as text.
+/// The result of compiling an operation, as its page shows it: the plain data of the kernel, and
+/// the earlier stages as text.
 #[derive(Clone, Copy, Debug)]
 pub struct Compiled<'a> {
     /// The shader that the page shows and runs. It is empty if there is nothing to dispatch.
@@ -32,7 +32,7 @@ pub struct Compiled<'a> {
     pub stages: &'a str,
 }
 
-/// The scripts of the page. Later scripts may use earlier ones.
+/// The scripts of the page, in an order in which later scripts may use earlier ones.
 const SCRIPTS: [&str; 6] = [
     include_str!("page/layout.js"),
     include_str!("page/plane.js"),
@@ -75,8 +75,8 @@ pub fn html(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> String {
     document(&content(picture, compiled), &below(picture, compiled), &SCRIPTS)
 }
 
-/// Returns the content of the page that [`html()`] writes, up to and including the button. The
-/// script function `showLayouts` makes the content interactive.
+/// Returns the part of [`html()`]'s page up to and including the button, for embedding in another
+/// document. The script function `showLayouts` makes the content interactive.
 #[must_use]
 pub fn content(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> Content {
     let body = html! {
@@ -92,7 +92,7 @@ pub fn content(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> Conten
     }
 }
 
-/// Returns the markup that follows [`content`] on the page: the picture, which needs no script, and
+/// Returns the part of [`html()`]'s page after [`content`]: the picture, which needs no script, and
 /// the kernel. The script function `markStrides` makes the markup interactive.
 #[must_use]
 pub fn below(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> String {
@@ -104,7 +104,7 @@ pub fn below(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> String {
     below.into_string()
 }
 
-/// Writes a page that consists of some content, the markup after it, and scripts.
+/// Writes a complete page from its content, the markup below the content, and the scripts.
 pub(super) fn document(content: &Content, below: &str, scripts: &[&str]) -> String {
     let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
     html! {
@@ -167,7 +167,8 @@ fn words(side: Side<'_>, name: &str) -> Markup {
     }
 }
 
-/// Writes the documents that [`svg`](super::svg()) combines into one, each in a frame that scrolls.
+/// Writes the picture as several SVG documents, each in a frame that scrolls. Together, they show
+/// the same as the single document of [`svg`](super::svg()).
 fn drawing(picture: &Picture<'_>) -> Markup {
     let (sides, moves) = documents(picture);
     html! {
@@ -177,7 +178,7 @@ fn drawing(picture: &Picture<'_>) -> Markup {
     }
 }
 
-/// Writes a document in a frame that scrolls.
+/// Writes an SVG document in a frame that scrolls. `name` describes the frame to screen readers.
 pub(super) fn frame(document: &Markup, name: &str) -> Markup {
     html! { div.scroll tabindex="0" role="group" aria-label=(name) { (document) } }
 }
@@ -254,7 +255,7 @@ fn kernel(picture: &Picture<'_>, compiled: &Compiled<'_>) -> Markup {
     }
 }
 
-/// Writes the length of a kernel's text and its dispatches.
+/// Writes a summary of a kernel: the length of its text, and its dispatches.
 pub(super) fn text_and_dispatches(
     wgsl: &str,
     workgroup_size: [u32; 3],
@@ -272,14 +273,16 @@ pub(super) fn text_and_dispatches(
     }
 }
 
-/// Writes a line of the kernel, with the comment in a separate element.
+/// Writes a line of the kernel, with its comment in a separate element so that a style can apply to
+/// it.
 pub(super) fn source_line(line: &str) -> Markup {
     let comment = line.find("//").unwrap_or(line.len());
     let (code, comment) = line.split_at(comment);
     html! { span.line { (code) @if !comment.is_empty() { span.comment { (comment) } } } }
 }
 
-/// Writes the nest, with buttons that highlight the kernel lines that use a stride.
+/// Writes the nest as a table of its axes. Each stride is a button that highlights the kernel lines
+/// that use the stride.
 fn nest(nest: &CopyNest, wgsl: &str) -> Markup {
     let marks = marks(nest, wgsl);
     html! {

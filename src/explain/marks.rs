@@ -1,5 +1,5 @@
-//! Finds the lines of a kernel that use a stride, so that a page can mark them while the reader
-//! points at that stride.
+//! Finds the lines of a kernel that use a stride. When the reader points at a stride, the page
+//! marks these lines.
 
 use crate::nest::CopyNest;
 
@@ -9,15 +9,16 @@ pub(super) struct Mark {
     pub(super) axis: usize,
     /// The extent of the axis.
     pub(super) extent: u64,
-    /// The numbers of the kernel lines, counted from 0, that use the stride in the source and the
-    /// stride in the destination.
+    /// The numbers of the kernel lines that use the stride in the source, and of those that use the
+    /// stride in the destination. Lines are counted from 0.
     pub(super) lines: [Vec<usize>; 2],
     /// The strides in the source and in the destination, in units.
     pub(super) strides: [i64; 2],
 }
 
-/// Finds the lines of a kernel that use each axis of its nest. These are lines whose comment names
-/// the stride, and lines that multiply by or add the stride, in units or in words of 4 to 16 bytes.
+/// Finds, for each axis of a nest, the lines of the kernel that use its strides. A line uses a
+/// stride if its comment names the stride, or if it adds or multiplies by the stride, in units or
+/// in words of 4 to 16 bytes.
 pub(super) fn marks(nest: &CopyNest, wgsl: &str) -> Vec<Mark> {
     let bits = u64::from(nest.dst_bits());
     let marks = nest.axes().enumerate().map(|(axis, of)| {
@@ -59,7 +60,7 @@ fn uses(line: &str, side: &str, stride: i64, bits: u64) -> bool {
     })
 }
 
-/// Returns the numbers in a line, each paired with the text before it.
+/// Yields the numbers in a line of text, each paired with the text before it.
 fn words(text: &str) -> impl Iterator<Item = (&str, u64)> {
     let starts = text.char_indices().filter(move |&(at, c)| {
         let before = text[..at].chars().next_back();

@@ -1,4 +1,5 @@
-//! [`Mosaic`]: a result of a program as a grid of cells, each with the source of its element.
+//! [`Mosaic`]: a result of a program, with the source of each of its elements. It is drawn as a
+//! grid of cells.
 
 use std::{cell::RefCell, ops::Range};
 
@@ -9,22 +10,22 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The number of indices along a dimension that are sampled to find where the source changes.
+/// The maximum number of indices along a dimension that are examined to find source changes.
 const SAMPLES: u64 = 128;
 /// The maximum number of source changes shown along a dimension.
 const MAX_CUTS: usize = 8;
 
-/// A source of elements, which is drawn with a distinct letter and colour.
+/// A source of elements. Each source is drawn with its own letter and colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ElementSource {
-    /// An array of the parameters, by its number.
+    /// The array with this number, among the arrays of all parameters.
     Parameter(usize),
-    /// A constant, or a value computed from constants, given by a computation and an instruction in
-    /// it.
+    /// A constant, or a value computed from constants: the number of a computation and of an
+    /// instruction in it.
     Constant(usize, usize),
 }
 
-/// A result, and the sources found so far.
+/// A result of a program, and the sources found so far.
 pub(super) struct Mosaic<'a> {
     ways: &'a Ways<'a>,
     result: usize,
@@ -41,7 +42,7 @@ pub(super) struct ElementLabel {
     pub(super) title: String,
 }
 
-/// One instruction that an element passed through.
+/// One row in the description of an element's path: an instruction that the element passed through.
 pub(super) struct InstructionRow {
     /// The name of the instruction.
     pub(super) name: String,
@@ -51,7 +52,7 @@ pub(super) struct InstructionRow {
     pub(super) index: String,
 }
 
-/// An entry of the key.
+/// An entry of the key, which explains the letter and colour of one source.
 pub(super) struct Entry {
     pub(super) letter: String,
     pub(super) colour: Colour,
@@ -64,19 +65,22 @@ impl<'a> Mosaic<'a> {
         Self { ways, result, sizes, seen: RefCell::new(vec![]) }
     }
 
-    /// Returns the array as a dense array of the same dimensions, regardless of its layout.
+    /// Returns a dense array with the dimensions of the result, because the picture ignores the
+    /// layout. Returns `None` if such an array has no descriptor.
     pub(super) fn array(&self) -> Option<StrideDescriptor> {
         let shape = Shape::new(ElementType::U8, self.sizes.clone(), None).ok()?;
         StrideDescriptor::try_from(&shape).ok()
     }
 
-    /// Returns the path from an element back to its source, as followed for its lowest bit.
+    /// Returns the path from an element of the result back to its source. Bits of an element may
+    /// have different paths; the path of the lowest bit is returned.
     pub(super) fn way(&self, index: &[u64]) -> Option<Way> {
         self.ways.way(self.result, index, 0)
     }
 
-    /// Returns the source at the end of a path, with its number. Parameters are numbered first,
-    /// followed by constants in the order in which they were found.
+    /// Returns the source at the end of a path, with the number that determines its letter.
+    /// Parameters have the first numbers, followed by constants in the order in which they were
+    /// found.
     fn source(&self, way: &Way) -> (usize, ElementSource) {
         let source = match &way.origin {
             Origin::Parameter { number, .. } => ElementSource::Parameter(*number),
@@ -158,7 +162,7 @@ impl<'a> Mosaic<'a> {
         computation.instructions()[passed.instruction].name()
     }
 
-    /// Returns the name of a parameter's array.
+    /// Returns the name of array `number` of the parameters, such as `x`, or `x.1` inside a tuple.
     fn parameter(&self, number: usize) -> String {
         let (parameter, path) = self.ways.parameter(number);
         let entry = self.ways.module().entry();
@@ -166,7 +170,7 @@ impl<'a> Mosaic<'a> {
         path.iter().fold(name.to_owned(), |name, part| format!("{name}.{part}"))
     }
 
-    /// Returns the instructions on a path, from the result back to the source.
+    /// Describes the instructions on a path, from the result back to the source.
     pub(super) fn rows(&self, way: &Way) -> Vec<InstructionRow> {
         let module = self.ways.module();
         let row = |passed: &Passed| {
@@ -186,8 +190,8 @@ impl<'a> Mosaic<'a> {
         way.passed.iter().map(row).collect()
     }
 
-    /// Returns the key: the sources of all elements drawn so far, ordered by letter, with entries
-    /// for the unused parameters between them.
+    /// Returns the key of the picture: the sources of all elements drawn so far, ordered by letter.
+    /// Entries for unused parameters are inserted between them.
     pub(super) fn key(&self) -> Vec<Entry> {
         let text = |source: &ElementSource| match *source {
             ElementSource::Parameter(number) => {
@@ -245,7 +249,8 @@ impl<'a> Mosaic<'a> {
         })
     }
 
-    /// Explains the numbers that are known only when the program runs.
+    /// Explains the numbers on which the picture depends but which are known only at run time.
+    /// Returns `None` if there are none.
     pub(super) fn numbers(&self) -> Option<String> {
         let values = self.ways.numbers(self.result);
         if values.is_empty() {
@@ -264,8 +269,9 @@ impl<'a> Mosaic<'a> {
         })
     }
 
-    /// Returns the indices along a dimension at which the source changes. The search follows three
-    /// lines: through the first, the middle and the last index of the other dimensions.
+    /// Returns the indices along a dimension at which the source changes. They are found along
+    /// three lines of elements, through the first, the middle and the last index of the other
+    /// dimensions.
     pub(super) fn cuts(&self, dimension: usize) -> Vec<u64> {
         let extent = self.sizes[dimension];
         let mut cuts = vec![];

@@ -1,15 +1,14 @@
-//! The source of each element of a destination, read from the nest that the kernel runs, so that
-//! pictures cannot differ from it.
+//! Finds the source of each element of a destination. The source is read from the nest that the
+//! kernel runs, so that pictures cannot differ from the kernel.
 
 use super::Movement;
 use crate::stride::StrideDescriptor;
 
-/// Returns the place in the source that is copied to `place` in the destination, or `None` if the
-/// destination place holds padding or zero.
+/// Returns the place in the source that is copied to `place` in the destination. Returns `None` if
+/// the place in the destination is filled with padding or zero.
 ///
 /// A nest may move units that are wider or narrower than an element, so places are converted to
 /// bits and back.
-/// back.
 pub(super) fn origin(
     source: &StrideDescriptor,
     movement: &Movement<'_>,
@@ -26,13 +25,12 @@ pub(super) fn origin(
     Some((bit - source.prefix_bytes() * 8) / u64::from(source.element_bits()))
 }
 
-/// An element that the picture follows, given by its place in the destination and its place in the
-/// source.
+/// An element that a picture follows: its place in the destination, and its place in the source.
 pub(super) type Move = (u64, u64);
 
 /// The maximum number of elements of an operation for which every element is followed.
 const ALL_FOLLOWED: u64 = 12;
-/// The number of elements that are followed in a larger operation.
+/// The number of elements that are followed in an operation with more elements.
 const FIRST_FOLLOWED: usize = 8;
 
 /// Returns the elements that a picture follows, in the memory order of the destination: all

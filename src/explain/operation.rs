@@ -1,10 +1,10 @@
-//! Functions of tensors and operations that draw them.
+//! Methods of tensors and operations that draw them.
 
 use super::{Compiled, Content, Movement, Picture, Side, below, content, html};
 use crate::request::{Compilation, Operation, Tensor};
 
 impl Tensor {
-    /// Draws the layout. `draw` is [`svg`](super::svg), or a closure that calls
+    /// Draws the layout of the tensor. `draw` is [`svg`](super::svg), or a closure that calls
     /// [`terminal`](super::terminal) or [`html`](super::html).
     ///
     /// ```
@@ -42,17 +42,15 @@ impl Operation {
 }
 
 impl Compilation<'_> {
-    /// Returns the picture of the operation as a page that shows the kernel and runs it in a
-    /// browser.
+    /// Draws the operation as a page that shows the kernel and runs it in a browser.
     #[must_use]
     pub fn page(&self) -> String {
         self.draw(&self.stages(), html)
     }
 
-    /// Returns the content of [`page`](Self::page) up to the button, for a document that already
+    /// Returns the part of [`page`](Self::page) up to the button, for a document that already
     /// contains the scripts. [`page_below`](Self::page_below) returns the rest. The content does
-    /// not include the text of the kernel, so it can be created from a kernel that has not been
-    /// validated.
+    /// not include the text of the kernel, so it can be created before the kernel is validated.
     #[must_use]
     pub fn page_content(&self) -> Content {
         self.draw("", content)

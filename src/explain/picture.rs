@@ -22,7 +22,7 @@ pub struct Side<'a> {
     pub descriptor: &'a StrideDescriptor,
 }
 
-/// The destination of an operation, and the movement of elements to it.
+/// The destination of an operation, and how elements move to it.
 #[derive(Clone, Copy, Debug)]
 pub struct Movement<'a> {
     /// The layout of the destination.

@@ -14,7 +14,7 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// A picture of the results of a program, with the sources of their elements.
+/// A picture of the results of a program, which shows the source of each element.
 ///
 /// ```
 /// use stridec::{explain::ProgramPicture, hlo::Module, program::Ways};
@@ -36,7 +36,7 @@ pub struct ProgramPicture<'a> {
     element: Option<Vec<u64>>,
 }
 
-/// One result, with its grids.
+/// One result of a program, with the grids that show it.
 pub(super) struct ResultDrawing<'a> {
     pub(super) array: &'a StrideDescriptor,
     pub(super) mosaic: &'a Mosaic<'a>,
@@ -46,7 +46,7 @@ pub(super) struct ResultDrawing<'a> {
 }
 
 impl<'a> ProgramPicture<'a> {
-    /// Creates a picture of every result.
+    /// Creates a picture of all results. [`result`](Self::result) selects one of them.
     #[must_use]
     pub fn new(ways: &'a Ways<'a>) -> Self {
         let results = (0..ways.program().results().len()).collect();
@@ -101,14 +101,15 @@ impl<'a> ProgramPicture<'a> {
         format!("RESULT {result}  {}", self.ways.program().results()[result].shape())
     }
 
-    /// Describes the number of elements and the size of their memory.
+    /// Describes the size of a result: the number of elements and the size of their memory.
     pub(super) fn size(&self, result: usize) -> String {
         let descriptor = self.ways.program().results()[result].descriptor();
         format!("{}.", Sentences::of(descriptor).size)
     }
 
-    /// Creates the grids of a result and passes them to `draw`. `columns` returns the number of
-    /// columns for a cell width in characters.
+    /// Creates the grids of a result, with at most `rows` rows, and passes them to `draw`.
+    /// `columns` converts the width of a cell in characters to a maximum number of columns. Returns
+    /// the result of `draw`, or `None` if the result cannot be drawn as a dense array.
     pub(super) fn with_grids<T>(
         &self,
         result: usize,

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::reshard::ReshardPlan;
 
-/// The maximum number of columns of an array or a matrix in a terminal.
+/// The maximum number of columns of an array or a matrix that is drawn in a terminal.
 const MAX_COLUMNS: usize = 16;
 /// The maximum length of a sharding's text in a picture, in characters.
 const MAX_NAME: usize = 160;
@@ -18,7 +18,7 @@ const MAX_NAME: usize = 160;
 /// A picture of a reshard: the array with the devices of its tiles, before and after, and the
 /// number of bytes that devices send to each other.
 ///
-/// If there are more devices than a picture has room for, they are grouped.
+/// If a picture has no room for all devices, they are grouped.
 ///
 /// ```
 /// use stridec::{explain::ReshardPicture, reshard::plan, shape::Shape, sharding::Sharding};
@@ -37,7 +37,8 @@ pub struct ReshardPicture<'a> {
 }
 
 impl<'a> ReshardPicture<'a> {
-    /// Creates a picture of a plan. `names` holds the texts of both shardings.
+    /// Creates a picture of a plan. `names` holds the texts of the shardings before and after the
+    /// reshard.
     #[must_use]
     pub fn new(plan: &'a ReshardPlan, names: [&'a str; 2]) -> Self {
         let names = names.map(|name| {
@@ -87,8 +88,8 @@ impl<'a> ReshardPicture<'a> {
         format!("RESHARD {}", self.plan.shape())
     }
 
-    /// Explains tiles with several colours and cells with several tiles, if the picture contains
-    /// any.
+    /// Returns the sentences that explain tiles with several colours and cells that represent
+    /// several tiles, if the picture contains any.
     pub(super) fn legend(&self) -> Vec<&'static str> {
         let sides = [self.plan.from(), self.plan.to()];
         let mut legend = vec![];
@@ -113,7 +114,7 @@ impl<'a> ReshardPicture<'a> {
 /// The width of a cell in columns, including the blank before it.
 const CELL: usize = 8;
 
-/// Draws the array with the devices of its tiles.
+/// Draws the array before or after the reshard, with the devices of each tile.
 fn map(text: &mut String, map: &TileMap<'_>, view: &View, flows: &Flows) {
     let [rows, columns] = &map.strips;
     let along = |dimension: Option<usize>, way: &str| {
@@ -151,7 +152,8 @@ fn map(text: &mut String, map: &TileMap<'_>, view: &View, flows: &Flows) {
     }
 }
 
-/// Writes a matrix of the bytes that the devices of each row send to the devices of each column.
+/// Writes a matrix of the number of bytes that devices send: a row for each sender and a column for
+/// each receiver.
 fn matrix(text: &mut String, flows: &Flows) {
     let [senders, receivers] = [flows.groups_of(0), flows.groups_of(1)];
     text.push_str(

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::reshard::Transfer;
 
-/// The scripts of the page. Later scripts may use earlier ones.
+/// The scripts of the page, in an order in which later scripts may use earlier ones.
 const SCRIPTS: [&str; 2] = [include_str!("page/reshard.js"), include_str!("page/start.js")];
 /// The maximum number of transfers that a page lists.
 const MOST_LISTED: usize = 4096;
@@ -67,7 +67,7 @@ impl ReshardPicture<'_> {
         Content { title: self.title(), body: body.into_string(), data }
     }
 
-    /// Writes the transfers as a table.
+    /// Writes the transfers of the plan as a table.
     fn listed(&self) -> Markup {
         let transfers = self.plan.transfers();
         html! {

@@ -9,12 +9,13 @@ use crate::stride::StrideDescriptor;
 pub(super) struct Sentences {
     /// The number of elements and the size of their memory.
     pub(super) size: String,
-    /// The amount of padding, the reasons for it and its cost, or `None` if there is no padding.
+    /// The amount of padding with its reasons and cost, or `None` if there is no padding.
     pub(super) padding: Option<String>,
-    /// One sentence for each level of boxes, coarse to fine, and for each group of dimensions that
-    /// a tile joins.
+    /// One sentence for each level of boxes that tiles form, coarse to fine, and one for each group
+    /// of dimensions that a tile joins.
     pub(super) tiles: Vec<String>,
-    /// The digits of an index with their strides, major to minor.
+    /// The digits of an index with their strides, major to minor. A *digit* is a part of a
+    /// dimension that tiles split.
     pub(super) digits: Vec<DigitRow>,
     /// The computation of the offset of one element, as an example.
     pub(super) example: Option<String>,
@@ -24,7 +25,7 @@ pub(super) struct Sentences {
 pub(super) struct DigitRow {
     /// The name of the digit, such as `d0/8`.
     pub(super) name: String,
-    /// The number of places along the digit.
+    /// The number of places along the digit, padding included.
     pub(super) places: u64,
     /// The number of these places that hold elements.
     pub(super) values: u64,
@@ -54,8 +55,8 @@ impl Sentences {
     }
 }
 
-/// Describes the size, such as `6 elements of f32, 4 bytes each, in 60 bytes of memory`. The size
-/// includes any prefix, which the text mentions.
+/// Describes the size of a layout, such as `6 elements of f32, 4 bytes each, in 60 bytes of
+/// memory`. The size includes any prefix, which the text mentions.
 fn size(descriptor: &StrideDescriptor) -> String {
     let elements = count(descriptor.elements(), "element");
     let bits = descriptor.element_bits();
@@ -71,7 +72,7 @@ fn size(descriptor: &StrideDescriptor) -> String {
     text
 }
 
-/// Returns the number of places that hold no element.
+/// Returns the number of places in memory that hold no element.
 pub(super) fn unused(descriptor: &StrideDescriptor) -> u64 {
     descriptor.physical_elements().saturating_sub(used(descriptor))
 }
@@ -130,8 +131,8 @@ fn padding(descriptor: &StrideDescriptor, boxes: &BoxLevels) -> Option<String> {
 }
 
 impl StrideDescriptor {
-    /// Returns true if the axes fill the memory up to the last element, and unused places follow
-    /// only after it.
+    /// Returns true if the axes fill the start of memory without gaps, and unused places follow
+    /// only after them. `cells` is the product of the axes' extents.
     fn is_packed_but_for_tail(&self, cells: u64) -> bool {
         let reach = self.axes().iter().map(|axis| axis.stride.saturating_mul(signed(axis.extent)));
         self.base_offset() == 0
@@ -144,7 +145,7 @@ fn signed(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
-/// Describes each level of boxes in one sentence.
+/// Describes each level of boxes that tiles form, in one sentence each.
 fn tiles(descriptor: &StrideDescriptor, boxes: &BoxLevels) -> Vec<String> {
     let cut = boxes.cut();
     let names: Vec<String> = cut.iter().map(|dimension| dimension.name(descriptor)).collect();
@@ -230,8 +231,8 @@ pub(super) fn grouped(n: u64) -> String {
     text
 }
 
-/// Formats a percentage, rounded to a tenth in the same way as `describe`. A part that is neither
-/// nothing nor everything is formatted as `<0.1` or `>99.9` if it would round to 0 or 100.
+/// Formats `part` as a percentage of `whole`, rounded to a tenth as `describe` does. A percentage
+/// that would round to 0 or 100 without being so is formatted as `<0.1` or `>99.9`.
 #[allow(clippy::cast_precision_loss)] // a percentage needs fewer than 53 bits
 fn percent(part: u64, whole: u64) -> String {
     let rounded = format!("{:.1}", 100.0 * part as f64 / whole as f64);

@@ -1,25 +1,24 @@
-//! [`TileMap`]: the array before or after a reshard, in one or more planes, with the part of each
-//! device.
+//! [`TileMap`]: the array before or after a reshard, drawn as one or more planes that show the part
+//! of each device.
 
 use crate::{
     reshard::ReshardPlan,
     sharding::{Holders, Placement},
 };
 
-/// The maximum number of strips along one side of a plane. If a dimension has more pieces, each
-/// strip covers several of them.
+/// The maximum number of strips along one side of a plane, if there is a single plane. If a
+/// dimension has more pieces, each strip covers several of them.
 const MAX_STRIPS: usize = 64;
 /// The maximum number of strips along one side of each plane, if there are several planes.
 const MAX_STRIPS_OF_SEVERAL: usize = 21;
 /// The maximum number of planes that are drawn.
 const MAX_PLANES: usize = 8;
 
-/// The dimensions that are drawn downwards and across, and the outer dimensions, whose pieces are
-/// drawn as separate planes.
+/// The choice of dimensions to draw: one downwards, one across, and the outer dimensions, whose
+/// pieces are drawn as separate planes.
 ///
-/// The first two are the last two dimensions that are cut on either side of the plan. If fewer than
-/// two dimensions are cut, other dimensions are used instead.
-/// dimensions take their place.
+/// The dimensions drawn downwards and across are the last two that either sharding cuts. If fewer
+/// than two are cut, other dimensions take their place.
 pub(super) struct View {
     /// The extents of the array.
     pub(super) sizes: Vec<u64>,
@@ -27,11 +26,11 @@ pub(super) struct View {
     pub(super) down: Option<usize>,
     /// The dimension drawn across, if the array has at least one dimension.
     pub(super) across: Option<usize>,
-    /// All other dimensions that are cut on either side, major to minor.
+    /// All other dimensions that either sharding cuts, major to minor.
     outer: Vec<usize>,
 }
 
-/// Adjacent pieces of tiles along one dimension that are drawn as one.
+/// A row or a column of the drawing: one piece of a dimension, or several adjacent ones.
 #[derive(Clone, Copy)]
 pub(super) struct Strip {
     /// The number of the tile that contains the first piece.
@@ -41,22 +40,22 @@ pub(super) struct Strip {
     pub(super) limit: u64,
 }
 
-/// The array with the tiles of one side.
+/// The array with the tiles of one of the two placements.
 pub(super) struct TileMap<'a> {
     placement: &'a Placement,
     view: &'a View,
-    /// The rows and the columns.
+    /// The rows and the columns that are drawn.
     pub(super) strips: [Vec<Strip>; 2],
     /// The planes that are drawn. Each consists of a piece of each outer dimension, in the order of
     /// `View::outer`.
     pub(super) planes: Vec<Vec<Strip>>,
-    /// The number of hidden planes.
+    /// The number of planes that are not drawn.
     pub(super) hidden: u64,
 }
 
 impl View {
-    /// Chooses the dimensions to draw for both sides of a plan. Returns `None` if the array has no
-    /// elements.
+    /// Chooses the dimensions to draw for a plan, so that the pictures before and after the reshard
+    /// match. Returns `None` if the array has no elements.
     pub(super) fn new(plan: &ReshardPlan) -> Option<Self> {
         let dimensions = plan.shape().dimensions().iter();
         let sizes: Vec<u64> = dimensions.map(|size| size.bound().unwrap_or(0)).collect();
@@ -87,7 +86,8 @@ impl View {
         if self.outer.is_empty() { MAX_STRIPS } else { MAX_STRIPS_OF_SEVERAL }
     }
 
-    /// Returns true if the pieces of `side` do not all fit, so that a strip covers several of them.
+    /// Returns true if the pieces of a placement do not all fit, so that a strip covers several of
+    /// them.
     pub(super) fn is_coarse(&self, side: &Placement) -> bool {
         [self.down, self.across].into_iter().flatten().any(|dimension| {
             let pieces = side.cuts()[dimension].covering((0, self.sizes[dimension])).1;
@@ -149,8 +149,8 @@ impl<'a> TileMap<'a> {
         self.placement.holders(number)
     }
 
-    /// Returns the piece of each outer dimension, such as `d0 [0,4), d2 [8,16)`, or an empty text
-    /// if there are no outer dimensions.
+    /// Returns the position of a plane as its piece of each outer dimension, such as `d0 [0,4), d2
+    /// [8,16)`. Returns an empty text if there are no outer dimensions.
     pub(super) fn plane_name(&self, plane: &[Strip]) -> String {
         let parts = self.view.outer.iter().zip(plane);
         let parts =
@@ -192,7 +192,7 @@ fn strips(placement: &Placement, dimension: usize, size: u64, most: usize) -> Ve
 }
 
 /// Returns at most `most` devices of a tile: all of them if they fit, and otherwise some at equal
-/// distances.
+/// distances in the order of holders.
 pub(super) fn shown(holders: Holders<'_>, most: usize) -> Vec<u64> {
     let count = holders.len().min(most as u64);
     let at = |number: u64| {
@@ -202,7 +202,7 @@ pub(super) fn shown(holders: Holders<'_>, most: usize) -> Vec<u64> {
     (0..count).map(|number| holders.get(at(number))).collect()
 }
 
-/// Formats the devices of a tile, such as `0`, `0, 4`, or `0, 4, 8, 12 and 61 more`.
+/// Formats the list of a tile's devices, such as `0`, `0, 4`, or `0, 4, 8, 12 and 61 more`.
 pub(super) fn listed(holders: Holders<'_>) -> String {
     let first: Vec<String> =
         (0..holders.len().min(4)).map(|at| holders.get(at).to_string()).collect();

@@ -1,9 +1,9 @@
 //! Chooses the indices to draw along a dimension that does not fit: some at the start, some at the
-//! end, and a count of those between.
+//! end, and a count of the hidden ones between.
 
 use std::collections::BTreeSet;
 
-/// One entry of a summarised axis.
+/// One entry along a dimension that is drawn only in part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Item {
     /// An index that is drawn.
@@ -12,12 +12,13 @@ pub(super) enum Item {
     Gap(u64),
 }
 
-/// Chooses at most `budget` entries for the indices `0..extent`. If not all indices fit, the first
-/// and the last index are chosen, then indices around `cuts` and around the ends of the first
-/// boxes, and then as many indices from the front as fit. Gaps between them are given as counts.
+/// Chooses at most `budget` entries to draw for the indices `0..extent`. If not all indices fit,
+/// the first and the last one are chosen, then indices around `cuts` and around the end of the
+/// first box of each period, and then more from the front while there is room. Gaps between chosen
+/// indices are given as counts.
 ///
-/// `periods` holds the extents of boxes, coarse to fine. `cuts` holds the indices at which the
-/// source changes.
+/// `periods` contains the extents of the boxes that tiles form, coarse to fine. `cuts` contains the
+/// indices at which the source of elements changes.
 pub(super) fn choose(extent: u64, budget: usize, periods: &[u64], cuts: &[u64]) -> Vec<Item> {
     let budget = budget.max(3);
     if usize::try_from(extent).is_ok_and(|extent| extent <= budget) {
@@ -43,8 +44,8 @@ pub(super) fn choose(extent: u64, budget: usize, periods: &[u64], cuts: &[u64]) 
     items(&chosen, extent)
 }
 
-/// Returns the chosen indices with gaps between them. A gap of a single index is drawn as that
-/// index.
+/// Converts chosen indices to entries, with gaps between them. A gap of a single index is replaced
+/// by the index, which takes no more room.
 fn items(chosen: &BTreeSet<u64>, extent: u64) -> Vec<Item> {
     let mut items = vec![];
     let mut next = 0;

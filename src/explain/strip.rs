@@ -37,7 +37,8 @@ impl PlaceContent {
         }
     }
 
-    /// Returns the index, such as `3,17`, or a dot for padding.
+    /// Returns the text in the cell of the place: the index of its element, such as `3,17`, a dot
+    /// for padding, or a question mark if the content is unknown.
     pub(super) fn label(&self) -> String {
         match self {
             Self::Element(index) if index.is_empty() => "()".into(),
@@ -48,9 +49,9 @@ impl PlaceContent {
     }
 }
 
-/// Divides memory into lines of at most `width` places. If all of memory fits into `height` lines,
-/// all of it is shown. Otherwise, there is one line at the start, one at each stride, and one at
-/// the end. Each line begins at a whole byte.
+/// Divides memory into lines of at most `width` places. If memory does not fit into `height` lines,
+/// only some lines are shown: one at the start, one at each stride, and one at the end. Each line
+/// begins at a whole byte.
 pub(super) fn strip(descriptor: &StrideDescriptor, width: usize, height: usize) -> Vec<MemoryLine> {
     let places = descriptor.physical_elements();
     if places == 0 {
@@ -108,13 +109,14 @@ fn line_of(
     MemoryLine { start, places, note, hidden }
 }
 
-/// Returns the number of elements in a byte, or 1 if an element is at least as large as a byte.
+/// Returns the number of places that make up whole bytes: the number of elements in a byte, or 1 if
+/// an element is at least as large as a byte.
 pub(super) fn byte(descriptor: &StrideDescriptor) -> u64 {
     8_u64.div_ceil(descriptor.element_bits().into())
 }
 
-/// Returns the length of the longest line of at most `width` places that consists of whole bytes
-/// and of whole periods, for the longest period that fits.
+/// Returns the length of a line in places, at most `width`. It is a multiple of a whole byte and of
+/// the greatest stride that fits, so that lines show the structure of the layout.
 fn period(descriptor: &StrideDescriptor, width: u64) -> u64 {
     let byte = byte(descriptor);
     let strides = descriptor.axes().iter().map(|axis| axis.stride.unsigned_abs());

@@ -182,7 +182,8 @@ fn content(text: &mut String, grid: &Grid<'_>, cell: &Cell, width: usize) {
     }
 }
 
-/// Returns the weight of the line before each item, and of the frame at the end.
+/// Returns the weights of the lines that separate the drawn rows (side 0) or columns (side 1). The
+/// first and the last line belong to the frame around the grid and have the weight `frame`.
 fn lines(grid: &Grid<'_>, side: usize, frame: u8) -> Vec<u8> {
     let mut lines: Vec<u8> = grid.items[side]
         .iter()
@@ -196,7 +197,8 @@ fn lines(grid: &Grid<'_>, side: usize, frame: u8) -> Vec<u8> {
     lines
 }
 
-/// Returns the box-drawing character whose four arms have these weights: 0, 1 or 2.
+/// Returns the box-drawing character for the crossing of lines with these weights. A weight of 0
+/// means no line, 1 a light one and 2 a heavy one.
 fn joint(up: u8, right: u8, down: u8, left: u8) -> char {
     const JOINTS: &str =
         " ╴╸╷┐┑╻┒┓╶─╾┌┬┭┎┰┱╺╼━┍┮┯┏┲┳╵┘┙│┤┥╽┧┪└┴┵├┼┽┟╁╅┕┶┷┝┾┿┢╆╈╹┚┛╿┦┩┃┨┫┖┸┹┞╀╃┠╂╉┗┺┻┡╄╇┣╊╋";

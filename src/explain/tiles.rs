@@ -1,5 +1,5 @@
-//! The boxes of tiles, and the places of cells past the end of the array. Both are derived from the
-//! steps of the descriptor, the description that the compiler uses.
+//! Finds the boxes that tiles form, and the places of cells outside the array. Both are derived
+//! from the descriptor's steps, which the compiler uses too.
 
 use std::convert::Infallible;
 
@@ -8,15 +8,16 @@ use crate::stride::{Coordinate, Coordinates, Forward, StrideDescriptor, Undo};
 /// A dimension that tiles can cut: a logical dimension, or several that a `*` in a tile joins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TiledDimension {
-    /// The coordinate along the dimension.
+    /// The number of the descriptor's coordinate along the dimension.
     pub(super) coordinate: usize,
     /// The logical dimensions that make up this dimension, major to minor.
     pub(super) of: Vec<usize>,
 }
 
 impl TiledDimension {
-    /// Sets the coordinate along this dimension in a logical index. If `value` exceeds the extent,
-    /// the index along the most major dimension exceeds its extent too.
+    /// Sets the position along this dimension to `value` in a logical index. If `value` exceeds the
+    /// extent, the index along the most major dimension exceeds its extent too, so that it lies in
+    /// padding.
     pub(super) fn set(&self, descriptor: &StrideDescriptor, index: &mut [u64], value: u64) {
         let mut rest = value;
         for &dimension in self.of[1..].iter().rev() {
@@ -27,12 +28,12 @@ impl TiledDimension {
         index[self.of[0]] = rest;
     }
 
-    /// Returns the minor-most logical dimension.
+    /// Returns the most minor logical dimension that this dimension consists of.
     pub(super) fn minor(&self) -> usize {
         self.of[self.of.len() - 1]
     }
 
-    /// Returns the name, such as `d0` or `(d0*3+d1)`.
+    /// Returns the name of the dimension, such as `d0`, or `(d0*3+d1)` if a tile joins two.
     pub(super) fn name(&self, descriptor: &StrideDescriptor) -> String {
         descriptor.coordinate_name(self.coordinate)
     }
@@ -40,9 +41,9 @@ impl TiledDimension {
 
 /// The dimensions that tiles can cut, and the boxes into which tiles cut them, level by level.
 pub(super) struct BoxLevels {
-    /// The dimensions. Dimensions that a tile joins are listed as one.
+    /// The dimensions that tiles can cut. Dimensions that a tile joins are listed as one.
     pub(super) dimensions: Vec<TiledDimension>,
-    /// The extents of the boxes along each coordinate, coarse to fine.
+    /// For each level, coarse to fine, the extents of its boxes along each coordinate.
     ///
     /// For a matrix with `T(8,128)(2,1)`, this is `[[8, 128, …], [2, 1, …]]`. A dimension that no
     /// tile cuts has extent 1, so that each index is a separate box.
@@ -50,7 +51,8 @@ pub(super) struct BoxLevels {
 }
 
 impl BoxLevels {
-    /// Derives the boxes from the splits. Each level cuts the remainders of the level before it.
+    /// Derives the boxes from the splits in a descriptor. Each level cuts the boxes of the level
+    /// before.
     pub(super) fn of(descriptor: &StrideDescriptor) -> Self {
         let mut levels = vec![];
         let mut parts = (0..descriptor.rank())
@@ -75,8 +77,8 @@ impl BoxLevels {
         Self { dimensions, levels }
     }
 
-    /// Returns the weight of the line before `index` along a coordinate: 2 at the start of a box of
-    /// the first level, 1 at a deeper level, and 0 elsewhere.
+    /// Returns the weight of the line to draw before `index` along a coordinate: 2 at the start of
+    /// a box of the first level, 1 at the start of a box of a deeper level, and 0 elsewhere.
     pub(super) fn line(&self, coordinate: usize, index: u64) -> u8 {
         let mut within = index;
         for (level, extents) in self.levels.iter().enumerate() {
@@ -101,16 +103,16 @@ impl BoxLevels {
         self.dimensions.iter().filter(is_cut).collect()
     }
 
-    /// Returns the drawn dimension that has only this dimension of the array, or `None` if a tile
-    /// joins it with others.
+    /// Returns the tiled dimension that consists of the logical dimension `logical` alone, or
+    /// `None` if a tile joins it with others.
     pub(super) fn dimension(&self, logical: usize) -> Option<&TiledDimension> {
         self.dimensions.iter().find(|dimension| dimension.of == [logical])
     }
 }
 
-/// The role of a coordinate in the boxes.
+/// The role of a descriptor's coordinate in the search for boxes.
 enum CoordinateRole {
-    /// A whole dimension, with the logical dimensions that it joins.
+    /// A whole dimension, given by the logical dimensions that it consists of.
     Whole(Vec<usize>),
     /// A remainder, given by the coordinate of the whole dimension and the number of splits so far.
     Remainder(usize, usize),
@@ -118,7 +120,7 @@ enum CoordinateRole {
     Other,
 }
 
-/// Finds the extents of the boxes while following the steps of a descriptor.
+/// Collects the extents of the boxes while the steps of a descriptor are followed.
 struct LevelFinder<'a> {
     coordinates: usize,
     levels: &'a mut Vec<Vec<u64>>,
@@ -202,7 +204,7 @@ impl Undo for WholeTiles {
     }
 }
 
-/// Returns the place of the cell at `index`, which may be an element or padding.
+/// Returns the place in memory of the cell at `index`, which may be outside the array, in padding.
 pub(super) fn place(descriptor: &StrideDescriptor, index: &[u64]) -> u64 {
     let values = descriptor.coordinates(index);
     let axes = descriptor.axes().iter();
@@ -213,7 +215,7 @@ pub(super) fn place(descriptor: &StrideDescriptor, index: &[u64]) -> u64 {
     descriptor.base_offset().wrapping_add_signed(strided)
 }
 
-/// Returns the product, saturating at 2^64-1, which is far more than is ever drawn.
+/// Returns the product of `extents`, at most 2^64-1. A drawing never needs greater numbers.
 pub(super) fn product(extents: impl IntoIterator<Item = u64>) -> u64 {
     extents.into_iter().fold(1, u64::saturating_mul)
 }

@@ -1,5 +1,5 @@
-//! A document that shows a single layout, or both sides of an operation and the elements that move
-//! between them.
+//! Draws documents that show a single layout, or both sides of an operation and the elements that
+//! move between them.
 
 use maud::{Markup, html};
 
@@ -44,8 +44,8 @@ pub fn svg(picture: &Picture<'_>) -> String {
     document(column(parts, GAP), picture.title, true).into_string()
 }
 
-/// Draws a picture as several documents that a page can arrange: one for each side, and one for the
-/// elements that move.
+/// Draws a picture as several SVG documents that a page can arrange freely. The first value
+/// contains a document for each side. The second shows the elements that move, if there are any.
 ///
 /// The first document contains the style sheet for all of them.
 pub(in crate::explain) fn documents(picture: &Picture<'_>) -> (Vec<Markup>, Option<Markup>) {
@@ -57,7 +57,7 @@ pub(in crate::explain) fn documents(picture: &Picture<'_>) -> (Vec<Markup>, Opti
     (sides, moves.map(|moves| document(moves, picture.title, false)))
 }
 
-/// The parts of a picture.
+/// The parts of a picture, before they are arranged.
 struct PictureParts {
     /// The only layout, or the source and the destination.
     sides: Vec<SvgPart>,
@@ -86,7 +86,8 @@ fn drawn(picture: &Picture<'_>) -> PictureParts {
     PictureParts { sides, moves }
 }
 
-/// Creates a document from one part.
+/// Creates an SVG document from one part. If `styled` is true, the document contains the style
+/// sheet.
 pub(super) fn document(part: SvgPart, title: &str, styled: bool) -> Markup {
     let SvgPart { markup, width, height } = part;
     let (width, height) = (width + 2 * GAP, height + 2 * GAP);

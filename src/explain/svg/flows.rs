@@ -1,4 +1,4 @@
-//! Draws the bytes sent between devices: arrows between the devices of both sides, and a matrix.
+//! Draws the number of bytes sent between devices: arrows from senders to receivers, and a matrix.
 
 use std::fmt::Write as _;
 
@@ -10,9 +10,9 @@ use crate::explain::{
     flows::{self, Flows},
 };
 
-/// The maximum number of groups for which cells contain text.
+/// The maximum number of groups for which the cells of the matrix contain text.
 const MAX_CELLS: usize = 16;
-/// The maximum number of arrows.
+/// The maximum number of arrows that are drawn.
 const MAX_ARROWS: usize = 600;
 /// The distance between senders and receivers, in pixels.
 const BETWEEN: usize = 420;
@@ -111,15 +111,16 @@ pub(super) fn arrows(flows: &Flows) -> SvgPart {
     SvgPart { markup, width, height: top + groups * high + 2 }
 }
 
-/// Returns the width of an arrow in pixels, in proportion to its bytes. If there are many arrows,
-/// they are all thinner.
+/// Returns the width in pixels of an arrow for `bytes` bytes. It is proportional to the bytes, and
+/// `most` bytes get the maximum. If `count`, the number of arrows, is large, all arrows are
+/// thinner.
 fn thickness(bytes: u128, most: u128, count: usize) -> usize {
     let thick = if count <= 64 { THICK } else { 2 };
     let share = bytes.saturating_mul(thick as u128) / most;
     usize::try_from(share).unwrap_or(thick).clamp(1, thick)
 }
 
-/// Describes the bytes that a device or a group sends, receives and keeps.
+/// Describes the number of bytes that a group of devices sends, receives and keeps.
 fn said(flows: &Flows, group: usize) -> String {
     let [sent, received, kept] =
         [&flows.sent, &flows.received, &flows.kept].map(|of| flows::bytes(of[group]));
@@ -127,7 +128,8 @@ fn said(flows: &Flows, group: usize) -> String {
     format!("{of} {}: sends {sent}, receives {received}, keeps {kept}", flows.name(group))
 }
 
-/// Draws the matrix of the bytes that the devices of each row send to the devices of each column.
+/// Draws a matrix of the number of bytes that devices send: a row for each sender and a column for
+/// each receiver.
 pub(super) fn matrix(flows: &Flows) -> SvgPart {
     let [senders, receivers] = [flows.groups_of(0), flows.groups_of(1)];
     let with_text = flows.groups() <= MAX_CELLS;
@@ -200,7 +202,7 @@ pub(super) fn matrix(flows: &Flows) -> SvgPart {
     SvgPart { markup, width, height: bottom + if total { LINE + 6 } else { 2 } }
 }
 
-/// Returns the colour for a number of bytes.
+/// Returns the colour of the matrix cell for a number of bytes. `most` is the greatest number.
 fn shade(bytes: u128, most: u128) -> Colour {
     let share = bytes.saturating_mul(1 << 10) / most.max(1);
     Colour::of(u64::try_from(share).unwrap_or(1 << 10), (1 << 10) + 1)

@@ -9,12 +9,14 @@ use super::scene::{
 };
 use crate::explain::{grid::Grid, paint::Paint, shown::Item};
 
-/// The maximum number of cells for which a grid has lines that show the order of memory.
+/// The maximum number of cells of a grid in which short lines show the order of memory.
 const MAX_PATH: usize = 400;
-/// The maximum length by which such a line extends into a cell, in pixels.
+/// The maximum length by which a line that shows the order of memory extends into a cell, in
+/// pixels.
 const MAX_HALF: usize = 4;
 
-/// Draws a grid. Places in `followed` are outlined.
+/// Draws a grid. Cells whose places are in `followed` are outlined, because another part of the
+/// picture shows how their elements move.
 pub(super) fn draw(grid: &Grid<'_>, followed: &[u64]) -> SvgPart {
     let width = widest(grid);
     let [rows, columns] = &grid.items;
@@ -115,8 +117,8 @@ fn label(grid: &Grid<'_>, side: usize, item: Item) -> String {
     }
 }
 
-/// Draws a short line between each pair of cells that are adjacent both in the drawing and in
-/// memory.
+/// Shows the order of memory: draws a short line between two cells if they are adjacent both in the
+/// drawing and in memory.
 fn path(
     centres: &mut [(u64, [usize; 2])],
     at: impl Fn(usize, usize) -> [usize; 2],

@@ -1,5 +1,5 @@
-//! Draws elements in both memories, with a curve from the place of each in the source to its place
-//! in the destination.
+//! Draws the elements that move, in the memory of the source and of the destination. A curve
+//! connects the two places of an element.
 
 use maud::{Markup, html};
 
@@ -12,7 +12,7 @@ use crate::{
 /// The distance between the two memories, in pixels.
 const BETWEEN: usize = 90;
 
-/// Draws each followed element in both memories, in address order, with a curve between its two
+/// Draws each element of `run` in both memories, in address order, with a curve between its two
 /// places. `all` is true if no other elements move.
 pub(super) fn draw(
     [source, destination]: [&StrideDescriptor; 2],
@@ -61,7 +61,7 @@ pub(super) fn draw(
 
 struct MemoryRow {
     markup: Markup,
-    /// Each drawn place, paired with the start of its cell in pixels.
+    /// Each drawn place, with the start of its cell in pixels.
     places: Vec<(u64, usize)>,
     wide: usize,
     end: usize,
@@ -74,7 +74,7 @@ impl MemoryRow {
     }
 }
 
-/// Draws the cells of some places in address order, with gaps between them.
+/// Draws the cells of the places in `coloured`, in address order, with gaps for the places between.
 fn row(descriptor: &StrideDescriptor, mut coloured: Vec<(u64, Colour)>, width: usize) -> MemoryRow {
     coloured.sort_by_key(|&(place, _)| place);
     coloured.dedup_by_key(|&mut (place, _)| place);

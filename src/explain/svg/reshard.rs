@@ -23,12 +23,12 @@ const WIDTH: usize = 1000;
 const SIDE: usize = 400;
 /// The maximum height of the array, in pixels.
 const MAX_HEIGHT: usize = 400;
-/// The maximum number of groups of devices.
+/// The maximum number of groups of devices in a picture.
 pub(in crate::explain) const MAX_GROUPS: usize = 64;
-/// The maximum number of colours in one tile.
+/// The maximum number of coloured bands in one tile, each for one device.
 const MAX_BANDS: usize = 16;
 
-/// The parts of a single document, or separate documents.
+/// The parts of a drawing, to be joined in one document or drawn as separate ones.
 pub(in crate::explain) struct ReshardParts<T> {
     /// The array before and after the reshard.
     pub(in crate::explain) sides: Vec<T>,
@@ -105,7 +105,7 @@ impl ReshardPicture<'_> {
     }
 }
 
-/// Draws the array with the tiles of one side, in planes.
+/// Draws the array with the tiles of one placement, plane by plane.
 fn side(map: &TileMap<'_>, view: &View, flows: &Flows) -> SvgPart {
     let several = map.planes.len() > 1;
     let width = if several { (SIDE - GAP) / 2 } else { SIDE };
@@ -117,7 +117,7 @@ fn side(map: &TileMap<'_>, view: &View, flows: &Flows) -> SvgPart {
     flow(planes, SIDE + 80, GAP)
 }
 
-/// Draws one plane, to scale if all strips remain visible.
+/// Draws one plane. It is drawn to scale if all strips remain visible then.
 fn plane(map: &TileMap<'_>, view: &View, flows: &Flows, plane: &[Strip], width: usize) -> SvgPart {
     let size = |dimension: Option<usize>| dimension.map_or(1, |dimension| view.sizes[dimension]);
     let [rows, columns] = &map.strips;
@@ -160,7 +160,7 @@ fn plane(map: &TileMap<'_>, view: &View, flows: &Flows, plane: &[Strip], width: 
     SvgPart { markup, width: left + width + 2, height: top + height + 2 }
 }
 
-/// The rectangle in which a tile is drawn.
+/// The rectangle in which a tile is drawn, in pixels.
 #[derive(Clone, Copy)]
 struct TileRect {
     x: usize,
@@ -176,8 +176,8 @@ fn who(holders: Holders<'_>, flows: &Flows) -> String {
     format!("{devices} {}{more}", listed(holders))
 }
 
-/// Returns the devices of a tile that get a coloured band in it, each paired with the start and the
-/// end of its band.
+/// Divides a tile into coloured bands, one for each device up to a maximum. Returns the devices,
+/// each with the start and the end of its band.
 fn bands(
     TileRect { x, width, .. }: TileRect,
     holders: Holders<'_>,
@@ -205,7 +205,8 @@ fn tile(place: TileRect, holders: Holders<'_>, flows: &Flows, title: &str) -> Ma
     }
 }
 
-/// Writes the numbers of a tile's devices, if there is room.
+/// Writes the numbers of a tile's devices into their bands, if there is room. `at` is the row and
+/// column of the tile.
 fn numbers(place: TileRect, holders: Holders<'_>, flows: &Flows, at: [usize; 2]) -> Markup {
     let bands = bands(place, holders);
     let longest = text_width((flows.devices() - 1).to_string().len()) + 4;

@@ -93,7 +93,7 @@ pub(super) fn cell(
     html! { (ground(at, width, colour, title)) (text(at, width, label, colour)) }
 }
 
-/// Draws the background of a cell.
+/// Draws the background of a cell, without its text.
 pub(super) fn ground(
     [x, y]: [usize; 2],
     width: usize,
@@ -107,7 +107,7 @@ pub(super) fn ground(
     }
 }
 
-/// Draws the text of a cell.
+/// Draws the text of a cell, without its background.
 pub(super) fn text(
     [x, y]: [usize; 2],
     width: usize,
@@ -122,8 +122,8 @@ pub(super) fn text(
     html! { text class=(class) x=(x + width / 2) y=(y + 16) { (label) } }
 }
 
-/// Draws the key of a colour scale, with labels at both ends, and explains hatching if `hatched`
-/// gives its meaning.
+/// Draws the key of a colour scale, with labels at both ends. If `hatched` is given, the key also
+/// explains that hatching has this meaning.
 pub(super) fn key([first, last]: [&str; 2], hatched: Option<&str>) -> SvgPart {
     let swatches = 12;
     let width = |text: &str| text_width(text.chars().count());
@@ -146,13 +146,14 @@ pub(super) fn key([first, last]: [&str; 2], hatched: Option<&str>) -> SvgPart {
     SvgPart { markup, width, height: LINE }
 }
 
-/// Draws the key of a colour scale along memory.
+/// Draws the key of a colour scale that shows positions in memory, from the first to the last
+/// offset.
 pub(super) fn offsets_key([first, last]: [u64; 2], padding: bool) -> SvgPart {
     let (first, last) = (format!("offset {first}"), format!("offset {last}"));
     key([&first, &last], padding.then_some("padding"))
 }
 
-/// Draws a line of a box, in the class for its weight.
+/// Draws a line at the edge of a box. `strength` is its weight.
 pub(super) fn stroke(strength: u8, [x1, y1]: [usize; 2], [x2, y2]: [usize; 2]) -> Markup {
     let class = if strength > 1 { "o" } else { "i" };
     html! { path.(class) d=(format!("M{x1} {y1}L{x2} {y2}")) {} }

@@ -14,7 +14,8 @@ use crate::{
 /// The maximum number of lines for which memory is shown completely.
 const MAX_LINES: usize = 8;
 
-/// Draws memory in lines of at most `width` pixels. Places in `followed` are outlined.
+/// Draws memory in lines of at most `width` pixels. Places in `followed` are outlined, because
+/// another part of the picture shows how their elements move.
 pub(super) fn draw(descriptor: &StrideDescriptor, followed: &[u64], width: usize) -> SvgPart {
     let places = descriptor.physical_elements();
     let margin = text_width(places.to_string().len()) + 8;
