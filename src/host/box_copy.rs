@@ -15,29 +15,33 @@ use super::{
 
 const _: () = assert!(align_of::<u64x8>() == LINE, "lines of a room begin with those of the cache");
 
-/// The number of bytes of contiguous rows that are written at a time with non-temporal stores.
+/// The number of bytes that are streamed between two prefetches if the rows of a tile are
+/// contiguous in the destination.
 const JOINED: usize = 1 << 9;
 
-/// A plan, and the source and destination that it copies between, in bytes.
+/// A copy of one box: its plan, and the images that it copies between.
 pub(super) struct BoxCopy<'a, 'd> {
     pub(super) plan: &'a TilePlan,
     pub(super) source: &'a [u8],
     pub(super) destination: &'a mut DestinationSlices<'d>,
-    /// The stream and a buffer for a tile, if the destination is too large for the caches. A mover
-    /// writes the tile to the buffer, from which whole lines are streamed.
+    /// The permission to use non-temporal stores and a buffer for a tile, if the destination is too
+    /// large for the caches. A mover writes the tile to the buffer, from which whole lines are
+    /// streamed.
     pub(super) stream: Option<(&'a Stream, &'a mut TileBuffer)>,
 }
 
-/// A buffer for a tile, row by row. It begins at a cache line.
+/// A buffer for one tile, aligned to a cache line. The tile is stored row by row, at a constant
+/// pitch.
 #[derive(Default)]
 pub(super) struct TileBuffer {
     lines: Vec<u64x8>,
-    /// The offset of each row in the buffer.
+    /// The offset of each row in the buffer, in bytes.
     rows: Vec<isize>,
 }
 
 impl BoxCopy<'_, '_> {
-    /// Copies a box that starts at byte `from` of the source and byte `to` of the destination.
+    /// Copies the box. `from` is the source offset of its first position and `to` the destination
+    /// address, both in bytes.
     pub(super) fn run(self, from: isize, to: isize) {
         let TilePlan { unit, ref mover, start, .. } = *self.plan;
         let (from, to) = (from + start.0, to + start.1);
@@ -76,7 +80,8 @@ impl BoxCopy<'_, '_> {
         }
     }
 
-    /// Moves every tile, through the buffer if the destination is streamed.
+    /// Moves every tile with `mover`. A destination that is streamed is written through the tile
+    /// buffer if the rows of a tile touch.
     fn tiles(mut self, from: isize, to: isize, mover: &impl MoveTile) {
         let TilePlan { rows_touch, .. } = *self.plan;
         match self.stream.take().filter(|_| rows_touch) {
@@ -87,8 +92,8 @@ impl BoxCopy<'_, '_> {
         }
     }
 
-    /// Fills the rows of every tile by selections of bytes. If all rows have the same alignment to
-    /// cache lines, they are streamed from registers.
+    /// Fills the rows of every tile by byte selections. If the destination is streamed and the rows
+    /// are aligned suitably, whole registers are streamed; otherwise the tile buffer is used.
     fn shuffled(self, from: isize, to: isize, shuffle: &Shuffle) {
         let Self { plan, source, destination, stream } = self;
         if stream.is_some() && !plan.streams_rows(shuffle, destination, to) {
@@ -100,7 +105,7 @@ impl BoxCopy<'_, '_> {
         });
     }
 
-    /// Copies units separately in the order of the source, with non-temporal stores if there is a
+    /// Copies units one by one in the order of the source, with non-temporal stores if there is a
     /// stream.
     fn ordered_units(self, from: isize, to: isize) {
         let Self { plan, source, destination, stream } = self;
@@ -126,8 +131,8 @@ impl BoxCopy<'_, '_> {
         });
     }
 
-    /// Copies the units of rows in the order of the source, with non-temporal stores. If two units
-    /// share a line, it is joined in a buffer and written once.
+    /// Copies the units of each tile in the order of the source, with non-temporal stores. A cache
+    /// line that two units of a row share is joined in a buffer and written once.
     fn ordered_runs(self, from: isize, to: isize) {
         let Some((stream, _)) = &self.stream else { return self.ordered_units(from, to) };
         let Self { plan, source, destination, .. } = self;
@@ -150,7 +155,8 @@ impl BoxCopy<'_, '_> {
         });
     }
 
-    /// Transposes tiles in squares, and streams them in strips if the plan says so.
+    /// Transposes tiles in squares, or in streamed strips if the plan says so. `plain` moves tiles
+    /// that are too small for shuffle instructions.
     fn squares<const N: usize>(
         self,
         from: isize,
@@ -178,7 +184,8 @@ impl BoxCopy<'_, '_> {
         }
     }
 
-    /// Moves every tile to a buffer that stays in the cache, and streams it from there.
+    /// Moves every tile to a buffer that stays in the cache, and streams it from there while the
+    /// next tile is prefetched.
     fn stream_tiles(
         self,
         from: isize,
@@ -210,7 +217,8 @@ impl BoxCopy<'_, '_> {
     }
 }
 
-/// Copies units of one or two cache lines with non-temporal stores.
+/// Copies units of `N` bytes, one or two cache lines, with non-temporal stores. The constant length
+/// lets the compiler unroll the copies.
 fn lines<const N: usize>(
     plan: &TilePlan,
     (source, from): (&[u8], isize),
@@ -227,7 +235,7 @@ fn lines<const N: usize>(
 }
 
 impl TileBuffer {
-    /// Allocates the buffer for a tile of a plan, and returns the distance of its rows.
+    /// Allocates the buffer for a tile of a plan, and returns the pitch of its rows in bytes.
     fn make(&mut self, plan: &TilePlan) -> usize {
         let row = plan.rows.dst.len() * plan.unit;
         // One more line for each row. Otherwise rows would all map to one set of the cache.
@@ -236,7 +244,8 @@ impl TileBuffer {
         pitch
     }
 
-    /// Returns room for columns that are `pitch` bytes apart, and the offset of each.
+    /// Returns memory for `count` columns that start `pitch` bytes apart, and the offset of each.
+    /// Old contents remain.
     pub(super) fn columns(&mut self, count: usize, pitch: usize) -> (&mut [u8], &[isize]) {
         let lines = (count * pitch).div_ceil(LINE);
         if self.lines.len() < lines {
@@ -247,7 +256,8 @@ impl TileBuffer {
         (bytemuck::cast_slice_mut(&mut self.lines), &self.rows)
     }
 
-    /// Streams the tile in the buffer to the destination, and calls `meanwhile` before every row.
+    /// Streams the tile in the buffer to the destination. Calls `meanwhile` before every row, or
+    /// before every [`JOINED`] bytes if rows are contiguous, to prefetch the next tile.
     fn write(
         &self,
         plan: &TilePlan,
@@ -280,7 +290,8 @@ impl TileBuffer {
     }
 }
 
-/// Returns about how many times [`TileBuffer::write`] calls its closure.
+/// Returns approximately how often [`TileBuffer::write`] calls its closure, so that prefetches can
+/// be spread evenly over the calls.
 fn writes(plan: &TilePlan, tile: &CopyTile) -> usize {
     let columns = tile.columns.0.len();
     if plan.rows_join {
@@ -290,18 +301,18 @@ fn writes(plan: &TilePlan, tile: &CopyTile) -> usize {
     }
 }
 
-/// Prefetches the lines that a tile will read, a few at a time.
+/// A prefetch of the lines that the next tile will read, spread over several calls.
 struct Fetch<'a> {
     plan: &'a TilePlan,
     source: &'a [u8],
     tile: CopyTile<'a>,
-    /// The number of rows to prefetch at a time.
+    /// The number of rows that one call prefetches.
     share: usize,
     next: usize,
 }
 
 impl<'a> Fetch<'a> {
-    /// Returns a prefetch of the lines of `tile`, in `times` steps.
+    /// Returns a prefetch of all lines of `tile`, spread over `times` calls.
     fn new(plan: &'a TilePlan, source: &'a [u8], tile: CopyTile<'a>, times: usize) -> Self {
         let share = tile.rows.0.len().div_ceil(times).max(1);
         Self { plan, source, tile, share, next: 0 }
@@ -326,7 +337,8 @@ impl<'a> Fetch<'a> {
     }
 }
 
-/// Calls `each` for the tiles of a box, in the order of the plan's loops.
+/// Calls `each` for every tile of a box, in the order of the plan's loops. `from` and `to` are the
+/// start of the box in the source and in the destination.
 pub(super) fn each_tile<'k>(
     plan: &'k TilePlan,
     from: isize,
@@ -344,7 +356,8 @@ pub(super) fn each_tile<'k>(
     });
 }
 
-/// Calls `each` for the tiles of a box, with the start of the tile after it in the source.
+/// Calls `each` for every tile of a box, together with the source offset at which the following
+/// tile starts. The offset is `None` for the last tile.
 pub(super) fn each_tile_before<'k>(
     plan: &'k TilePlan,
     from: isize,
@@ -362,7 +375,9 @@ pub(super) fn each_tile_before<'k>(
     }
 }
 
-/// Calls `each` for every step of the loops, with the remaining steps of each axis in a block.
+/// Calls `each` for every step of the loops, with the extents of the tile at that step and its
+/// start in the source and in the destination. A block at the end of an axis is shorter than the
+/// others.
 fn walk(
     loops: &[Loop],
     extents: &mut [usize],

@@ -5,22 +5,24 @@ use smallvec::SmallVec;
 use super::pieces::{Destination as _, DestinationSlices};
 
 /// The number of bytes that are copied at a time if the bytes of the value differ. A shorter block
-/// needs more copies; a longer one takes more time to prepare than short rows save.
+/// needs more copies; preparing a longer one costs more than short rows save.
 const BLOCK_BYTES: usize = 256;
 
-/// A value to be written to units that are contiguous or lie along axes.
+/// A fill of units with a constant, such as padding.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fill {
     /// The size of a unit, in bits.
     pub(super) bits: u32,
-    /// The distance of two contiguous units in addresses.
+    /// The distance between contiguous units in destination addresses: the bytes of a unit, or 1 if
+    /// units are smaller than a byte and addresses count units.
     pub(super) scale: usize,
-    /// The bits of the value.
+    /// The value, in the lowest bits.
     pub(super) value: u128,
 }
 
-/// Returns the length of the contiguous runs of units of `unit`, and the axes around them,
-/// outermost first.
+/// Returns the axes around contiguous runs of units, outermost first, and the length of a run.
+/// Innermost axes whose units are contiguous become part of the run. `unit` and the length are in
+/// destination addresses.
 pub(super) fn run_of(axes: &[(usize, isize)], unit: usize) -> (&[(usize, isize)], usize) {
     let (mut outer, mut run) = (axes.len(), unit);
     while let Some(&(extent, stride)) = axes[..outer].last()
@@ -32,7 +34,8 @@ pub(super) fn run_of(axes: &[(usize, isize)], unit: usize) -> (&[(usize, isize)]
     (&axes[..outer], run)
 }
 
-/// Calls `each` with the destination offset of every step of the axes.
+/// Calls `each` with the destination address of every combination of steps of `axes`. `to` is the
+/// address of step 0.
 pub(super) fn each_start(axes: &[(usize, isize)], to: isize, each: &mut impl FnMut(isize)) {
     let [(extent, stride), inner @ ..] = axes else { return each(to) };
     for step in 0..extent.cast_signed() {
@@ -41,8 +44,8 @@ pub(super) fn each_start(axes: &[(usize, isize)], to: isize, each: &mut impl FnM
 }
 
 impl Fill {
-    /// Writes the units of a box. `axes` has the extents and strides, outermost first, and `to` is
-    /// the address of the first unit.
+    /// Fills the units of a box. `axes` has the extent and the stride of each axis, outermost
+    /// first; `to` is the address of the first unit.
     pub(super) fn write(
         self,
         axes: &[(usize, isize)],
@@ -58,8 +61,9 @@ impl Fill {
         });
     }
 
-    /// Returns at most `count` units of whole bytes, as they are copied to the destination; none if
-    /// all bytes of the value are equal, or if units are smaller than a byte.
+    /// Returns a block of at most `count` copies of the value, to be copied to the destination. The
+    /// block is empty if all bytes of the value are equal or if units are smaller than a byte,
+    /// because [`Self::run`] then fills bytes directly.
     fn units(self, count: usize) -> SmallVec<[u8; BLOCK_BYTES]> {
         let value = &self.value.to_le_bytes()[..self.bits as usize / 8];
         let mut units = SmallVec::new();
@@ -70,7 +74,8 @@ impl Fill {
         units
     }
 
-    /// Writes `count` contiguous units, from number `first` on. `block` has some of them.
+    /// Fills `count` contiguous units of the slice from index `first`. `block` is the result of
+    /// [`Self::units`].
     fn run(self, first: usize, (count, block): (usize, &[u8]), destination: &mut [u8]) {
         let bits = self.bits as usize;
         if let Some(bytes) = bits.checked_div(8).filter(|&bytes| bytes > 0) {

@@ -9,13 +9,14 @@ use std::{cell::RefCell, rc::Rc};
 use super::{machine::Machine, step::CopyStep};
 use crate::nest::CopyNest;
 
-/// The number of copies that a thread remembers.
+/// The number of copies whose steps a thread remembers.
 const COPIES: usize = 8;
 
-/// The largest size of the steps of one copy, in bytes.
+/// The maximum memory for the steps of one copy, in bytes. Copies that need more are planned again
+/// each time.
 const BYTES: usize = 1 << 18;
 
-/// A copy with its steps.
+/// The steps of an earlier copy, with the nest and the processor that they were planned for.
 pub(super) struct CachedCopy {
     machine: &'static Machine,
     nest: CopyNest,
@@ -23,11 +24,12 @@ pub(super) struct CachedCopy {
 }
 
 thread_local! {
-    /// The most recent copy first.
+    /// The copies that this thread remembers, the most recently used one first.
     static LAST: RefCell<Vec<Rc<CachedCopy>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Returns the copy of a nest if this thread remembers it.
+/// Returns the remembered copy of `nest` on `machine` and marks it as the most recently used one.
+/// Returns `None` if this thread does not remember it.
 pub(super) fn find(machine: &'static Machine, nest: &CopyNest) -> Option<Rc<CachedCopy>> {
     LAST.with_borrow_mut(|last| {
         let is_same =
@@ -38,36 +40,38 @@ pub(super) fn find(machine: &'static Machine, nest: &CopyNest) -> Option<Rc<Cach
     })
 }
 
-/// The steps of a copy while it runs, to be kept afterwards; `None` if they are not kept.
+/// A recorder of the steps of a copy, so that they can be remembered or printed. Its list is `None`
+/// if the steps are not needed or take too much memory.
 pub(super) struct Record {
     steps: Option<Vec<CopyStep>>,
     bytes: usize,
-    /// True if the steps are run, and false if they are only described.
+    /// True if the recorded steps are also run, and false if they are only printed as a plan.
     pub(super) runs: bool,
 }
 
 impl Record {
-    /// Returns a record that keeps nothing.
+    /// Returns a recorder that ignores all steps.
     pub(super) fn none() -> Self {
         Self { steps: None, bytes: 0, runs: true }
     }
 
-    /// Returns an empty record of a nest, which keeps nothing if the nest has lookups.
+    /// Returns an empty recorder for a copy of `nest`. It ignores all steps if the nest has
+    /// lookups, because the steps then depend on the contents of the sources.
     pub(super) fn of(nest: &CopyNest) -> Self {
         Self { steps: nest.lookups().is_empty().then(Vec::new), bytes: 0, runs: true }
     }
 
-    /// Returns an empty record of steps that are not run.
+    /// Returns an empty recorder of steps that are printed as a plan and not run.
     pub(super) fn plan() -> Self {
         Self { steps: Some(Vec::new()), bytes: 0, runs: false }
     }
 
-    /// Returns the steps, if they are kept.
+    /// Returns the recorded steps, or an empty slice if they are not kept.
     pub(super) fn steps(&self) -> &[CopyStep] {
         self.steps.as_deref().unwrap_or_default()
     }
 
-    /// Adds a step. If the steps become too large to keep, none is kept.
+    /// Adds a step. If the steps of a running copy exceed [`BYTES`], all of them are dropped.
     pub(super) fn add(&mut self, step: CopyStep) {
         let Some(steps) = &mut self.steps else { return };
         self.bytes += step.bytes();
@@ -77,7 +81,8 @@ impl Record {
         }
     }
 
-    /// Remembers the steps of a nest, in place of the least recently used ones.
+    /// Remembers the steps as the most recent copy of this thread. If the thread remembers
+    /// [`COPIES`] copies already, the least recently used one is dropped.
     pub(super) fn keep(self, machine: &'static Machine, nest: &CopyNest) {
         let Some(steps) = self.steps else { return };
         let kept = Rc::new(CachedCopy { machine, nest: nest.clone(), steps });

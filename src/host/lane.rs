@@ -26,11 +26,10 @@ pub(super) trait Lane:
     /// Returns the quotient by a positive number, rounded towards negative infinity.
     fn floor(self, by: Self) -> Self;
 
-    /// Returns the quotient rounded towards zero, as in HLO: -1 for a division by 0.
+    /// Returns the quotient rounded towards zero, with -1 for a division by 0.
     fn divided(self, by: Self) -> Self;
 
-    /// Returns the remainder of [`divided`](Self::divided), as in HLO: the dividend for a division
-    /// by 0.
+    /// Returns the remainder of [`divided`](Self::divided), with the dividend for a division by 0.
     fn remainder(self, by: Self) -> Self;
 
     /// Returns the number wrapped to the range of an integer type.

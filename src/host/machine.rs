@@ -11,74 +11,76 @@ use std::{fs, sync::OnceLock};
 
 use super::plan::Streams;
 
-/// The greatest size to assume for the last-level cache, in bytes; also the size if the system
-/// reports none. Other cores share a large cache, also those of other virtual machines, which the
-/// system does not report. If the full size of such a cache were used, fewer copies would be
-/// streamed and be slower (`benches/NOTES.md`).
+/// The largest last-level cache to assume, in bytes, and the size if the system reports none. Large
+/// caches are shared with other cores, some of which belong to other virtual machines that the
+/// system does not report. Assuming their full size would stream fewer copies and make these slower
+/// (`benches/NOTES.md`).
 const MOST_CACHE_BYTES: usize = 32 << 20;
 
-/// A processor. The measurements behind the fields are in `benches/NOTES.md`.
+/// A kind of processor, with the preferences that were measured for it. The measurements are in
+/// `benches/NOTES.md`, under the titles quoted at the fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a preference of its own")]
 pub(super) struct Machine {
-    /// The maker and the family of the processors that were measured.
+    /// The maker and the family of the measured processors.
     pub(super) name: &'static str,
     /// The size of the last-level cache in bytes, as the system reports it.
     pub(super) cache_bytes: usize,
-    /// The smallest destination that is written with non-temporal stores if units are long, as the
-    /// number by which the last-level cache is divided. Non-temporal stores save reading the
-    /// destination, and long units fill whole lines. A larger number streams destinations that the
-    /// cache can hold. A smaller number leaves more copies to the cache: runs of 128 bytes, 12 MiB
-    /// in all, have 0.34 of the rate of memcpy through it and 0.56 with non-temporal stores
-    /// ("Streaming stores").
+    /// The divisor of the last-level cache size that gives the smallest destination to stream if
+    /// units are long. Non-temporal stores save reading the destination, and long units fill whole
+    /// lines. A larger number streams destinations that the cache can hold. A smaller number leaves
+    /// more copies to the cache: runs of 128 bytes, 12 MiB in all, have 0.34 of the rate of memcpy
+    /// through it and 0.56 with non-temporal stores ("Streaming stores").
     long_share: usize,
-    /// The corresponding number for short units. A smaller number leaves more copies to the cache.
-    /// A larger number streams destinations that the cache can hold: `f16[64,512,7,7]` to NHWC
-    /// (3 MiB) has 0.27 of the rate of memcpy with non-temporal stores and 0.41 without ("Streaming
-    /// stores").
+    /// The divisor of the last-level cache size that gives the smallest destination to stream if
+    /// units are short. A smaller number leaves more copies to the cache. A larger number streams
+    /// destinations that the cache can hold: `f16[64,512,7,7]` to NHWC (3 MiB) has 0.27 of the rate
+    /// of memcpy with non-temporal stores and 0.41 without ("Streaming stores").
     short_share: usize,
-    /// The corresponding number for long units that begin or end inside cache lines, relative to
-    /// the cache size that the system reports. The first and last lines of these units are written
-    /// twice, so a larger number streams lines that the cache could complete. A smaller number
-    /// leaves more copies to the cache and, if both sides have long runs in one order, to memcpy:
-    /// with 16, heads of `bf16` went from 17.5 to 26.8 GB/s on an Intel Xeon (family 6, model 207).
+    /// The divisor that gives the smallest destination to stream if long units begin or end inside
+    /// cache lines. It divides the cache size that the system reports. The first and last lines of
+    /// such units are written twice, so a larger number streams lines that the cache could
+    /// complete. A smaller number leaves more copies to the cache and, if both sides have long runs
+    /// in one order, to memcpy: with 16, heads of `bf16` went from 17.5 to 26.8 GB/s on an Intel
+    /// Xeon (family 6, model 207).
     cut_share: usize,
-    /// The corresponding number for shuffled rows. Between a quarter and a half of the cache, an
-    /// AMD EPYC of family 25 takes 0.5 to 0.7 times as long with streaming, an Intel Xeon of
-    /// family 6 1.2 to 1.6 times.
+    /// The divisor of the last-level cache size that gives the smallest destination to stream with
+    /// shuffled rows. Between a quarter and a half of the cache, an AMD EPYC of family 25 takes 0.5
+    /// to 0.7 times as long with streaming, an Intel Xeon of family 6 1.2 to 1.6 times.
     shuffled_share: usize,
-    /// True if it is fast to stream lines in turn that are whole pages apart, as in the columns of
-    /// a large matrix. On an AMD EPYC of family 26 this takes 1.6 times as long as through a buffer
-    /// that makes longer runs; on family 25 and on an Intel Xeon of family 6, 0.6 times.
+    /// True if single cache lines that are whole pages apart, as in the columns of a large matrix,
+    /// are streamed in turn. If false, a buffer first collects longer runs. On an AMD EPYC of
+    /// family 26 single lines take 1.6 times as long as runs; on family 25 and on an Intel Xeon of
+    /// family 6, 0.6 times.
     pub(super) streams_pages: bool,
     /// The smallest unit, in bytes, for which two cache lines of a column are streamed together.
-    /// Two lines of units of 4 bytes need 32 rows at a time. An AMD EPYC of family 26, whose
-    /// first-level cache has 48 KiB, gains up to a third by it. Family 25, with 32 KiB, takes 1.15
-    /// times as long, and an Intel Xeon of family 6 loses a twentieth.
+    /// With units of 4 bytes, two lines need 32 rows at a time. An AMD EPYC of family 26, whose
+    /// first-level cache has 48 KiB, gains up to a third from that. Family 25, with 32 KiB, takes
+    /// 1.15 times as long, and an Intel Xeon of family 6 loses a twentieth.
     pub(super) paired_bytes: usize,
-    /// True if long runs in one order on both sides are streamed faster than the system's `memcpy`
-    /// copies them. On an AMD EPYC of family 25 `memcpy` takes 1.3 to 2 times as long, on an Intel
-    /// Xeon of family 6 0.8 to 0.95 times.
+    /// True if long runs in the same order on both sides are streamed, because that is faster than
+    /// the system's `memcpy`. On an AMD EPYC of family 25 `memcpy` takes 1.3 to 2 times as long, on
+    /// an Intel Xeon of family 6 0.8 to 0.95 times.
     pub(super) streams_runs: bool,
-    /// True if single lines of hundreds of columns, aligned differently, are streamed in turn as
-    /// fast as several lines of each column. On an Intel Xeon of family 6 they take 1.5 to 2.8
-    /// times as long, on an AMD EPYC of family 26 half as long.
+    /// True if single cache lines of hundreds of columns with different alignments are streamed in
+    /// turn. If false, several lines of each column are collected first. On an Intel Xeon of family
+    /// 6 single lines take 1.5 to 2.8 times as long, on an AMD EPYC of family 26 half as long.
     pub(super) streams_single_lines: bool,
-    /// True if the rows that are transposed next are prefetched: hundreds of bytes of each, which
-    /// the hardware prefetcher does not load. On an Intel Xeon of family 6 that takes up to 1.5
-    /// times as long, on an AMD EPYC of family 25 up to 1.2 times, on family 26 two thirds of the
-    /// time.
+    /// True if software prefetches the rows that are transposed next. The hardware prefetcher does
+    /// not load them, because only hundreds of bytes of each row are read. On an Intel Xeon of
+    /// family 6 prefetching takes up to 1.5 times as long, on an AMD EPYC of family 25 up to 1.2
+    /// times, on family 26 two thirds of the time.
     pub(super) prefetches_rows: bool,
-    /// True if matrices are transposed in squares of whole cache lines, given registers of that
-    /// size. On an AMD EPYC of family 25 that takes 0.4 to 0.9 times as long. Intel's
-    /// processors shuffle 64 bytes on one port only, so they use smaller squares.
+    /// True if matrices are transposed in squares of whole cache lines, provided that a register
+    /// holds a line. On an AMD EPYC of family 25 such squares take 0.4 to 0.9 times as long.
+    /// Intel's processors shuffle 64 bytes on one port only, so they use smaller squares.
     pub(super) transposes_lines: bool,
 }
 
-/// The processors that were measured, and the row of all others at the end.
+/// The measured processors, followed by the row for all others.
 pub(super) static MACHINES: [Machine; 4] = [INTEL, AMD_25, AMD_26, OTHER];
 
-/// Intel Xeons of family 6: models 143, 173 and 207.
+/// Intel Xeons of family 6, models 143, 173 and 207.
 const INTEL: Machine = Machine {
     name: "Intel, family 6",
     shuffled_share: 2,
@@ -90,14 +92,14 @@ const INTEL: Machine = Machine {
     ..OTHER
 };
 
-/// AMD EPYCs of family 25: Zen 3 and Zen 4.
+/// AMD EPYCs of family 25 (Zen 3 and Zen 4).
 const AMD_25: Machine =
     Machine { name: "AMD, family 25", streams_pages: true, prefetches_rows: false, ..OTHER };
 
-/// AMD EPYCs of family 26: Zen 5.
+/// AMD EPYCs of family 26 (Zen 5).
 const AMD_26: Machine = Machine { name: "AMD, family 26", paired_bytes: 4, ..OTHER };
 
-/// Processors that were not measured.
+/// Preferences for processors that were not measured.
 const OTHER: Machine = Machine {
     name: "other",
     cache_bytes: MOST_CACHE_BYTES,
@@ -114,7 +116,8 @@ const OTHER: Machine = Machine {
 };
 
 impl Machine {
-    /// Returns this processor's row, with the size of its last-level cache.
+    /// Returns the row for this processor, with the size of its last-level cache filled in. The
+    /// processor is detected once.
     pub(super) fn here() -> &'static Self {
         static HERE: OnceLock<Machine> = OnceLock::new();
         HERE.get_or_init(|| {
@@ -123,7 +126,8 @@ impl Machine {
         })
     }
 
-    /// Returns the row of the table that describes this processor.
+    /// Returns the row of the table for this processor, with the size of its cache filled in.
+    /// Called once by [`Self::here`].
     fn detect() -> &'static Self {
         let [intel, amd_25, amd_26, other] = &MACHINES;
         match (&maker(), family()) {
@@ -134,8 +138,8 @@ impl Machine {
         }
     }
 
-    /// Returns the kinds of copies that are written with non-temporal stores if a destination of
-    /// `bytes` bytes is divided among threads.
+    /// Returns which kinds of copies use non-temporal stores, if a destination of `bytes` bytes is
+    /// divided among threads.
     pub(super) fn streams(&'static self, bytes: usize) -> Streams {
         let usable = self.cache_bytes.min(MOST_CACHE_BYTES);
         let reaches = |share: usize| bytes >= usable / share;
@@ -150,7 +154,7 @@ impl Machine {
     }
 }
 
-/// Returns the maker that `cpuid` names, or zeros if there is no such instruction.
+/// Returns the processor's maker as `cpuid` names it, or zeros if there is no such instruction.
 fn maker() -> [u8; 12] {
     #[cfg(target_arch = "x86_64")]
     {
@@ -163,7 +167,7 @@ fn maker() -> [u8; 12] {
     [0; 12]
 }
 
-/// Returns the family of the processor by `cpuid`; 0 if there is no such instruction.
+/// Returns the processor's family as `cpuid` reports it, or 0 if there is no such instruction.
 fn family() -> u32 {
     #[cfg(target_arch = "x86_64")]
     {
@@ -175,7 +179,7 @@ fn family() -> u32 {
     0
 }
 
-/// Returns the size of the largest data cache in bytes, as Linux reports it.
+/// Returns the size of the largest data cache in bytes, or `None` if Linux does not report one.
 fn last_level_bytes() -> Option<usize> {
     let read = |index: usize, name: &str| {
         let path = format!("/sys/devices/system/cpu/cpu0/cache/index{index}/{name}");
@@ -185,7 +189,8 @@ fn last_level_bytes() -> Option<usize> {
     (0..8).filter(is_data).filter_map(|index| bytes(&read(index, "size")?)).max()
 }
 
-/// Parses a size as Linux writes it, such as `32768K`, to bytes.
+/// Parses a cache size such as `32768K`, as Linux writes it, to bytes. Returns `None` for other
+/// text.
 fn bytes(size: &str) -> Option<usize> {
     let kibibytes: usize = size.trim().strip_suffix('K')?.parse().ok()?;
     (kibibytes > 0).then_some(kibibytes << 10)

@@ -4,10 +4,11 @@
 use bytemuck::cast;
 use wide::{u8x16, u16x8, u32x4, u64x2};
 
-/// A register.
+/// The contents of a 16-byte register.
 type Bytes = [u8; 16];
 
-/// Transposes `16 / N` rows of `16 / N` units of `N` bytes, for `N` of 1, 2, 4 and 8.
+/// Transposes a square of `E` rows of `E` units of `N` bytes; `E` is `16 / N`. `N` must be 1, 2, 4
+/// or 8.
 #[inline(always)]
 pub(super) fn transpose<const N: usize, const E: usize>(rows: &[Bytes; E]) -> [Bytes; E] {
     let mut out = [[0; 16]; E];

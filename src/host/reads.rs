@@ -7,18 +7,20 @@ use smallvec::SmallVec;
 use super::boxes::{Bound, Resolved, WalkBox, resolve};
 use crate::nest::{CaseValue, CopyNest, PositionValue, Value};
 
-/// A box of positions whose source units follow constant strides.
+/// A box of positions that all read the source, at constant strides.
 pub(crate) struct ReadBox {
-    /// The first position of the box.
+    /// The first position of the box, as a number of the walk.
     pub(crate) position: u64,
-    /// The source unit that the first position reads.
+    /// The source unit that the first position reads, as an offset in units.
     pub(crate) unit: u64,
-    /// The extent of each axis, outermost first, with its destination and source strides in units.
+    /// The loops over the box, outermost first: the number of steps, the destination stride and the
+    /// source stride. Strides are in units.
     pub(crate) steps: SmallVec<[(u64, i64, i64); 8]>,
 }
 
-/// Calls `each` for boxes that together cover every position of the nest that reads, once. The nest
-/// must not have lookups that read the sources.
+/// Calls `each` for disjoint boxes that together cover every position at which the nest reads a
+/// source. Positions that are filled with constants are left out. The nest must not have lookups
+/// that read the sources.
 pub(crate) fn each_read_box(nest: &CopyNest, mut each: impl FnMut(&ReadBox)) {
     let of = Bound { nest, images: &[] };
     resolve(of, WalkBox::whole(nest), false, &mut |found| {

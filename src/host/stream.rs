@@ -11,11 +11,12 @@ pub(super) const LINE: usize = 64;
 /// The size of a page, in bytes.
 pub(super) const PAGE: usize = 1 << 12;
 
-/// The permission to use non-temporal stores. Only [`streaming`] gives it, which makes the stores
-/// visible to other threads afterwards.
+/// The permission to use non-temporal stores. Only [`streaming`] creates one, so no such store can
+/// escape the fence at its end.
 pub(super) struct Stream(());
 
-/// Calls `each` with a stream, then makes its non-temporal stores visible to other threads.
+/// Calls `each` with a [`Stream`], then executes a fence that makes its non-temporal stores visible
+/// to other threads.
 pub(super) fn streaming(each: impl FnOnce(&Stream)) {
     each(&Stream(()));
     #[cfg(target_arch = "x86_64")]
@@ -28,10 +29,7 @@ pub(super) fn streaming(each: impl FnOnce(&Stream)) {
 #[expect(clippy::unused_self, reason = "a stream is the right to leave writes unfenced")]
 impl Stream {
     /// Copies between slices of equal length, with non-temporal stores for whole cache lines of the
-    /// destination.
-    ///
-    /// Non-temporal stores do not read the destination first, which saves a third of the traffic of
-    /// a copy.
+    /// destination and ordinary stores for its ends.
     #[inline]
     pub(super) fn copy(&self, destination: &mut [u8], source: &[u8]) {
         let gap = destination.as_ptr().addr().wrapping_neg() % LINE;
@@ -47,7 +45,7 @@ impl Stream {
         copy_small(&mut destination[lines..], &source[lines..]);
     }
 
-    /// Copies `N` bytes, with non-temporal stores for whole cache lines of the destination.
+    /// Copies `N` bytes as [`Self::copy`] does, with less overhead if they are whole aligned lines.
     #[inline]
     pub(super) fn copy_chunk<const N: usize>(&self, destination: &mut [u8; N], source: &[u8; N]) {
         if destination.as_ptr().addr().is_multiple_of(LINE) && N.is_multiple_of(LINE) {
@@ -57,9 +55,10 @@ impl Stream {
         }
     }
 
-    /// Copies a run of at least one line to byte `place` of a slice. `before` is the end of the run
-    /// before: the line that both runs share is written whole. The last bytes of the run that do
-    /// not fill a line are left to the next run, unless `last` is set.
+    /// Copies `run`, at least one line, to byte `place` of `slice`. A cache line that two
+    /// consecutive runs share is written once, by the second. `before` holds the last bytes of the
+    /// run before, if it left such a line unwritten. The last bytes of this run that do not fill a
+    /// line are left to the next run, unless `last` is set.
     #[inline]
     pub(super) fn copy_run(
         &self,
@@ -83,7 +82,7 @@ impl Stream {
     }
 }
 
-/// Copies whole lines to an aligned destination.
+/// Copies whole lines to a destination that is aligned to a cache line.
 #[inline]
 fn copy_lines(destination: &mut [u8], source: &[u8]) {
     let lines = destination.as_chunks_mut::<LINE>().0;
@@ -92,7 +91,7 @@ fn copy_lines(destination: &mut [u8], source: &[u8]) {
     }
 }
 
-/// Prefetches the cache line of a byte.
+/// Prefetches the cache line of `source[at]`. Does nothing if the index is out of range.
 #[inline]
 pub(super) fn prefetch_byte(source: &[u8], at: usize) {
     if let Some(byte) = source.get(at) {
@@ -100,7 +99,7 @@ pub(super) fn prefetch_byte(source: &[u8], at: usize) {
     }
 }
 
-/// Prefetches the cache line of an address, which may lie outside any allocation.
+/// Prefetches the cache line at an address, which may lie outside any allocation.
 #[inline(always)]
 pub(super) fn prefetch(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
@@ -113,7 +112,8 @@ pub(super) fn prefetch(address: *const u8) {
     let _ = address;
 }
 
-/// Copies less than a line, in the 16-byte parts in which the buffer of a tile was written.
+/// Copies less than a line in parts of 16 bytes, the size in which a mover wrote them to the tile
+/// buffer.
 #[inline]
 fn copy_small(destination: &mut [u8], source: &[u8]) {
     let (pieces, last) = destination.as_chunks_mut::<16>();

@@ -10,14 +10,14 @@ use smallvec::SmallVec;
 
 use super::bounds::Interval;
 
-/// A variable of an [`Affine`] form.
+/// A variable of an [`Affine`] form: a number that differs from position to position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Value {
-    /// The number of the current step of a loop, from 0. Axis 0 is the outermost.
+    /// The current step of a loop, from 0. Axis 0 is the outermost loop.
     Axis(usize),
-    /// A quotient of the nest, by its number.
+    /// The quotient of the nest with this index.
     Quotient(usize),
-    /// A lookup of the nest, by its number.
+    /// The lookup of the nest with this index.
     Lookup(usize),
 }
 
@@ -30,13 +30,13 @@ pub struct Affine {
 }
 
 impl Affine {
-    /// Returns a form without values.
+    /// Returns a form that is always `constant`.
     #[must_use]
     pub fn constant(constant: i64) -> Self {
         Self { terms: SmallVec::new(), constant }
     }
 
-    /// Returns the form of one value with weight 1.
+    /// Returns the form that consists of `value` alone, with weight 1.
     #[must_use]
     pub fn value(value: Value) -> Self {
         Self { terms: [(value, 1)].into_iter().collect(), constant: 0 }
@@ -48,13 +48,13 @@ impl Affine {
         &self.terms
     }
 
-    /// Returns the constant term.
+    /// Returns the constant term, 0 if there is none.
     #[must_use]
     pub fn offset(&self) -> i64 {
         self.constant
     }
 
-    /// Returns the constant if the form has no other term.
+    /// Returns the constant term if the form has no values, so that it is the same everywhere.
     pub(crate) fn as_constant(&self) -> Option<i64> {
         self.terms.is_empty().then_some(self.constant)
     }
@@ -82,7 +82,7 @@ impl Affine {
     }
 
     /// Adds `scale · other` to the form. Returns `None` if a coefficient exceeds 2^63-1; the form
-    /// is then no longer valid.
+    /// is then left in an inconsistent state.
     fn add_all(&mut self, scale: i64, other: &Self) -> Option<()> {
         self.constant = self.constant.checked_add(scale.checked_mul(other.constant)?)?;
         for &(value, weight) in &other.terms {
@@ -91,7 +91,7 @@ impl Affine {
         Some(())
     }
 
-    /// Replaces `value` by the form `by`.
+    /// Replaces every occurrence of `value` by the form `by`.
     ///
     /// # Panics
     ///
@@ -105,14 +105,15 @@ impl Affine {
         self
     }
 
-    /// Returns the form in which `value` is replaced by `by`.
+    /// Returns a copy of the form in which `value` is replaced by `by`.
     pub(crate) fn substituted(&self, value: Value, by: &Self) -> Self {
         let mut form = self.clone();
         form.substitute(value, by);
         form
     }
 
-    /// Renames the values. `name` must not map two values to one name.
+    /// Renumbers the form's values by `name`, for example after an axis was removed. `name` must
+    /// not map two values to one.
     pub(crate) fn rename(&mut self, name: impl Fn(Value) -> Value) -> &mut Self {
         for term in &mut self.terms {
             term.0 = name(term.0);
@@ -121,17 +122,16 @@ impl Affine {
         self
     }
 
-    /// Evaluates the form for these values.
+    /// Evaluates the form; `at` returns the number that each value has.
     pub(crate) fn evaluate(&self, at: impl Fn(Value) -> i64) -> i64 {
         self.terms.iter().map(|&(value, weight)| weight * at(value)).sum::<i64>() + self.constant
     }
 
-    /// Returns upper bounds on two sums: of the terms with positive weights, and of the magnitudes
-    /// of the terms with negative weights. `of` gives the greatest magnitude of each value. The
-    /// sums saturate.
+    /// Returns upper bounds on two sums: of the positive terms, and of the magnitudes of the
+    /// negative terms. `of` returns the maximum magnitude of each value. The sums saturate.
     ///
-    /// A kernel computes in unsigned integers: it adds all positive terms and then subtracts the
-    /// others. So the first sum is the greatest number that it meets.
+    /// A kernel computes with unsigned integers: it adds all positive terms and then subtracts the
+    /// others. The first sum is therefore the largest intermediate result.
     pub(crate) fn sums(&self, of: impl Fn(Value) -> u128) -> (u128, u128) {
         let constant = (self.constant, 1);
         let parts = self.terms.iter().map(|&(value, weight)| (weight, of(value)));
@@ -145,8 +145,8 @@ impl Affine {
         })
     }
 
-    /// Returns the least and the greatest result if each value lies in the interval that `of`
-    /// gives.
+    /// Returns the minimum and the maximum of the form if each value lies in the interval that `of`
+    /// returns for it.
     pub(crate) fn interval(&self, of: impl Fn(Value) -> Interval) -> Interval {
         self.terms.iter().fold((self.constant, self.constant), |(low, high), &(value, weight)| {
             let (least, most) = of(value);
@@ -155,12 +155,12 @@ impl Affine {
         })
     }
 
-    /// Returns `⌊self / by⌋` as a form, or `None` if that is not affine. `of` gives the interval of
-    /// each value.
+    /// Returns `⌊self / by⌋` as a form, or `None` if the quotient cannot be shown to be a form.
+    /// `of` returns the interval of each value.
     ///
-    /// Terms whose weights are multiples of `by` are divided exactly. The result is affine if the
-    /// other terms, together with the constant, have the same quotient for all values. For example,
-    /// `8·a + b` divided by 8 is `a` if `b` lies in `0..8`.
+    /// Terms whose weights are multiples of `by` are divided exactly. The others, together with the
+    /// constant, must have the same quotient for all values. For example, `8·a + b` divided by 8 is
+    /// `a` if `b` lies in `0..8`.
     pub(crate) fn divide(&self, by: i64, of: impl Fn(Value) -> Interval) -> Option<Self> {
         let mut quotient = Self::default();
         let mut rest = Self::default();
@@ -232,7 +232,7 @@ impl fmt::Display for Value {
 mod tests {
     use super::*;
 
-    /// Compares the quotients of small forms with the division of each of their values.
+    /// Compares each quotient with an integer division at every combination of values.
     #[test]
     fn divide_is_division_wherever_it_answers() {
         let extents = [3_i64, 4, 5];

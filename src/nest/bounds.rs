@@ -15,10 +15,10 @@ use super::{
 /// A closed interval: the minimum and the maximum value.
 pub(crate) type Interval = (i64, i64);
 
-/// The interval of each axis, quotient and lookup of a nest, over a set of positions.
+/// The interval of each axis, quotient and lookup of a nest, over some set of positions.
 ///
-/// The bounds of a form are sums of the bounds of its terms. They may be wider than necessary, but
-/// never too narrow.
+/// The bounds of a form are computed from the intervals of its values. They may be wider than
+/// necessary, but never too narrow.
 #[derive(Clone, Debug)]
 pub(crate) struct Bounds {
     axes: SmallVec<[Interval; 8]>,
@@ -27,13 +27,14 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// Returns the bounds over a range along each axis, for a nest without quotients and lookups.
+    /// Returns bounds with an interval for each axis. The nest must not have quotients or lookups,
+    /// unless [`Self::extend`] adds them.
     pub(super) fn of_axes(axes: impl IntoIterator<Item = Interval>) -> Self {
         let (quotients, lookups) = (SmallVec::new(), SmallVec::new());
         Self { axes: axes.into_iter().collect(), quotients, lookups }
     }
 
-    /// Adds bounds for the quotients and lookups that these bounds lack.
+    /// Adds intervals for the quotients and lookups past those that the bounds have already.
     pub(super) fn extend(&mut self, quotients: &[Quotient], lookups: &[Lookup]) {
         self.lookups.extend(lookups[self.lookups.len()..].iter().map(lookup_interval));
         for Quotient { of, by } in &quotients[self.quotients.len()..] {
@@ -55,15 +56,15 @@ impl Bounds {
         bounds
     }
 
-    /// Records the value of a lookup, and computes the bounds of the quotients again.
+    /// Sets a lookup to a known value, and computes the intervals of the quotients again.
     pub(crate) fn know(&mut self, nest: &CopyNest, lookup: usize, value: u64) {
         self.lookups[lookup] = (signed(value), signed(value));
         self.quotients.clear();
         self.extend(&nest.quotients, &nest.lookups);
     }
 
-    /// Returns the bounds over the positions at which the guards of some case hold. The quotients
-    /// of that case are not negative there, so the lower bound of every quotient is 0.
+    /// Returns the bounds over the positions at which all guards of some case hold. The quotients
+    /// used there are never negative, so the lower bound of every quotient is 0.
     pub(crate) fn of_guarded(nest: &CopyNest) -> Self {
         let mut bounds = Self::of_axes(nest.extents.iter().map(|&extent| (0, signed(extent) - 1)));
         bounds.lookups.extend(nest.lookups.iter().map(lookup_interval));
@@ -74,10 +75,10 @@ impl Bounds {
         bounds
     }
 
-    /// Returns the bounds over the positions at which a relayout or a slice reads its source;
+    /// Returns the bounds over the positions at which a relayout or a slice reads its source, or
     /// `None` if it reads nothing.
     ///
-    /// The guards of the reading case, and the last unit that is read, narrow the bounds of the
+    /// The guards of the reading case, and the last unit that is read, narrow the intervals of the
     /// axes and quotients.
     pub(super) fn of_reading(nest: &CopyNest) -> Option<Self> {
         let last = match nest.last_read() {
@@ -97,8 +98,8 @@ impl Bounds {
         Some(bounds)
     }
 
-    /// Narrows the bounds to positions at which `form` lies in `low..=high`. Returns `None` if no
-    /// such position remains.
+    /// Narrows the bounds to the positions at which `form` lies in `low..=high`. Returns `None` if
+    /// the bounds show that there are none.
     pub(super) fn assume(
         &mut self,
         quotients: &[Quotient],
@@ -114,8 +115,8 @@ impl Bounds {
         Some(())
     }
 
-    /// Narrows each dividend by the bounds of its quotient, and each quotient by the bounds of its
-    /// dividend.
+    /// Narrows each quotient's dividend by the interval of the quotient, and each quotient by the
+    /// bounds of its dividend. Returns `None` if an interval becomes empty.
     fn narrow_quotients(&mut self, quotients: &[Quotient]) -> Option<()> {
         let known = quotients.iter().enumerate().take(self.quotients.len());
         for (number, Quotient { of, by }) in known.clone().rev() {
@@ -131,12 +132,12 @@ impl Bounds {
         Some(())
     }
 
-    /// Returns the bounds of a form.
+    /// Returns the minimum and the maximum of a form.
     pub(crate) fn of(&self, form: &Affine) -> Interval {
         form.interval(|value| self.of_value(value))
     }
 
-    /// Returns the bounds of an axis, a quotient or a lookup.
+    /// Returns the interval of an axis, a quotient or a lookup.
     pub(crate) fn of_value(&self, value: Value) -> Interval {
         match value {
             Value::Axis(axis) => self.axes[axis],
@@ -150,7 +151,7 @@ impl Bounds {
         ((weight * low).min(weight * high), (weight * low).max(weight * high))
     }
 
-    /// Narrows the interval of each value in `form` to what is possible if `form` lies in
+    /// Narrows the interval of each value in `form` to the numbers with which `form` can lie in
     /// `low..=high`. For example, `a0 + 8·a1 <= 15` limits `a1` to 1. Returns `None` if an interval
     /// becomes empty.
     fn narrow(&mut self, form: &Affine, low: i64, high: i64) -> Option<()> {
@@ -188,25 +189,26 @@ fn lookup_interval(lookup: &Lookup) -> Interval {
     (0, signed(lookup.last))
 }
 
-/// The greatest numbers that appear while the forms of a nest are evaluated, at positions at which
-/// their guards hold. Terms with positive weights are added first, and the others are subtracted
-/// afterwards. A kernel computes in 32 bits, so these numbers decide if a nest fits one.
+/// The largest numbers that appear while the forms of a nest are evaluated, at positions at which
+/// their guards hold. Positive terms are added first, then the others are subtracted. A kernel
+/// computes with 32 bits, so these numbers decide whether it can run the nest.
 ///
 /// The numbers saturate at 2^64-1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GreatestSums {
-    /// The greatest result of a form that is divided, compared or used as the index of a lookup.
+    /// The largest number that must be exact: in a form that is divided, compared or used as the
+    /// index of a lookup.
     ///
-    /// A form that only addresses a source may wrap around on the way, because its result lies in
-    /// the source. Its weights count here nevertheless, because a kernel contains them as
-    /// constants.
+    /// A form that only addresses a source may wrap around in between, because its result lies
+    /// inside the source. The constants of such a form count nevertheless, because they appear in
+    /// the kernel.
     pub(crate) tested: u64,
-    /// The greatest result of any form.
+    /// The largest number in any form, including those that may wrap around.
     pub(crate) any: u64,
 }
 
 impl GreatestSums {
-    /// Returns the greatest numbers of a nest.
+    /// Returns the largest numbers of a nest.
     pub(crate) fn of(nest: &CopyNest) -> Self {
         let bounds = Bounds::of_guarded(nest);
         let sum = |form: &Affine| {
@@ -241,10 +243,10 @@ impl GreatestSums {
     }
 }
 
-/// The greatest magnitude of each quotient of a nest over the whole walk, including padding and
+/// The maximum magnitude of each quotient of a nest over the whole walk, including padding and
 /// gaps.
 ///
-/// The passes add up a few forms at a time. Such a sum cannot overflow if each form is within
+/// Passes add up a few forms at a time. Such a sum cannot overflow if each form is within
 /// [`LIMIT`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct Magnitude {
@@ -252,7 +254,7 @@ pub(super) struct Magnitude {
 }
 
 impl Magnitude {
-    /// Checks that a form of the nest is within the limit.
+    /// Returns an error, which names `operand`, if the magnitude of a form exceeds [`LIMIT`].
     pub(super) fn check(
         &self,
         nest: &CopyNest,
@@ -262,8 +264,8 @@ impl Magnitude {
         within(operand, self.of(nest, form))
     }
 
-    /// Adds the next quotient of the nest, and checks that its dividend and divisor are within the
-    /// limit.
+    /// Adds the next quotient of the nest. Returns an error if its dividend or divisor exceeds
+    /// [`LIMIT`].
     pub(super) fn add(
         &mut self,
         nest: &CopyNest,
@@ -275,7 +277,7 @@ impl Magnitude {
         Ok(())
     }
 
-    /// Returns the greatest magnitude of a form. The result saturates.
+    /// Returns the maximum magnitude of a form; the result saturates.
     fn of(&self, nest: &CopyNest, form: &Affine) -> u128 {
         let (added, taken) = form.sums(|value| match value {
             Value::Axis(axis) => nest.extents[axis].into(),
@@ -293,7 +295,7 @@ fn within(operand: Operand, furthest: u128) -> Result<(), NestError> {
     Ok(())
 }
 
-/// Checks that the magnitude of every form of a nest is within [`LIMIT`].
+/// Returns an error if the magnitude of any form of the nest exceeds [`LIMIT`].
 pub(super) fn check_range(nest: &CopyNest) -> Result<(), NestError> {
     let mut reach = Magnitude::default();
     for quotient in &nest.quotients {
@@ -319,7 +321,7 @@ mod tests {
     use super::*;
     use crate::{nest::build, shape::Shape, stride::StrideDescriptor, window::Window};
 
-    /// Checks that guards narrow the axes, and that the axes narrow the quotients.
+    /// Checks that guards narrow the axes, and that axes narrow the quotients.
     #[test]
     fn positions_that_read() {
         for (source, destination, axes, quotients) in [

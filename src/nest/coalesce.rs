@@ -29,7 +29,8 @@ pub fn coalesce(mut nest: CopyNest) -> CopyNest {
     nest
 }
 
-/// Returns true if one step of `outer` adds as much to every form as all steps of the next axis.
+/// Returns true if the axes `outer` and `outer + 1` can be merged: in every form, one step of
+/// `outer` adds as much as all steps of the next axis together.
 fn continues(nest: &CopyNest, outer: usize) -> bool {
     let inner_extent = i128::from(nest.extents[outer + 1]);
     let in_form = |form: &Affine| {
@@ -39,7 +40,8 @@ fn continues(nest: &CopyNest, outer: usize) -> bool {
     nest.forms().all(in_form)
 }
 
-/// Removes an axis whose value is always 0, or that was merged into the next axis.
+/// Removes an axis from all forms and renumbers the others. The axis must always be 0 or have been
+/// merged into the next axis.
 pub(super) fn remove(nest: &mut CopyNest, axis: usize) {
     nest.extents.remove(axis);
     nest.map(|form| {

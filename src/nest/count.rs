@@ -17,8 +17,8 @@ impl fmt::Display for Count {
     }
 }
 
-/// Returns a width in bytes if it is a whole number of bytes, and in bits otherwise: `4 bits`,
-/// `1 byte`, `16 bytes`.
+/// Returns a width as a number of bytes if it is whole, and as a number of bits otherwise: `4
+/// bits`, `1 byte`, `16 bytes`.
 pub(crate) fn width(bits: u32) -> Count {
     if bits.is_multiple_of(8) {
         Count(u64::from(bits) / 8, "byte")

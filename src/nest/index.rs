@@ -9,8 +9,8 @@ use super::{
     numbers::{LIMIT, signed},
 };
 
-/// One coordinate of an index, valid at the positions of a [`WalkRegion`](super::WalkRegion): a
-/// form, and the interval of its values there.
+/// One coordinate of an index: a form, and the interval of its values at the positions of a
+/// [`WalkRegion`](super::WalkRegion).
 ///
 /// The interval starts as the extent of a dimension. Each guard narrows it, and each operation
 /// computes the interval of its result from the intervals of its operands.
@@ -22,33 +22,33 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// Returns a constant coordinate.
+    /// Returns a coordinate that is the same at all positions.
     pub(crate) fn constant(value: u64) -> Self {
         let value = signed(value);
         Self { form: Affine::constant(value), low: value, high: value }
     }
 
-    /// Returns a constant coordinate, which may be negative.
+    /// Returns a coordinate that is the same at all positions and may be negative.
     pub(crate) fn constant_signed(value: i64) -> Self {
         Self { form: Affine::constant(value), low: value, high: value }
     }
 
-    /// Returns the minimum and the maximum value.
+    /// Returns the minimum and the maximum value over the region.
     pub(crate) fn interval(&self) -> Interval {
         (self.low, self.high)
     }
 
-    /// Returns the maximum value, or `None` if it is negative.
+    /// Returns the maximum value over the region, or `None` if it is negative.
     pub(crate) fn greatest(&self) -> Option<u64> {
         u64::try_from(self.high).ok()
     }
 
-    /// Returns the form.
+    /// Returns the form that computes the coordinate.
     pub(crate) fn form(&self) -> &Affine {
         &self.form
     }
 
-    /// Returns the value if it is constant over the region.
+    /// Returns the magnitude of the coordinate if it is constant over the region.
     pub(crate) fn as_constant(&self) -> Option<u64> {
         (self.low == self.high).then_some(self.low.unsigned_abs())
     }
@@ -73,7 +73,8 @@ impl Index {
         (small(low) && small(high)).then_some(Self { form, low, high })
     }
 
-    /// Intersects the interval with `low..=high`.
+    /// Intersects the interval with `low..=high`. If only one value remains, the form becomes that
+    /// constant.
     pub(super) fn cut(mut self, (low, high): Interval) -> Self {
         let (low, high) = (self.low.max(low), self.high.min(high));
         // If the intersection is empty, so is the region, and the interval no longer matters.

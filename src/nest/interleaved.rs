@@ -8,23 +8,24 @@ use smallvec::{SmallVec, smallvec};
 
 use super::{Affine, Case, CaseValue, CopyNest, Value};
 
-/// The pretended distance, in units, between the sources of an [`Interleaved`] nest. It exceeds the
-/// size of any source of a kernel, so sources cannot overlap, and it is a multiple of the units in
-/// any access, so that loads remain aligned.
+/// The pretended distance between consecutive sources of an [`Interleaved`] nest, in units. It
+/// exceeds the size of any source of a kernel, so sources cannot overlap. As a multiple of the
+/// units in any access, it keeps loads aligned.
 pub(crate) const SOURCE_DISTANCE: i64 = 1 << 40;
 
-/// The greatest number of steps of the axis along which sources take turns. Larger blocks do not
-/// pay off.
+/// The maximum number of steps along the axis at which sources take turns. Larger blocks do not pay
+/// off.
 const MAX_TURNS: u64 = 16;
 
-/// A nest whose sources take turns along one axis, represented as a nest of one source.
+/// A nest whose sources take turns along one axis, together with a nest of a single source that
+/// stands for it.
 pub(crate) struct Interleaved {
-    /// The nest of one source, in which each step of the axis adds [`SOURCE_DISTANCE`] to the
-    /// source offset. It serves to choose a block and is never run.
+    /// The nest of a single source, in which each step of the axis adds [`SOURCE_DISTANCE`] to the
+    /// source offset. Blocks are chosen for it; it is never run.
     pub(crate) nest: CopyNest,
     /// The axis along which the sources take turns.
     pub(crate) axis: usize,
-    /// The source that each step of the axis reads.
+    /// The index of the source that each step of the axis reads.
     pub(crate) sources: SmallVec<[usize; 4]>,
 }
 
@@ -71,14 +72,14 @@ pub(crate) fn interleaved(nest: &CopyNest) -> Option<Interleaved> {
 }
 
 impl CopyNest {
-    /// Removes the term of an axis from the source offset. The caller adds the term itself.
+    /// Removes an axis from the source offset. The caller must add its contribution.
     pub(crate) fn without_axis(&mut self, axis: usize) {
         self.set_src(self.src().substituted(Value::Axis(axis), &Affine::default()));
     }
 }
 
 /// Returns the source that step `turn` of the axis reads, and the offset in that source. Returns
-/// `None` if the choice depends on other axes too, or if the step reads nothing.
+/// `None` if the source also depends on other axes, or if the step reads nothing.
 fn taken(nest: &CopyNest, axis: Value, turn: i64) -> Option<(usize, Affine)> {
     let at_turn = |form: &Affine| form.substituted(axis, &Affine::constant(turn));
     for Case { when, take } in &nest.cases {

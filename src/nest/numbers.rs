@@ -9,13 +9,13 @@ use std::ops::Rem;
 /// image.
 pub(crate) const ACCESS_BYTES: u64 = 16;
 
-/// The greatest number of elements in an image, and the greatest magnitude of any form over the
-/// walk.
+/// The maximum number of elements in an image, and the maximum magnitude of any form over the walk.
 ///
 /// With this limit, sums of a few forms, or of products of extents and strides, fit in 63 bits.
 pub(super) const LIMIT: u64 = 1 << 60;
 
-/// Converts a count of units or elements to a signed integer.
+/// Converts a number of units or elements to a signed integer. Panics if it does not fit, which
+/// [`LIMIT`] prevents.
 pub(crate) fn signed(n: u64) -> i64 {
     i64::try_from(n).expect("a nest counts at most 2^60 units")
 }

@@ -19,27 +19,26 @@ use super::{
 /// leaves out most of the source.
 const SHORT_ROW: u64 = 64;
 
-/// Short rows are packed only if the range of the source in which they lie is at least this many
-/// times larger than the packed rows.
+/// The minimum ratio between the contiguous range of the source that encloses short rows and the
+/// packed rows. Below it, short rows are not packed.
 const WORTH: u64 = 8;
 
-/// A contiguous range of a copy's destination and the rows of the source that it reads, as a copy
-/// of its own.
+/// A copy of one contiguous range of a destination, from rows of the source that are packed for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// The copy from the packed rows to the range.
+    /// The copy that reads the packed rows and writes the range.
     pub nest: CopyNest,
-    /// The rows of the source that are packed.
+    /// The rows of the source to pack.
     pub rows: Rows,
-    /// The offset of the range in the destination, in bits.
+    /// The offset of the range from the start of the destination, in bits.
     pub destination_bit: u64,
 }
 
-/// Rows of an image that are packed one after the other.
+/// Rows of an image that are packed into a buffer one after the other.
 ///
 /// Row `n` consists of [`bits`](Self::bits) bits of the image, starting at bit
-/// [`first_bit`](Self::first_bit). Its copy starts at byte `n · pitch` of the packed rows. A row
-/// may extend past either end of the image; the bits outside are never read.
+/// [`first_bit(n)`](Self::first_bit). Its copy starts at byte `n · pitch` of the buffer. A row may
+/// extend past either end of the image; the bits outside are never read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rows {
     /// The length of a row, in bits.
@@ -47,25 +46,25 @@ pub struct Rows {
     /// The distance from the start of a packed row to the start of the next, in bytes.
     pub pitch: u64,
     first: i64,
-    /// The loops over rows, outermost first: the number of rows, and the distance between them in
-    /// bits.
+    /// The loops that enumerate the rows, outermost first: the number of steps, and the distance of
+    /// a step in bits.
     loops: SmallVec<[(u64, i64); 4]>,
 }
 
 impl Rows {
-    /// Returns an empty set of rows.
+    /// Returns an empty set of rows, for a copy that reads nothing.
     fn none() -> Self {
         Self { bits: 0, pitch: 0, first: 0, loops: smallvec![(0, 0)] }
     }
 
-    /// Returns the number of rows.
+    /// Returns the number of rows to pack.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.loops.iter().map(|&(count, _)| count).product()
     }
 
-    /// Returns the first bit of a row in the image. It is negative if the row extends past the
-    /// start of the image.
+    /// Returns the first bit of row `row` in the image. The result is negative if the row starts
+    /// before the image.
     #[must_use]
     pub fn first_bit(&self, row: u64) -> i64 {
         let mut rest = row;
@@ -77,8 +76,8 @@ impl Rows {
     }
 }
 
-/// Returns the part of `nest` that covers `ranges`: a first step and a number of steps along each
-/// axis. Together they must be one contiguous range of the destination.
+/// Returns the part of `nest` that covers `ranges`, each a first step and a number of steps along
+/// one axis. Together they must be one contiguous range of the destination.
 ///
 /// Returns `None` if the packed rows would exceed `max_source_bytes`.
 pub(super) fn part(nest: &CopyNest, ranges: &[(u64, u64)], max_source_bytes: u64) -> Option<Part> {
@@ -90,7 +89,7 @@ pub(super) fn part(nest: &CopyNest, ranges: &[(u64, u64)], max_source_bytes: u64
 }
 
 /// Returns the part of `nest` that covers `ranges`, as a copy that reads the whole source, and the
-/// offset of the part in the destination, in bits.
+/// offset of its range in the destination, in bits.
 pub(super) fn slab(nest: &CopyNest, ranges: &[(u64, u64)]) -> (CopyNest, u64) {
     let (own, first) = restricted(nest, ranges);
     (widen(coalesce(refine(own))), first * u64::from(nest.dst_bits))
@@ -98,9 +97,8 @@ pub(super) fn slab(nest: &CopyNest, ranges: &[(u64, u64)]) -> (CopyNest, u64) {
 
 /// Returns the nest restricted to `ranges`, and the first unit of the destination that it writes.
 ///
-/// The restricted nest reads the whole source. Constants are removed from quotients and guards if
-/// possible. Parts with equal forms then differ only in the source offset, so that one kernel
-/// serves them all.
+/// The restricted nest reads the whole source. Where possible, constants are removed from quotients
+/// and guards. Parts whose forms differ only in the source offset can then share one kernel.
 fn restricted(nest: &CopyNest, ranges: &[(u64, u64)]) -> (CopyNest, u64) {
     let mut own = nest.clone();
     let mut first = 0;
@@ -137,7 +135,8 @@ fn restricted(nest: &CopyNest, ranges: &[(u64, u64)]) -> (CopyNest, u64) {
     (own, start.unsigned_abs())
 }
 
-/// Replaces a guard by an equivalent one with the smallest constants, for values within `bounds`.
+/// Replaces a guard by one with the smallest possible constants that is equivalent for values
+/// within `bounds`.
 fn simplify(guard: &mut Guard, bounds: &Bounds) {
     let (low, high) = bounds.of(&guard.of);
     let end = signed(guard.extent);
@@ -151,12 +150,12 @@ fn simplify(guard: &mut Guard, bounds: &Bounds) {
     }
 }
 
-/// Makes the nest read packed rows instead of the whole source, and returns these rows. Returns
-/// `None` if they would exceed `max_bytes`.
+/// Changes the nest to read packed rows instead of the whole source, and returns these rows.
+/// Returns `None` if the packed rows would exceed `max_bytes`.
 ///
-/// The source offset is a sum over axes and quotients. The terms with the greatest weights select
-/// the row, and the others select the unit inside the row. As few terms as possible select the row,
-/// so that rows are long.
+/// The source offset is a sum over axes and quotients. Terms with large weights select the row, and
+/// the others select the unit inside the row. As few terms as possible select the row, so that rows
+/// are long.
 fn pack(nest: &mut CopyNest, max_bytes: u64) -> Option<Rows> {
     let Some(bounds) = Bounds::of_reading(nest) else {
         nest.set_src(Affine::default());
@@ -211,8 +210,8 @@ fn pack(nest: &mut CopyNest, max_bytes: u64) -> Option<Rows> {
     Some(rows)
 }
 
-/// Returns the terms of the source offset that change over the positions that read, the greatest
-/// weight first.
+/// Returns the terms of the source offset that are not constant within `bounds`, by decreasing
+/// weight.
 fn moving_terms(src: &Affine, bounds: &Bounds) -> SmallVec<[Moving; 8]> {
     let mut moving: SmallVec<[Moving; 8]> = src
         .terms()
@@ -227,10 +226,11 @@ fn moving_terms(src: &Affine, bounds: &Bounds) -> SmallVec<[Moving; 8]> {
     moving
 }
 
-/// Returns the number of terms that select the row, and the distance between packed rows in bytes.
+/// Returns the number of terms that select the row, counted from the largest weight, and the pitch
+/// of packed rows in bytes. Returns `None` if no choice fits.
 ///
-/// It is the smallest number of terms with which the packed rows fit in `max_bytes` and are not
-/// short, or with which short rows leave out most of the source.
+/// The number is the smallest with which the packed rows fit in `max_bytes` and are either not
+/// short, or short but much smaller than the range of the source that encloses them.
 fn row_shape(moving: &[Moving], bits: u64, max_bytes: u64) -> Option<(usize, u64)> {
     let contiguous = span(moving) * u128::from(bits) / 8;
     (0..=moving.len()).find_map(|outer_terms| {
@@ -250,25 +250,26 @@ fn row_shape(moving: &[Moving], bits: u64, max_bytes: u64) -> Option<(usize, u64
     })
 }
 
-/// Returns the number of units from the lowest to the highest offset that these terms give.
+/// Returns the number of units from the lowest to the highest offset that the terms can give, both
+/// included.
 fn span(terms: &[Moving]) -> u128 {
     let steps =
         |moving: &Moving| u128::from(moving.weight.unsigned_abs()) * u128::from(moving.count - 1);
     terms.iter().map(steps).sum::<u128>() + 1
 }
 
-/// An axis or a quotient that changes the source offset.
+/// A term of the source offset that is not constant.
 struct Moving {
     value: Value,
     weight: i64,
-    /// The least value over the positions that read.
+    /// The minimum of the axis or quotient over the positions that read the source.
     low: i64,
-    /// The number of values over these positions.
+    /// The number of values that the axis or quotient can have at these positions.
     count: u64,
 }
 
 impl Moving {
-    /// Returns the least amount that the term adds to the offset.
+    /// Returns the minimum of the term, value times weight.
     fn lowest(&self) -> i64 {
         (self.weight * self.low).min(self.weight * (self.low + signed(self.count) - 1))
     }

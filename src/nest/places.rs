@@ -5,8 +5,8 @@
 use super::{CopyNest, LastRead, NestError, build, coalesce, refine};
 use crate::{stride::StrideDescriptor, window::Window};
 
-/// Returns the location of each element, as the nest of a copy that reads the elements in row-major
-/// order.
+/// Returns the location of each element, in a form in which layouts can be compared: the nest of a
+/// copy that reads the elements in row-major order.
 ///
 /// Element types, widths and padding values are ignored. If two tensors have equal nests, elements
 /// with equal indices are in equal places.

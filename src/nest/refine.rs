@@ -44,7 +44,8 @@ pub fn refine(mut nest: CopyNest) -> CopyNest {
     nest
 }
 
-/// Replaces one quotient that needs no division by its form. Returns true if there was one.
+/// Replaces one quotient that is affine within its bounds by that form. Returns false if there is
+/// no such quotient.
 fn replace_quotient(nest: &mut CopyNest) -> bool {
     let bounds = Bounds::of_guarded(nest);
     let affine = nest.quotients.iter().enumerate().find_map(|(number, Quotient { of, by })| {
@@ -58,7 +59,7 @@ fn replace_quotient(nest: &mut CopyNest) -> bool {
     true
 }
 
-/// Removes a quotient that no form contains.
+/// Removes a quotient that no form contains, and renumbers the others.
 fn remove_quotient(nest: &mut CopyNest, number: usize) {
     nest.quotients.remove(number);
     nest.map(|form| {
@@ -77,8 +78,8 @@ fn drop_unused_quotients(nest: &mut CopyNest) {
     }
 }
 
-/// Drops each case that has all guards of an earlier case. The earlier case applies first, so the
-/// later one never does.
+/// Drops every case that has all guards of an earlier case. It never applies, because the earlier
+/// one does wherever it would.
 fn drop_unreachable_cases(nest: &mut CopyNest) {
     for number in (1..nest.cases.len()).rev() {
         let (earlier, rest) = nest.cases.split_at(number);
@@ -88,8 +89,9 @@ fn drop_unreachable_cases(nest: &mut CopyNest) {
     }
 }
 
-/// Divides the dividend and the divisor of a quotient by their greatest common factor `g`, and
-/// returns `⌊⌊of / g⌋ / (by / g)⌋`.
+/// Returns the quotient with common factors removed, so that it divides smaller numbers: `⌊of / g⌋`
+/// divided by `by / g`, for the largest `g` with which `⌊of / g⌋` is a form. Returns it unchanged
+/// if there is none.
 fn reduced(quotient: &Quotient, bounds: &Bounds) -> Quotient {
     let Quotient { of, by } = quotient;
     let mut weights: SmallVec<[i64; 8]> =
@@ -108,11 +110,11 @@ fn reduced(quotient: &Quotient, bounds: &Bounds) -> Quotient {
     quotient.clone()
 }
 
-/// Returns the first axis that has to be split before a quotient can become a form, and the extent
-/// of the inner axis.
+/// Returns the first axis that must be split before a quotient can become a form, and the extent of
+/// the inner axis. Returns `None` if no split helps.
 ///
-/// The terms are taken in order of decreasing weight. A term disappears from the quotient if it is
-/// always less than the greatest common divisor of the divisor and of all greater weights.
+/// Terms are considered in order of decreasing weight. A term does not affect the quotient if it is
+/// always less than the greatest common divisor of the divisor and all larger weights.
 fn split_point(nest: &CopyNest, number: usize) -> Option<(usize, u64)> {
     let Quotient { of, by } = &nest.quotients[number];
     let mut terms: SmallVec<[(Value, i64); 8]> = of.terms().into();
@@ -134,8 +136,8 @@ fn split_point(nest: &CopyNest, number: usize) -> Option<(usize, u64)> {
     None
 }
 
-/// Splits an axis into an outer axis and an inner axis of `inner` steps. The last outer step may
-/// extend past the end of the axis.
+/// Splits an axis into an outer axis and an inner axis of `inner` steps. If `inner` does not divide
+/// the extent, the last outer step extends past the end of the axis.
 fn split(nest: &mut CopyNest, axis: usize, inner: u64) {
     nest.extents[axis] = nest.extents[axis].div_ceil(inner);
     nest.extents.insert(axis + 1, inner);
@@ -154,8 +156,8 @@ fn split(nest: &mut CopyNest, axis: usize, inner: u64) {
     });
 }
 
-/// Splits an inner axis of `inner` steps off an axis. It becomes `axis + 1`. The value of every
-/// position is unchanged.
+/// Splits an axis into two: `axis` becomes the outer one, and the new `axis + 1` has `inner` steps.
+/// The value of every position is unchanged.
 ///
 /// Returns `None` if a quotient, lookup or guard depends on the inner axis, or if the extent is not
 /// a multiple of `inner`.
@@ -172,10 +174,10 @@ pub fn split_off(nest: &CopyNest, axis: usize, inner: u64) -> Option<CopyNest> {
 }
 
 /// Splits an axis into tiles of `inner` steps: `axis` counts the tiles, and the new `axis + 1`
-/// counts the steps in a tile. The last tile may extend past the end of the axis, and all forms are
-/// valid up to its end.
+/// counts the steps in a tile. The last tile may extend past the end of the axis; forms remain
+/// correct at all steps before that end.
 ///
-/// Returns `None` if a quotient or a lookup depends on the steps in a tile; the nest is then
+/// Returns `None` if a quotient or a lookup depends on the steps in a tile; `halves` is then
 /// invalid. Guards may depend on these steps.
 pub(crate) fn tile(halves: &mut CopyNest, axis: usize, inner: u64) -> Option<()> {
     split(halves, axis, inner);

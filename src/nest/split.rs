@@ -13,11 +13,13 @@ use super::{
     part::{part, slab},
 };
 
-/// The smallest limit on the size of a part, in bytes. A unit of 16 bytes on each side fits easily.
+/// The smallest limit on the size of a part, in bytes. One unit of 16 bytes in the source and in
+/// the destination always fits.
 const MIN_BYTES: u64 = 64;
 
-/// Cuts a copy into parts that have at most `max_bytes` bytes on each side. A limit below 64 bytes
-/// counts as 64. The parts cover the whole destination in order and without overlap.
+/// Cuts a copy into parts that read and write at most `max_bytes` bytes each, for devices that
+/// cannot hold the whole copy. A limit below 64 bytes counts as 64. The parts cover the whole
+/// destination in order and without overlap.
 ///
 /// `accept` is called with each part. If it returns an error, the part is cut further; otherwise,
 /// the part is returned together with the result. If `accept` rejects a part of one position, the
@@ -49,11 +51,11 @@ pub fn split<T, E, F: FnMut(&CopyNest) -> Result<T, E>>(
     Split { remaining: Remaining::new(nest), max_bytes: max_bytes.max(MIN_BYTES), accept }
 }
 
-/// Cuts a copy into slabs, each a range of the destination of at most `max_bytes` bytes. A limit
-/// below 64 bytes counts as 64.
+/// Cuts a copy into slabs: ranges of at most `max_bytes` bytes of the destination, in order. A
+/// limit below 64 bytes counts as 64.
 ///
-/// Each slab reads the whole source, and is paired with the offset of its range in the destination,
-/// in bits.
+/// A slab is a copy that reads the whole source. It is returned with the offset of its range in the
+/// destination, in bits.
 pub fn slabs(nest: &CopyNest, max_bytes: u64) -> impl Iterator<Item = (CopyNest, u64)> + '_ {
     let mut remaining = Remaining::new(nest);
     let most = max_bytes.max(MIN_BYTES) * 8 / u64::from(nest.dst_bits);
@@ -63,7 +65,7 @@ pub fn slabs(nest: &CopyNest, max_bytes: u64) -> impl Iterator<Item = (CopyNest,
     })
 }
 
-/// An iterator over the parts of a copy, in the order of the destination. See [`split`].
+/// An iterator over the parts of a copy, in the order of the destination. [`split`] creates it.
 #[derive(Debug)]
 pub struct Split<'a, F> {
     remaining: Remaining<'a>,
@@ -96,8 +98,8 @@ impl<T, E, F: FnMut(&CopyNest) -> Result<T, E>> Iterator for Split<'_, F> {
     }
 }
 
-/// A range of positions of the walk: `steps` steps along `axis`, beginning at position `first`.
-/// Inner axes are complete.
+/// A range of positions of the walk: `steps` steps along `axis`, from position `first` on. Axes
+/// inside `axis` are complete.
 #[derive(Clone, Copy, Debug)]
 struct WalkRange {
     first: u64,
@@ -105,11 +107,11 @@ struct WalkRange {
     steps: u64,
 }
 
-/// The part of a walk that is still to be cut.
+/// The part of a walk that was not yet returned.
 #[derive(Debug)]
 struct Remaining<'a> {
     nest: &'a CopyNest,
-    /// The remaining ranges. The last one is the next to be cut.
+    /// The remaining ranges, in reverse order: the last one is the next to be cut.
     left: Vec<WalkRange>,
 }
 
@@ -120,7 +122,8 @@ impl<'a> Remaining<'a> {
         Self { nest, left: if nest.dst_units == 0 { vec![] } else { vec![whole] } }
     }
 
-    /// Removes and returns the next range, cut to at most `most` units of the destination.
+    /// Removes and returns the next range, cut to at most `most` units of the destination. Returns
+    /// `None` at the end of the walk. Ranges without units of the destination are skipped.
     fn next(&mut self, most: u64) -> Option<WalkRange> {
         loop {
             let positions = self.left.pop()?;
@@ -135,7 +138,9 @@ impl<'a> Remaining<'a> {
         }
     }
 
-    /// Removes, at once, all pieces of `steps` steps that end before the start of the destination.
+    /// Drops steps at the start of a range that lie entirely before the destination, in whole
+    /// pieces of about `steps` steps. A walk can start far before its destination; skipping piece
+    /// by piece would take too long.
     fn without_start(&self, positions: WalkRange, steps: u64) -> WalkRange {
         let inner = self.inner(positions.axis);
         let before = self.nest.dst_base.unsigned_abs().saturating_sub(positions.first) / inner;
@@ -147,29 +152,31 @@ impl<'a> Remaining<'a> {
         }
     }
 
-    /// Returns about `steps` steps along an axis, a number that blocks of kernels divide evenly.
+    /// Returns about `steps` steps along `axis`: a number for which [`even()`] rounds down, but at
+    /// least 1.
     fn even(&self, axis: usize, steps: u64) -> u64 {
         even(steps.max(1), self.inner(axis) * u64::from(self.nest.dst_bits))
     }
 
-    /// Returns the number of positions in one step along an axis.
+    /// Returns the number of positions in one step along `axis`.
     fn inner(&self, axis: usize) -> u64 {
         self.nest.extents[axis + 1..].iter().product()
     }
 
-    /// Returns the number of positions in a range.
+    /// Returns the number of positions in a range, including those outside the destination.
     fn positions(&self, positions: WalkRange) -> u64 {
         positions.steps * self.inner(positions.axis)
     }
 
-    /// Returns the number of units of the destination in a range.
+    /// Returns the number of units of the destination in a range. Positions outside the destination
+    /// do not count.
     fn units(&self, positions: WalkRange) -> u64 {
         let base = self.nest.dst_base.unsigned_abs();
         let end = positions.first + self.positions(positions);
         end.min(base + self.nest.dst_units).saturating_sub(positions.first.max(base))
     }
 
-    /// Returns the first step and the number of steps along each axis.
+    /// Returns a range as a first step and a number of steps along each axis, outermost first.
     fn ranges(&self, positions: WalkRange) -> SmallVec<[(u64, u64); 8]> {
         let mut inner = self.nest.positions();
         let mut rest = positions.first;
@@ -186,8 +193,9 @@ impl<'a> Remaining<'a> {
         self.nest.extents.iter().enumerate().map(range).collect()
     }
 
-    /// Cuts a range into about `steps` steps and the rest, and adds both to the remaining ranges. A
-    /// range of one step along `axis` becomes a range along the next axis instead.
+    /// Replaces a range by its first `steps` steps, approximately, and the rest. The first piece is
+    /// then the next range. A range of one step along `axis` instead becomes a range along the next
+    /// axis, so that it can be cut further.
     fn cut(&mut self, mut positions: WalkRange, steps: u64) {
         if positions.steps == 1 && positions.axis + 1 < self.nest.extents.len() {
             positions.axis += 1;
@@ -204,9 +212,9 @@ impl<'a> Remaining<'a> {
     }
 }
 
-/// Rounds `steps` steps of `bits` bits each down to a multiple of 16 steps and of 256 bytes, which
-/// blocks of kernels divide evenly. If `steps` is too small for that, it is rounded down to a power
-/// of two.
+/// Rounds `steps` down to a multiple of 16 for which a piece has a multiple of 256 bytes, so that
+/// kernels can divide it into whole blocks. A step has `bits` bits. If `steps` is too small for
+/// that, it is rounded down to a power of two.
 fn even(steps: u64, bits: u64) -> u64 {
     let whole = (2048 >> bits.trailing_zeros().min(11)).max(16);
     if steps >= whole { steps - steps % whole } else { 1 << steps.ilog2() }

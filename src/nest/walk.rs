@@ -12,40 +12,39 @@ use super::{
 };
 use crate::stride::{Axis, Coordinate, Coordinates, StrideDescriptor, Undo};
 
-/// The greatest number of elements in an image whose places are listed one by one, to tell elements
-/// that share a place from elements that interleave. In larger images, only pairs of strides are
-/// tested.
+/// The maximum number of places in an image for which overlaps are found by listing the place of
+/// every element. In larger images, only pairs of strides are tested.
 const MARK_LIMIT: u64 = 1 << 18;
 
-/// Loops over all places of an image, with the index of the element at each place.
+/// Loops that visit every place of an image in order, and the index of the element at each place.
 pub(super) struct Walk {
     /// The number of steps of each loop, outermost first.
     pub(super) extents: SmallVec<[u64; 8]>,
-    /// The quotients that the loops need if strides or folded dimensions do not divide evenly.
+    /// The quotients that the index needs if strides or folded dimensions do not divide evenly.
     pub(super) quotients: Vec<Quotient>,
-    /// The guards that hold at places with an element. Each is paired with the kind of place at
-    /// which it fails.
+    /// The guards that hold exactly at the places with an element. Each is paired with the kind of
+    /// place at which it fails.
     pub(super) guards: Vec<(Guard, Unfilled)>,
-    /// The place of position 0. It is zero or negative.
+    /// The place of position 0. It is negative if the walk starts before the image, else 0.
     pub(super) dst_base: i64,
-    /// The index of the element at a position, as a form for each dimension.
+    /// The index of the element at a position: a form for each dimension.
     pub(super) index: Coordinates<Affine>,
 }
 
 /// The reason why a place of the destination holds no element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unfilled {
-    /// It is a gap between elements, a tail or a prefix. Such a place is zero, even if it is
-    /// padding of `padded_dimensions` too.
+    /// A gap between elements, a tail or a prefix. Such a place is zero, even if it is also padding
+    /// of `padded_dimensions`.
     Gap,
-    /// It lies past the elements, in `padded_dimensions` or in a tile over them. It has the padding
+    /// Padding past the end of a dimension, in `padded_dimensions` or in a tile. It has the padding
     /// value, which is zero if there are only tiles.
     Padding,
 }
 
 impl Walk {
-    /// Adds a quotient and returns its value. If the divisor is 1, the value is the dividend
-    /// itself.
+    /// Adds a quotient to the walk and returns its value as a form. If the divisor is 1, no
+    /// quotient is added and the result is the dividend.
     pub(super) fn quotient(&mut self, of: &Affine, by: u64) -> Affine {
         if by == 1 {
             return of.clone();
@@ -64,10 +63,9 @@ impl Walk {
     }
 }
 
-/// Returns the loops over an image of `elements` places in which the element at index 0 is at
-/// `base`.
+/// Returns the loops over an image of `elements` places. The element at index 0 is at place `base`.
 ///
-/// The loops are found from the greatest stride to the smallest. A stride that divides the previous
+/// The loops are found from the largest stride to the smallest. A stride that divides the previous
 /// one becomes a loop; its steps past the extent are gaps. At the first stride that does not divide
 /// the previous one, a single loop covers the rest, and quotients compute the remaining
 /// coordinates. For example, strides 8 and 1 give two loops, and strides 7 and 2 one loop, with
@@ -151,7 +149,7 @@ pub(super) fn walk(
     Ok(walk)
 }
 
-/// Computes the index of the element from coordinates in memory. A partial tile adds a guard.
+/// Computes an element's index from coordinates in memory. Each partial tile adds a guard.
 impl Undo for Walk {
     type Value = Affine;
     type Error = PastI64;
@@ -186,8 +184,9 @@ impl Undo for Walk {
 #[derive(Debug)]
 pub(super) struct PastI64;
 
-/// Returns the axes with more than one step, the greatest stride first. Returns an error unless
-/// each stride is greater than all smaller strides can reach together.
+/// Returns the axes with more than one step, by decreasing stride. Returns an error unless each
+/// stride exceeds the sum of all distances that smaller strides can reach, so that elements neither
+/// overlap nor interleave.
 fn nested_axes(descriptor: &StrideDescriptor) -> Result<SmallVec<[Axis; 8]>, NestError> {
     if descriptor.physical_elements() == 0 {
         return Ok(smallvec![]);
@@ -217,7 +216,8 @@ fn nested_axes(descriptor: &StrideDescriptor) -> Result<SmallVec<[Axis; 8]>, Nes
     Ok(axes)
 }
 
-/// Returns true if two elements share a place.
+/// Returns true if two elements of an image of `elements` places share a place. In large images,
+/// only overlaps between two axes are found.
 fn overlaps(axes: &[Axis], elements: u64) -> bool {
     let count = axes.iter().try_fold(1_u64, |n, axis| n.checked_mul(axis.extent));
     if count.is_none_or(|count| count > elements) {
