@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{KernelKey, Proof};
-use crate::schedule::Strategy;
+use crate::{nest::Gaps, schedule::Strategy};
 
 /// Everything that a runtime needs to run one operation, and the [`Proof`] that the kernel stays
 /// inside its bindings.
@@ -181,6 +181,9 @@ pub struct KernelParts {
     pub source_bytes: u64,
     /// The size of the destination in bytes.
     pub destination_bytes: u64,
+    /// The treatment of the bits of the destination that belong to no element. If they are kept,
+    /// the destination must hold them before the kernel runs.
+    pub gaps: Gaps,
 }
 
 /// One storage buffer of a [`Kernel`].
