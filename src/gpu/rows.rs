@@ -107,7 +107,9 @@ mod tests {
                 let before = [0xa5, 0x5a, 0xc3, 0x3c, 0x0f, 0xf0];
                 let (mut image, mut run) = (before, [0; 3]);
                 read_bits(&image, bit, &mut run[..to_usize(bits.div_ceil(8))]);
-                run.iter_mut().for_each(|byte| *byte = !*byte);
+                for byte in &mut run {
+                    *byte = !*byte;
+                }
                 change_bits(&mut image, bit, &run[..to_usize(bits.div_ceil(8))], bits);
                 for at in 0..48_u64 {
                     let of = |image: &[u8; 6]| image[to_usize(at / 8)] >> (at % 8) & 1;

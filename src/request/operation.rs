@@ -204,6 +204,7 @@ impl Operation {
     /// # Ok::<(), stridec::Error>(())
     /// ```
     #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "an operation that was lowered is lowered again")]
     pub fn with_gaps(mut self, gaps: Gaps) -> Self {
         match (self.gaps(), gaps) {
             (Gaps::Fill, Gaps::Keep) => {

@@ -45,7 +45,7 @@ impl WordRuns {
         let mut reach = 1;
         for inner in (0..=axes.len()).rev() {
             let loops = axes[..inner].iter().filter(|(steps, _)| *steps > 1);
-            let step = loops.clone().last().map(|&(_, stride)| stride);
+            let step = loops.clone().next_back().map(|&(_, stride)| stride);
             let words = signed_ceil(start + reach, lanes) - start.div_euclid(lanes);
             let fits = step.is_none_or(|step| step % lanes == 0 && words < step / lanes);
             let last =

@@ -120,8 +120,9 @@ impl Kernel {
             strategy,
             source_bytes,
             destination_bytes,
+            gaps,
         } = &self.parts;
-        (workgroup_size, dispatches, copy_regions, strategy, source_bytes, destination_bytes)
+        (workgroup_size, dispatches, copy_regions, strategy, source_bytes, destination_bytes, gaps)
     }
 }
 
