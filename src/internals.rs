@@ -22,6 +22,7 @@ pub use crate::hlo::limits::{
 pub use crate::nest::{
     build::build,
     coalesce::coalesce,
+    gaps::keep_gaps,
     refine::{refine, split_off},
     widen::widen,
 };

@@ -128,6 +128,7 @@ impl Run {
                     assert_eq!(cell, &self.source[from..from + bytes], "{}: {unit}", self.name);
                 }
                 PositionValue::Bits(value) => assert_eq!(cell, &value.to_le_bytes()[..bytes]),
+                PositionValue::Kept => {}
             }
         }
     }

@@ -317,6 +317,10 @@ pub(super) struct RunArgs {
     /// loads as an array of (3, 2). A program takes one for each result
     #[arg(short, long, value_name = "OUT")]
     pub(super) output: Vec<PathBuf>,
+    /// The destination's bytes before the operation, in a file of at least the size of `--to`; the
+    /// output has its size. Elements are written, and every other bit stays as the file has it
+    #[arg(long, value_name = "FILE")]
+    pub(super) onto: Option<PathBuf>,
     /// Where to run
     #[arg(long, value_enum, default_value_t = DeviceArg::Auto)]
     pub(super) device: DeviceArg,

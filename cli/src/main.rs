@@ -31,6 +31,7 @@ mod mistakes;
 mod module_file;
 mod npy;
 mod offset;
+mod onto;
 mod op;
 mod output;
 mod program;

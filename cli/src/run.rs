@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use stridec::{Error, Operation, Tensor, notation::TensorForm};
+use stridec::{Error, Operation, Tensor, nest::Gaps, notation::TensorForm};
 
 use super::{
     args::{OpKind, RunArgs},
@@ -10,6 +10,7 @@ use super::{
     execute::execute,
     input::{Input, InputBytes, is_npy, refuse_archive},
     npy::{self, Header},
+    onto::Onto,
     op::FileRequest,
     output::Output,
     program,
@@ -17,24 +18,61 @@ use super::{
 
 pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
     let known = match args.op.flags.in_file()? {
-        Some(FileRequest::Program(requested)) => return program::run(args, Some(*requested)),
+        Some(FileRequest::Program(requested)) => {
+            refuse_onto(args)?;
+            return program::run(args, Some(*requested));
+        }
         Some(FileRequest::Operation(request)) => Some(request.operation),
-        None if args.op.operation == Some(OpKind::Hlo) => return program::run(args, None),
+        None if args.op.operation == Some(OpKind::Hlo) => {
+            refuse_onto(args)?;
+            return program::run(args, None);
+        }
         None => None,
     };
     args.op.refuse_module()?;
     let (input, path) = (the_one(&args.input, "--input")?, the_one(&args.output, "--output")?);
     refuse_archive(path)?;
-    let source = OperationInput::open(args, input, known)?;
+    let mut source = OperationInput::open(args, input, known)?;
+    let onto = match &args.onto {
+        Some(file) => Some(Onto::open(file, source.operation.destination_tensor())?),
+        None if source.operation.gaps() == Gaps::Keep => {
+            let reason = "missing; the operation keeps gaps, so expected the file that holds them";
+            return Err(Failure::invalid(format!("--onto: {reason}")));
+        }
+        None => None,
+    };
+    let gaps = if onto.is_some() { Gaps::Keep } else { Gaps::Fill };
+    source.operation = source.operation.with_gaps(gaps);
     let image = source.image();
     let destination = source.operation.destination();
-    let header = if is_npy(path) { npy::header_of(destination).write() } else { vec![] };
+    let header = match &onto {
+        _ if !is_npy(path) => vec![],
+        Some(onto) => onto.header(path, destination)?,
+        None => npy::header_of(destination).write(),
+    };
     let mut output = Output::open(path)?;
-    let mut result = output.image(&header, destination.image_bytes())?;
-    let took = execute(&source.operation, args.device, image, &mut result)?;
+    let bytes = onto.as_ref().map_or(destination.image_bytes(), |onto| onto.bytes().len() as u64);
+    let mut result = output.image(&header, bytes)?;
+    let written = match &onto {
+        Some(onto) => {
+            result.copy_from_slice(onto.bytes());
+            let length = usize::try_from(destination.image_bytes());
+            length.ok().and_then(|length| result.get_mut(..length)).unwrap_or_default()
+        }
+        None => &mut result,
+    };
+    let took = execute(&source.operation, args.device, image, written)?;
     note(&format!("ran on {took}"));
     output.write_image(result)?;
     output.finish()
+}
+
+/// Refuses `--onto` for a program.
+fn refuse_onto(args: &RunArgs) -> Result<(), Failure> {
+    match args.onto {
+        None => Ok(()),
+        Some(_) => Err(Failure::invalid("--onto: expected a relayout or a slice, got a program")),
+    }
 }
 
 /// Returns the file of a flag that only programs may repeat.

@@ -38,6 +38,12 @@ pub enum RequestError {
         /// The number that was given.
         given: i32,
     },
+    /// A number does not denote a treatment of gaps.
+    #[error("gaps: expected a number of stridec.Gaps, 0 or 1, got {given}")]
+    Gaps {
+        /// The number that was given.
+        given: i32,
+    },
     /// A language other than WGSL was requested, but the crate was built without the feature
     /// `backends`.
     #[error(
@@ -57,6 +63,7 @@ impl RequestError {
             Self::Missing { field, .. } | Self::ElementType { field, .. } => FieldPath::of(field),
             Self::AdapterKind { .. } => FieldPath::new("target").field("kind"),
             Self::Program => FieldPath::new("hlo_module"),
+            Self::Gaps { .. } => FieldPath::new("gaps"),
             Self::Language { .. } | Self::NoBackends { .. } => FieldPath::new("language"),
         }
     }

@@ -10,10 +10,10 @@ use smallvec::smallvec;
 
 use super::check::{self, BindingSizes};
 use super::encode::Job;
-use super::rows::{pack, write_bits};
+use super::rows::{change_bits, pack, read_bits, write_bits};
 use super::transfer::Download;
 use super::{Gpu, GpuError};
-use crate::nest::{CopyNest, Operand, Part, split::split};
+use crate::nest::{CopyNest, Gaps, Operand, Part, split::split};
 use crate::schedule::{Target, schedule};
 use crate::wgsl::{self, Kernel};
 
@@ -39,7 +39,8 @@ impl Gpu {
     /// the destination.
     ///
     /// The device holds only a few parts at a time. After each part, `progress` is called with the
-    /// number of bytes of the destination that have been written so far.
+    /// number of bytes of the destination that have been written so far. If the copy keeps gaps,
+    /// the bits of the destination are uploaded too.
     ///
     /// # Errors
     /// Returns the errors of [`run`](Self::run), and [`GpuError::Schedule`] if the target cannot
@@ -67,19 +68,22 @@ impl Gpu {
         };
         let mut free: Vec<[wgpu::Buffer; 2]> = Vec::new();
         let mut in_flight = VecDeque::with_capacity(PARTS_IN_FLIGHT);
-        let mut finish = |PartInFlight { download, destination_bit, bits, buffers }| {
-            self.finish_download(download, |run| {
-                write_bits(destination, destination_bit, run, bits);
-            })?;
+        let write = if nest.gaps() == Gaps::Keep { change_bits } else { write_bits };
+        let mut finish = |earlier, destination: &mut [u8]| {
+            let PartInFlight { download, destination_bit, bits, buffers } = earlier;
+            self.finish_download(download, |run| write(destination, destination_bit, run, bits))?;
             progress((destination_bit + bits) / 8);
             Ok::<_, GpuError>(buffers)
         };
         for item in split(nest, bytes, compile) {
             let (part, kernel) = item?;
+            if kernel.dispatches.is_empty() {
+                continue; // nothing is written to the part
+            }
             if in_flight.len() == PARTS_IN_FLIGHT
                 && let Some(earlier) = in_flight.pop_front()
             {
-                free.push(finish(earlier)?);
+                free.push(finish(earlier, destination)?);
             }
             let sizes = check::kernel(&kernel, &self.limits)?;
             let kept = free.pop().filter(|[source, destination]| {
@@ -91,9 +95,26 @@ impl Gpu {
                     [self.create_buffer(sizes.source())?, self.create_buffer(sizes.destination)?]
                 }
             };
+            if kernel.gaps == Gaps::Keep {
+                self.stage_part(&part, &buffers[1], sizes.destination, destination)?;
+            }
             in_flight.push_back(self.launch(&part, &kernel, sizes, source, buffers)?);
         }
-        in_flight.into_iter().try_for_each(|earlier| finish(earlier).map(drop))
+        in_flight.into_iter().try_for_each(|earlier| finish(earlier, destination).map(drop))
+    }
+
+    /// Uploads the bits that the destination has in a part.
+    fn stage_part(
+        &self,
+        part: &Part,
+        buffer: &wgpu::Buffer,
+        size: u64,
+        destination: &[u8],
+    ) -> Result<(), GpuError> {
+        let bytes = usize::try_from(part.nest.dst_bytes()).unwrap_or(usize::MAX);
+        let mut run = vec![0; usize::try_from(size).unwrap_or(usize::MAX).max(bytes)];
+        read_bits(destination, part.destination_bit, &mut run[..bytes]);
+        self.stage(buffer, 0, run.len() as u64, |staged| staged.slice(..).copy_from_slice(&run))
     }
 
     /// Packs the rows of a part, and submits its upload, its kernel and its download.

@@ -38,6 +38,29 @@ fn byte_at(image: &[u8], bit: i64) -> u8 {
     (both >> shift).to_le_bytes()[0]
 }
 
+/// Fills `run` with the bits of an image from bit `bit` on. Bits outside the image are 0.
+pub(super) fn read_bits(image: &[u8], bit: u64, run: &mut [u8]) {
+    let first = to_usize(bit / 8);
+    match image.get(first..first + run.len()) {
+        Some(bytes) if bit.is_multiple_of(8) => run.copy_from_slice(bytes),
+        _ => {
+            for (byte, bit) in run.iter_mut().zip((bit.cast_signed()..).step_by(8)) {
+                *byte = byte_at(image, bit);
+            }
+        }
+    }
+}
+
+/// Writes `bits` bits to an image, starting at bit `bit`, and keeps all other bits.
+pub(super) fn change_bits(image: &mut [u8], bit: u64, run: &[u8], bits: u64) {
+    let (last, kept) = (to_usize((bit + bits) / 8), u8::MAX << ((bit + bits) % 8));
+    let after = image.get(last).copied();
+    write_bits(image, bit, run, bits);
+    if let (Some(byte), Some(after)) = (image.get_mut(last), after) {
+        *byte = *byte & !kept | after & kept;
+    }
+}
+
 /// Writes `bits` bits to an image, starting at bit `bit`. Earlier bits of the first byte keep their
 /// values. Bits of the last byte of `run` past its end are 0, and become 0 in the image.
 pub(super) fn write_bits(image: &mut [u8], bit: u64, run: &[u8], bits: u64) {
@@ -75,6 +98,26 @@ mod tests {
         assert_eq!(byte_at(&image, 12), 0b0000_1100);
         assert_eq!(byte_at(&image, -4), 0b0101_0000);
         assert_eq!(byte_at(&image, 100), 0);
+    }
+
+    #[test]
+    fn only_the_bits_of_a_run_change() {
+        for bit in 0..20_u64 {
+            for bits in 1..=24_u64 {
+                let before = [0xa5, 0x5a, 0xc3, 0x3c, 0x0f, 0xf0];
+                let (mut image, mut run) = (before, [0; 3]);
+                read_bits(&image, bit, &mut run[..to_usize(bits.div_ceil(8))]);
+                for byte in &mut run {
+                    *byte = !*byte;
+                }
+                change_bits(&mut image, bit, &run[..to_usize(bits.div_ceil(8))], bits);
+                for at in 0..48_u64 {
+                    let of = |image: &[u8; 6]| image[to_usize(at / 8)] >> (at % 8) & 1;
+                    let changes = (bit..bit + bits).contains(&at);
+                    assert_eq!(of(&image) != of(&before), changes, "{bit} {bits} {at}");
+                }
+            }
+        }
     }
 
     #[test]

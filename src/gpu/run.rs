@@ -11,7 +11,7 @@ use super::scope::scoped;
 use super::scratch::Scratch;
 use super::{Buffer, Gpu, GpuError};
 use crate::{
-    nest::{CopyNest, Operand},
+    nest::{CopyNest, Gaps, Operand},
     schedule::{ScheduleError, schedule},
     wgsl::{self, Kernel},
 };
@@ -21,9 +21,10 @@ impl Gpu {
     /// the whole memory of the destination.
     ///
     /// Every byte of the destination is written, except if the kernel has no dispatches: the
-    /// destination is then unchanged. Tensors of up to 16 MiB take one submission; larger ones are
-    /// transferred in pieces of that size. The two device buffers are kept for the next run, until
-    /// [`trim`](Self::trim) frees them.
+    /// destination is then unchanged. A kernel with [`Gaps::Keep`] changes elements alone, and the
+    /// destination is sent to the device first. Tensors of up to 16 MiB take one submission; larger
+    /// ones are transferred in pieces of that size. The two device buffers are kept for the next
+    /// run, until [`trim`](Self::trim) frees them.
     ///
     /// # Errors
     /// Returns [`GpuError::ImageSize`] if a slice is not exactly as long as the kernel's
@@ -48,6 +49,9 @@ impl Gpu {
         let source_buffer = self.scratch_buffer(Operand::Source(0), source_bytes)?;
         let destination_buffer = self.scratch_buffer(Operand::Destination, sizes.destination)?;
         self.write(&source_buffer, source)?;
+        if kernel.gaps == Gaps::Keep {
+            self.write(&destination_buffer, destination)?;
+        }
         let mut encoder = self.encoder()?;
         // An earlier run may have left bytes after the source, but the kernel must read zeros
         // there.

@@ -10,7 +10,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::nest::{
     Affine, Bounds, Case, CaseValue, CopyNest, Guard, Lookup, Position, PositionValue, Quotient,
-    Value, gcd, signed,
+    Value, footprint, gcd, signed,
 };
 
 /// A box of the nest's loops: the half-open range of steps of each axis, outermost first.
@@ -23,6 +23,11 @@ impl WalkBox {
     /// Returns the box of every position of a walk.
     pub(super) fn whole(nest: &CopyNest) -> Self {
         Self { ranges: nest.extents().iter().map(|&extent| (0, signed(extent))).collect() }
+    }
+
+    /// Returns a box that contains every position at which a nest writes; `None` if there are none.
+    pub(super) fn written(nest: &CopyNest) -> Option<Self> {
+        footprint(nest).map(|ranges| Self { ranges })
     }
 
     /// Returns the number of steps along each axis.
@@ -115,9 +120,9 @@ pub(super) struct Bound<'a> {
     pub(super) images: &'a [&'a [u8]],
 }
 
-/// Calls `each` for boxes that cover the positions of a box, each once. In each of them every guard
-/// is decided, and every quotient and lookup is constant. If `repeats` is true, boxes that repeat
-/// are reported together.
+/// Calls `each` for boxes that cover the positions of a box at which the nest writes, each once. In
+/// each of them every guard is decided, and every quotient and lookup is constant. If `repeats` is
+/// true, boxes that repeat are reported together.
 pub(super) fn resolve(
     of: Bound,
     walk_box: WalkBox,
@@ -128,6 +133,7 @@ pub(super) fn resolve(
     let mut rest = vec![walk_box];
     while let Some(walk_box) = rest.pop() {
         match decide(of, &walk_box, repeats) {
+            Decision::Taken(PositionValue::Kept, _) => {}
             Decision::Taken(taken, case) => each(Resolved::Box(&walk_box, taken, case)),
             Decision::Cut { axis, at } => {
                 let (mut below, mut above) = (walk_box.clone(), walk_box);
@@ -418,7 +424,7 @@ fn decide(of: Bound, walk_box: &WalkBox, repeats: bool) -> Decision {
         };
         return Decision::Taken(taken, number);
     }
-    Decision::Taken(PositionValue::Bits(0), nest.cases().len())
+    Decision::Taken(PositionValue::outside(nest.gaps()), nest.cases().len())
 }
 
 /// The quotients and lookups that forms depend on, directly or through others.

@@ -12,7 +12,7 @@ use super::{
     lane::{Lane, is_narrow},
     tables::{Table, outer_axes},
 };
-use crate::nest::{Affine, Case, CaseValue, CopyNest, Lookup, Value, signed};
+use crate::nest::{Affine, Case, CaseValue, CopyNest, Gaps, Lookup, Value, signed};
 
 /// The approximate size of the part of the destination that a thread fills at a time, in bytes.
 const SHARE_BYTES: usize = 256 << 10;
@@ -43,6 +43,7 @@ pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) -
     let narrow = is_narrow(nest);
     let gathered = Gathered { nest, sources, row, is_whole, unit };
     if row == 1
+        && nest.gaps() == Gaps::Fill
         && nest.is_exact()
         && let Some(outer) = outer_axes(nest)
     {
@@ -218,7 +219,7 @@ impl Gathered<'_> {
                 }
             }
         }
-        if case_of.contains(&NO_CASE) {
+        if self.nest.gaps() == Gaps::Fill && case_of.contains(&NO_CASE) {
             self.bits(0, |row| case_of[row] == NO_CASE, out);
         }
     }

@@ -1,19 +1,22 @@
 //! Copies a nest position by position, as [`CopyNest::read`] defines it: slowly, in little code.
 
 use super::bits::{Bits, load, store};
-use crate::nest::{CopyNest, PositionValue};
+use crate::nest::{CopyNest, Gaps, PositionValue};
 
 /// Fills the image of the destination from the images of the sources.
 pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
     let bits = Bits { src: nest.src_bits(), dst: nest.dst_bits(), sign_extend: nest.sign_extend() };
-    // The bits after the last unit belong to no place, and are zero.
-    destination.fill(0);
+    if nest.gaps() == Gaps::Fill {
+        // The bits after the last unit belong to no place, and are zero.
+        destination.fill(0);
+    }
     for unit in 0..nest.dst_units() {
         let value = match nest.read_from(unit + nest.dst_base().unsigned_abs(), Some(sources)) {
             PositionValue::Unit { source, unit } => {
                 bits.resize(load(sources[source], unit as usize, bits.src))
             }
             PositionValue::Bits(value) => value,
+            PositionValue::Kept => continue,
         };
         store(destination, unit as usize, bits.dst, value);
     }

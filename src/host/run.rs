@@ -4,27 +4,30 @@
 use rayon::prelude::*;
 
 use super::{
-    HostError, gathered,
+    HostError,
+    boxes::WalkBox,
+    gathered,
     kept::{self, Record},
     machine::Machine,
     pieces::DestinationSlices,
     plain,
     plan::Streams,
-    share::{Share, contiguous, is_small, shares},
+    share::{Share, contiguous, is_small, share_of_box, shares},
     simd::Simd,
     step::StepRunner,
     stream::{LINE, streaming},
     task::{Task, has_whole_bytes},
 };
-use crate::nest::{CopyNest, Operand};
+use crate::nest::{CopyNest, Gaps, Operand};
 
 /// Copies `source`, the whole memory of the nest's source, to `destination`, the whole memory of
 /// its destination.
 ///
 /// Every byte of the destination is written, gaps and tails with zero, so that every run has the
-/// same result. Large tensors are divided among the threads of the current rayon pool. Besides the
-/// two buffers, a thread needs a few ten KiB for tiles, keeps about 1 MiB for tiles of units below
-/// a byte, and keeps the steps of its last small copies in at most 2 MiB.
+/// same result. A nest with [`Gaps::Keep`] writes elements alone, and every other bit stays. Large
+/// tensors are divided among the threads of the current rayon pool. Besides the two buffers, a
+/// thread needs a few ten KiB for tiles, keeps about 1 MiB for tiles of units below a byte, and
+/// keeps the steps of its last small copies in at most 2 MiB.
 ///
 /// # Errors
 ///
@@ -138,6 +141,9 @@ pub(super) fn fill(
     sources: &[&[u8]],
     destination: &mut [u8],
 ) {
+    if nest.gaps() == Gaps::Keep {
+        return keep(machine, nest, sources, destination);
+    }
     if nest.dst_bits() < 8
         && let Some(last) = destination.last_mut()
     {
@@ -145,9 +151,29 @@ pub(super) fn fill(
     }
     let task = Task::new(machine, nest, sources, destination.len());
     if task.is_small {
-        return fill_small(&task, destination);
+        return fill_small(&task, destination, |destination| contiguous(nest, destination, 0));
     }
-    let shares = shares(nest, destination, rayon::current_num_threads());
+    fill_shares(&task, destination);
+}
+
+/// Writes the elements of a nest that keeps everything else. A nest that writes little takes the
+/// time of what it writes, whatever the length of the destination.
+fn keep(machine: &'static Machine, nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
+    let Some(written) = WalkBox::written(nest) else { return };
+    let units = written.extents().product::<usize>();
+    let bytes = units.saturating_mul(nest.dst_bits() as usize) / 8;
+    let task = Task::new(machine, nest, sources, bytes.min(destination.len()));
+    if task.is_small {
+        return fill_small(&task, destination, |destination| {
+            share_of_box(nest, destination, written)
+        });
+    }
+    fill_shares(&task, destination);
+}
+
+/// Fills a destination in shares, on the threads of the current rayon pool.
+fn fill_shares(task: &Task, destination: &mut [u8]) {
+    let shares = shares(task.nest, destination, rayon::current_num_threads());
     // Give rayon one share at a time. It would otherwise give a thread several shares, which no
     // other thread can take over.
     shares
@@ -193,12 +219,16 @@ impl<'a> Task<'a> {
 
 /// Fills a destination that is one share. If this thread has copied the nest before, the steps are
 /// known.
-fn fill_small(task: &Task, destination: &mut [u8]) {
+fn fill_small<'a>(
+    task: &Task,
+    destination: &'a mut [u8],
+    share: impl FnOnce(&'a mut [u8]) -> Share<'a>,
+) {
     if let Some(kept) = kept::find(task.streams.machine, task.nest) {
         let mut runner = StepRunner::new(task, DestinationSlices::whole(destination), None);
         return kept.steps.iter().for_each(|step| runner.run(step));
     }
     let mut record = Record::of(task.nest);
-    task.run(contiguous(task.nest, destination, 0), None, &mut record);
+    task.run(share(destination), None, &mut record);
     record.keep(task.streams.machine, task.nest);
 }

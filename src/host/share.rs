@@ -211,6 +211,17 @@ fn ranges<'a>(nest: &CopyNest, destination: &'a mut [u8], wanted: usize) -> Vec<
     out
 }
 
+/// Returns the share of the whole destination that visits the positions of one box.
+pub(super) fn share_of_box<'a>(
+    nest: &CopyNest,
+    destination: &'a mut [u8],
+    walk_box: WalkBox,
+) -> Share<'a> {
+    let first = nest.dst_base().unsigned_abs();
+    let destination = DestinationSlices::whole(destination);
+    Share { boxes: smallvec![walk_box], destination, first, axis: 0 }
+}
+
 /// Returns the share of one slice, which begins at place `first` of the image.
 pub(super) fn contiguous<'a>(nest: &CopyNest, slice: &'a mut [u8], first: u64) -> Share<'a> {
     let base = nest.dst_base().unsigned_abs();

@@ -163,6 +163,12 @@ impl Task<'_> {
     }
 }
 
+/// Returns true if boxes that do not overlap fill a box that contains all of them.
+fn fills(group: &[FoundBox], hull: &WalkBox) -> bool {
+    let volume = |of: &WalkBox| of.extents().product::<usize>();
+    group.iter().map(|of| volume(&of.walk_box)).sum::<usize>() == volume(hull)
+}
+
 /// Returns the axes of a box with these extents and strides.
 fn plan_axes(
     extents: impl Iterator<Item = usize> + Clone,
@@ -250,6 +256,7 @@ impl Filling<'_, '_, '_> {
                 let axes = walk_box.extents().zip(strides).collect();
                 CopyStep::Fill { value: FillValue::Bits(value), axes, to: self.place(walk_box) }
             }
+            Resolved::Box(_, PositionValue::Kept, _) => return,
             Resolved::Repeated(of) => {
                 let step = if of.small { self.period(of) } else { None };
                 match step {
@@ -314,9 +321,7 @@ impl Filling<'_, '_, '_> {
                 *hull = (hull.0.min(low), hull.1.max(end));
             }
         }
-        let volume = |of: &WalkBox| of.extents().product::<usize>();
-        let together = group.iter().map(|of| volume(&of.walk_box)).sum::<usize>();
-        if together != volume(&hull) {
+        if !fills(group, &hull) {
             return None;
         }
         self.repeated_block(group, &hull, period)
@@ -325,6 +330,9 @@ impl Filling<'_, '_, '_> {
     /// Returns the step that moves the boxes of a period in all periods; `None` if they are better
     /// moved separately.
     fn period(&mut self, of: &Repeated) -> Option<CopyStep> {
+        if !fills(&of.boxes, &of.periods.first) {
+            return None; // positions between the boxes keep their bytes
+        }
         self.repeated_block(&of.boxes, &of.periods.first, Some(&of.periods))
     }
 
@@ -409,6 +417,7 @@ impl Filling<'_, '_, '_> {
                     BlockValue::Unit { source: number, from: from - places[number].from }
                 }
                 PositionValue::Bits(bits) => BlockValue::Bits(bits),
+                PositionValue::Kept => continue,
             };
             let axes = axes_of(walk_box, &self.strides[*case], true);
             parts.push(BlockPart { axes, to: self.place(walk_box) - to, take });
@@ -445,6 +454,7 @@ impl Filling<'_, '_, '_> {
                     let axes: SmallVec<[(usize, isize); 8]> = axes.collect();
                     run_of(&axes, task.scale()).1 >= LINE
                 }
+                PositionValue::Kept => true,
             }
         })
     }
@@ -523,6 +533,7 @@ impl Filling<'_, '_, '_> {
                     let axes = axes.iter().map(|axis| (axis.extent, axis.dst)).collect();
                     CopyStep::Fill { value: FillValue::Bits(value), axes, to }
                 }
+                PositionValue::Kept => return,
             };
             self.step(step);
             rest = &rest[count..];

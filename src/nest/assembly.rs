@@ -13,7 +13,7 @@
 use smallvec::SmallVec;
 
 use super::{
-    Affine, Bounds, Case, CaseValue, CopyNest, Guard, LastRead, Lookup, NestError, Operand,
+    Affine, Bounds, Case, CaseValue, CopyNest, Gaps, Guard, LastRead, Lookup, NestError, Operand,
     Quotient, Source, Value,
     bounds::{Interval, Magnitude, check_range},
     build::{elements, padding_case},
@@ -90,6 +90,7 @@ impl Assembly {
             lookups: vec![],
             sources: SmallVec::new(),
             cases: SmallVec::new(),
+            gaps: Gaps::Fill,
             dst_base: walk.dst_base,
             dst_units,
             dst_bytes: destination.image_bytes(),

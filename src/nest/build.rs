@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::{
     Assembly, Case, CaseValue, CopyNest, Guard, Index, NestError, Operand,
+    assembly::WalkStart,
     numbers::{LIMIT, gcd, signed},
     walk::Unfilled,
 };
@@ -28,6 +29,46 @@ pub fn build(
     window: &Window,
 ) -> Result<CopyNest, NestError> {
     check(source, destination, window)?;
+    build_at(source, destination, window, None)
+}
+
+/// Builds the nest of a copy of the whole source into the destination, from the index
+/// `start_indices` on. Everything else in the destination is a gap.
+///
+/// # Errors
+///
+/// Returns the errors of [`build`], and an error if the source does not fit there.
+pub(crate) fn build_update(
+    source: &StrideDescriptor,
+    destination: &StrideDescriptor,
+    start_indices: &[u64],
+) -> Result<CopyNest, NestError> {
+    let window = Window::identity(source.sizes());
+    check_types(source, destination, window.dimensions().len())?;
+    let (given, expected) = (start_indices.len(), source.rank());
+    if given != expected {
+        return Err(NestError::StartIndices { given, expected });
+    }
+    for (dimension, &start) in start_indices.iter().enumerate() {
+        let (given, limit) = (source.sizes()[dimension], destination.sizes()[dimension]);
+        let Some(last) = limit.checked_sub(given) else {
+            return Err(NestError::UpdateExtent { dimension, given, limit });
+        };
+        if start > last {
+            return Err(NestError::StartIndex { dimension, given: start, limit: last });
+        }
+    }
+    build_at(source, destination, &window, Some(start_indices))
+}
+
+/// Builds the nest of an operation whose window fits. If `start_indices` are given, the extents of
+/// the window are those of a box of the destination that begins there.
+fn build_at(
+    source: &StrideDescriptor,
+    destination: &StrideDescriptor,
+    window: &Window,
+    start_indices: Option<&[u64]>,
+) -> Result<CopyNest, NestError> {
     // If the prefix `M(n)` of a dynamic shape is not a whole number of elements, copy parts of
     // elements.
     let parts = source.element_bits() / unit_bits(source, destination)?;
@@ -44,10 +85,35 @@ pub fn build(
     // A relayout or a slice is always one kernel, however many tiles a layout has.
     assembly.allow_quotients(usize::MAX);
     let number = assembly.source(&source)?;
+    let start = match (start, start_indices) {
+        (Some(start), Some(at)) => inside(&assembly, start, &window, at)?,
+        (start, _) => start,
+    };
     if let Some((region, index)) = start {
         assembly.read(region, number, &source, source_index(&window, index)?)?;
     }
     assembly.finish()
+}
+
+/// Returns the part of a region in which the index lies in a box of the extents of `window` that
+/// begins at `starts`, and the index relative to that box; `None` if there is no such position.
+fn inside(
+    assembly: &Assembly,
+    (mut region, mut index): WalkStart,
+    window: &Window,
+    starts: &[u64],
+) -> Result<Option<WalkStart>, NestError> {
+    // An element may be split into several units, which have a dimension of their own.
+    for (number, (along, &start)) in window.dimensions().iter().zip(starts).enumerate() {
+        let (low, end) = (start, start + along.extent());
+        let Some((within, own)) = assembly.split_region(&region, &index[number], low, end)?.inside
+        else {
+            return Ok(None);
+        };
+        region = within;
+        index[number] = own.scaled(1, -signed(start)).ok_or(NestError::PAST_LIMIT)?;
+    }
+    Ok(Some((region, index)))
 }
 
 /// Returns the case that fills the places past the elements in `padded_dimensions`; `None` if there
@@ -67,20 +133,7 @@ fn check(
     destination: &StrideDescriptor,
     window: &Window,
 ) -> Result<(), NestError> {
-    if source.element_type() != destination.element_type() {
-        return Err(NestError::ElementTypes {
-            source_type: source.element_type(),
-            destination_type: destination.element_type(),
-        });
-    }
-    let expected = window.dimensions().len();
-    for (operand, given) in
-        [(Operand::Source(0), source.rank()), (Operand::Destination, destination.rank())]
-    {
-        if given != expected {
-            return Err(NestError::Ranks { operand, given, expected });
-        }
-    }
+    check_types(source, destination, window.dimensions().len())?;
     for (dimension, along) in window.dimensions().iter().enumerate() {
         let (given, expected) = (destination.sizes()[dimension], along.extent());
         if given != expected {
@@ -90,6 +143,28 @@ fn check(
         let (given, last) = (source.sizes()[dimension], along.source_indices());
         if let Some((_, last)) = last.filter(|&(_, last)| last >= given) {
             return Err(NestError::SourceExtent { dimension, given, expected: last + 1 });
+        }
+    }
+    Ok(())
+}
+
+/// Checks that the types agree, and that both sides have a rank of `expected`.
+fn check_types(
+    source: &StrideDescriptor,
+    destination: &StrideDescriptor,
+    expected: usize,
+) -> Result<(), NestError> {
+    if source.element_type() != destination.element_type() {
+        return Err(NestError::ElementTypes {
+            source_type: source.element_type(),
+            destination_type: destination.element_type(),
+        });
+    }
+    for (operand, given) in
+        [(Operand::Source(0), source.rank()), (Operand::Destination, destination.rank())]
+    {
+        if given != expected {
+            return Err(NestError::Ranks { operand, given, expected });
         }
     }
     Ok(())

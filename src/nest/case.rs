@@ -8,7 +8,7 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
-use super::Affine;
+use super::{Affine, Gaps};
 
 /// A condition on a position, which holds if `0 <= of < extent`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -61,15 +61,25 @@ pub enum PositionValue {
     },
     /// Fixed bits, such as a padding value. They are zero if no case applies.
     Bits(u128),
+    /// The bits that the destination has, if no case applies and gaps are kept.
+    Kept,
 }
 
 impl PositionValue {
-    /// Returns the number of the source unit that is read, or `None` if the value is fixed bits.
+    /// Returns the value of a position to which no case applies.
+    pub(crate) fn outside(gaps: Gaps) -> Self {
+        match gaps {
+            Gaps::Fill => Self::Bits(0),
+            Gaps::Keep => Self::Kept,
+        }
+    }
+
+    /// Returns the number of the source unit that is read, or `None` if no unit is read.
     #[must_use]
     pub fn unit(self) -> Option<u64> {
         match self {
             Self::Unit { unit, .. } => Some(unit),
-            Self::Bits(_) => None,
+            Self::Bits(_) | Self::Kept => None,
         }
     }
 }
@@ -79,8 +89,8 @@ impl PositionValue {
 pub(crate) struct Refusal<'a> {
     /// The guards, in the order in which a kernel tests them.
     pub(crate) guards: SmallVec<[&'a Guard; 4]>,
-    /// The value of the position if any guard fails.
-    pub(crate) bits: u128,
+    /// The bits of the position if any guard fails; `None` if the destination keeps its own.
+    pub(crate) bits: Option<u128>,
 }
 
 /// Returns the cases of a nest as a series of tests, each with the value of the positions that fail
@@ -88,7 +98,7 @@ pub(crate) struct Refusal<'a> {
 /// inside the array or else the padding value.
 ///
 /// Returns `None` unless only the first case reads and each case has all guards of the next one.
-pub(super) fn refusals(cases: &[Case]) -> Option<SmallVec<[Refusal<'_>; 2]>> {
+pub(super) fn refusals(cases: &[Case], gaps: Gaps) -> Option<SmallVec<[Refusal<'_>; 2]>> {
     let asks_more = |pair: &[Case]| pair[0].asks_all_of(&pair[1]);
     let (first, rest) = cases.split_first()?;
     let one_reads = first.reads() && !rest.iter().any(Case::reads);
@@ -96,7 +106,11 @@ pub(super) fn refusals(cases: &[Case]) -> Option<SmallVec<[Refusal<'_>; 2]>> {
         return None;
     }
     let mut refusals = SmallVec::new();
-    let (mut asked, mut bits): (&[Guard], _) = (&[], 0);
+    let mut bits = match gaps {
+        Gaps::Fill => Some(0),
+        Gaps::Keep => None,
+    };
+    let mut asked: &[Guard] = &[];
     for case in cases.iter().rev() {
         let guards: SmallVec<[&Guard; 4]> =
             case.when.iter().filter(|guard| !asked.contains(guard)).collect();
@@ -105,7 +119,7 @@ pub(super) fn refusals(cases: &[Case]) -> Option<SmallVec<[Refusal<'_>; 2]>> {
         }
         asked = &case.when;
         if let CaseValue::Bits(given) = case.take {
-            bits = given;
+            bits = Some(given);
         }
     }
     Some(refusals)

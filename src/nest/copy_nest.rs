@@ -7,9 +7,9 @@ use std::sync::LazyLock;
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    Affine, Case, CaseValue, Guard, Lookup, PositionValue, Value,
+    Affine, Case, CaseValue, Gaps, Guard, Lookup, PositionValue, Value,
     case::{Refusal, refusals},
-    numbers::signed,
+    numbers::{ACCESS_BYTES, signed},
     position::Position,
 };
 
@@ -26,9 +26,9 @@ static NOWHERE: LazyLock<Affine> = LazyLock::new(Affine::default);
 /// then skipped.
 ///
 /// An ordered list of [`cases`](Self::cases) defines the value of a position. The first case whose
-/// guards all hold applies; if there is none, the value is zero. A case takes a unit of one of the
-/// [`sources`](Self::sources), or constant bits. A relayout or a slice has one source, and one case
-/// that reads it.
+/// guards all hold applies; if there is none, the value is zero, or the destination keeps its own,
+/// as [`gaps`](Self::gaps) says. A case takes a unit of one of the [`sources`](Self::sources), or
+/// constant bits. A relayout or a slice has one source, and one case that reads it.
 ///
 /// ```text
 /// f32[2,3]{1,0} to f32[2,3]{0,1:PAD(3,5,one)}
@@ -73,6 +73,8 @@ pub struct CopyNest {
     pub(super) sources: SmallVec<[Source; 1]>,
     /// The cases. The first whose guards all hold decides the value of a position.
     pub(super) cases: SmallVec<[Case; 1]>,
+    /// The treatment of positions to which no case applies.
+    pub(super) gaps: Gaps,
     /// The place of position 0, in units. It is zero or negative.
     pub(super) dst_base: i64,
     /// The number of units in the destination's image.
@@ -201,10 +203,30 @@ impl CopyNest {
     }
 
     /// Returns the cases. The first whose guards all hold gives a position its value; if there is
-    /// none, the value is zero.
+    /// none, [`gaps`](Self::gaps) decides.
     #[must_use]
     pub fn cases(&self) -> &[Case] {
         &self.cases
+    }
+
+    /// Returns the treatment of positions to which no case applies: they are zero, or the
+    /// destination keeps the bits that it has.
+    #[must_use]
+    pub fn gaps(&self) -> Gaps {
+        self.gaps
+    }
+
+    /// Returns the nest with gaps that are filled instead of kept, if it has none: if every bit of
+    /// the destination belongs to an element, up to the end of the widest access.
+    pub(crate) fn without_gaps(mut self) -> Self {
+        let is_whole = self.cases.first().is_some_and(|case| case.when.is_empty())
+            && self.is_exact()
+            && self.dst_units * u64::from(self.dst_bits) == self.dst_bytes * 8
+            && self.dst_bytes.is_multiple_of(ACCESS_BYTES);
+        if is_whole {
+            self.gaps = Gaps::Fill;
+        }
+        self
     }
 
     /// Returns the guards of the only case that reads, grouped by the value that a position has if
@@ -212,7 +234,7 @@ impl CopyNest {
     /// read, or if a case lacks a guard of the case after it.
     pub(crate) fn refusals(&self) -> Option<SmallVec<[Refusal<'_>; 2]>> {
         let is_one = self.sources.len() == 1 && self.lookups.is_empty();
-        if is_one { refusals(&self.cases) } else { None }
+        if is_one { refusals(&self.cases, self.gaps) } else { None }
     }
 
     /// Returns the offset at which the first case that reads does so, in units from the start of
@@ -333,7 +355,7 @@ impl CopyNest {
                 PositionValue::Unit { source: *source, unit: at.form(form).unsigned_abs() }
             }
             Some(&Case { take: CaseValue::Bits(bits), .. }) => PositionValue::Bits(bits),
-            None => PositionValue::Bits(0),
+            None => PositionValue::outside(self.gaps),
         }
     }
 

@@ -4,7 +4,7 @@
 use std::{cmp::Ordering, fmt};
 
 use super::{
-    Bounds, Case, CaseValue, CopyAxis, CopyNest, Count, Guard, Operand, Quotient, Value,
+    Bounds, Case, CaseValue, CopyAxis, CopyNest, Count, Gaps, Guard, Operand, Quotient, Value,
     case::Refusal, width,
 };
 
@@ -51,10 +51,10 @@ impl CopyNest {
         for guard in self.reading_guards() {
             write!(f, "if not {}: ", asked(guard, &bounds))?;
             match refusals.iter().find(|refusal| refusal.guards.contains(&guard)) {
-                Some(refusal) if refusal.bits != 0 => {
-                    writeln!(f, "fill with 0x{:x}", refusal.bits)?;
+                Some(&Refusal { bits: Some(bits), .. }) if bits != 0 => {
+                    writeln!(f, "fill with 0x{bits:x}")?;
                 }
-                _ => writeln!(f, "zero")?,
+                _ => writeln!(f, "{}", self.gap())?,
             }
         }
         Ok(())
@@ -100,8 +100,16 @@ impl CopyNest {
                 CaseValue::Bits(bits) => writeln!(f, "0x{bits:x}")?,
             }
         }
-        // The last line says that all other positions are zero; an empty walk has none.
-        if ends || self.extents.contains(&0) { Ok(()) } else { writeln!(f, "else zero") }
+        // The last line describes all other positions; an empty walk has none.
+        if ends || self.extents.contains(&0) { Ok(()) } else { writeln!(f, "else {}", self.gap()) }
+    }
+
+    /// Returns the value of a position to which no case applies, as text.
+    fn gap(&self) -> &'static str {
+        match self.gaps {
+            Gaps::Fill => "zero",
+            Gaps::Keep => "keep",
+        }
     }
 
     fn write_destination(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

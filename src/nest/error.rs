@@ -63,6 +63,40 @@ pub enum NestError {
         /// The minimum extent that the window requires.
         expected: u64,
     },
+    /// A list of start indices whose length differs from the rank of the operation.
+    #[error("expected {expected} start indices, one for each dimension, got {given}")]
+    StartIndices {
+        /// The number of start indices.
+        given: usize,
+        /// The rank of the operation.
+        expected: usize,
+    },
+    /// An update that would pass the end of the destination. XLA moves such an update back into the
+    /// destination, because its start indices are known only at run time; here they are constants,
+    /// and moving them would hide a mistake.
+    #[error(
+        "expected a start index of at most {limit} in dimension {dimension}, so that the update ends inside the destination, got {given}"
+    )]
+    StartIndex {
+        /// The dimension.
+        dimension: usize,
+        /// The start index.
+        given: u64,
+        /// The greatest start index.
+        limit: u64,
+    },
+    /// An update that is larger than the destination.
+    #[error(
+        "expected an extent of at most {limit}, as the destination has, got {given} in dimension {dimension} of the source"
+    )]
+    UpdateExtent {
+        /// The dimension.
+        dimension: usize,
+        /// The source's extent.
+        given: u64,
+        /// The destination's extent.
+        limit: u64,
+    },
     /// A destination with stride 0, which puts several elements in one place.
     #[error(
         "expected a stride of at least 1 in dimension {dimension} of the destination, got 0, which puts several elements in one place"
@@ -175,6 +209,9 @@ impl NestError {
             | Self::Ranks { .. }
             | Self::Extents { .. }
             | Self::SourceExtent { .. }
+            | Self::StartIndices { .. }
+            | Self::StartIndex { .. }
+            | Self::UpdateExtent { .. }
             | Self::ZeroStride { .. }
             | Self::Overlap { .. } => ErrorKind::Invalid,
         }
@@ -187,9 +224,14 @@ impl NestError {
             | Self::Reach { operand, .. }
             | Self::Widths { operand, .. }
             | Self::TooLarge { operand, .. } => *operand,
-            Self::Lower(_) | Self::Shape(_) | Self::SourceExtent { .. } => Operand::Source(0),
+            Self::Lower(_)
+            | Self::Shape(_)
+            | Self::SourceExtent { .. }
+            | Self::UpdateExtent { .. } => Operand::Source(0),
             Self::ElementTypes { .. }
             | Self::Extents { .. }
+            | Self::StartIndices { .. }
+            | Self::StartIndex { .. }
             | Self::ZeroStride { .. }
             | Self::NegativeStride { .. }
             | Self::Overlap { .. }
@@ -206,9 +248,13 @@ impl NestError {
         Some(match self {
             Self::ElementTypes { .. } => FieldPath::new("element_type"),
             Self::Ranks { .. } => FieldPath::new("dimensions"),
-            Self::Extents { dimension, .. } | Self::SourceExtent { dimension, .. } => {
+            Self::Extents { dimension, .. }
+            | Self::SourceExtent { dimension, .. }
+            | Self::UpdateExtent { dimension, .. } => {
                 FieldPath::new("dimensions").index(*dimension)
             }
+            Self::StartIndices { .. } => FieldPath::new("start_indices"),
+            Self::StartIndex { dimension, .. } => FieldPath::new("start_indices").index(*dimension),
             Self::ZeroStride { dimension } | Self::NegativeStride { dimension, .. } => {
                 FieldPath::new("strides").index(*dimension)
             }

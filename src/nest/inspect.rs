@@ -4,7 +4,7 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    Affine, Case, CaseValue, CopyNest, Lookup, Source,
+    Affine, Case, CaseValue, CopyNest, Gaps, Lookup, Source,
     copy_nest::{LastRead, Quotient},
 };
 
@@ -35,6 +35,7 @@ pub fn unproved_nest(
         lookups: vec![],
         sources: smallvec![source; numbers.max().map_or(1, |last| last + 1)],
         cases,
+        gaps: Gaps::Fill,
         dst_base,
         dst_units,
         dst_bytes: bytes(dst_units),

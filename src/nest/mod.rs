@@ -46,6 +46,8 @@ pub(crate) mod copy_nest;
 mod count;
 mod display;
 mod error;
+mod footprint;
+pub(crate) mod gaps;
 mod index;
 pub(crate) mod inspect;
 mod interleaved;
@@ -64,7 +66,7 @@ pub(crate) mod widen;
 pub use affine::{Affine, Value};
 pub(crate) use assembly::{Assembly, MAX_CASES, WalkRegion};
 pub(crate) use bounds::{Bounds, GreatestSums};
-pub(crate) use build::build;
+pub(crate) use build::{build, build_update};
 pub(crate) use case::Refusal;
 pub use case::{Case, CaseValue, Guard, PositionValue};
 pub(crate) use coalesce::coalesce;
@@ -72,6 +74,9 @@ pub use copy_nest::{CopyAxis, CopyNest, Source};
 pub(crate) use copy_nest::{LastRead, Quotient};
 pub(crate) use count::{Count, width};
 pub use error::NestError;
+pub(crate) use footprint::footprint;
+pub use gaps::Gaps;
+pub(crate) use gaps::keep_gaps;
 pub(crate) use index::Index;
 pub(crate) use interleaved::{Interleaved, SOURCE_DISTANCE, interleaved};
 pub(crate) use lookup::{Integer, Lookup, LookupExpr, MAX_NUMBERS, Number, Operator, OutOfRange};
@@ -98,8 +103,24 @@ pub fn lower(
     destination: &StrideDescriptor,
     window: &Window,
 ) -> Result<CopyNest, NestError> {
-    let nest = build(source, destination, window)?;
-    let nest = refine(nest);
-    let nest = coalesce(nest);
-    Ok(widen(nest))
+    Ok(simplified(build(source, destination, window)?))
+}
+
+/// Lowers a copy of all elements of `source` into `destination`, from the index `start_indices` on.
+/// Everything else in the destination is a gap.
+///
+/// # Errors
+///
+/// Returns the errors of [`lower`], and an error if the elements do not fit there.
+pub(crate) fn lower_update(
+    source: &StrideDescriptor,
+    destination: &StrideDescriptor,
+    start_indices: &[u64],
+) -> Result<CopyNest, NestError> {
+    Ok(simplified(build_update(source, destination, start_indices)?))
+}
+
+/// Applies the passes to a nest.
+fn simplified(nest: CopyNest) -> CopyNest {
+    widen(coalesce(refine(nest)))
 }

@@ -7,7 +7,7 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    Affine, Case, CaseValue, CopyNest, Guard, LastRead, LookupExpr, Number, Source, Value,
+    Affine, Case, CaseValue, CopyNest, Gaps, Guard, LastRead, LookupExpr, Number, Source, Value,
     coalesce,
     numbers::{ACCESS_BYTES, signed},
     refine, widen,
@@ -43,6 +43,7 @@ pub(crate) fn pack(images: &[u64]) -> CopyNest {
         lookups: vec![],
         sources: images.iter().map(source).collect(),
         cases: cases.collect(),
+        gaps: Gaps::Fill,
         dst_base: 0,
         dst_units: bytes,
         dst_bytes: bytes,

@@ -4,7 +4,7 @@
 use super::{Tensor, compilation::validate};
 use crate::{
     error::Error,
-    nest::{self, CopyNest, Operand},
+    nest::{self, CopyNest, Gaps, NestError, Operand},
     notation::{NotationError, TensorForm},
     schedule::{Schedule, Target, schedule},
     shape::FieldPath,
@@ -30,8 +30,13 @@ pub struct Operation {
     pub(super) source: Tensor,
     pub(super) destination: Tensor,
     pub(super) window: Window,
+    /// The index of the destination at which an update begins.
+    start_indices: Option<Vec<u64>>,
     pub(super) nest: CopyNest,
 }
+
+/// The end of the title of an operation that keeps gaps.
+const KEPT: &str = ", gaps kept";
 
 /// The paths to the parts of an operation, for use in errors.
 #[derive(Clone, Debug, Default)]
@@ -71,7 +76,7 @@ impl Operation {
     ) -> Result<Self, Error> {
         let title = format!("relayout {source} to {destination}");
         let window = Window::identity(source.descriptor().sizes());
-        Self::lower(paths, title, source, destination, window)
+        Self::lower(paths, title, source, destination, (window, None))
     }
 
     /// Creates an operation that copies a slice of `source`, as DirectML's SLICE1 does.
@@ -112,7 +117,40 @@ impl Operation {
             "slice {source} at {:?} of {:?} by {:?} to {destination}",
             slice.window_offsets, slice.window_sizes, slice.window_strides
         );
-        Self::lower(paths, title, source, destination, window)
+        Self::lower(paths, title, source, destination, (window, None))
+    }
+
+    /// Creates an operation that copies all elements of `source` into `destination`, from the index
+    /// `start_indices` on, and keeps everything else: XLA's dynamic-update-slice, with constant
+    /// start indices and in place. Runs read and change the destination's bytes, as with
+    /// [`Gaps::Keep`], and take the time of the update, whatever the size of the destination.
+    ///
+    /// ```
+    /// use stridec::Operation;
+    /// let (row, cache) = ("u8[1,3]".parse()?, "u8[4,3]".parse()?);
+    /// let operation = Operation::update(row, cache, &[2, 0])?;
+    /// let mut cache = *b"............";
+    /// operation.run_on_host(b"abc", &mut cache)?;
+    /// assert_eq!(&cache, b"......abc...");
+    /// # Ok::<(), stridec::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the two tensors differ in element type or rank, or if the update does
+    /// not end inside the destination. XLA moves such an update back, because it knows start
+    /// indices only at run time. Constant ones are refused instead, so that a mistake does not
+    /// change other elements.
+    pub fn update(
+        source: Tensor,
+        destination: Tensor,
+        start_indices: &[u64],
+    ) -> Result<Self, Error> {
+        let title = format!("update {destination} at {start_indices:?} with {source}");
+        let window = Window::identity(source.descriptor().sizes());
+        let window = (window, Some(start_indices.to_vec()));
+        let operation = Self::lower(&Paths::default(), title, source, destination, window)?;
+        Ok(operation.with_gaps(Gaps::Keep))
     }
 
     fn lower(
@@ -120,7 +158,7 @@ impl Operation {
         title: String,
         source: Tensor,
         destination: Tensor,
-        window: Window,
+        (window, start_indices): (Window, Option<Vec<u64>>),
     ) -> Result<Self, Error> {
         span!("lower");
         for (operand, tensor) in
@@ -131,17 +169,63 @@ impl Operation {
                 return Err(error.below(&paths.tensor(operand, tensor.kind())));
             }
         }
-        let lowered = nest::lower(source.descriptor(), destination.descriptor(), &window);
-        let nest = lowered.map_err(|error| {
+        let sides = (source.descriptor(), destination.descriptor());
+        let nest = nest_of(sides, &window, start_indices.as_deref()).map_err(|error| {
+            let field = error.field().unwrap_or_default();
+            if matches!(error, NestError::StartIndices { .. } | NestError::StartIndex { .. }) {
+                return Error::from(error).below(&field.below(&paths.operation));
+            }
             let tensor = match error.operand() {
                 Operand::Source(_) => &source,
                 Operand::Destination => &destination,
             };
-            let field = tensor.field(error.field().unwrap_or_default());
+            let field = tensor.field(field);
             let outer = field.below(&paths.tensor(error.operand(), tensor.kind()));
             Error::from(error).below(&outer)
         })?;
-        Ok(Self { title, source, destination, window, nest })
+        Ok(Self { title, source, destination, window, start_indices, nest })
+    }
+
+    /// Returns the operation with another treatment of the places of the destination that hold no
+    /// element. The constructors use [`Gaps::Fill`].
+    ///
+    /// With [`Gaps::Keep`], every run reads and changes the bytes that the destination has:
+    /// elements are written, and gaps, padding, the bits around elements below a byte, a prefix and
+    /// a tail stay as they are.
+    ///
+    /// ```
+    /// use stridec::{Operation, nest::Gaps};
+    /// // Two rows of three bytes, in the middle of rows of five.
+    /// let window = "u8[2,3] strided<[5,1], offset: 1>".parse()?;
+    /// let operation = Operation::relayout("u8[2,3]".parse()?, window)?.with_gaps(Gaps::Keep);
+    /// let mut rows = *b".........";
+    /// operation.run_on_host(b"abcdef", &mut rows)?;
+    /// assert_eq!(&rows, b".abc..def");
+    /// # Ok::<(), stridec::Error>(())
+    /// ```
+    #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "an operation that was lowered is lowered again")]
+    pub fn with_gaps(mut self, gaps: Gaps) -> Self {
+        match (self.gaps(), gaps) {
+            (Gaps::Fill, Gaps::Keep) => {
+                self.nest = nest::keep_gaps(self.nest);
+                self.title += KEPT;
+            }
+            (Gaps::Keep, Gaps::Fill) => {
+                let sides = (self.source.descriptor(), self.destination.descriptor());
+                let lowered = nest_of(sides, &self.window, self.start_indices.as_deref());
+                self.nest = lowered.expect("it was lowered before");
+                self.title.truncate(self.title.len() - KEPT.len());
+            }
+            _ => {}
+        }
+        self
+    }
+
+    /// Returns the treatment of the places of the destination that hold no element.
+    #[must_use]
+    pub fn gaps(&self) -> Gaps {
+        self.nest.gaps()
     }
 
     /// Returns a description of the operation in one line.
@@ -174,7 +258,8 @@ impl Operation {
         self.destination.descriptor()
     }
 
-    /// Returns the window: the source index of each destination index.
+    /// Returns the window: the source index of each destination index, or of each index relative to
+    /// the start of an update.
     #[must_use]
     pub fn window(&self) -> &Window {
         &self.window
@@ -231,6 +316,18 @@ impl Operation {
     pub fn run_on_host(&self, source: &[u8], destination: &mut [u8]) -> Result<(), Error> {
         span!("run");
         Ok(crate::host::run(&self.nest, source, destination)?)
+    }
+}
+
+/// Returns the nest of an operation that fills its gaps.
+fn nest_of(
+    (source, destination): (&StrideDescriptor, &StrideDescriptor),
+    window: &Window,
+    start_indices: Option<&[u64]>,
+) -> Result<CopyNest, NestError> {
+    match start_indices {
+        Some(start_indices) => nest::lower_update(source, destination, start_indices),
+        None => nest::lower(source, destination, window),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{Operation, RequestError, Tensor, operation::Paths};
 use crate::{
     error::Error,
+    nest::Gaps,
     notation::{NotationError, TensorForm, dml::BufferTensorDesc},
     proto::{stridec as proto, xla},
     schedule::{AdapterKind, Target},
@@ -13,10 +14,11 @@ use crate::{
 impl TryFrom<&proto::CompileRequest> for Operation {
     type Error = Error;
 
-    /// Lowers the operation of a request. [`Target::try_from`] converts the target of the request.
+    /// Lowers the operation of a request, with its gaps. [`Target::try_from`] converts the target
+    /// of the request.
     fn try_from(request: &proto::CompileRequest) -> Result<Self, Error> {
         use proto::compile_request::Operation as Kind;
-        match &request.operation {
+        let operation: Self = match &request.operation {
             None => Err(missing("operation", "a relayout, a slice or an hlo_module")),
             Some(Kind::HloModule(_)) => Err(RequestError::Program.into()),
             Some(Kind::Relayout(proto::Relayout { source, destination })) => {
@@ -42,6 +44,28 @@ impl TryFrom<&proto::CompileRequest> for Operation {
                 let paths = Paths { operation: FieldPath::new("slice") };
                 Self::slice_at(&paths, source, &window, destination)
             }
+        }?;
+        match proto::Gaps::try_from(request.gaps) {
+            Ok(gaps) => Ok(operation.with_gaps(gaps.into())),
+            Err(_) => Err(RequestError::Gaps { given: request.gaps }.into()),
+        }
+    }
+}
+
+impl From<proto::Gaps> for Gaps {
+    fn from(gaps: proto::Gaps) -> Self {
+        match gaps {
+            proto::Gaps::Fill => Self::Fill,
+            proto::Gaps::Keep => Self::Keep,
+        }
+    }
+}
+
+impl From<Gaps> for proto::Gaps {
+    fn from(gaps: Gaps) -> Self {
+        match gaps {
+            Gaps::Fill => Self::Fill,
+            Gaps::Keep => Self::Keep,
         }
     }
 }

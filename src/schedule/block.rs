@@ -248,7 +248,7 @@ impl Block {
         };
         let least = bounds.of(&self.src()).0 + self.inside(self.tiled.src()).0;
         let can = least >= 0 && guards.iter().all(is_alike);
-        can.then_some((guards, refusal.bits))
+        if can { Some((guards, refusal.bits?)) } else { None }
     }
 
     /// Returns true if guards vary inside the block and cannot be applied to whole words. The

@@ -8,14 +8,14 @@ use std::{fmt, sync::Arc};
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    AdapterKind, Block, RowAlignment, RowSegments, Strategy, Target,
+    AdapterKind, Block, RowAlignment, RowSegments, Strategy, Target, WordRuns,
     accesses::SECTOR_BYTES,
     cost,
     load::accesses,
     numbering::BlockOrder,
     steps::{run_of, source_order, take},
 };
-use crate::nest::{ACCESS_BYTES, CopyAxis, CopyNest, Interleaved, Value, gcd, interleaved};
+use crate::nest::{ACCESS_BYTES, CopyAxis, CopyNest, Gaps, Interleaved, Value, gcd, interleaved};
 
 /// A possible way to run a nest, and its estimated cost.
 ///
@@ -169,17 +169,20 @@ impl fmt::Display for Candidate {
 /// candidates are copies.
 #[must_use]
 pub fn candidates(nest: CopyNest, target: &Target) -> Vec<Candidate> {
-    let nest = Arc::new(nest);
-    if nest.dst_units() == 0 {
+    let nest = Arc::new(nest.without_gaps());
+    if WordRuns::of(&nest).is_none() {
         let reason = "the destination has no elements";
         let body = Body::Nest(nest);
         return vec![Candidate { strategy: Strategy::Empty, body, reason, cost: 0 }];
     }
     let mut list = Vec::new();
     let widths = [nest.src_bits(), nest.dst_bits()];
-    let differs = nest.refusals().is_none();
+    let keeps = nest.gaps() == Gaps::Keep;
+    let differs = !keeps && nest.refusals().is_none();
     let interleaved = if differs { interleaved(&nest) } else { None };
-    let reason = if differs && interleaved.is_none() {
+    let reason = if keeps {
+        "words may hold bits that are kept"
+    } else if differs && interleaved.is_none() {
         "what is read differs from case to case"
     } else if widths[0] != widths[1] && widths.iter().any(|&bits| bits >= 32) {
         "the element size changes"

@@ -41,6 +41,7 @@ mod steps;
 mod target;
 #[cfg(feature = "text-protos")]
 mod target_json;
+mod word_runs;
 
 pub(crate) use block::{Block, BlockAxis, Run};
 pub use candidates::{Candidate, candidates};
@@ -56,3 +57,4 @@ pub(crate) use seam::{RowAlignment, Seam};
 pub use target::{AdapterKind, Target};
 #[cfg(feature = "text-protos")]
 pub use target_json::TargetError;
+pub(crate) use word_runs::WordRuns;

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use super::{Block, Candidate, RowSegments, ScheduleError, Target, candidates, candidates::Body};
+use super::{
+    Block, Candidate, RowSegments, ScheduleError, Target, WordRuns, candidates, candidates::Body,
+};
 use crate::nest::{ACCESS_BYTES, CopyNest, Count, GreatestSums, LastRead, Operand, width};
 
 /// The division of a nest among the invocations of a kernel.
@@ -208,7 +210,7 @@ impl Candidate {
         schedule.invocations = match &schedule.body {
             Body::Block(block) => block.invocations().0,
             Body::Segments(segments) => segments.invocations().0,
-            Body::Nest(_) => nest.dst_units().div_ceil(units_of_word(nest)),
+            Body::Nest(_) => WordRuns::of(nest).map_or(0, |runs| runs.count()),
         };
         let is_wide = schedule.block().is_some_and(Block::may_pass_ends);
         check_limits(

@@ -103,6 +103,7 @@ impl From<&Kernel> for proto::Kernel {
                     .collect(),
             }),
             translation: None,
+            gaps: proto::Gaps::from(kernel.gaps).into(),
         }
     }
 }

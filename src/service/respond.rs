@@ -153,7 +153,8 @@ mod tests {
     }
 
     fn answer(operation: Kind, target: Option<proto::Target>) -> Answer {
-        let request = proto::CompileRequest { operation: Some(operation), target, language: 0 };
+        let operation = Some(operation);
+        let request = proto::CompileRequest { operation, target, ..Default::default() };
         let response = respond(&request.encode_to_vec());
         proto::CompileResponse::decode(response.as_slice()).unwrap().result.unwrap()
     }

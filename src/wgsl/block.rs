@@ -76,6 +76,7 @@ pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
             asks.then(|| Guard { of: block.at_first(&guard.of), extent })
         };
         guards(writer, tiled, &names, first, |writer, bits| {
+            let bits = bits.unwrap_or_default(); // blocks are of nests that fill their gaps
             let value = literal(store_bits, repeated(bits, nest.dst_bits(), store_bits));
             if varies {
                 writer.line(format_args!("unit_by_unit(write);"));

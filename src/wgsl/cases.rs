@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use super::{
     form::AxisNames,
     gather::{failure, load},
+    kept::{give, give_no_case},
     lookups::moving_forms,
     words::literal,
     writer::Writer,
@@ -26,12 +27,15 @@ pub(super) fn decide(writer: &mut Writer, nest: &CopyNest, names: &AxisNames, el
         quotients: vec![false; nest.quotients().len()],
         lookups: nest.lookups().iter().map(Lookup::is_constant).collect(),
     };
-    DecisionWriter { nest, names, element_words }.write(
-        writer,
-        cases,
-        known,
-        Some(&CaseValue::Bits(0)),
-    );
+    let none = Outcome::NoCase;
+    DecisionWriter { nest, names, element_words }.write(writer, cases, known, Some(none));
+}
+
+/// The end of a decision list: a case applies, or none does.
+#[derive(Clone, Copy)]
+enum Outcome<'a> {
+    Case(&'a CaseValue),
+    NoCase,
 }
 
 /// A case, with the guards that the code before it has not tested yet.
@@ -92,12 +96,12 @@ impl<'a> DecisionWriter<'a> {
         writer: &mut Writer,
         mut ways: Vec<OpenCase<'a>>,
         mut known: ComputedValues,
-        mut otherwise: Option<&'a CaseValue>,
+        mut otherwise: Option<Outcome<'a>>,
     ) {
         loop {
             // A case without guards always applies, so later cases are dropped.
             if let Some(open) = ways.iter().position(|way| way.guards.is_empty()) {
-                otherwise = Some(ways[open].take);
+                otherwise = Some(Outcome::Case(ways[open].take));
                 ways.truncate(open);
             }
             let Some(first) = ways.first() else { break };
@@ -218,14 +222,15 @@ impl<'a> DecisionWriter<'a> {
         }
     }
 
-    /// Writes the code that returns the value of a case.
-    fn take(&self, writer: &mut Writer, take: &CaseValue, known: &mut ComputedValues) {
+    /// Writes the code that gives the value of a case, or of a position without a case.
+    fn take(&self, writer: &mut Writer, take: Outcome, known: &mut ComputedValues) {
         match take {
-            CaseValue::Bits(bits) => {
+            Outcome::NoCase => give_no_case(writer, self.nest),
+            Outcome::Case(CaseValue::Bits(bits)) => {
                 let value = literal(self.nest.dst_bits().into(), *bits);
-                writer.line(format_args!("return {value};"));
+                give(writer, self.nest, format_args!("{value}"), None);
             }
-            CaseValue::Read { source, at } => {
+            Outcome::Case(CaseValue::Read { source, at }) => {
                 self.values(writer, [at].into_iter(), known);
                 writer.line(format_args!("let read = {};", self.names.form(at)));
                 load(writer, self.nest, *source, self.element_words);

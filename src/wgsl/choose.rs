@@ -6,10 +6,17 @@
 
 use std::collections::BTreeSet;
 
-use super::{cases::holds, form::AxisNames, gather::load, words::literal, writer::Writer};
-use crate::nest::{Case, CaseValue, CopyNest, Quotient, Value};
+use super::{
+    cases::holds,
+    form::AxisNames,
+    gather::load,
+    kept::{give, give_no_case},
+    words::literal,
+    writer::Writer,
+};
+use crate::nest::{Case, CaseValue, CopyNest, Gaps, Quotient, Value};
 
-/// Writes the code that finds the case of a position and returns its value.
+/// Writes the code that finds the case of a position and gives its value.
 ///
 /// Every quotient is computed at every position. Its value may be meaningless, but then no case
 /// that uses it applies. Sources are bound as arrays with elements of `element_words` words.
@@ -20,7 +27,9 @@ pub(super) fn choose(writer: &mut Writer, nest: &CopyNest, names: &AxisNames, el
         writer.line(format_args!("let {quotient} = ({}) / {by}u;", names.form(of)));
     }
     let none = nest.sources().len();
-    writer.line(format_args!("var chosen = {none}u;"));
+    let keeps = nest.gaps() == Gaps::Keep;
+    let outside = if keeps { none + 1 } else { none };
+    writer.line(format_args!("var chosen = {outside}u;"));
     writer.line(format_args!("var read = 0u;"));
     writer.line(format_args!("var fill = {};", literal(kind, 0)));
     for Case { when, take } in nest.cases().iter().rev() {
@@ -49,5 +58,8 @@ pub(super) fn choose(writer: &mut Writer, nest: &CopyNest, names: &AxisNames, el
             load(writer, nest, source, element_words);
         });
     }
-    writer.line(format_args!("return fill;"));
+    if keeps {
+        writer.block(format_args!("if chosen == {outside}u"), |writer| give_no_case(writer, nest));
+    }
+    give(writer, nest, format_args!("fill"), None);
 }

@@ -25,6 +25,7 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
         strategy: schedule.strategy(),
         source_bytes: nest.sources().iter().map(Source::bytes).sum(),
         destination_bytes: nest.dst_bytes(),
+        gaps: nest.gaps(),
         ..KernelParts::default()
     };
     if schedule.strategy() == Strategy::Empty {

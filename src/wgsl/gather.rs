@@ -9,12 +9,14 @@ use super::{
     choose::choose,
     emit::source_name,
     form::{AxisNames, DigitWriter},
+    kept::{give, give_nothing, kept_words},
     lookups::lookups,
     words::{literal, type_name},
     writer::Writer,
 };
 use crate::nest::{
-    Affine, CopyAxis, CopyNest, Count, Guard, Lookup, MAX_CASES, Quotient, Refusal, Value, width,
+    Affine, CopyAxis, CopyNest, Count, Gaps, Guard, Lookup, MAX_CASES, Quotient, Refusal, Value,
+    width,
 };
 
 /// Writes a kernel in which each invocation computes one word of the destination, or one unit if
@@ -22,6 +24,9 @@ use crate::nest::{
 pub(super) fn gather(writer: &mut Writer, nest: &CopyNest) {
     let lanes = (32 / nest.dst_bits()).max(1);
     lookups(writer, nest);
+    if nest.gaps() == Gaps::Keep {
+        return kept_words(writer, nest);
+    }
     unit_function(writer, nest, (nest.src_bits() / 32).max(1), lanes.into());
     writer.blank();
     let count = nest.dst_units().div_ceil(lanes.into());
@@ -86,15 +91,13 @@ pub(super) fn word_function(writer: &mut Writer, nest: &CopyNest) {
     }
 }
 
-/// Writes the body of `unit`: the position along each axis, then the guards, then the load.
-fn unit(writer: &mut Writer, nest: &CopyNest, stored: u64, element_words: u32) {
+/// Writes the code that gives the unit at `position`: the position along each axis, then the
+/// guards, then the load.
+pub(super) fn unit(writer: &mut Writer, nest: &CopyNest, stored: u64, element_words: u32) {
     let kind = u64::from(nest.dst_bits());
     if !nest.dst_units().is_multiple_of(stored) {
         writer.block(format_args!("if position >= {}u", nest.dst_units()), |writer| {
-            writer.noted(
-                format_args!("return {};", literal(kind, 0)),
-                format_args!("past the image"),
-            );
+            give_nothing(writer, nest, "past the image");
         });
     }
     let walk = match nest.dst_base() {
@@ -124,9 +127,12 @@ fn unit(writer: &mut Writer, nest: &CopyNest, stored: u64, element_words: u32) {
         nest,
         &names,
         |guard| Some(guard.clone()),
-        |writer, bits| {
-            let value = literal(kind, bits);
-            writer.noted(format_args!("return {value};"), format_args!("{}", filling(bits)));
+        |writer, bits| match bits {
+            Some(bits) => {
+                let value = literal(kind, bits);
+                give(writer, nest, format_args!("{value}"), Some(filling(bits)));
+            }
+            None => give_nothing(writer, nest, filling(0)),
         },
     );
     writer.line(format_args!("let read = {};", names.form(nest.src())));
@@ -152,8 +158,8 @@ pub(super) fn write_axes(
 }
 
 /// Writes the quotients and the guards. `asked` returns the guard to test, or `None` to leave it
-/// out. `refuse` writes the code for a position with the given bits in place of an element; this
-/// code has to leave the function or the loop.
+/// out. `refuse` writes the code for a position with the given bits in place of an element, or for
+/// one that keeps its own if there are none; this code has to leave the function or the loop.
 ///
 /// Guards are tested as early as possible, because most positions without an element need no
 /// quotient at all, and because a quotient has a meaning only if the guards before it hold.
@@ -164,7 +170,7 @@ pub(super) fn guards(
     nest: &CopyNest,
     names: &AxisNames,
     asked: impl Fn(&Guard) -> Option<Guard>,
-    refuse: impl Fn(&mut Writer, u128),
+    refuse: impl Fn(&mut Writer, Option<u128>),
 ) {
     let refusals = nest.refusals().unwrap_or_default();
     let turns = quotients_before(&refusals);
@@ -246,7 +252,7 @@ pub(super) fn failure(names: &AxisNames, Guard { of, extent }: &Guard) -> String
     }
 }
 
-/// Writes the code that returns the unit at `read` of a source, with the width of the destination's
+/// Writes the code that gives the unit at `read` of a source, with the width of the destination's
 /// units. Sources are bound as arrays with elements of `element_words` words.
 pub(super) fn load(writer: &mut Writer, nest: &CopyNest, source: usize, element_words: u32) {
     let (src, dst) = (nest.src_bits(), nest.dst_bits());
@@ -262,8 +268,7 @@ pub(super) fn load(writer: &mut Writer, nest: &CopyNest, source: usize, element_
         }
     };
     if src >= 32 && src == dst {
-        writer.line(format_args!("return {whole};"));
-        return;
+        return give(writer, nest, format_args!("{whole}"), None);
     }
     if src >= 32 {
         writer.line(format_args!("let loaded = {whole};"));
@@ -281,7 +286,8 @@ pub(super) fn load(writer: &mut Writer, nest: &CopyNest, source: usize, element_
         };
         writer.line(format_args!("let loaded = ({word} >> {shift}) & 0x{mask:x}u;"));
     }
-    writer.line(format_args!("return {};", resized(src, dst, nest.sign_extend())));
+    let value = resized(src, dst, nest.sign_extend());
+    give(writer, nest, format_args!("{value}"), None);
 }
 
 /// Returns the expression that converts `loaded`, a unit of `src` bits, to `dst` bits.

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{KernelKey, Proof};
-use crate::schedule::Strategy;
+use crate::{nest::Gaps, schedule::Strategy};
 
 /// Everything that a runtime needs to run one operation, and the [`Proof`] that the kernel stays
 /// inside its bindings.
@@ -120,8 +120,9 @@ impl Kernel {
             strategy,
             source_bytes,
             destination_bytes,
+            gaps,
         } = &self.parts;
-        (workgroup_size, dispatches, copy_regions, strategy, source_bytes, destination_bytes)
+        (workgroup_size, dispatches, copy_regions, strategy, source_bytes, destination_bytes, gaps)
     }
 }
 
@@ -181,6 +182,9 @@ pub struct KernelParts {
     pub source_bytes: u64,
     /// The size of the destination in bytes.
     pub destination_bytes: u64,
+    /// The treatment of the bits of the destination that belong to no element. If they are kept,
+    /// the destination must hold them before the kernel runs.
+    pub gaps: Gaps,
 }
 
 /// One storage buffer of a [`Kernel`].

@@ -22,6 +22,7 @@ mod error;
 mod form;
 mod gather;
 mod joined;
+mod kept;
 mod kernel;
 mod key;
 mod loaded_block;

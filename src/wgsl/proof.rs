@@ -10,15 +10,16 @@ use smallvec::SmallVec;
 
 use super::Binding;
 use crate::{
-    nest::{CopyNest, LastRead, Operand},
-    schedule::{Block, Schedule, Strategy},
+    nest::{CopyNest, Gaps, LastRead, Operand},
+    schedule::{Block, Schedule, Strategy, WordRuns},
 };
 
 /// The proof that every access of a kernel lies inside its binding, and that every loop ends.
 ///
 /// The reads are bounded by interval arithmetic over the loops of the nest: if the guards of a
 /// position hold, it reads an element inside the tensor. The writes are bounded because the blocks,
-/// the accesses of rows, or the words cover the destination exactly. A runner that binds at least
+/// the accesses of rows, or the words cover the destination exactly. A kernel that keeps gaps reads
+/// a word of the destination only if it writes that word too. A runner that binds at least
 /// [`Binding::size_in_bytes`] bytes may turn run-time checks off.
 ///
 /// A proof belongs to one [`Kernel`](super::Kernel) and cannot be moved to another. Only lowering
@@ -36,6 +37,8 @@ pub struct Proof {
     sources: SmallVec<[(Option<u64>, u64); 1]>,
     last_destination_word: u64,
     destination_words: u64,
+    /// The treatment of the destination's other bits; if they are kept, the words are read too.
+    gaps: Gaps,
     invocations: u64,
     trips: u32,
 }
@@ -90,8 +93,10 @@ impl Proof {
         let last_word = |unit: u64, bits: u32| ((unit + 1) * u64::from(bits)).div_ceil(32) - 1;
         let words =
             |binding: usize| bindings.get(binding).map_or(0, |binding| binding.size_in_bytes / 4);
+        // A word of more than four units, or one with kept bits, is combined in a loop.
+        let most_bits = if nest.gaps() == Gaps::Keep { 32 } else { 8 };
         let trips = match schedule.strategy() {
-            Strategy::Gather if nest.dst_bits() < 8 => 32 / nest.dst_bits(),
+            Strategy::Gather if nest.dst_bits() < most_bits => 32 / nest.dst_bits(),
             _ => match schedule.segments() {
                 Some(pieces) => pieces.trips(),
                 None => schedule.block().map_or(0, loop_trips),
@@ -115,7 +120,12 @@ impl Proof {
             sources.push((last, words(number)));
         }
         let destination_words = words(sources.len());
-        let last_destination_word = last_word(nest.dst_units() - 1, nest.dst_bits());
+        let last_destination_word = match WordRuns::of(nest) {
+            Some(runs) if nest.gaps() == Gaps::Keep => {
+                (runs.last() + 1) * u64::from(nest.dst_bits().div_ceil(32)) - 1
+            }
+            _ => last_word(nest.dst_units() - 1, nest.dst_bits()),
+        };
         let stored = schedule.block().map_or(1, |block| block.store() * u64::from(nest.dst_bits()));
         let last_destination_word =
             (last_destination_word + 1).next_multiple_of((stored / 32).max(1)) - 1;
@@ -127,6 +137,7 @@ impl Proof {
             sources,
             last_destination_word,
             destination_words,
+            gaps: nest.gaps(),
             invocations: match (schedule.block(), schedule.segments()) {
                 (Some(block), _) => block.invocations().1,
                 (None, Some(pieces)) => pieces.invocations().1,
@@ -166,7 +177,8 @@ impl Proof {
         self.destination_words
     }
 
-    /// Returns the number of invocations that have work.
+    /// Returns the number of invocations that have work. If gaps are kept, it includes those whose
+    /// word holds no element.
     #[must_use]
     pub fn invocations(&self) -> u64 {
         self.invocations
@@ -192,11 +204,15 @@ impl fmt::Display for Proof {
             reads = true;
         }
         f.write_str(if reads { "" } else { "reads nothing" })?;
-        write!(
-            f,
-            ", writes words up to {} of {}",
-            self.last_destination_word, self.destination_words
-        )?;
+        let access = match self.gaps {
+            Gaps::Fill => "writes",
+            Gaps::Keep => "reads and writes",
+        };
+        let (last, words) = (self.last_destination_word, self.destination_words);
+        write!(f, ", {access} words up to {last} of {words}")?;
+        if self.gaps == Gaps::Keep {
+            f.write_str(" in the destination")?;
+        }
         match self.trips {
             0 => f.write_str(", no loop"),
             trips => write!(f, ", {trips} loop trips"),

@@ -5,6 +5,7 @@
 //! instead.
 
 mod dispatch_program;
+mod gaps;
 mod handwritten;
 mod host;
 mod operations;

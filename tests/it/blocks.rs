@@ -103,7 +103,7 @@ fn check(block: &Block) {
                 base
             }
             (PositionValue::Unit { unit: read, .. }, _) => read.cast_signed() - units[0].1,
-            (PositionValue::Bits(_), _) => 0,
+            (PositionValue::Bits(_) | PositionValue::Kept, _) => 0,
         };
         for (&(_, offset), &read) in units.iter().zip(&reads) {
             // Each guard has one result for the whole block.

@@ -40,6 +40,7 @@ fn meaning(nest: &CopyNest, source: &[u8]) -> Vec<u8> {
                 }
             }
             PositionValue::Bits(bits) => bits,
+            PositionValue::Kept => panic!("the nest fills its gaps"),
         };
         let first = bits(unit, nest.dst_bits());
         if nest.dst_bits() >= 8 {

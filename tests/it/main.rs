@@ -16,6 +16,7 @@ mod embedding;
 mod explain;
 mod extremes;
 mod facts;
+mod gaps;
 mod header;
 mod hlo;
 mod host_large;

@@ -128,6 +128,7 @@ fn widen_keeps_the_bits_of_every_position() {
                         bits >> (u32::try_from(part).unwrap() * nest.dst_bits()) & mask,
                     )
                 }
+                PositionValue::Kept => PositionValue::Kept,
             };
             assert_eq!(given, expected, "position {position}\n{nest}\n{wide}");
         }

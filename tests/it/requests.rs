@@ -68,7 +68,9 @@ fn request(random: &mut Random, modules: &[Vec<u8>]) -> Vec<u8> {
         ..Target::default()
     });
     let language = i32::try_from(random.below(5)).unwrap();
-    let mut bytes = CompileRequest { operation: Some(operation), target, language }.encode_to_vec();
+    let gaps = i32::try_from(random.below(2)).unwrap();
+    let request = CompileRequest { operation: Some(operation), target, language, gaps };
+    let mut bytes = request.encode_to_vec();
     if random.one_in(10) {
         let at = usize::try_from(random.below(bytes.len() as u64)).unwrap();
         bytes[at] ^= 1 << random.below(8);

@@ -21,6 +21,7 @@ fn oracle(nest: &CopyNest, sources: &[Vec<u8>]) -> Vec<u8> {
         for bit in 0..bits {
             let set = match taken {
                 PositionValue::Bits(bits) => bits >> bit & 1 == 1,
+                PositionValue::Kept => panic!("the nest fills its gaps"),
                 PositionValue::Unit { source, unit } => {
                     let (byte, shift) = place(unit, bit);
                     sources[source][byte] >> shift & 1 == 1

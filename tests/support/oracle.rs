@@ -27,13 +27,51 @@ pub fn run(
     }
     each_index(destination.sizes(), |index| {
         let from = window.source_index(index).unwrap();
-        let value =
-            get(image, prefix(source), source.offset(&from).unwrap(), source.element_bits());
-        let signed = source.element_type().is_signed_integer();
-        let value = resize(value, source.element_bits(), bits, signed);
-        put(&mut out, prefix(destination), destination.offset(index).unwrap(), bits, value);
+        copy((source, &from), (destination, index), image, &mut out);
     });
     out
+}
+
+/// Writes the elements of the operation to `out`, the destination's image before it, and nothing
+/// else.
+pub fn keep(
+    source: &StrideDescriptor,
+    destination: &StrideDescriptor,
+    window: &Window,
+    image: &[u8],
+    out: &mut [u8],
+) {
+    each_index(destination.sizes(), |index| {
+        let from = window.source_index(index).unwrap();
+        copy((source, &from), (destination, index), image, out);
+    });
+}
+
+/// Writes all elements of the source to `out`, from the index `start` of the destination on.
+pub fn update(
+    source: &StrideDescriptor,
+    destination: &StrideDescriptor,
+    start: &[u64],
+    image: &[u8],
+    out: &mut [u8],
+) {
+    each_index(source.sizes(), |from| {
+        let to: Vec<u64> = from.iter().zip(start).map(|(from, start)| from + start).collect();
+        copy((source, from), (destination, &to), image, out);
+    });
+}
+
+/// Copies one element.
+fn copy(
+    (source, from): (&StrideDescriptor, &[u64]),
+    (destination, to): (&StrideDescriptor, &[u64]),
+    image: &[u8],
+    out: &mut [u8],
+) {
+    let [src, dst] = [source, destination].map(StrideDescriptor::element_bits);
+    let value = get(image, source.prefix_bytes() * 8, source.offset(from).unwrap(), src);
+    let value = resize(value, src, dst, source.element_type().is_signed_integer());
+    put(out, destination.prefix_bytes() * 8, destination.offset(to).unwrap(), dst, value);
 }
 
 /// Returns the number of cells of padded dimensions, after tiles: a tile of `k` extents rounds the

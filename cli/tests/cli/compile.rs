@@ -44,8 +44,7 @@ fn a_request_in_each_form_is_the_same_operation() {
             source: Some(shape(FROM)),
             destination: Some(shape(TO)),
         })),
-        language: 0,
-        target: None,
+        ..CompileRequest::default()
     };
     sandbox.write("op.pb", request.encode_to_vec());
     sandbox.write("op.textproto", to_textproto(&request).unwrap());
@@ -72,7 +71,7 @@ fn a_request_names_its_target_and_the_flag_wins() {
             ..Slice::default()
         })),
         target: Some(target(limit)),
-        language: 0,
+        ..CompileRequest::default()
     };
     sandbox.write("small.pb", slice(64).encode_to_vec());
     sandbox.write("large.pb", slice(1024).encode_to_vec());
@@ -151,7 +150,7 @@ fn a_request_names_the_language_of_its_message() {
             destination: Some(shape(TO)),
         })),
         language: Language::Hlsl.into(),
-        target: None,
+        ..CompileRequest::default()
     };
     sandbox.write("op.pb", request.encode_to_vec());
     let pb = sandbox.stridec(&["compile", "--op", "@op.pb", "--emit", "pb"]);

@@ -287,8 +287,8 @@ fn a_request_holds_a_module() {
     let sandbox = sandbox();
     let request = |module: Vec<u8>| CompileRequest {
         operation: Some(Operation::HloModule(module)),
-        target: None,
         language: Language::Msl.into(),
+        ..CompileRequest::default()
     };
     let module = Module::parse(TEXT).unwrap().encode();
     sandbox.write("request.pb", request(module).encode_to_vec());

@@ -19,6 +19,7 @@ mod mistakes;
 mod notations;
 mod npy;
 mod offset;
+mod onto;
 mod reshard;
 mod run;
 mod same;

@@ -16,6 +16,13 @@ pub(crate) struct Seen {
     pub(crate) invocations: u64,
 }
 
+/// A destination that lives on: its image before the kernel, and the bits of it that belong to
+/// elements.
+pub(crate) struct KeptImage<'a> {
+    pub(crate) before: &'a [u8],
+    pub(crate) elements: &'a [u8],
+}
+
 /// Runs every invocation of `kernel` on the images of its sources. Checks that the kernel keeps its
 /// proof, stays inside its bindings and the target's limits, writes every word of the destination
 /// once, and that the words are `expected`.
@@ -24,6 +31,19 @@ pub(crate) fn check(
     proof: &Proof,
     target: &Target,
     images: &[&[u8]],
+    expected: &[u8],
+) -> Result<Seen, Fault> {
+    check_onto(kernel, proof, target, images, None, expected)
+}
+
+/// Does the checks of [`check`] for a kernel that keeps gaps, if `kept` is given: only words with
+/// bits of elements are written, and all other bits of the binding stay as they are.
+pub(crate) fn check_onto(
+    kernel: &Kernel,
+    proof: &Proof,
+    target: &Target,
+    images: &[&[u8]],
+    kept: Option<&KeptImage>,
     expected: &[u8],
 ) -> Result<Seen, Fault> {
     let module = wgsl::parse_str(&kernel.wgsl).map_err(|error| error.message().to_owned())?;
@@ -40,11 +60,12 @@ pub(crate) fn check(
         bytes.resize(usize::try_from(size).unwrap(), 0xdb);
         bytes.as_chunks().0.iter().map(|&word| u32::from_le_bytes(word)).collect()
     };
-    let images = images.iter().copied().chain([&[][..]]);
+    let images = images.iter().copied().chain([kept.map_or(&[][..], |kept| kept.before)]);
     let bound = images.zip(&kernel.bindings);
     let buffers: Vec<Buffer> =
         bound.map(|(image, binding)| Buffer::new(words(image, binding.size_in_bytes))).collect();
     let mut interpreter = Interpreter::new(&module, entry, buffers, ());
+    interpreter.keeps = kept.is_some();
 
     let (mut invocations, mut working, mut trips) = (0, 0, 0);
     let size = kernel.workgroup_size;
@@ -63,7 +84,9 @@ pub(crate) fn check(
             }
         }
     }
-    must(working == proof.invocations(), "the number of invocations that have work")?;
+    let most = proof.invocations();
+    let holds = if kept.is_some() { working <= most } else { working == most };
+    must(holds, "the number of invocations that have work")?;
     must(trips <= proof.trips(), "the number of loop trips")?;
     let [sources @ .., destination] = &interpreter.buffers[..] else { panic!("no buffers") };
     let mut is_tight = true;
@@ -76,11 +99,33 @@ pub(crate) fn check(
     }
     let words = destination.words.len() as u64;
     must(words == proof.destination_words(), "the words of a binding")?;
-    check_writes(&destination.writes, proof.last_destination_word())?;
+    let last = proof.last_destination_word();
+    match kept {
+        None => check_writes(&destination.writes, |word| word <= last)?,
+        Some(kept) => {
+            let mut elements = kept.elements.to_vec();
+            elements.resize(elements.len().next_multiple_of(16), 0);
+            // Units of several words are written whole.
+            let unit = kernel.proof().map_or(1, |_| unit_words(kernel));
+            let is_written = |word: u64| {
+                let first = usize::try_from(word / unit * unit).unwrap() * 4;
+                let end = elements.len().min(first + usize::try_from(unit).unwrap() * 4);
+                elements.get(first..end).is_some_and(|bytes| bytes.iter().any(|byte| *byte != 0))
+            };
+            check_writes(&destination.writes, is_written)?;
+            let read = destination.last_read.map(|word| word as u64);
+            must(read.is_none_or(|read| read <= last), "the last word that is read")?;
+            let written = destination.writes.iter().rposition(|times| *times > 0);
+            must(written.is_none_or(|word| word as u64 <= last), "the last word that is written")?;
+        }
+    }
     let bytes: Vec<u8> = destination.words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    // The rest of the last word is zero.
+    // The rest of the last word is zero, or as it was, like all words after it.
     let mut expected = expected.to_vec();
-    expected.resize(expected.len().next_multiple_of(4), 0);
+    match kept {
+        None => expected.resize(expected.len().next_multiple_of(4), 0),
+        Some(_) => expected.resize(bytes.len(), 0xdb),
+    }
     if let Some(at) = (0..expected.len()).find(|&at| bytes[at] != expected[at]) {
         return Err(format!("byte {at} is {:#x} in place of {:#x}", bytes[at], expected[at]));
     }
@@ -97,14 +142,20 @@ fn entry_point<'a>(kernel: &Kernel, module: &'a naga::Module) -> &'a naga::Funct
     &entry.function
 }
 
-/// Checks that every word up to `last` is written once, and no word after it.
-fn check_writes(writes: &[u8], last: u64) -> Result<(), Fault> {
-    let end = usize::try_from(last).unwrap() + 1;
-    let expected = |word: usize| u8::from(word < end);
+/// Returns the number of words in an element of the destination's binding.
+fn unit_words(kernel: &Kernel) -> u64 {
+    let line = kernel.wgsl.lines().find(|line| line.contains(" destination: array<")).unwrap();
+    let kinds = [("array<vec4<u32>>", 4), ("array<vec2<u32>>", 2)];
+    kinds.iter().find(|(kind, _)| line.contains(kind)).map_or(1, |(_, words)| *words)
+}
+
+/// Checks that every word for which `is_written` holds is written once, and no other word.
+fn check_writes(writes: &[u8], is_written: impl Fn(u64) -> bool) -> Result<(), Fault> {
+    let expected = |word: usize| u8::from(is_written(word as u64));
     match writes.iter().enumerate().find(|&(word, &times)| times != expected(word)) {
-        None => must(end <= writes.len(), "the last word that is written"),
+        None => Ok(()),
         Some((word, times)) => {
-            Err(format!("word {word} of the destination, of {end}, is written {times} times"))
+            Err(format!("word {word} of the destination is written {times} times"))
         }
     }
 }

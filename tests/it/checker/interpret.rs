@@ -30,6 +30,11 @@ impl Buffer {
     pub(crate) fn new(words: Vec<u32>) -> Self {
         Self { writes: vec![0; words.len()], words, last_read: None }
     }
+
+    /// Returns true if no word of a range has been written.
+    fn is_unwritten(&self, first: usize, count: usize) -> bool {
+        self.writes[first..first + count].iter().all(|times| *times == 0)
+    }
 }
 
 /// The place of an invocation in its dispatch.
@@ -51,6 +56,8 @@ pub(crate) struct Interpreter<'a, W = ()> {
     buffer_of: BTreeMap<Handle<GlobalVariable>, usize>,
     /// Iterations of all loops of the invocation that runs.
     pub(crate) trips: u32,
+    /// True if the kernel may read words of the destination that no invocation has written.
+    pub(crate) keeps: bool,
     /// True while a function runs that computes with numbers of a program, which wrap around.
     wraps: bool,
     /// Words that the invocation that runs has written.
@@ -116,7 +123,8 @@ impl<'a, W: Watch> Interpreter<'a, W> {
             assert_eq!(access, StorageAccess::LOAD | written);
             assert!(buffer_of.insert(handle, buffer).is_none());
         }
-        Self { module, entry, buffers, buffer_of, trips: 0, wraps: false, stored: 0, watch }
+        let (trips, keeps, wraps, stored) = (0, false, false, 0);
+        Self { module, entry, buffers, buffer_of, trips, keeps, wraps, stored, watch }
     }
 
     /// Runs one invocation.
@@ -258,7 +266,10 @@ impl<'a, W: Watch> Interpreter<'a, W> {
             Pointer::Component { index, component } => {
                 Value::Scalar(frame.locals[index].parts()[component])
             }
-            Pointer::Words { buffer, first, .. } if buffer + 1 == self.buffers.len() => {
+            Pointer::Words { buffer, first, count }
+                if buffer + 1 == self.buffers.len()
+                    && !(self.keeps && self.buffers[buffer].is_unwritten(first, count)) =>
+            {
                 return Err(format!("word {first} of the destination is read"));
             }
             Pointer::Words { buffer, first, count } => {

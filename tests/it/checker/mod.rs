@@ -16,6 +16,7 @@ mod fuse;
 #[path = "../../../benches/paper/instructions.rs"]
 mod instructions;
 mod interpret;
+mod kept;
 #[allow(dead_code, unreachable_pub, clippy::cast_precision_loss)] // benches/paper runs whole kernels on it
 #[path = "../../../benches/paper/machine.rs"]
 mod machine;

@@ -1,0 +1,46 @@
+//! [`footprint`]: the part of a walk in which a nest writes.
+
+use smallvec::SmallVec;
+
+use super::{Bounds, Case, CopyNest, Gaps, Value, numbers::signed};
+
+/// Returns a box of the walk that contains every position that is written, as the half-open range
+/// of each axis, outermost first; `None` if no position is written.
+///
+/// A nest that fills its gaps writes the whole walk. If gaps are kept, the guards of the cases
+/// narrow the box. So a copy into a small window of a large destination visits the window alone.
+pub(crate) fn footprint(nest: &CopyNest) -> Option<SmallVec<[(i64, i64); 8]>> {
+    if nest.extents.contains(&0) {
+        return None;
+    }
+    if nest.gaps == Gaps::Fill {
+        return Some(nest.extents.iter().map(|&extent| (0, signed(extent))).collect());
+    }
+    let mut hull: Option<SmallVec<[(i64, i64); 8]>> = None;
+    for bounds in nest.cases.iter().filter_map(|case| of_case(nest, case)) {
+        let ranges = (0..nest.extents.len()).map(|axis| {
+            let (low, high) = bounds.of_value(Value::Axis(axis));
+            (low, high + 1)
+        });
+        hull = Some(match hull {
+            None => ranges.collect(),
+            Some(hull) => {
+                let both = hull.iter().zip(ranges);
+                both.map(|(a, b)| (a.0.min(b.0), a.1.max(b.1))).collect()
+            }
+        });
+    }
+    hull
+}
+
+/// Returns bounds of the positions to which a case applies; `None` if there are none.
+fn of_case(nest: &CopyNest, case: &Case) -> Option<Bounds> {
+    let mut bounds = Bounds::of_walk(nest);
+    // A guard that narrows an axis can make another guard narrow more axes.
+    for _ in 0..2 {
+        for guard in &case.when {
+            bounds.assume(&nest.quotients, &guard.of, 0, signed(guard.extent) - 1)?;
+        }
+    }
+    Some(bounds)
+}

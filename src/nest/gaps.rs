@@ -1,0 +1,27 @@
+//! [`Gaps`]: the treatment of the places of a destination that hold no element.
+
+use super::{Case, CopyNest};
+
+/// The treatment of the places of a destination that hold no element: gaps between strides,
+/// padding, a prefix, a tail, and the bits around elements in the words that a kernel stores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Gaps {
+    /// They are filled: places of `padded_dimensions` with the padding value, all others with zero.
+    /// The result depends on the source alone.
+    #[default]
+    Fill,
+    /// They keep the bits that they have, so that an operation can write into a part of a buffer
+    /// that lives on. A word that holds both elements and other bits is read, changed and written
+    /// by one invocation or thread; words without an element are not written.
+    Keep,
+}
+
+/// Returns the nest of a relayout or a slice with its gaps kept: only the case that reads stays,
+/// and positions to which it does not apply keep the bits of the destination. Elements are
+/// unchanged.
+#[must_use]
+pub fn keep_gaps(mut nest: CopyNest) -> CopyNest {
+    nest.cases.retain(|case| Case::reads(case));
+    nest.gaps = Gaps::Keep;
+    nest
+}

@@ -1,0 +1,134 @@
+//! The words of a destination whose other bits are kept ([`Gaps::Keep`]).
+//!
+//! Every word belongs to one invocation, which reads it, replaces the bits of its elements and
+//! writes it. No other invocation touches the word, so that no atomics are needed. A word without
+//! an element is neither read nor written.
+
+use std::fmt;
+
+use super::{
+    emit::main,
+    form::DigitWriter,
+    gather::{unit, unit_function},
+    words::literal,
+    writer::Writer,
+};
+use crate::{
+    nest::{CopyNest, Gaps, width},
+    schedule::WordRuns,
+};
+
+/// The result of the function `unit` at a position whose unit is kept. Units that the function
+/// returns are narrower than a word, so that none of them has this value.
+const KEPT: &str = "0xffffffffu";
+
+/// Returns true if the code that finds a unit stores it, because it is a whole word or more.
+/// Otherwise it returns the unit.
+fn stores(nest: &CopyNest) -> bool {
+    nest.gaps() == Gaps::Keep && nest.dst_bits() >= 32
+}
+
+/// Writes the end of the code that finds the unit at `position`: with this value.
+pub(super) fn give(
+    writer: &mut Writer,
+    nest: &CopyNest,
+    value: fmt::Arguments<'_>,
+    remark: Option<&str>,
+) {
+    if stores(nest) {
+        writer.line(format_args!("destination[position] = {value};"));
+        return writer.line(format_args!("return;"));
+    }
+    match remark {
+        Some(remark) => writer.noted(format_args!("return {value};"), format_args!("{remark}")),
+        None => writer.line(format_args!("return {value};")),
+    }
+}
+
+/// Writes the end of that code at a position to which no case applies.
+pub(super) fn give_no_case(writer: &mut Writer, nest: &CopyNest) {
+    match nest.gaps() {
+        Gaps::Keep => give_nothing(writer, nest, "kept"),
+        Gaps::Fill => {
+            let zero = literal(nest.dst_bits().into(), 0);
+            give(writer, nest, format_args!("{zero}"), None);
+        }
+    }
+}
+
+/// Writes the end of that code at a position without an element, with the reason.
+pub(super) fn give_nothing(writer: &mut Writer, nest: &CopyNest, remark: &str) {
+    match nest.gaps() {
+        Gaps::Keep if stores(nest) => {
+            writer.noted(format_args!("return;"), format_args!("{remark}"));
+        }
+        Gaps::Keep => give(writer, nest, format_args!("{KEPT}"), Some(remark)),
+        Gaps::Fill => {
+            let zero = literal(nest.dst_bits().into(), 0);
+            give(writer, nest, format_args!("{zero}"), Some(remark));
+        }
+    }
+}
+
+/// Writes a kernel in which each invocation writes the elements of one word of the destination, or
+/// one unit if units are wider than a word, and keeps all other bits.
+pub(super) fn kept_words(writer: &mut Writer, nest: &CopyNest) {
+    let Some(runs) = WordRuns::of(nest) else { return };
+    let source_words = (nest.src_bits() / 32).max(1);
+    word_function(writer, &runs);
+    if stores(nest) {
+        return main(writer, "invocation", runs.count(), |writer| {
+            writer.line(format_args!("let position = word_of(invocation);"));
+            unit(writer, nest, 1, source_words);
+        });
+    }
+    let (bits, lanes) = (nest.dst_bits(), 32 / nest.dst_bits());
+    unit_function(writer, nest, source_words, lanes.into());
+    writer.blank();
+    main(writer, "invocation", runs.count(), |writer| {
+        writer.line(format_args!("let word = word_of(invocation);"));
+        writer.noted(
+            format_args!("var lanes = 0u;"),
+            format_args!("{lanes} units of {}, the first in the low bits", width(bits)),
+        );
+        writer.noted(format_args!("var mask = 0u;"), format_args!("the bits of elements"));
+        writer.block(format_args!("for (var lane = 0u; lane < {lanes}u; lane++)"), |writer| {
+            writer.line(format_args!("let bits = unit(word * {lanes}u + lane);"));
+            writer.block(format_args!("if bits != {KEPT}"), |writer| {
+                let mask = (1_u64 << bits) - 1;
+                writer.line(format_args!("lanes |= bits << (lane * {bits}u);"));
+                writer.line(format_args!("mask |= 0x{mask:x}u << (lane * {bits}u);"));
+            });
+        });
+        writer.block(format_args!("if mask == 0u"), |writer| {
+            writer.line(format_args!("return;"));
+        });
+        writer.block(format_args!("if mask != {KEPT}"), |writer| {
+            writer.noted(
+                format_args!("lanes |= destination[word] & ~mask;"),
+                format_args!("the other bits of the word are kept"),
+            );
+        });
+        writer.line(format_args!("destination[word] = lanes;"));
+    });
+}
+
+/// Writes the function `word_of`, which returns the number of the word that an invocation computes.
+fn word_function(writer: &mut Writer, runs: &WordRuns) {
+    let mut loops: Vec<(u64, u64)> = runs.loops.iter().rev().copied().collect();
+    if runs.words > 1 || loops.is_empty() {
+        loops.insert(0, (runs.words, 1));
+    }
+    writer.block(format_args!("fn word_of(invocation: u32) -> u32"), |writer| {
+        let extents = loops.iter().map(|&(steps, _)| steps);
+        let digits = DigitWriter::new("invocation").all(writer, extents);
+        let terms = digits.into_iter().zip(&loops);
+        let mut terms: Vec<String> =
+            terms.map(|(digit, &(_, step))| DigitWriter::times(digit, step)).collect();
+        if runs.first > 0 {
+            terms.push(format!("{}u", runs.first));
+        }
+        writer.line(format_args!("return {};", terms.join(" + ")));
+    });
+    writer.blank();
+}
