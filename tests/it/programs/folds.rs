@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use stridec::{
+    ErrorKind,
     hlo::{Binary, Builder, Literal, Module, Opcode, Unary},
     program::Program,
     shape::{ElementType, Shape},
@@ -278,4 +279,24 @@ fn a_refusal_names_the_instruction_that_computes() {
         }";
     let error = Program::lower(&Module::parse(text).unwrap()).unwrap_err().to_string();
     assert!(error.contains("wave"), "{error}");
+}
+
+/// A reduce of no elements may have a result of any size, which is not computed when compiling.
+#[test]
+fn a_reduce_of_no_elements_to_many_is_not_folded() {
+    let module = Module::parse(
+        "add {
+           a = s32[] parameter(0)
+           b = s32[] parameter(1)
+           ROOT sum = s32[] add(a, b)
+         }
+
+         ENTRY main {
+           x = s32[0,1000000000000] constant({})
+           zero = s32[] constant(0)
+           ROOT r = s32[1000000000000] reduce(x, zero), dimensions={0}, to_apply=add
+         }",
+    )
+    .unwrap();
+    assert_eq!(Program::lower(&module).unwrap_err().kind(), ErrorKind::Unsupported);
 }
