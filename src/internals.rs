@@ -24,6 +24,7 @@ pub use crate::nest::{
     coalesce::coalesce,
     gaps::keep_gaps,
     refine::{refine, split_off},
+    regular::regular,
     widen::widen,
 };
 

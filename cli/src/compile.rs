@@ -109,7 +109,9 @@ pub(super) fn too_large(error: Error) -> Failure {
             );
             Failure::new(Exit::Unsupported, format!("{error}; {limit}; {helps}"))
         }
-        ScheduleError::Index { .. } => Failure::new(Exit::Unsupported, format!("{error}; {helps}")),
+        ScheduleError::Index { .. } | ScheduleError::Number { .. } => {
+            Failure::new(Exit::Unsupported, format!("{error}; {helps}"))
+        }
         _ => error.into(),
     }
 }

@@ -49,18 +49,18 @@ pub(crate) struct Program {
     module: Module,
     lowered: Lowered,
     target: Target,
-    kernels: OnceLock<Vec<stridec::Kernel>>,
+    compiled: OnceLock<Lowered>,
     call: Option<Call>,
 }
 
 impl Program {
-    /// Returns the kernels, which are compiled on the first call.
-    fn compiled(&self, py: Python<'_>) -> PyResult<&[stridec::Kernel]> {
-        if let Some(kernels) = self.kernels.get() {
-            return Ok(kernels);
+    /// Returns the program with its kernels, which are compiled on the first call.
+    fn compiled(&self, py: Python<'_>) -> PyResult<&Lowered> {
+        if let Some(compiled) = self.compiled.get() {
+            return Ok(compiled);
         }
-        let kernels = py.detach(|| self.lowered.compile(&self.target)).map_err(raised)?;
-        Ok(self.kernels.get_or_init(|| kernels))
+        let compiled = py.detach(|| self.lowered.clone().compiled(&self.target)).map_err(raised)?;
+        Ok(self.compiled.get_or_init(|| compiled))
     }
 
     fn run_flat<'py>(
@@ -200,7 +200,7 @@ impl Program {
         };
         let lowered = py.detach(|| Lowered::lower(&module)).map_err(raised)?;
         let target = preset(target)?;
-        Ok(Self { module, lowered, target, kernels: OnceLock::new(), call: given.call })
+        Ok(Self { module, lowered, target, compiled: OnceLock::new(), call: given.call })
     }
 
     /// The module's name.
@@ -224,13 +224,13 @@ impl Program {
     /// The kernels, in the order in which they run.
     #[getter]
     fn kernels(&self, py: Python<'_>) -> PyResult<Vec<Kernel>> {
-        let kernels = self.compiled(py)?.iter();
+        let kernels = self.compiled(py)?.kernels().iter();
         Ok(kernels.map(|kernel| Kernel { kernel: kernel.clone() }).collect())
     }
 
     /// Every stage of every result as text, to be reviewed.
-    fn stages(&self) -> PyResult<String> {
-        self.lowered.stages(&self.target).map_err(raised)
+    fn stages(&self, py: Python<'_>) -> PyResult<String> {
+        self.compiled(py)?.stages(&self.target).map_err(raised)
     }
 
     /// Runs the program on one array for each parameter, and returns one for each result, as numpy

@@ -166,6 +166,14 @@ def test_tiled_and_packed_buffers_are_arrays_of_their_elements():
     assert [str(shape) for shape in stridec.Program(TEXT, layouts="default").parameters] == ["f32[5,7]", "s4[3,5]"]
 
 
+def test_a_stack_of_more_arrays_than_a_kernel_binds_has_kernels():
+    names = [f"x{number}" for number in range(8)]
+    parameters = "".join(f"  {name} = f32[3] parameter({number})\n" for number, name in enumerate(names))
+    text = f"ENTRY main {{\n{parameters}  ROOT all = f32[24] concatenate({', '.join(names)}), dimensions={{0}}\n}}"
+    program = stridec.Program(text)
+    assert len(program.kernels) == 2 and all(kernel.wgsl in program.stages() for kernel in program.kernels)
+
+
 def test_what_programs_tell():
     program = stridec.Program(TEXT)
     assert program.name == "swap" and len(program.kernels) == 2

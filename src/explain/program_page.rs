@@ -51,9 +51,8 @@ impl ProgramPicture<'_> {
     ///
     /// Returns an error if the limits of the target are too low.
     pub fn content(&self, target: &Target) -> Result<Content, ProgramError> {
-        let program = self.ways.program();
-        let kernels = program.compile(target)?;
-        let steps = self.steps();
+        let program = self.ways.program().clone().compiled(target)?;
+        let steps = self.steps(&program);
         let mut text = WayTexts::default();
         let mut results = vec![];
         for &result in &self.results {
@@ -74,7 +73,7 @@ impl ProgramPicture<'_> {
             });
             results.push((result, section));
         }
-        let run = run(program, &kernels, &steps, &self.results)?;
+        let run = run(&program, program.kernels(), &steps, &self.results)?;
         let body = html! {
             h1 { code { (program.name()) } }
             p.lead {
@@ -103,18 +102,16 @@ impl ProgramPicture<'_> {
     ///
     /// Returns an error if the limits of the target are too low.
     pub fn below(&self, target: &Target) -> Result<String, ProgramError> {
-        let program = self.ways.program();
-        let kernels = program.compile(target)?;
+        let program = self.ways.program().clone().compiled(target)?;
         let below = html! {
-            @for step in self.steps() { (shown(program, &kernels[step], step)) }
+            @for step in self.steps(&program) { (shown(&program, &program.kernels()[step], step)) }
             details { summary { "Every stage as text" } pre tabindex="0" { (program.stages(target)?) } }
         };
         Ok(below.into_string())
     }
 
-    /// Returns the steps of the program that compute the results, in order.
-    fn steps(&self) -> Vec<usize> {
-        let program = self.ways.program();
+    /// Returns the steps of the compiled program that compute the results, in order.
+    fn steps(&self, program: &Program) -> Vec<usize> {
         let mut steps: Vec<usize> =
             self.results.iter().flat_map(|&result| program.steps_of(result)).collect();
         steps.sort_unstable();

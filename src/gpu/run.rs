@@ -110,6 +110,7 @@ impl Gpu {
             Err(
                 ScheduleError::Binding { .. }
                 | ScheduleError::Index { .. }
+                | ScheduleError::Number { .. }
                 | ScheduleError::Dispatch { .. },
             ) => {}
             Err(error) => return Err(GpuError::Schedule(error)),

@@ -187,8 +187,12 @@ impl Integer {
         }
     }
 
-    /// Loads the number with the given offset in an image.
+    /// Loads the number with the given offset in an image. An image without bytes has unknown
+    /// contents, and its numbers are 0.
     fn load(self, image: &[u8], at: i64) -> i128 {
+        if image.is_empty() {
+            return 0;
+        }
         let bytes = (self.bits_in_memory() / 8) as usize;
         let at = usize::try_from(at).unwrap_or(usize::MAX).saturating_mul(bytes);
         let word = image.get(at..at.saturating_add(bytes)).expect("a lookup reads its source");
@@ -227,11 +231,11 @@ impl Lookup {
     }
 
     /// Returns the value of the lookup. `images` holds the bytes of each source of the nest, and
-    /// `of_form` evaluates a form.
+    /// `of_form` evaluates a form. Numbers that are loaded from a source without bytes are 0.
     ///
     /// # Panics
     ///
-    /// Panics if the lookup loads past the end of an image.
+    /// Panics if the lookup loads past the end of an image that has bytes.
     pub(crate) fn value(&self, images: &[&[u8]], of_form: impl Fn(&Affine) -> i64) -> u64 {
         let mut values: SmallVec<[i128; 8]> = SmallVec::new();
         for Number { integer, of } in &self.numbers {

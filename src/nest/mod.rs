@@ -59,6 +59,7 @@ pub(crate) mod part;
 mod places;
 mod position;
 pub(crate) mod refine;
+pub(crate) mod regular;
 pub(crate) mod split;
 mod walk;
 pub(crate) mod widen;
@@ -87,6 +88,7 @@ pub(crate) use part::Part;
 pub(crate) use places::places;
 pub(crate) use position::Position;
 pub(crate) use refine::{refine, tile};
+pub(crate) use regular::regular;
 pub(crate) use split::slabs;
 pub(crate) use widen::widen;
 

@@ -11,7 +11,8 @@ use super::{Affine, Case, CopyNest, Guard, Quotient, Value, numbers::signed};
 /// a form needs them, because they may have no meaning at positions that a guard excludes.
 pub(crate) struct Position<'a> {
     nest: &'a CopyNest,
-    /// The bytes of each source. Without them, every lookup is 0.
+    /// The bytes of each source. Without them, every lookup is 0. A source without bytes has
+    /// unknown contents, and every number that is loaded from it is 0.
     images: Option<&'a [&'a [u8]]>,
     axes: SmallVec<[i64; 8]>,
     quotients: RefCell<SmallVec<[Option<i64>; 8]>>,

@@ -11,11 +11,16 @@ use super::{
 /// The unit is doubled repeatedly. This is possible if the innermost axis has an even number of
 /// steps and moves every source by one unit, and if 2 divides everything else: bases, strides,
 /// quotients, guards and the length of the destination. Offsets and fixed bits then count in wider
-/// units. The copied bytes are unchanged.
+/// units. The copied bytes are unchanged. If a single step of the innermost axis is left, the axis
+/// is dropped, and the steps of the next axis may be joined too.
 #[must_use]
 pub fn widen(mut nest: CopyNest) -> CopyNest {
     while let Some(wider) = doubled(&nest) {
         nest = wider;
+        let inner = nest.extents.len() - 1;
+        if nest.extents[inner] == 1 && inner > 0 {
+            remove(&mut nest, inner);
+        }
     }
     nest
 }

@@ -43,7 +43,7 @@ pub enum ProgramError {
         error: Box<NestError>,
     },
     /// A kernel exceeds the limits of the target.
-    #[error("kernel of {destination}, {shape}: {error}")]
+    #[error("kernel of {destination}, {shape}: {error}{}", without_kernel(error, results))]
     Kernel {
         /// The buffer that the kernel writes.
         destination: BufferId,
@@ -73,6 +73,18 @@ pub enum ProgramError {
     TooManyScratchBuffers {
         /// The maximum number of scratch buffers.
         limit: usize,
+    },
+    /// There is no memory for the image of a result or a scratch buffer.
+    #[error(
+        "{value}, {shape}: expected {bytes} bytes of memory for it on the host, which are not free"
+    )]
+    Memory {
+        /// The result or the scratch buffer.
+        value: BufferId,
+        /// The shape of the buffer.
+        shape: Box<Shape>,
+        /// The size of the buffer's image, in bytes.
+        bytes: u64,
     },
     /// The number of buffers differs from the number of parameters or results.
     #[error("expected {expected} buffers, one for each {what} ({shapes}), got {given}")]
@@ -107,6 +119,20 @@ fn from(line: Option<&SourceLine>) -> String {
     line.map(|line| format!(" ({line})")).unwrap_or_default()
 }
 
+/// Returns the ways to run a program of which a kernel exceeds a limit: without kernels, or with
+/// smaller results. Returns an empty string if the target itself is wrong.
+fn without_kernel(error: &ScheduleError, results: &[usize]) -> String {
+    if error.kind() == ErrorKind::Invalid {
+        return String::new();
+    }
+    let numbers: Vec<String> = results.iter().map(usize::to_string).collect();
+    let (s, need) = if results.len() == 1 { ("", "needs") } else { ("s", "need") };
+    let numbers = numbers.join(" and ");
+    format!(
+        "; `run_on_host` runs the program, and so may kernels for parts of result{s} {numbers}, which {need} this one"
+    )
+}
+
 impl ProgramError {
     /// Returns the error for a buffer whose shape cannot be described by strides.
     pub(super) fn layout(value: BufferId, shape: &Shape, error: StrideError) -> Self {
@@ -122,6 +148,7 @@ impl ProgramError {
             Self::Kernel { error, .. } => error.kind(),
             Self::Wgsl(error) => error.kind(),
             Self::Host(error) => error.kind(),
+            Self::Memory { .. } => ErrorKind::Failed,
             Self::Count { .. } | Self::Length { .. } => ErrorKind::Invalid,
             Self::Unsupported { .. }
             | Self::TooLong { .. }

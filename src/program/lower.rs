@@ -19,7 +19,10 @@ use super::{
 use crate::{
     hlo::{Literal, Module, Opcode},
     host,
-    nest::{CopyNest, GreatestSums, Lookup, MAX_CASES, NestError, Source, coalesce, refine, widen},
+    nest::{
+        CopyNest, GreatestSums, Lookup, MAX_CASES, NestError, Source, coalesce, refine, regular,
+        widen,
+    },
     shape::{ElementType, Layout, Shape},
     stride::StrideDescriptor,
 };
@@ -148,7 +151,7 @@ impl ModuleLowering<'_> {
                         let error = NestError::Bound { what: "cases", limit: MAX_CASES }.into();
                         return Err(ProgramError::Nest { instruction, error });
                     }
-                    let nest = widen(coalesce(refine(nest)));
+                    let nest = simplified(nest);
                     if passes_words(&nest)
                         && let Some(middle) = self.middle(&output, &nodes, is_scratch)?
                     {
@@ -180,6 +183,7 @@ impl ModuleLowering<'_> {
                 }
                 Err(Stop::Bound(error, visits)) => {
                     let root = self.graph.origin(output.node, output.path.clone())?;
+                    let nodes: Vec<GraphNode> = visits.iter().map(|of| of.0).collect();
                     let visits: Vec<(GraphNode, usize)> = visits
                         .into_iter()
                         .filter(|&(node, _)| {
@@ -188,7 +192,6 @@ impl ModuleLowering<'_> {
                         .collect();
                     let is_long = matches!(*error, NestError::Bound { what: "cases", .. });
                     if let NestError::Reach { .. } = *error {
-                        let nodes: Vec<GraphNode> = visits.iter().map(|of| of.0).collect();
                         let Some(middle) = self.middle(&output, &nodes, is_scratch)? else {
                             let instruction = self.graph.instruction(node).name().to_owned();
                             return Err(ProgramError::Nest { instruction, error });
@@ -231,7 +234,32 @@ impl ModuleLowering<'_> {
                 return Ok(Some(node));
             }
         }
+        // A reshape of a parameter is a copy if the parameter has the default layout.
+        for &node in nodes {
+            for number in 0..self.graph.instruction(node).operands().len() {
+                let operand = self.graph.operand(node, number);
+                if self.is_laid_out(operand)? {
+                    return Ok(Some(operand));
+                }
+            }
+        }
         Ok(None)
+    }
+
+    /// Returns true if a value is an array of a parameter that has no scratch buffer yet and not
+    /// the default layout.
+    fn is_laid_out(&mut self, node: GraphNode) -> Result<bool, ProgramError> {
+        let origin = self.graph.origin(node, TuplePath::new())?;
+        let ArrayOrigin::Parameter(number, path) = &origin else { return Ok(false) };
+        if !self.graph.instruction(node).shape().is_array()
+            || self.buffers.scratch_of.contains_key(&origin)
+        {
+            return Ok(false);
+        }
+        let (_, shape) = self.buffers.parameter(*number, path);
+        let default = extents(&shape)
+            .and_then(|extents| Shape::new(shape.element_type(), extents, None).ok());
+        Ok(default.is_some_and(|default| default != shape))
     }
 
     /// Returns true if a value only moves elements, so that a nest can compute it.
@@ -472,6 +500,20 @@ fn plain(shape: &Shape, packs: bool) -> Option<Shape> {
     let bits = Some(packed_bits(element_type)).filter(|&bits| packs && bits < 8);
     let layout = bits.map(|bits| Layout::default_for_rank(extents.len()).element_size(bits.into()));
     Shape::new(element_type, extents, layout).ok()
+}
+
+/// Applies the passes to a nest. Cases that follow a pattern stay as they are if the numbers of the
+/// one case that replaces them would be too great for a kernel.
+fn simplified(nest: CopyNest) -> CopyNest {
+    let passes = |nest| widen(coalesce(refine(nest)));
+    let whole = regular(nest.clone());
+    if whole != nest {
+        let whole = passes(whole);
+        if !passes_words(&whole) {
+            return whole;
+        }
+    }
+    passes(nest)
 }
 
 /// Returns true if a kernel would divide or compare numbers of more than 32 bits, although its

@@ -121,9 +121,7 @@ pub struct Program {
 /// Returns an error if an instruction does more than move data, a layout cannot be described by
 /// strides, or the target's limits are too low.
 pub fn compile_module(module: &Module, target: &Target) -> Result<Program, ProgramError> {
-    let mut program = Program::lower(module)?.within_bindings(target.max_sources())?;
-    program.kernels = program.compile(target)?;
-    Ok(program)
+    Program::lower(module)?.compiled(target)
 }
 
 impl Program {
@@ -196,12 +194,25 @@ impl Program {
         &self.kernels
     }
 
+    /// Returns the program with a kernel for each step, as [`compile_module`] does for a module.
+    /// Steps that pack buffers are added before steps that read more than a kernel can bind.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the target's limits are too low.
+    pub fn compiled(self, target: &Target) -> Result<Self, ProgramError> {
+        let mut program = self.within_bindings(target.max_sources())?;
+        program.kernels = program.compile(target)?;
+        Ok(program)
+    }
+
     /// Compiles a kernel for each step and validates the kernel with naga.
     ///
     /// # Errors
     ///
     /// Returns an error if the target's limits are too low. Also returns an error if the program
-    /// was only lowered and a step reads more buffers than a kernel can bind.
+    /// was only lowered and a step reads more buffers than a kernel can bind;
+    /// [`compiled`](Self::compiled) adds steps for such a program.
     pub fn compile(&self, target: &Target) -> Result<Vec<Kernel>, ProgramError> {
         let kernels = self.compile_unvalidated(target)?;
         for kernel in kernels.iter().filter(|kernel| !kernel.dispatches.is_empty()) {
@@ -309,7 +320,7 @@ impl Program {
     /// does not have the length of its tensor.
     pub fn run_on_host(&self, parameters: &[&[u8]]) -> Result<Vec<Vec<u8>>, ProgramError> {
         self.check_parameters(parameters)?;
-        let mut results = room(&self.results);
+        let mut results = room(&self.results, BufferId::Result)?;
         let mut whole: Vec<&mut [u8]> = results.iter_mut().map(Vec::as_mut_slice).collect();
         self.run_on_host_into(parameters, &mut whole)?;
         Ok(results)
@@ -349,7 +360,7 @@ impl Program {
         parameters: &[&[u8]],
     ) -> Result<Vec<Vec<u8>>, ProgramError> {
         self.check_parameters(parameters)?;
-        let mut scratch = room(&self.scratch);
+        let mut scratch = room(&self.scratch, BufferId::Scratch)?;
         for step in &self.steps {
             if let BufferId::Scratch(number) = step.destination {
                 let mut written = std::mem::take(&mut scratch[number]);
@@ -399,8 +410,20 @@ fn check(
     Ok(())
 }
 
-/// Allocates zeroed bytes for each buffer.
-fn room(buffers: &[ArrayBuffer]) -> Vec<Vec<u8>> {
-    let length = |of: &ArrayBuffer| usize::try_from(of.bytes()).unwrap_or(usize::MAX);
-    buffers.iter().map(|of| vec![0; length(of)]).collect()
+/// Allocates zeroed bytes for each buffer. Returns an error if there is no memory for one of
+/// them.
+fn room(
+    buffers: &[ArrayBuffer],
+    value: fn(usize) -> BufferId,
+) -> Result<Vec<Vec<u8>>, ProgramError> {
+    let image = |(number, of): (usize, &ArrayBuffer)| {
+        let length = usize::try_from(of.bytes()).unwrap_or(usize::MAX);
+        // `vec!` gets zeroed pages from the system, but aborts if there are none.
+        if Vec::<u8>::new().try_reserve_exact(length).is_err() {
+            let (value, shape, bytes) = (value(number), Box::new(of.shape().clone()), of.bytes());
+            return Err(ProgramError::Memory { value, shape, bytes });
+        }
+        Ok(vec![0; length])
+    };
+    buffers.iter().enumerate().map(image).collect()
 }

@@ -231,20 +231,15 @@ impl<'g, 'm> Pull<'g, 'm> {
                 trail.enter(&item, pull.graph)?;
             }
             if let Err(halt) = pull.follow(item) {
-                return Err(match halt {
-                    Halt::Nest(error @ (NestError::Bound { .. } | NestError::Reach { .. })) => {
-                        let visits = pull.order.iter().map(|node| (*node, pull.visits[node]));
-                        Halt::Stop(Stop::Bound(Box::new(error), visits.collect()))
-                    }
-                    halt => halt,
-                });
+                return Err(bounded(halt, &pull.order, &pull.visits));
             }
             if let Some(trail) = &mut trail {
                 trail.leave(pull.pending.len(), pull.assembly.cases());
             }
         }
-        let sources: Vec<BufferId> = pull.sources.into_iter().map(|(value, _)| value).collect();
-        let (nest, nodes) = (pull.assembly.finish()?, pull.order);
+        let Self { assembly, sources, visits, order: nodes, .. } = pull;
+        let nest = assembly.finish().map_err(|error| bounded(error.into(), &nodes, &visits))?;
+        let sources: Vec<BufferId> = sources.into_iter().map(|(value, _)| value).collect();
         let trail = trail.map(|trail| trail.finished(&nest, &sources));
         Ok(Pulled { nest, sources, nodes, trail })
     }
@@ -305,6 +300,18 @@ impl<'g, 'm> Pull<'g, 'm> {
     pub(super) fn extents(&self, node: GraphNode) -> Result<Vec<u64>, Halt> {
         let shape = self.graph.instruction(node).shape();
         extents(shape).ok_or_else(|| unsupported(self.graph, node, "; its extents are not fixed"))
+    }
+}
+
+/// Adds the visits of each node, in the order of the first visits, to an error that a scratch
+/// buffer may avoid.
+fn bounded(halt: Halt, order: &[GraphNode], visits: &HashMap<GraphNode, usize>) -> Halt {
+    match halt {
+        Halt::Nest(error @ (NestError::Bound { .. } | NestError::Reach { .. })) => {
+            let visits = order.iter().map(|node| (*node, visits[node]));
+            Halt::Stop(Stop::Bound(Box::new(error), visits.collect()))
+        }
+        halt => halt,
     }
 }
 

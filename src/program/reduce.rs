@@ -4,7 +4,7 @@
 //! of an index vector are in range.
 
 use super::{
-    fold::Scalar,
+    fold::{MAX_ELEMENTS, Scalar},
     graph::{ArrayOrigin, Graph, GraphNode, TuplePath},
     literal::{element, elements, extents, is_integer, storage_bits, uniform},
     numbers::{LookupBuilder, integer},
@@ -68,8 +68,13 @@ pub(super) fn fold(
     let [array, start] = operands else { return None };
     let (shape, sizes) = (instruction.shape(), extents(array.shape())?);
     let kind = shape.element_type();
+    // An array without elements may be reduced to one of any size.
+    let count = elements(&extents(shape)?);
+    if count > MAX_ELEMENTS {
+        return None;
+    }
     let start = Scalar::read(kind, element(start, 0))?;
-    let mut values = vec![start; usize::try_from(elements(&extents(shape)?)).ok()?];
+    let mut values = vec![start; usize::try_from(count).ok()?];
     for place in 0..elements(&sizes) {
         let (mut rest, mut of_result, mut weight) = (place, 0, 1);
         for (dimension, size) in sizes.iter().enumerate().rev() {

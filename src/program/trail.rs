@@ -106,14 +106,14 @@ impl Trail {
 
     /// Returns the instructions that a bit of an element passes through, with its index in each of
     /// them, and the place at which its way ends. `index` is the index of the element in the
-    /// destination. Returns `None` if the bit belongs to no unit, as those after an element below a
-    /// byte.
+    /// destination. Lookups load 0 from a buffer for which `image` returns `None`. Returns `None` if
+    /// the bit belongs to no unit, as those after an element below a byte.
     pub(super) fn way<'a>(
         &self,
         destination: &StrideDescriptor,
         index: &[u64],
         bit: u32,
-        image: Option<&dyn Fn(BufferId) -> &'a [u8]>,
+        image: &dyn Fn(BufferId) -> Option<&'a [u8]>,
     ) -> Option<(Vec<Passed>, End)> {
         let nest = self.nest.as_ref()?;
         let (part, bit) = (bit / self.unit, bit % self.unit);
@@ -126,10 +126,10 @@ impl Trail {
         } else {
             unit(destination, index)?
         };
-        let images =
-            image.map(|image| self.sources.iter().map(|&of| image(of)).collect::<Vec<_>>());
+        let images: Vec<&[u8]> =
+            self.sources.iter().map(|&of| image(of).unwrap_or_default()).collect();
         let position = place.checked_add_signed(-nest.dst_base())?;
-        let values = nest.position(position, images.as_deref());
+        let values = nest.position(position, Some(&images));
         let case = values.first(&self.cases)?;
         let number = |form: &Affine| values.form(form).unsigned_abs();
         let within = |form: &Affine| u32::try_from(number(form)).unwrap_or(0) * self.unit + bit;

@@ -1,7 +1,7 @@
 //! [`Ways`]: reports, for each element of a result, the instructions that it passes through on the
 //! way back to its origin, a parameter or a constant.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::{
     BufferId, Program, ProgramError,
@@ -49,8 +49,6 @@ pub struct Ways<'m> {
     /// The contents of the parameters and of the scratch buffers, if they were given. Lookups load
     /// from them.
     images: Option<[Vec<Vec<u8>>; 2]>,
-    /// Zeros in place of the buffers that lookups load from, if no contents were given.
-    zeros: Option<[Vec<Vec<u8>>; 2]>,
     steps: HashMap<BufferId, usize>,
 }
 
@@ -108,17 +106,7 @@ impl<'m> Ways<'m> {
         let (program, parameters, trails) = lower::trace(module)?;
         let steps = program.steps().iter().enumerate();
         let steps = steps.map(|(number, step)| (step.destination(), number)).collect();
-        let numbers: HashSet<BufferId> = trails.iter().flat_map(Trail::numbers).collect();
-        let bytes = |value| if numbers.contains(&value) { program.bytes_of(value) } else { 0 };
-        let all = numbers.iter().map(|&value| program.bytes_of(value));
-        let all = all.fold(0, u64::saturating_add);
-        let zeros = |value| vec![0; usize::try_from(bytes(value)).unwrap_or(0)];
-        let zeros = (!numbers.is_empty() && all <= MAX_ZEROS).then(|| {
-            let parameters = (0..program.parameters().len()).map(BufferId::Parameter);
-            let scratch = (0..program.scratch().len()).map(BufferId::Scratch);
-            [parameters.map(zeros).collect(), scratch.map(zeros).collect()]
-        });
-        Ok(Self { module, program, parameters, trails, images: None, zeros, steps })
+        Ok(Self { module, program, parameters, trails, images: None, steps })
     }
 
     /// Sets the contents of the parameters, from which lookups load. Without them, every lookup
@@ -194,18 +182,18 @@ impl<'m> Ways<'m> {
                 return None;
             }
             let trail = &self.trails[step];
-            let (found, end) = match self.images.as_ref().or(self.zeros.as_ref()) {
-                None => trail.way(buffer.descriptor(), &index, bit, None)?,
-                Some([parameters, scratch]) => {
-                    let image = |value: BufferId| match value {
-                        BufferId::Parameter(number) => &parameters[number][..],
-                        BufferId::Constant(number) => &self.program.constants()[number],
-                        BufferId::Scratch(number) => &scratch[number],
-                        BufferId::Result(_) => unreachable!("no kernel reads a result"),
-                    };
-                    trail.way(buffer.descriptor(), &index, bit, Some(&image))?
+            // Without images, only constants have contents. No memory is allocated for the others,
+            // because a module may name arrays that no machine has room for.
+            let image = |value: BufferId| match (value, &self.images) {
+                (BufferId::Constant(number), _) => Some(&self.program.constants()[number][..]),
+                (BufferId::Parameter(number), Some([parameters, _])) => {
+                    Some(&parameters[number][..])
                 }
+                (BufferId::Scratch(number), Some([_, scratch])) => Some(&scratch[number][..]),
+                (BufferId::Parameter(_) | BufferId::Scratch(_), None) => None,
+                (BufferId::Result(_), _) => unreachable!("no kernel reads a result"),
             };
+            let (found, end) = trail.way(buffer.descriptor(), &index, bit, &image)?;
             // The instruction whose value a scratch buffer holds ends the way to that buffer and
             // starts the way from it, so one of the two is skipped.
             let again = passed.last() == found.first();

@@ -22,7 +22,7 @@ pub enum ScheduleError {
     },
     /// The nest has more sources than a kernel can bind.
     #[error(
-        "sources: expected at most {limit}, as many as the target binds beside the destination, got {given}"
+        "sources: expected at most {limit}, as many as the target binds beside the destination, got {given}; `compile_module` and `Program::compiled` pack some of them first"
     )]
     Sources {
         /// The number of sources of the nest.
@@ -40,6 +40,16 @@ pub enum ScheduleError {
         /// The number of units in the image, or of positions in the walk.
         given: u64,
         /// The maximum number of units.
+        limit: u64,
+    },
+    /// The kernel would divide or compare numbers that are too great for a 32-bit word.
+    #[error(
+        "index: expected numbers of at most {limit} in the kernel, which computes with 32-bit words, got {given} from tiles or dimensions that do not divide each other; the host has no such limit"
+    )]
+    Number {
+        /// The greatest number.
+        given: u64,
+        /// The greatest number of a 32-bit word.
         limit: u64,
     },
     /// An access cannot be proved to stay inside its binding. No operation is known to cause this.

@@ -7,6 +7,10 @@ use super::{
 };
 use crate::nest::{ACCESS_BYTES, CopyNest, Count, GreatestSums, LastRead, Operand, width};
 
+/// The number of greater values of y that are tried if workgroups are rounded up too far. Any of
+/// them fits where the least possible value leaves room for a few thousand workgroups.
+const MOST_TRIALS: u64 = 1 << 13;
+
 /// The division of a nest among the invocations of a kernel.
 ///
 /// Only [`schedule`] and [`Candidate::schedule`] create schedules, and schedules cannot be changed.
@@ -223,15 +227,10 @@ impl Candidate {
         let size = schedule.block().map_or(256, Block::workgroup);
         schedule.workgroup_size = target.max_compute_invocations_per_workgroup.min(size);
         let groups = schedule.invocations.div_ceil(schedule.workgroup_size.into());
-        schedule.workgroups = workgroups(groups, target)?;
         // The last workgroups may have no work, but their invocations are numbered too.
-        let [x, y, z] = schedule.workgroups.map(u64::from);
         let rounds = schedule.block().map_or(1, Block::rounds);
-        let (given, limit) =
-            (x * y * z * u64::from(schedule.workgroup_size) * rounds, u32::MAX.into());
-        if given > limit {
-            return Err(ScheduleError::Index { operand: Operand::Destination, given, limit });
-        }
+        let size = u64::from(schedule.workgroup_size) * rounds;
+        schedule.workgroups = workgroups(groups, u64::from(u32::MAX) / size, target)?;
         Ok(schedule)
     }
 }
@@ -286,26 +285,50 @@ fn check_limits(
     };
     let (given, limit) = (sums(tiled).max(sums(nest)), u64::from(u32::MAX));
     if given > limit {
-        return Err(ScheduleError::Index { operand: Operand::Source(0), given, limit });
+        return Err(ScheduleError::Number { given, limit });
     }
     Ok(())
 }
 
-/// Divides workgroups among x, y and z.
-fn workgroups(count: u64, target: &Target) -> Result<[u32; 3], ScheduleError> {
+/// Divides workgroups among x, y and z, and rounds their number up to at most `most`.
+///
+/// The least z and y are tried first. If they round the number up too far, a greater y may not:
+/// 16,777,215 workgroups become 259 more as 65,282 by 257, and no more as 61,455 by 273.
+fn workgroups(count: u64, most: u64, target: &Target) -> Result<[u32; 3], ScheduleError> {
     let limit = u64::from(target.max_compute_workgroups_per_dimension);
     let y = count.div_ceil(limit).max(1);
     let z = y.div_ceil(limit);
-    let refused = || ScheduleError::Dispatch {
+    let y = y.div_ceil(z);
+    let narrow = |n: u64| u32::try_from(n).ok().filter(|&n| u64::from(n) <= limit);
+    let divided = |y: u64| {
+        let x = count.div_ceil(y * z);
+        let [x, y, z] = [narrow(x)?, narrow(y)?, narrow(z)?];
+        let whole = [x, y, z].map(u64::from).iter().product::<u64>();
+        (whole <= most).then_some([x, y, z])
+    };
+    (y..=limit.min(y + MOST_TRIALS)).find_map(divided).ok_or_else(|| ScheduleError::Dispatch {
         given: count,
         limit: target.max_compute_workgroups_per_dimension,
         target: target.name.clone(),
-    };
-    let y = y.div_ceil(z);
-    let x = count.div_ceil(y * z);
-    let narrow = |n: u64| u32::try_from(n).ok().filter(|&n| u64::from(n) <= limit);
-    match (narrow(x), narrow(y), narrow(z)) {
-        (Some(x), Some(y), Some(z)) => Ok([x, y, z]),
-        _ => Err(refused()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Checks that workgroups whose invocations 32 bits just count are divided without rounding
+    /// past that.
+    #[test]
+    fn workgroups_are_not_rounded_up_past_32_bits() {
+        let target = Target::webgpu();
+        let most = u64::from(u32::MAX) / 256;
+        for count in (most - 70_000..=most).step_by(97).chain([1, 255, 65_535, 65_536, most]) {
+            let groups = workgroups(count, most, &target).unwrap();
+            let whole = groups.map(u64::from).iter().product::<u64>();
+            assert!((count..=most).contains(&whole), "{count}: {groups:?}");
+            assert!(groups.iter().all(|&n| n <= target.max_compute_workgroups_per_dimension));
+        }
+        assert!(workgroups(most + 1, most, &target).is_err());
     }
 }

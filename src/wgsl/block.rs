@@ -21,7 +21,10 @@ pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
     let (nest, tiled) = (block.nest(), block.tiled());
     let store_bits = block.store() * u64::from(nest.dst_bits());
     let names = AxisNames::of_block(block);
-    let is_ragged = block.axes().iter().any(BlockAxis::is_ragged);
+    // The conditions `whole…` that stores may need are in scope only in the entry point, so a block
+    // with such conditions has no function `blank`.
+    let has_conditions =
+        block.axes().iter().any(BlockAxis::is_ragged) || block.runs().iter().any(|run| run.is_cut);
     let varies = block.moves_unit_by_unit();
     let has_blanks = !tiled.reading_guards().iter().all(|guard| block.varies(guard));
     if varies || block.seam().is_some() {
@@ -33,7 +36,7 @@ pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
     if varies {
         unit_by_unit(writer, block);
         writer.blank();
-    } else if !is_ragged && has_blanks {
+    } else if !has_conditions && has_blanks {
         writer.comment("", format_args!("Writes one value to every place of a block."));
         let head = format!("fn blank(write: u32, value: {})", type_name(store_bits));
         writer.block(format_args!("{head}"), |writer| {
@@ -80,7 +83,7 @@ pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
             let value = literal(store_bits, repeated(bits, nest.dst_bits(), store_bits));
             if varies {
                 writer.line(format_args!("unit_by_unit(write);"));
-            } else if is_ragged {
+            } else if has_conditions {
                 writer.comment("", format_args!("{}", filling(bits)));
                 stores(writer, block, |_, _| Stored::parts(vec![value.clone()]));
             } else {

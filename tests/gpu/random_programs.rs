@@ -6,7 +6,10 @@ use stridec::{hlo::Module, program::Program};
 
 use super::support::{
     gpu::gpu,
-    programs::{check_random_programs, generate, interpreter},
+    programs::{
+        chains::{self, Limits},
+        check_random_programs, generate, interpreter,
+    },
     random::Random,
     scope,
 };
@@ -44,4 +47,22 @@ fn the_gpu_agrees_with_the_oracle() {
         Ok(gpu.run_program(program, images)?)
     });
     println!("{} distinct kernels on {}", texts.lock().unwrap().len(), gpu.name());
+}
+
+/// A sample of the chains that `tests/it/programs/chains.rs` runs on the host.
+#[test]
+fn random_chains_are_equal_to_the_oracle() {
+    let Some(gpu) = gpu("random chains on the GPU") else { return };
+    for seed in 0..scope::cases(150) {
+        let mut random = Random((seed << 32) + 8);
+        let limits = Limits { elements: 20_000, steps: 12, only_shapes: random.one_in(3) };
+        let module = chains::chain(&mut random, limits).module;
+        let images = generate::images(&mut random, &module);
+        let expected = interpreter::run(&module, &images).expect("an interpreter of all of it");
+        let images: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
+        let program = Program::lower(&module).unwrap();
+        let given = gpu.run_program(&program, &images);
+        let given = given.unwrap_or_else(|error| panic!("{seed}: {error}\n{module:#?}"));
+        assert!(given == expected, "{seed}: other bytes\n{module:#?}");
+    }
 }

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use stridec::{
-    internals::{Inspect, build, coalesce, refine, split_off, widen},
-    nest::{Affine, CaseValue, CopyNest, PositionValue, Source, Value},
+    internals::{Inspect, build, coalesce, refine, regular, split_off, unproved_nest, widen},
+    nest::{Affine, Case, CaseValue, CopyNest, Guard, PositionValue, Source, Value},
 };
 
 use super::support::{
@@ -75,6 +75,68 @@ fn coalesce_keeps_what_every_position_reads() {
         shorter += usize::from(merged.extents().len() < nest.extents().len());
     });
     assert!(shorter > 300, "{shorter}");
+}
+
+/// A nest of two or three axes with a list of cases that step along a form. Some lists have no
+/// pattern, and some are interrupted.
+fn stepping(random: &mut Random) -> CopyNest {
+    let extents: Vec<u64> = (0..2 + random.below(2)).map(|_| 1 + random.below(12)).collect();
+    let axis = |axis: usize| Affine::value(Value::Axis(axis));
+    let some =
+        |random: &mut Random| axis(usize::try_from(random.below(extents.len() as u64)).unwrap());
+    let mut of = some(random);
+    if random.one_in(3) {
+        of = of.plus(random.pick(&[1, 2, -1]), &some(random));
+    }
+    if random.one_in(4) {
+        of = of.plus(random.pick(&[1, -1, -2]), &Affine::constant(1));
+    }
+    let (width, count) = (1 + random.below(3), 2 + random.below(12));
+    let strides: Vec<i64> = (0..3).map(|_| random.below(9).cast_signed() - 3).collect();
+    let [minor, middle] = [0; 2].map(|_| 1 + random.below(4));
+    let common =
+        (random.one_in(3)).then(|| Guard { of: some(random), extent: 1 + random.below(9) });
+    let at_first = axis(0).plus(5, &some(random)).plus(2, &of);
+    let (odd, is_open) = (random.below(3 * count), random.one_in(2));
+    let mut cases: Vec<Case> = (0..count)
+        .map(|n| {
+            let digits = [n % minor, n / minor % middle, n / minor / middle];
+            let steps =
+                digits.iter().zip(&strides).map(|(&digit, stride)| digit.cast_signed() * stride);
+            let odd = if n == odd { random.pick(&[0, 1, 50]) } else { 0 };
+            let offset = Affine::constant(400 + steps.sum::<i64>() + odd);
+            let stepping = Guard { of: of.clone(), extent: (n + 1) * width };
+            let is_last = n + 1 == count && is_open;
+            let mut when: Vec<Guard> = (!is_last).then_some(stepping).into_iter().collect();
+            when.extend(common.clone());
+            Case {
+                when,
+                take: CaseValue::Read { source: 0, at: at_first.clone().plus(1, &offset) },
+            }
+        })
+        .collect();
+    if random.one_in(4) {
+        let at = usize::try_from(random.below(cases.len() as u64 + 1)).unwrap();
+        let when = vec![Guard { of: some(random), extent: 1 + random.below(4) }];
+        cases.insert(at, Case { when, take: CaseValue::Bits(7) });
+    }
+    unproved_nest(&extents, [], cases, 0, 2_000, 32)
+}
+
+#[test]
+fn regular_keeps_what_every_position_reads() {
+    let (mut random, cases) = (Random(23), cases(4_000));
+    let mut counts = BTreeMap::new();
+    for _ in 0..cases {
+        let nest = stepping(&mut random);
+        let whole = regular(nest.clone());
+        assert_same(&nest, &whole);
+        assert_same(&nest, &refine(whole.clone()));
+        let of = (whole.cases().len() < nest.cases().len(), whole.quotients().len().min(3));
+        *counts.entry(of).or_insert(0) += 1;
+    }
+    assert!((0..3).all(|quotients| counts[&(true, quotients)] > cases / 100), "{counts:?}");
+    assert!(counts[&(false, 0)] > cases / 20, "{counts:?}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use stridec::{
     Kernel, Target,
     hlo::Module,
+    internals::Inspect,
     program::{Origin, Program, Ways, compile_module},
 };
 
@@ -18,9 +19,15 @@ use super::support::{
     scope,
 };
 
+/// The most units of an image that a kernel indexes.
+const MOST_UNITS: u64 = u32::MAX as u64 - 64;
+
 fn compiled(name: &str, module: &Module, target: &Target) -> Program {
     let program = compile_module(module, target)
         .unwrap_or_else(|error| panic!("{name}: {error}\n{module:#?}"));
+    for kernel in program.kernels() {
+        assert!(!kernel.wgsl.contains("% 1u"), "{name}: a loop of one step\n{}", kernel.wgsl);
+    }
     let proved = |kernel: &Kernel| kernel.dispatches.is_empty() || kernel.proof().is_some();
     assert!(program.kernels().iter().all(proved), "{name}: no proof\n{module:#?}");
     program
@@ -65,6 +72,45 @@ fn a_transpose_and_a_reshape_are_one_kernel() {
     }
 }
 
+/// A module that stacks all windows of `x` of the given size, innermost, as JAX's patches do.
+fn patches(sizes: [u64; 2], window: [u64; 2], channels: u64) -> Module {
+    let [rows, columns] = [0, 1].map(|d| sizes[d] - window[d] + 1);
+    let mut text =
+        format!("ENTRY main {{\n x = f32[{},{},{channels}] parameter(0)\n", sizes[0], sizes[1]);
+    let mut names = vec![];
+    for a in 0..window[0] {
+        for b in 0..window[1] {
+            text += &format!(
+                " s{a}_{b} = f32[{rows},{columns},{channels}] slice(x), slice={{[{a}:{}], [{b}:{}], [0:{channels}]}}\n",
+                a + rows,
+                b + columns
+            );
+            names.push(format!("s{a}_{b}"));
+        }
+    }
+    let depth = channels * names.len() as u64;
+    text += &format!(
+        " ROOT all = f32[{rows},{columns},{depth}] concatenate({}), dimensions={{2}}\n}}",
+        names.join(", ")
+    );
+    Module::parse(&text).unwrap()
+}
+
+/// Patches are loops over the window, not a comparison for each of its elements.
+#[test]
+fn patches_are_one_case() {
+    for (window, channels) in [([7, 7], 1), ([7, 7], 4), ([3, 3], 3), ([1, 5], 2), ([4, 1], 1)] {
+        let module = patches([12, 11], window, channels);
+        let name = format!("{window:?} {channels}");
+        let program = compiled(&name, &module, &Target::webgpu());
+        let [step] = program.steps() else { panic!("{name}: {:?}", program.steps()) };
+        assert_eq!(step.nest().cases().len(), 1, "{name}\n{}", step.nest());
+        assert!(step.nest().cases()[0].when.is_empty(), "{name}\n{}", step.nest());
+        assert!(Inspect::quotients(step.nest()).is_empty(), "{name}\n{}", step.nest());
+        check_bytes(&name, &module, &mut Random(3));
+    }
+}
+
 #[test]
 fn random_chains_are_equal_to_the_oracle() {
     (0..scope::cases(300)).into_par_iter().for_each(|seed| {
@@ -75,8 +121,8 @@ fn random_chains_are_equal_to_the_oracle() {
     });
 }
 
-/// Chains of up to 4,000,000,000 elements, for a target that binds any number of bytes. Some
-/// elements of each are followed to the place that they come from.
+/// Chains of as many elements as 32-bit indices count, for a target that binds any number of bytes.
+/// Some elements of each are followed to the place that they come from.
 #[test]
 fn random_chains_of_any_size_are_compiled() {
     let mut target = Target::webgpu();
@@ -86,7 +132,7 @@ fn random_chains_of_any_size_are_compiled() {
     (0..count).into_par_iter().for_each(|seed| {
         let mut random = Random((seed << 32) + 6);
         let only_shapes = random.one_in(2);
-        let limits = Limits { elements: 4_000_000_000, steps: 12, only_shapes };
+        let limits = Limits { elements: MOST_UNITS, steps: 12, only_shapes };
         let chain = chains::chain(&mut random, limits);
         if let Err(error) = compile_module(&chain.module, &target) {
             println!("seed {seed}: {error}");

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use stridec::{
+    ErrorKind,
     hlo::{Binary, Builder, Literal, Module, Opcode, Unary},
     program::Program,
     shape::{ElementType, Shape},
@@ -361,4 +362,24 @@ fn refusals_say_why() {
         "`r`, f32[16]: cosine is not supported; elements are only moved, and only indices are \
          computed"
     );
+}
+
+/// A reduce of no elements may have a result of any size, which is not computed when compiling.
+#[test]
+fn a_reduce_of_no_elements_to_many_is_not_folded() {
+    let module = Module::parse(
+        "add {
+           a = s32[] parameter(0)
+           b = s32[] parameter(1)
+           ROOT sum = s32[] add(a, b)
+         }
+
+         ENTRY main {
+           x = s32[0,1000000000000] constant({})
+           zero = s32[] constant(0)
+           ROOT r = s32[1000000000000] reduce(x, zero), dimensions={0}, to_apply=add
+         }",
+    )
+    .unwrap();
+    assert_eq!(Program::lower(&module).unwrap_err().kind(), ErrorKind::Unsupported);
 }

@@ -128,3 +128,26 @@ fn ways_through_random_programs() {
     }
     report(&counts);
 }
+
+/// Indices that no machine has room for, as a parameter and in a scratch buffer. Without images,
+/// ways take no memory for them.
+#[test]
+fn ways_of_indices_of_any_size_take_no_memory() {
+    for indices in ["i", "j"] {
+        let text = format!(
+            "ENTRY main {{
+               x = f32[1000] parameter(0)
+               i = s32[1000000,30000,1] parameter(1)
+               j = s32[1000000,30000,1] reverse(i), dimensions={{0}}
+               ROOT g = f32[1000000,30000] gather(x, {indices}), offset_dims={{}},
+                 collapsed_slice_dims={{0}}, start_index_map={{0}}, index_vector_dim=2,
+                 slice_sizes={{1}}
+             }}"
+        );
+        let module = Module::parse(&text).unwrap();
+        let ways = Ways::new(&module).unwrap();
+        let way = ways.way(0, &[999_999, 29_999], 0).unwrap();
+        assert_eq!(way.origin, Origin::Parameter { number: 0, index: vec![0], bit: 0 });
+        assert_eq!(ways.numbers(0).len(), 1, "{text}");
+    }
+}
