@@ -52,8 +52,8 @@ const WHOLE: TileSizes = TileSizes { piece: 2 * LINE, run: 4 * LINE, tile: 1 << 
 /// take time for the bytes at their ends, which they share with others: `s4[96,12,118]`.
 const PACKED: TileSizes = TileSizes { piece: 1 << 9, run: 1 << 9, tile: 1 << 14 };
 
-/// The length of the parts in which short pieces are copied. Each part but the last of the buffer
-/// may be copied past its end.
+/// The length of the parts in which pieces are copied, in bytes. The last part of a piece may reach
+/// past its end, to bytes of the buffer that later pieces overwrite.
 const PART: usize = 16;
 
 /// A copy of a box through a buffer.
@@ -106,21 +106,21 @@ impl StagedCopy {
         simd: Option<Simd>,
     ) -> Option<Self> {
         let axes = merged(axes);
-        let tile = Tile::new(&axes, unit, WHOLE);
+        let tile = TileChoice::new(&axes, unit, WHOLE);
         (tile.reuse >= 2).then(|| Self::of_tile(&axes, unit, simd, tile, false))
     }
 
     /// Returns the copy of a box of units that are bytes in the buffer.
     pub(super) fn of_packed(axes: impl IntoIterator<Item = PlanAxis>) -> Self {
         let axes = merged(axes);
-        Self::of_tile(&axes, 1, Simd::best(), Tile::new(&axes, 1, PACKED), true)
+        Self::of_tile(&axes, 1, Simd::best(), TileChoice::new(&axes, 1, PACKED), true)
     }
 
     fn of_tile(
         axes: &[PlanAxis],
         unit: usize,
         simd: Option<Simd>,
-        tile: Tile,
+        tile: TileChoice,
         packs: bool,
     ) -> Self {
         let around = |(&PlanAxis { extent, src, dst }, &block): (&PlanAxis, &usize)| {
@@ -336,7 +336,7 @@ fn dense(
 }
 
 /// The choice of a tile of a box.
-struct Tile {
+struct TileChoice {
     /// The number of steps of each axis in a tile.
     blocks: SmallVec<[usize; 8]>,
     /// True for axes whose steps in a tile share a piece.
@@ -345,7 +345,7 @@ struct Tile {
     reuse: usize,
 }
 
-impl Tile {
+impl TileChoice {
     /// Chooses the tile of a box. Units that are close together in the source make a piece, and
     /// those that are contiguous in the destination a run. The rest of the tile is filled in the
     /// order of the source.
@@ -359,7 +359,7 @@ impl Tile {
         for &axis in &order {
             let PlanAxis { extent, src, .. } = axes[axis];
             let step = src.unsigned_abs();
-            // A piece has at most as many unused bytes as used ones.
+            // At least half of the bytes of a piece are used.
             if step > 2 * span || span + step > sizes.piece {
                 break;
             }

@@ -79,7 +79,7 @@ fn bytes_through_a_buffer_are_those_of_the_source() {
             axis.dst *= unit.cast_signed();
         }
         let axes = merged(axes);
-        let tile = Tile::new(&axes, unit, sizes(&mut below, WHOLE));
+        let tile = TileChoice::new(&axes, unit, sizes(&mut below, WHOLE));
         let simd = Simd::all().nth(below(4) as usize);
         let copy = StagedCopy::of_tile(&axes, unit, simd, tile, false);
         dense += usize::from(matches!(copy.gatherer, Gatherer::Pattern(_)));
@@ -116,7 +116,7 @@ fn packed_units_through_a_buffer_are_those_of_the_source() {
             store(&mut expected, shift + to, dst, value);
         }
         let axes = merged(axes);
-        let tile = Tile::new(&axes, 1, sizes(&mut below, PACKED));
+        let tile = TileChoice::new(&axes, 1, sizes(&mut below, PACKED));
         let copy = StagedCopy::of_tile(&axes, 1, Simd::best(), tile, true);
         several += usize::from(!copy.loops.is_empty() && copy.size > 1);
         let mut buffers = StagingBuffers::default();
