@@ -271,7 +271,8 @@ fn period(nest: &CopyNest, number: usize, walk_box: &WalkBox, bounds: &Bounds) -
         let moves = period.moves.iter().any(|&by| by != 0);
         // An axis that changes no quotient is inside the period, or repeats it.
         let whole = size.saturating_mul(extent);
-        let cut = extent % period.steps != 0 && whole * i64::from(nest.dst_bits()) <= SHORT_BITS;
+        let bits = whole.saturating_mul(nest.dst_bits().into());
+        let cut = extent % period.steps != 0 && bits <= SHORT_BITS;
         let inside = whole <= MOST_OF_PERIOD && (!moves || cut);
         let steps = if inside || extent < 2 * period.steps { extent } else { period.steps };
         let times = extent / steps;
