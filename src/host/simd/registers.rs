@@ -425,9 +425,11 @@ impl Registers {
         };
         // The lines of a part of a row are prefetched some parts before, also from row to row.
         let bytes = (self.written.1 - self.written.0).unsigned_abs();
-        let part = if kind.prefetches { (PART / bytes).clamp(1, inner.times) } else { inner.times };
-        let (parts, ahead) = (inner.times.div_ceil(part), AHEAD.div_ceil(part * bytes));
+        // Steps that read the same lines are in one part.
         let gap = (LINE / inner.src.unsigned_abs().max(1)).max(1);
+        let most = if kind.prefetches { (PART / bytes).max(gap) } else { inner.times };
+        let part = most.clamp(1, inner.times.max(1));
+        let (parts, ahead) = (inner.times.div_ceil(part), AHEAD.div_ceil(part * bytes));
         let rows = (0..outer.times.cast_signed()).map(|row| (row * outer.src, row * outer.dst));
         for (row, (src, dst)) in rows.chain(outer.last).enumerate() {
             for number in 0..parts {
