@@ -243,9 +243,9 @@ pub(super) fn put(line: &[u8], count: usize, image: &mut [u8], first: usize, bit
         image[0] = line[0] << shift;
         let inside = last.min(line.len() - 1);
         let (line_before, line_after) = (&line[..inside], &line[1..=inside]);
-        let image = &mut image[1..=inside];
+        let middle = &mut image[1..=inside];
         // Eight bytes at a time, of nine of the line.
-        let words = image.as_chunks_mut::<8>().0.iter_mut();
+        let words = middle.as_chunks_mut::<8>().0.iter_mut();
         let of = line_before.as_chunks::<8>().0.iter().zip(line_after.as_chunks::<8>().0);
         for (to, (before, after)) in words.zip(of) {
             let before = u64::from(before[0] >> (8 - shift));
@@ -253,7 +253,7 @@ pub(super) fn put(line: &[u8], count: usize, image: &mut [u8], first: usize, bit
         }
         let done = inside / 8 * 8;
         let pairs = line_before[done..].iter().zip(&line_after[done..]);
-        for (to, (before, after)) in image[done..].iter_mut().zip(pairs) {
+        for (to, (before, after)) in middle[done..].iter_mut().zip(pairs) {
             *to = before >> (8 - shift) | after << shift;
         }
         if inside < last {
@@ -340,6 +340,13 @@ mod tests {
                         let mut moved = image(99);
                         put(&line, count, &mut moved, to, bits);
                         assert_eq!(moved, expected, "{bits} {from} {to} {count}");
+                        // A line that ends with its last unit.
+                        line.pop();
+                        let mut moved = image(99);
+                        if count > 0 {
+                            put(&line, count, &mut moved, to, bits);
+                            assert_eq!(moved, expected, "{bits} {from} {to} {count}");
+                        }
                     }
                 }
             }
