@@ -21,6 +21,7 @@ use smallvec::{SmallVec, smallvec};
 use super::{
     bits::Bits,
     box_copy::BoxCopy,
+    machine::Machine,
     packed::pack,
     pattern::{BlockPart, BlockValue, Pattern},
     pieces::{Destination as _, DestinationSlices},
@@ -101,25 +102,30 @@ impl StagedCopy {
     ///
     /// Returns `None` if units that share a piece do not lead to distant places.
     pub(super) fn of_bytes(
+        machine: &'static Machine,
         axes: impl IntoIterator<Item = PlanAxis>,
         unit: usize,
         simd: Option<Simd>,
     ) -> Option<Self> {
         let axes = merged(axes);
         let tile = TileChoice::new(&axes, unit, WHOLE);
-        (tile.reuse >= 2).then(|| Self::of_tile(&axes, unit, simd, tile, false))
+        (tile.reuse >= 2).then(|| Self::of_tile(machine, &axes, (unit, simd), tile, false))
     }
 
     /// Returns the copy of a box of units that are bytes in the buffer.
-    pub(super) fn of_packed(axes: impl IntoIterator<Item = PlanAxis>) -> Self {
+    pub(super) fn of_packed(
+        machine: &'static Machine,
+        axes: impl IntoIterator<Item = PlanAxis>,
+    ) -> Self {
         let axes = merged(axes);
-        Self::of_tile(&axes, 1, Simd::best(), TileChoice::new(&axes, 1, PACKED), true)
+        let tile = TileChoice::new(&axes, 1, PACKED);
+        Self::of_tile(machine, &axes, (1, Simd::best(machine)), tile, true)
     }
 
     fn of_tile(
+        machine: &'static Machine,
         axes: &[PlanAxis],
-        unit: usize,
-        simd: Option<Simd>,
+        (unit, simd): (usize, Option<Simd>),
         tile: TileChoice,
         packs: bool,
     ) -> Self {
@@ -182,7 +188,7 @@ impl StagedCopy {
             }
             (runs, length)
         });
-        let mover = TileMover::new(inner, unit, simd);
+        let mover = TileMover::new(machine, inner, (unit, simd));
         Self { loops, gatherer, size, first: first.cast_signed(), mover, packed }
     }
 
@@ -279,8 +285,12 @@ impl fmt::Display for StagedCopy {
 }
 
 impl TileMover {
-    fn new(axes: SmallVec<[PlanAxis; 8]>, unit: usize, simd: Option<Simd>) -> Self {
-        let plan = TilePlan::new(axes.iter().copied(), unit, simd, Streams::NONE);
+    fn new(
+        machine: &'static Machine,
+        axes: SmallVec<[PlanAxis; 8]>,
+        (unit, simd): (usize, Option<Simd>),
+    ) -> Self {
+        let plan = TilePlan::new(axes.iter().copied(), unit, simd, Streams::none(machine));
         if let Some(simd) = simd.filter(|&simd| plan.may_be_pattern(simd)) {
             let (block, loops) = BlockPart::of_box(&plan, &axes, unit);
             let stays = loops.iter().all(|axis| axis.src == 0);

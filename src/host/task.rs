@@ -686,9 +686,9 @@ impl Filling<'_, '_, '_> {
             }
             let of = axes.iter().copied();
             let copy = if has_whole_bytes(task.nest) {
-                StagedCopy::of_bytes(of, task.scale(), task.simd)
+                StagedCopy::of_bytes(task.streams.machine, of, task.scale(), task.simd)
             } else {
-                Some(StagedCopy::of_packed(of))
+                Some(StagedCopy::of_packed(task.streams.machine, of))
             };
             self.staged.push((axes.into(), copy.map(Rc::new)));
             self.staged.len() - 1

@@ -1,7 +1,10 @@
 //! Copies through a buffer against loops over the axes of their boxes.
 
 use super::{
-    super::bits::{load, store},
+    super::{
+        bits::{load, store},
+        machine::MACHINES,
+    },
     *,
 };
 
@@ -66,6 +69,7 @@ fn bytes_through_a_buffer_are_those_of_the_source() {
     let mut below = numbers(1);
     let (mut several, mut dense) = (0, 0);
     for case in 0..4000 {
+        let machine = &MACHINES[case % MACHINES.len()];
         let (mut axes, units, first) = random_axes(&mut below);
         let unit = [1, 1, 2, 3, 4, 8, 16][below(7) as usize];
         let pairs = places(&axes, first);
@@ -80,8 +84,8 @@ fn bytes_through_a_buffer_are_those_of_the_source() {
         }
         let axes = merged(axes);
         let tile = TileChoice::new(&axes, unit, sizes(&mut below, WHOLE));
-        let simd = Simd::all().nth(below(4) as usize);
-        let copy = StagedCopy::of_tile(&axes, unit, simd, tile, false);
+        let simd = Simd::all(machine).nth(below(4) as usize);
+        let copy = StagedCopy::of_tile(machine, &axes, (unit, simd), tile, false);
         dense += usize::from(matches!(copy.gatherer, Gatherer::Pattern(_)));
         several += usize::from(!copy.loops.is_empty() && copy.size > 1);
         let mut out = vec![0xa5; expected.len()];
@@ -93,7 +97,10 @@ fn bytes_through_a_buffer_are_those_of_the_source() {
         assert_eq!(out, expected, "{case}: {unit} {axes:?} {copy:?}");
     }
     assert!(several > 500, "{several} cases with several tiles");
-    assert!(Simd::best().is_none() || dense > 200, "{dense} cases with gaps in their pieces");
+    assert!(
+        Simd::best(Machine::here()).is_none() || dense > 200,
+        "{dense} cases with gaps in their pieces"
+    );
 }
 
 #[test]
@@ -101,6 +108,7 @@ fn packed_units_through_a_buffer_are_those_of_the_source() {
     let mut below = numbers(2);
     let mut several = 0;
     for case in 0..4000 {
+        let machine = &MACHINES[case % MACHINES.len()];
         let (axes, units, first) = random_axes(&mut below);
         let [src, dst] = [0; 2].map(|_| [1, 2, 4, 8][below(4) as usize]);
         let bits = Bits { src, dst, sign_extend: below(2) == 0 };
@@ -117,7 +125,7 @@ fn packed_units_through_a_buffer_are_those_of_the_source() {
         }
         let axes = merged(axes);
         let tile = TileChoice::new(&axes, 1, sizes(&mut below, PACKED));
-        let copy = StagedCopy::of_tile(&axes, 1, Simd::best(), tile, true);
+        let copy = StagedCopy::of_tile(machine, &axes, (1, Simd::best(machine)), tile, true);
         several += usize::from(!copy.loops.is_empty() && copy.size > 1);
         let mut buffers = StagingBuffers::default();
         let from = first + shift.cast_signed();
