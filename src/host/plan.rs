@@ -350,19 +350,16 @@ impl TilePlan {
             let columns = if far { Group::new(&plane.columns, few) } else { columns.clone() };
             Some((long, columns, shuffle))
         });
-        let (rows, columns, mover, streamed) = match shuffle {
-            Some((rows, columns, shuffle)) => {
-                let streamed = if unit > SMALL { streamed } else { streams.shuffled };
-                (rows, columns, Mover::Shuffle(shuffle), streamed)
-            }
-            None => {
-                let mover = if square { Mover::Transpose(simd) } else { Mover::Units };
-                // Short rows leave partial lines, which non-temporal stores do not fill.
-                let joined = touch(&columns.dst, rows.dst.len() * unit);
-                let lines = streams.lines(row, &plane.axes) && streams.lines(row, &plane.columns);
-                let streamed = streamed && (joined || lines || row >= LEAST_STREAMED);
-                (rows, columns, mover, streamed)
-            }
+        let (rows, columns, mover, streamed) = if let Some((rows, columns, shuffle)) = shuffle {
+            let streamed = if unit > SMALL { streamed } else { streams.shuffled };
+            (rows, columns, Mover::Shuffle(shuffle), streamed)
+        } else {
+            let mover = if square { Mover::Transpose(simd) } else { Mover::Units };
+            // Short rows leave partial lines, which non-temporal stores do not fill.
+            let joined = touch(&columns.dst, rows.dst.len() * unit);
+            let lines = streams.lines(row, &plane.axes) && streams.lines(row, &plane.columns);
+            let streamed = streamed && (joined || lines || row >= LEAST_STREAMED);
+            (rows, columns, mover, streamed)
         };
         Self::around(unit, mover, rows, columns, plane, streamed)
     }

@@ -109,7 +109,7 @@ impl StagedCopy {
     ) -> Option<Self> {
         let axes = merged(axes);
         let tile = TileChoice::new(&axes, unit, WHOLE);
-        (tile.reuse >= 2).then(|| Self::of_tile(machine, &axes, (unit, simd), tile, false))
+        (tile.reuse >= 2).then(|| Self::of_tile(machine, &axes, (unit, simd), &tile, false))
     }
 
     /// Returns the copy of a box of units that are bytes in the buffer.
@@ -119,14 +119,14 @@ impl StagedCopy {
     ) -> Self {
         let axes = merged(axes);
         let tile = TileChoice::new(&axes, 1, PACKED);
-        Self::of_tile(machine, &axes, (1, Simd::best(machine)), tile, true)
+        Self::of_tile(machine, &axes, (1, Simd::best(machine)), &tile, true)
     }
 
     fn of_tile(
         machine: &'static Machine,
         axes: &[PlanAxis],
         (unit, simd): (usize, Option<Simd>),
-        tile: TileChoice,
+        tile: &TileChoice,
         packs: bool,
     ) -> Self {
         let around = |(&PlanAxis { extent, src, dst }, &block): (&PlanAxis, &usize)| {
@@ -188,7 +188,7 @@ impl StagedCopy {
             }
             (runs, length)
         });
-        let mover = TileMover::new(machine, inner, (unit, simd));
+        let mover = TileMover::new(machine, &inner, (unit, simd));
         Self { loops, gatherer, size, first: first.cast_signed(), mover, packed }
     }
 
@@ -287,12 +287,12 @@ impl fmt::Display for StagedCopy {
 impl TileMover {
     fn new(
         machine: &'static Machine,
-        axes: SmallVec<[PlanAxis; 8]>,
+        axes: &[PlanAxis],
         (unit, simd): (usize, Option<Simd>),
     ) -> Self {
         let plan = TilePlan::new(axes.iter().copied(), unit, simd, Streams::none(machine));
         if let Some(simd) = simd.filter(|&simd| plan.may_be_pattern(simd)) {
-            let (block, loops) = BlockPart::of_box(&plan, &axes, unit);
+            let (block, loops) = BlockPart::of_box(&plan, axes, unit);
             let stays = loops.iter().all(|axis| axis.src == 0);
             if let Some(pattern) = Pattern::new(simd, plan.unit, &[block], &[stays], loops) {
                 return Self::Pattern(Box::new(pattern));
@@ -351,7 +351,7 @@ struct TileChoice {
     blocks: SmallVec<[usize; 8]>,
     /// True for axes whose steps in a tile share a piece.
     in_piece: SmallVec<[bool; 8]>,
-    /// The number of units of a piece that are not in one run of the destination.
+    /// The number of distant places of the destination to which the units of a piece lead.
     reuse: usize,
 }
 
@@ -380,24 +380,23 @@ impl TileChoice {
                 break;
             }
         }
+        // The units of a piece that are close together in the destination too need no buffer.
+        let apart = |axis: &usize| in_piece[*axis] && axes[*axis].dst.unsigned_abs() >= LINE;
+        let mut distant: SmallVec<[usize; 8]> = (0..axes.len()).filter(apart).collect();
         // The axes of the run, innermost first.
-        let (mut run, mut along) = (unit, 1);
+        let mut run = unit;
         while run < sizes.run
             && let Some(axis) = axes.iter().position(|axis| axis.dst == run.cast_signed())
         {
             let extent = axes[axis].extent;
-            let before = blocks[axis];
-            blocks[axis] = before.max(balanced(extent, sizes.run.div_ceil(run)));
+            blocks[axis] = blocks[axis].max(balanced(extent, sizes.run.div_ceil(run)));
             run *= blocks[axis];
-            if in_piece[axis] {
-                along *= before;
-            }
+            distant.retain(|other| *other != axis);
             if blocks[axis] < extent {
                 break;
             }
         }
-        let units: usize =
-            (0..axes.len()).filter(|&axis| in_piece[axis]).map(|axis| blocks[axis]).product();
+        let reuse = distant.iter().map(|&axis| blocks[axis]).product();
         let mut size = unit * blocks.iter().product::<usize>();
         for &axis in &order {
             if size >= sizes.tile {
@@ -407,7 +406,7 @@ impl TileChoice {
             blocks[axis] = blocks[axis].max(balanced(axes[axis].extent, sizes.tile / size));
             size *= blocks[axis];
         }
-        Self { blocks, in_piece, reuse: units / along.min(units) }
+        Self { blocks, in_piece, reuse }
     }
 
     /// Returns the length of a piece, and the offset of its first byte from the first unit.

@@ -197,7 +197,7 @@ struct Filling<'a, 'b, 'c> {
     patterns: Vec<CachedPattern>,
     /// The last copies through a buffer, with the axes of their boxes; `None` for boxes that are
     /// better copied without one.
-    staged: Vec<(SmallVec<[PlanAxis; 8]>, Option<Rc<StagedCopy>>)>,
+    staged: Vec<CachedStaged>,
     /// The first axis whose steps, together with all axes inside it, take at most the bytes of a
     /// block and lie in one slice of the destination.
     block_axis: usize,
@@ -221,6 +221,9 @@ const SMALL_BOX: usize = 1 << 15;
 
 /// The least number of repetitions of a block that is worth a pattern.
 const LEAST_REPEATS: usize = 4;
+
+/// The axes of a box with its copy through a buffer.
+type CachedStaged = (SmallVec<[PlanAxis; 8]>, Option<Rc<StagedCopy>>);
 
 /// A pattern with the block that it fills; `None` if the parts are better copied separately.
 struct CachedPattern {
@@ -655,7 +658,7 @@ impl Filling<'_, '_, '_> {
         }
         let gathers = match (&pattern, &plan.mover) {
             (Some((pattern, _)), _) => pattern.gathers(),
-            (None, Mover::Units) => plan.unit <= SMALL,
+            (None, Mover::Units) => task.simd.is_some() && plan.unit <= SMALL,
             (None, _) => false,
         };
         let bits = Bits::of(task.nest);

@@ -85,7 +85,7 @@ fn bytes_through_a_buffer_are_those_of_the_source() {
         let axes = merged(axes);
         let tile = TileChoice::new(&axes, unit, sizes(&mut below, WHOLE));
         let simd = Simd::all(machine).nth(below(4) as usize);
-        let copy = StagedCopy::of_tile(machine, &axes, (unit, simd), tile, false);
+        let copy = StagedCopy::of_tile(machine, &axes, (unit, simd), &tile, false);
         dense += usize::from(matches!(copy.gatherer, Gatherer::Pattern(_)));
         several += usize::from(!copy.loops.is_empty() && copy.size > 1);
         let mut out = vec![0xa5; expected.len()];
@@ -125,7 +125,7 @@ fn packed_units_through_a_buffer_are_those_of_the_source() {
         }
         let axes = merged(axes);
         let tile = TileChoice::new(&axes, 1, sizes(&mut below, PACKED));
-        let copy = StagedCopy::of_tile(machine, &axes, (1, Simd::best(machine)), tile, true);
+        let copy = StagedCopy::of_tile(machine, &axes, (1, Simd::best(machine)), &tile, true);
         several += usize::from(!copy.loops.is_empty() && copy.size > 1);
         let mut buffers = StagingBuffers::default();
         let from = first + shift.cast_signed();
