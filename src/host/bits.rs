@@ -10,20 +10,21 @@ use smallvec::SmallVec;
 use super::{
     box_copy::{each_tile, each_tile_before},
     micro::transpose,
-    packed::{move_units, pack, put, spread, take, turn_units, unit},
+    packed::{move_units, pack, put, spread, spread_past, take, turn_units, unit},
     pieces::{Destination as _, DestinationSlices},
     plan::TilePlan,
     simd::Simd,
     stream::{LINE, Stream, prefetch_byte},
     tile::{CopyTile, byte_index, each_unit},
 };
+use crate::nest::CopyNest;
 
 /// The number of units that are unpacked at a time from contiguous units.
 const RUN: usize = 1 << 12;
 
-/// The shortest row or column of a matrix that is moved in whole bytes, in bytes. The units of
-/// shorter ones are unpacked.
-const SHORT_LINE: usize = 8;
+/// The shortest run that is copied on its own, in bits. Shorter ones are unpacked to bytes, many at
+/// a time: a run takes 13 ns to start.
+const LONG_RUN: usize = 1 << 9;
 
 /// A copy of units that are smaller than a byte or change their width.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +38,38 @@ pub(super) struct Bits {
 }
 
 impl Bits {
+    /// Returns the widths of a nest.
+    pub(super) fn of(nest: &CopyNest) -> Self {
+        Self { src: nest.src_bits(), dst: nest.dst_bits(), sign_extend: nest.sign_extend() }
+    }
+
+    /// Returns true if units have at most a byte on both sides.
+    pub(super) fn is_packed(self) -> bool {
+        self.src.max(self.dst) <= 8
+    }
+
+    /// Returns true if units of at most a byte are moved by a plan itself, in whole bytes: as long
+    /// runs, or as matrices whose lines are long on both sides.
+    pub(super) fn suits(self, plan: &TilePlan) -> bool {
+        let bits = self.src.min(self.dst) as usize;
+        let (rows, columns) = (plan.rows.dst.len(), plan.columns.src.len());
+        if plan.unit > 1 {
+            return plan.unit * bits >= LONG_RUN || plan.loops.is_empty() && rows * columns == 1;
+        }
+        let joined = plan.columns.step.is_some_and(|(_, dst)| dst == rows)
+            && (rows * bits).is_multiple_of(8);
+        // Unpacking makes the fewer bytes of a byte the longer units are.
+        let (line, row) = match bits {
+            1 => (1 << 5, 1 << 5),
+            2 => (1 << 6, 1 << 7),
+            _ => (1 << 8, LONG_RUN),
+        };
+        plan.rows_touch
+            && plan.columns_touch
+            && (joined || rows * bits >= row)
+            && columns * bits > line
+    }
+
     /// Copies a box that starts at unit `from` of the source and unit `to` of the destination.
     /// Units of at most a byte are written with non-temporal stores if there is a stream.
     pub(super) fn copy(
@@ -54,9 +87,9 @@ impl Bits {
                         return self.runs(plan.unit, source, destination, &tile, (room, stream));
                     }
                     if plan.rows_touch && plan.columns_touch {
-                        self.matrix(plan, source, destination, (&tile, next), room, stream);
+                        self.matrix(source, destination, (&tile, next), room, stream);
                     } else {
-                        self.small(plan, source, destination, &tile, room);
+                        self.units(1, source, destination, &tile);
                     }
                 });
             });
@@ -68,13 +101,24 @@ impl Bits {
             (32, 16) => self.bytes::<4, 2>(plan.unit, source, destination, &tile),
             (32, 64) => self.bytes::<4, 8>(plan.unit, source, destination, &tile),
             (64, 32) => self.bytes::<8, 4>(plan.unit, source, destination, &tile),
-            _ => each_unit(&tile, |from, to| {
-                let (slice, to) = destination.place(to);
-                for step in 0..plan.unit {
-                    let value = self.resize(load(source, from + step, self.src));
-                    store(slice, to + step, self.dst, value);
-                }
-            }),
+            _ => self.units(plan.unit, source, destination, &tile),
+        });
+    }
+
+    /// Copies units of any widths one by one.
+    fn units(
+        self,
+        unit: usize,
+        source: &[u8],
+        destination: &mut DestinationSlices,
+        tile: &CopyTile,
+    ) {
+        each_unit(tile, |from, to| {
+            let (slice, to) = destination.place(to);
+            for step in 0..unit {
+                let value = self.resize(load(source, from + step, self.src));
+                store(slice, to + step, self.dst, value);
+            }
         });
     }
 
@@ -136,24 +180,21 @@ impl Bits {
     /// ```
     fn matrix(
         self,
-        plan: &TilePlan,
         source: &[u8],
         destination: &mut DestinationSlices,
         (tile, next): (&CopyTile, Option<isize>),
         room: &mut UnpackBuffer,
         stream: Option<&Stream>,
     ) {
-        if self.src == 8 {
-            return self.bytes_of_matrix(source, destination, tile, room);
-        }
         let bits = self.src.min(self.dst);
         let per = (8 / bits) as usize;
         let (rows, columns) = (tile.rows.0.len(), tile.columns.0.len());
-        let (groups, width) = (rows.div_ceil(per), columns.div_ceil(per));
-        let joined = tile.steps[1].is_some_and(|(_, dst)| dst == rows);
-        if width < SHORT_LINE || joined && !rows.is_multiple_of(per) {
-            return self.small(plan, source, destination, tile, room);
+        // Packed lines of few bits are moved faster than bytes.
+        if self.src == 8 && (bits == 4 || rows.min(columns) < LINE) {
+            return self.bytes_of_matrix(source, destination, tile, room);
         }
+        let (groups, width) = (rows.div_ceil(per), columns.div_ceil(per));
+        let joined = is_joined(tile) && rows.is_multiple_of(per);
         // One more cache line for each line of the buffer. Otherwise long lines would all map to
         // one set of the cache.
         let pitch = match width {
@@ -180,7 +221,7 @@ impl Bits {
                 .map(|line| (line * pitch).cast_signed())
                 .collect();
             room.turned.resize(width * rows, 0);
-            transpose_bytes((&room.spread, &reads), width, &mut room.turned);
+            transpose_bytes((&room.spread, &reads), width, (&mut room.turned, reads.len()));
             let (slice, to) = destination.place(tile.to + tile.columns.1[0]);
             return put(&room.turned, columns * rows, slice, to, bits);
         }
@@ -188,10 +229,12 @@ impl Bits {
             let lines = (columns - number).div_ceil(per);
             let reads: SmallVec<[isize; 512]> =
                 (0..groups).map(|group| ((group * per + number) * pitch).cast_signed()).collect();
-            room.turned.resize(lines * groups, 0);
-            transpose_bytes((&room.spread, &reads), lines, &mut room.turned);
+            let apart = pitch_of(groups);
+            room.turned.resize(lines * apart, 0);
+            transpose_bytes((&room.spread, &reads), lines, (&mut room.turned, apart));
             let writes = tile.columns.1.iter().skip(number).step_by(per);
-            for (line, write) in room.turned.chunks_exact(groups).zip(writes) {
+            for (line, write) in room.turned.chunks_exact(apart).zip(writes) {
+                let line = &line[..groups];
                 let (slice, to) = destination.place(tile.to + write);
                 if self.dst == bits {
                     put(line, rows, slice, to, bits);
@@ -225,11 +268,18 @@ impl Bits {
         for (part, writes) in tile.columns.1.chunks(LINE).enumerate() {
             let first = tile.from + (part * LINE).cast_signed();
             let reads: SmallVec<[isize; 512]> = tile.rows.0.iter().map(|row| first + row).collect();
-            room.turned.resize(rows * writes.len(), 0);
-            transpose_bytes((source, &reads), writes.len(), &mut room.turned);
-            for (line, write) in room.turned.chunks_exact(rows).zip(writes) {
+            let joined = is_joined(tile);
+            let apart = if joined { rows } else { pitch_of(rows) };
+            room.turned.resize(apart * writes.len(), 0);
+            transpose_bytes((source, &reads), writes.len(), (&mut room.turned, apart));
+            if joined {
+                let (slice, to) = destination.place(tile.to + writes[0]);
+                pack(&room.turned, slice, to, self.dst);
+                continue;
+            }
+            for (line, write) in room.turned.chunks_exact(apart).zip(writes) {
                 let (slice, to) = destination.place(tile.to + write);
-                pack(line, slice, to, self.dst);
+                pack(&line[..rows], slice, to, self.dst);
             }
         }
     }
@@ -246,59 +296,12 @@ impl Bits {
         if self.src <= self.dst {
             return take(source, first, line, self.src);
         }
+        if self.src == 8 {
+            return pack(&source[first..first + count], line, 0, self.dst);
+        }
         bytes.resize(count, 0);
         self.unpack(source, first, bytes);
         pack(bytes, line, 0, self.dst);
-    }
-
-    /// Copies units of at most a byte: a tile is unpacked to bytes, transposed, and packed again.
-    fn small(
-        self,
-        plan: &TilePlan,
-        source: &[u8],
-        destination: &mut DestinationSlices,
-        tile: &CopyTile,
-        room: &mut UnpackBuffer,
-    ) {
-        let (rows, columns) = (tile.rows.0.len(), tile.columns.0.len());
-        room.spread.resize(rows * columns, 0);
-        // Rows that are contiguous in the source are unpacked together.
-        let follow = plan.columns_touch && tile.steps[0].is_some_and(|(src, _)| src == columns);
-        let alone = if follow { 0 } else { rows };
-        if follow {
-            let first = byte_index(tile.from + tile.rows.0[0]);
-            self.unpack(source, first, &mut room.spread);
-        }
-        for (line, read) in room.spread.chunks_exact_mut(columns).zip(tile.rows.0).take(alone) {
-            let from = tile.from + read;
-            if plan.columns_touch {
-                self.unpack(source, byte_index(from), line);
-            } else {
-                for (byte, column) in line.iter_mut().zip(tile.columns.0) {
-                    *byte = self.resize_byte(unit(source, byte_index(from + column), self.src));
-                }
-            }
-        }
-        room.turned.resize(rows * columns, 0);
-        let reads: SmallVec<[isize; 512]> =
-            (0..rows).map(|row| (row * columns).cast_signed()).collect();
-        transpose_bytes((&room.spread, &reads), columns, &mut room.turned);
-        if plan.rows_touch && tile.steps[1].is_some_and(|(_, dst)| dst == rows) {
-            let (slice, to) = destination.place(tile.to + tile.columns.1[0]);
-            return pack(&room.turned, slice, to, self.dst);
-        }
-        for (line, write) in room.turned.chunks_exact(rows).zip(tile.columns.1) {
-            let to = tile.to + write;
-            if plan.rows_touch {
-                let (slice, to) = destination.place(to);
-                pack(line, slice, to, self.dst);
-            } else {
-                for (&byte, row) in line.iter().zip(tile.rows.1) {
-                    let (slice, to) = destination.place(to + row);
-                    pack(&[byte], slice, to, self.dst);
-                }
-            }
-        }
     }
 
     /// Copies units of `S` bytes to units of `D` bytes.
@@ -330,6 +333,22 @@ impl Bits {
         }
         if self.dst != self.src {
             for byte in out {
+                *byte = self.resize_byte(*byte);
+            }
+        }
+    }
+
+    /// Unpacks `count` units as [`Self::unpack`] does. Bytes of `out` past them, up to a multiple
+    /// of eight, may be overwritten.
+    pub(super) fn unpack_past(self, source: &[u8], first: usize, (out, count): (&mut [u8], usize)) {
+        match self.src {
+            1 => spread_past::<1, 8>(source, first, (out, count)),
+            2 => spread_past::<2, 4>(source, first, (out, count)),
+            4 => spread_past::<4, 2>(source, first, (out, count)),
+            _ => out[..count].copy_from_slice(&source[first..first + count]),
+        }
+        if self.dst != self.src {
+            for byte in &mut out[..count] {
                 *byte = self.resize_byte(*byte);
             }
         }
@@ -371,12 +390,27 @@ impl UnpackBuffer {
     }
 }
 
-/// Transposes a matrix of bytes, whose rows begin at `reads`, to lines that are contiguous.
-fn transpose_bytes((from, reads): (&[u8], &[isize]), columns: usize, to: &mut [u8]) {
+/// Returns true if the columns of a tile follow each other in the destination.
+fn is_joined(tile: &CopyTile) -> bool {
+    tile.steps[1].is_some_and(|(_, dst)| dst == tile.rows.0.len())
+}
+
+/// Returns the distance at which lines of a length do not map to few sets of the first-level cache.
+fn pitch_of(length: usize) -> usize {
+    if length.is_multiple_of(4 * LINE) { length + LINE } else { length }
+}
+
+/// Transposes a matrix of bytes, whose rows begin at `reads`, to lines that are `pitch` bytes
+/// apart.
+fn transpose_bytes(
+    (from, reads): (&[u8], &[isize]),
+    columns: usize,
+    (to, pitch): (&mut [u8], usize),
+) {
     let rows = reads.len();
     if let Some(simd) = Simd::here() {
         let write: SmallVec<[isize; 512]> =
-            (0..columns).map(|line| (line * rows).cast_signed()).collect();
+            (0..columns).map(|line| (line * pitch).cast_signed()).collect();
         if let Some(mut columns) = to.columns(0, &write, rows)
             && simd.transpose((1, None), (from, 0, reads), (&mut columns, 0))
         {
@@ -395,13 +429,13 @@ fn transpose_bytes((from, reads): (&[u8], &[isize]), columns: usize, to: &mut [u
                     line.copy_from_slice(&from[start + column..][..16]);
                 }
                 for (n, line) in transpose::<1, 16>(&square).iter().enumerate() {
-                    let start = (column + n) * rows + row;
+                    let start = (column + n) * pitch + row;
                     to[start..start + 16].copy_from_slice(line);
                 }
                 column += 16;
             } else {
                 let until = if wide { row + 16 } else { rows };
-                (row..until).for_each(|row| to[column * rows + row] = from[starts[row] + column]);
+                (row..until).for_each(|row| to[column * pitch + row] = from[starts[row] + column]);
                 column += 1;
             }
         }

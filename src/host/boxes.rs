@@ -103,6 +103,10 @@ pub(super) struct Repeated {
 /// The greatest number of positions in a period that is resolved once.
 const MOST_OF_PERIOD: i64 = 1 << 14;
 
+/// The longest row that is inside a period although it is no whole number of periods, in bits. The
+/// rest of a short row is better moved with it: `s8[32,8128,96]` from `T(6,10)`.
+const SHORT_BITS: i64 = 1 << 11;
+
 /// The least number of periods for which this is worth the time.
 const LEAST_REPEATS: i64 = 4;
 
@@ -272,7 +276,10 @@ fn period(nest: &CopyNest, number: usize, walk_box: &WalkBox, bounds: &Bounds) -
         let period = Period::of_axis(nest, &open, bounds, axis, extent);
         let moves = period.moves.iter().any(|&by| by != 0);
         // An axis that changes no quotient is inside the period, or repeats it.
-        let inside = !moves && size.saturating_mul(extent) <= MOST_OF_PERIOD;
+        let whole = size.saturating_mul(extent);
+        let bits = whole.saturating_mul(nest.dst_bits().into());
+        let cut = extent % period.steps != 0 && bits <= SHORT_BITS;
+        let inside = whole <= MOST_OF_PERIOD && (!moves || cut);
         let steps = if inside || extent < 2 * period.steps { extent } else { period.steps };
         let times = extent / steps;
         if times > 1 {

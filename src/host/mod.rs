@@ -27,7 +27,8 @@
 //! | a value | `fill` | the positions of the box read nothing, or all read one unit |
 //! | the same bytes again | `step` | an outer axis reads rows again that are no long runs |
 //! | runs | `step` | the box is small and its runs are long |
-//! | a pattern | `pattern` | units are shorter than a register and not transposed; boxes make one block |
+//! | a pattern | `pattern` | units shorter than a register, not transposed; boxes make one block |
+//! | through a buffer | `staged` | units of a line go to distant places; short runs below a byte |
 //! | a plan | `plan`, with `plane`, `box_copy`, `tile`, `micro`, `shuffle`, `strips` | all other boxes |
 //! | a plan | `bits`, `packed` | units are smaller than a byte or change their width |
 //!
@@ -71,6 +72,7 @@ mod run;
 mod share;
 mod shuffle;
 mod simd;
+mod staged;
 mod step;
 mod stream;
 mod strips;

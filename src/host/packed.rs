@@ -6,6 +6,10 @@ use wide::{i16x8, u8x16, u16x8};
 /// True if the first of two bytes is the lower half of a word.
 const LITTLE: bool = cfg!(target_endian = "little");
 
+/// The shortest piece that is unpacked from whole bytes on. Shorter ones take less time in words
+/// that begin inside bytes.
+const LONG_PIECE: usize = 64;
+
 /// Unpacks units of `BITS` bits, `PER` in a byte, from number `first` on: one unit for each byte of
 /// `out`.
 pub(super) fn spread<const BITS: usize, const PER: usize>(
@@ -18,16 +22,13 @@ pub(super) fn spread<const BITS: usize, const PER: usize>(
     let (whole, after) = out.as_chunks_mut::<8>();
     let (start, last) = (first + head, first + head + whole.len() * 8);
     let rest = &source[start / PER..];
-    // Units of 4 bits are unpacked 16 bytes at a time.
-    let halves = if BITS == 4 && LITTLE { spread_halves(rest, whole) } else { 0 };
-    let packed = rest[halves * BITS..].as_chunks::<BITS>().0;
-    for (units, packed) in whole[halves..].iter_mut().zip(packed) {
+    // 16 bytes at a time.
+    let done = if LITTLE { spread_registers::<BITS, PER>(rest, whole) } else { 0 };
+    let packed = rest[done * BITS..].as_chunks::<BITS>().0;
+    for (units, packed) in whole[done..].iter_mut().zip(packed) {
         let mut word = [0; 8];
         word[..BITS].copy_from_slice(packed);
-        let spread = (0..3).rev().fold(u64::from_le_bytes(word), |word, step| {
-            (word | word << ((8 - BITS) << step)) & lanes(8 << step, BITS << step)
-        });
-        *units = spread.to_le_bytes();
+        *units = spread_word::<BITS>(u64::from_le_bytes(word)).to_le_bytes();
     }
     for (first, units) in [(first, before), (last, after)] {
         for (n, byte) in units.iter_mut().enumerate() {
@@ -36,35 +37,104 @@ pub(super) fn spread<const BITS: usize, const PER: usize>(
     }
 }
 
-/// Unpacks units of 4 bits, 32 at a time, and returns the number of groups of eight.
-fn spread_halves(source: &[u8], units: &mut [[u8; 8]]) -> usize {
-    let low_half = u8x16::splat(0xf);
-    let blocks = units.as_chunks_mut::<4>().0.iter_mut().zip(source.as_chunks::<16>().0);
+/// Unpacks `count` units as [`spread`] does. Bytes of `out` past them, up to a multiple of eight,
+/// may be overwritten.
+pub(super) fn spread_past<const BITS: usize, const PER: usize>(
+    source: &[u8],
+    first: usize,
+    (out, count): (&mut [u8], usize),
+) {
+    if count >= LONG_PIECE {
+        return spread::<BITS, PER>(source, first, &mut out[..count]);
+    }
+    let groups = out.as_chunks_mut::<8>().0.iter_mut();
+    for (number, units) in groups.take(count.div_ceil(8)).enumerate() {
+        let start = first + number * 8;
+        if let Some(bytes) = source[start / PER..].first_chunk() {
+            let word =
+                u64::from_le_bytes(*bytes) >> (start % PER * BITS) & u64::MAX >> (64 - 8 * BITS);
+            *units = spread_word::<BITS>(word).to_le_bytes();
+            continue;
+        }
+        for (n, byte) in units.iter_mut().enumerate().take(count - number * 8) {
+            *byte = unit(source, start + n, BITS as u32);
+        }
+    }
+}
+
+/// Unpacks the eight units in the lowest bits of a word.
+#[inline(always)]
+fn spread_word<const BITS: usize>(word: u64) -> u64 {
+    (0..3).rev().fold(word, |word, step| {
+        (word | word << ((8 - BITS) << step)) & lanes(8 << step, BITS << step)
+    })
+}
+
+/// Unpacks whole registers of units, and returns the number of groups of eight units.
+fn spread_registers<const BITS: usize, const PER: usize>(
+    source: &[u8],
+    units: &mut [[u8; 8]],
+) -> usize {
     let mut count = 0;
+    let blocks = units.chunks_exact_mut(2 * PER).zip(source.as_chunks::<16>().0);
     for (units, &packed) in blocks {
-        let packed = u8x16::new(packed);
-        let words: u16x8 = bytemuck::cast(packed);
-        let (even, odd) = (packed & low_half, bytemuck::cast::<_, u8x16>(words >> 4) & low_half);
-        units.copy_from_slice(&bytemuck::cast::<_, [[u8; 8]; 4]>([
-            u8x16::unpack_low(even, odd),
-            u8x16::unpack_high(even, odd),
-        ]));
-        count += 4;
+        let mut registers = [u8x16::new(packed); PER];
+        // Each step makes two registers of one, whose bytes have half as many units.
+        let mut made = 1;
+        while made < PER {
+            let shift = 8 / (2 * made);
+            for number in (0..made).rev() {
+                let [low, high] = halves(registers[number], shift as u32);
+                (registers[2 * number], registers[2 * number + 1]) = (low, high);
+            }
+            made *= 2;
+        }
+        for (units, register) in units.as_chunks_mut::<2>().0.iter_mut().zip(registers) {
+            *units = bytemuck::cast(register);
+        }
+        count += 2 * PER;
     }
     count
 }
 
-/// Packs the low halves of bytes, 32 at a time, and returns the number of groups of eight.
-fn gather_halves(units: &[[u8; 8]], packed: &mut [u8]) -> usize {
-    let (low, high) = (u16x8::splat(0xf), u16x8::splat(0xf0));
-    let blocks = units.as_chunks::<4>().0.iter().zip(packed.as_chunks_mut::<16>().0);
+/// Returns the lower and the upper `shift` bits of each byte, as bytes in the order of the units.
+#[inline(always)]
+fn halves(packed: u8x16, shift: u32) -> [u8x16; 2] {
+    let mask = u8x16::splat(u8::MAX >> (8 - shift));
+    let words: u16x8 = bytemuck::cast(packed);
+    let (even, odd) = (packed & mask, bytemuck::cast::<_, u8x16>(words >> shift) & mask);
+    [u8x16::unpack_low(even, odd), u8x16::unpack_high(even, odd)]
+}
+
+/// Packs whole registers of the low bits of bytes, and returns the number of groups of eight units.
+fn gather_registers<const BITS: usize, const PER: usize>(
+    units: &[[u8; 8]],
+    packed: &mut [u8],
+) -> usize {
     let mut count = 0;
+    let blocks = units.chunks_exact(2 * PER).zip(packed.as_chunks_mut::<16>().0);
     for (units, packed) in blocks {
-        let words: [u16x8; 2] = bytemuck::cast(*units);
-        let [first, second] =
-            words.map(|word| bytemuck::cast::<_, i16x8>(word & low | word >> 4 & high));
-        *packed = bytemuck::cast(u8x16::narrow_i16x8(first, second));
-        count += 4;
+        let mut registers = [u16x8::ZERO; PER];
+        for (register, units) in registers.iter_mut().zip(units.as_chunks::<2>().0) {
+            *register = bytemuck::cast(*units);
+        }
+        // Each step makes one register of two, whose bytes have twice as many units.
+        let mut left = PER;
+        while left > 1 {
+            let shift = (8 / left) as u32;
+            let low = u16x8::splat((1 << shift) - 1);
+            let high = low << shift;
+            left /= 2;
+            for number in 0..left {
+                let [first, second] =
+                    [registers[2 * number], registers[2 * number + 1]].map(|word| {
+                        bytemuck::cast::<_, i16x8>(word & low | word >> (8 - shift) & high)
+                    });
+                registers[number] = bytemuck::cast(u8x16::narrow_i16x8(first, second));
+            }
+        }
+        *packed = bytemuck::cast(registers[0]);
+        count += 2 * PER;
     }
     count
 }
@@ -104,9 +174,9 @@ fn gather<const BITS: usize, const PER: usize>(
         units.iter().enumerate().for_each(|(n, &value)| put(first + n, value));
     }
     let destination = &mut destination[start / PER..];
-    let halves = if BITS == 4 && LITTLE { gather_halves(whole, destination) } else { 0 };
-    let packed = destination[halves * BITS..].as_chunks_mut::<BITS>().0;
-    for (packed, units) in packed.iter_mut().zip(&whole[halves..]) {
+    let done = if LITTLE { gather_registers::<BITS, PER>(whole, destination) } else { 0 };
+    let packed = destination[done * BITS..].as_chunks_mut::<BITS>().0;
+    for (packed, units) in packed.iter_mut().zip(&whole[done..]) {
         let units = u64::from_le_bytes(*units) & lanes(8, BITS);
         let word = (0..3).fold(units, |word, step| {
             (word | word >> ((8 - BITS) << step)) & lanes(16 << step, (2 * BITS) << step)
@@ -141,7 +211,15 @@ pub(super) fn take(source: &[u8], first: usize, line: &mut [u8], bits: u32) {
     }
     let after = source.get(1..).unwrap_or_default();
     let (most, last) = inside.split_at_mut(length.min(after.len()));
-    for ((to, low), high) in most.iter_mut().zip(source).zip(after) {
+    // Eight bytes at a time, of nine of the source.
+    let words = most.as_chunks_mut::<8>().0.iter_mut();
+    let of = source.as_chunks::<8>().0.iter().zip(after.as_chunks::<8>().0);
+    for (to, (low, high)) in words.zip(of) {
+        let low = u64::from_le_bytes(*low) >> shift;
+        *to = (low | u64::from(high[7]) << (64 - shift)).to_le_bytes();
+    }
+    let done = most.len() / 8 * 8;
+    for ((to, low), high) in most[done..].iter_mut().zip(&source[done..]).zip(&after[done..]) {
         *to = low >> shift | high << (8 - shift);
     }
     for (to, low) in last.iter_mut().zip(&source[after.len().min(length)..]) {
@@ -164,8 +242,19 @@ pub(super) fn put(line: &[u8], count: usize, image: &mut [u8], first: usize, bit
     } else {
         image[0] = line[0] << shift;
         let inside = last.min(line.len() - 1);
-        for (to, pair) in image[1..=inside].iter_mut().zip(line.windows(2)) {
-            *to = pair[0] >> (8 - shift) | pair[1] << shift;
+        let (line_before, line_after) = (&line[..inside], &line[1..=inside]);
+        let middle = &mut image[1..=inside];
+        // Eight bytes at a time, of nine of the line.
+        let words = middle.as_chunks_mut::<8>().0.iter_mut();
+        let of = line_before.as_chunks::<8>().0.iter().zip(line_after.as_chunks::<8>().0);
+        for (to, (before, after)) in words.zip(of) {
+            let before = u64::from(before[0] >> (8 - shift));
+            *to = (before | u64::from_le_bytes(*after) << shift).to_le_bytes();
+        }
+        let done = inside / 8 * 8;
+        let pairs = line_before[done..].iter().zip(&line_after[done..]);
+        for (to, (before, after)) in middle[done..].iter_mut().zip(pairs) {
+            *to = before >> (8 - shift) | after << shift;
         }
         if inside < last {
             image[last] = line[last - 1] >> (8 - shift);
@@ -251,10 +340,52 @@ mod tests {
                         let mut moved = image(99);
                         put(&line, count, &mut moved, to, bits);
                         assert_eq!(moved, expected, "{bits} {from} {to} {count}");
+                        // A line that ends with its last unit.
+                        line.pop();
+                        let mut moved = image(99);
+                        if count > 0 {
+                            put(&line, count, &mut moved, to, bits);
+                            assert_eq!(moved, expected, "{bits} {from} {to} {count}");
+                        }
                     }
                 }
             }
         }
+    }
+
+    #[test]
+    fn units_are_unpacked_and_packed() {
+        let source = image(5);
+        for first in 0..9 {
+            for count in (0..40).chain([63, 64, 65, 100, 127, 128, 129, 190, 260, 300]) {
+                check::<1, 8>(&source, first, count);
+                check::<2, 4>(&source, first, count);
+                check::<4, 2>(&source, first, count);
+            }
+        }
+        // To the end of the source.
+        check::<1, 8>(&source, 1600 - 41, 41);
+        check::<2, 4>(&source, 800 - 41, 41);
+        check::<4, 2>(&source, 400 - 41, 41);
+    }
+
+    fn check<const BITS: usize, const PER: usize>(source: &[u8], first: usize, count: usize) {
+        let count = count.min(source.len() * PER - first);
+        let expected: Vec<u8> = (0..count).map(|n| unit(source, first + n, BITS as u32)).collect();
+        let mut bytes = vec![0xa5; count];
+        spread::<BITS, PER>(source, first, &mut bytes);
+        assert_eq!(bytes, expected, "{BITS} {first} {count}");
+        let mut past = vec![0xa5; count.next_multiple_of(8)];
+        spread_past::<BITS, PER>(source, first, (&mut past, count));
+        assert_eq!(past[..count], expected, "{BITS} {first} {count}");
+        // The other bits of a byte have no effect.
+        let noisy: Vec<u8> = bytes.iter().map(|byte| byte | 0xff << BITS).collect();
+        let (mut packed, mut by_units) = (image(99), image(99));
+        pack(&noisy, &mut packed, first, BITS as u32);
+        for (n, &value) in bytes.iter().enumerate() {
+            pack(&[value], &mut by_units, first + n, BITS as u32);
+        }
+        assert_eq!(packed, by_units, "{BITS} {first} {count}");
     }
 
     #[test]

@@ -16,7 +16,8 @@ use smallvec::SmallVec;
 
 use super::{
     pieces::{Destination as _, DestinationSlices},
-    plane::PlanAxis,
+    plan::TilePlan,
+    plane::{PlanAxis, merged},
     simd::{PatternByte, PatternLoop, PatternSource, Registers, Simd, span},
     stream::Stream,
 };
@@ -55,6 +56,23 @@ pub(super) enum BlockValue {
     Unit { source: usize, from: isize },
     /// A constant.
     Bits(u128),
+}
+
+impl BlockPart {
+    /// Returns the part that is one unit of the plan of a box, and the loops around it. `axes` are
+    /// those of the box, and `scale` is the unit of the nest.
+    pub(super) fn of_box(
+        plan: &TilePlan,
+        axes: &[PlanAxis],
+        scale: usize,
+    ) -> (Self, SmallVec<[PlanAxis; 8]>) {
+        let mut axes = merged(axes.iter().copied());
+        if plan.unit > scale {
+            axes.pop(); // the axis along which the units of the nest make a longer one
+        }
+        let take = BlockValue::Unit { source: 0, from: 0 };
+        (Self { axes: SmallVec::new(), to: 0, take }, axes)
+    }
 }
 
 /// A block of bytes of the destination, and the loops around it.

@@ -5,7 +5,7 @@ use crate::nest::{CopyNest, Gaps, PositionValue};
 
 /// Fills the image of the destination from the images of the sources.
 pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
-    let bits = Bits { src: nest.src_bits(), dst: nest.dst_bits(), sign_extend: nest.sign_extend() };
+    let bits = Bits::of(nest);
     if nest.gaps() == Gaps::Fill {
         // The bits after the last unit belong to no place, and are zero.
         destination.fill(0);

@@ -63,6 +63,10 @@ const RUNS_TILE: usize = 1 << 16;
 /// no more.
 const PAGES: usize = 1 << 9;
 
+/// The shortest row of a tile that is streamed if rows are not contiguous. Shorter ones consist of
+/// partial lines for the most part: `f16[65,31,2982]` to `T(4,16)`.
+const LEAST_STREAMED: usize = 1 << 8;
+
 /// The shortest row whose first and last line may be partial if lines are streamed.
 const LONG_ROW: usize = 1 << 11;
 
@@ -84,7 +88,7 @@ const LINES_TILE: (usize, usize) = (1 << 10, 1 << 10);
 const LARGE_TILE: (usize, usize) = (1 << 8, 1 << 7);
 
 /// The largest small unit.
-const SMALL: usize = 16;
+pub(super) const SMALL: usize = 16;
 
 /// The least number of small units of a tile along the destination: the number of loads from the
 /// source that are in flight at a time.
@@ -102,6 +106,10 @@ const STREAMED_NARROW: usize = 9;
 /// with a partial line.
 const SHUFFLED_BYTES: usize = 1 << 12;
 const STREAMED_BYTES: usize = 1 << 14;
+
+/// The shortest row that is filled by selections on its own, in bytes. Shorter ones are patterns,
+/// whose steps start faster.
+const SHORT_ROW: usize = 1 << 10;
 
 /// The number of blocks of one size that make a block of the next size. With several sizes, some
 /// block fits each cache, and the pages that the processor remembers, whatever their sizes.
@@ -254,6 +262,16 @@ impl TilePlan {
             && shuffle.streams_after(of.bytes(to, 1).as_ptr().addr().wrapping_neg() % LINE)
     }
 
+    /// Returns true if a pattern may be better than the plan.
+    pub(super) fn may_be_pattern(&self, simd: Simd) -> bool {
+        self.unit < simd.width()
+            && match self.mover {
+                Mover::Units => true,
+                Mover::Shuffle(_) => self.rows.dst.len() * self.unit < SHORT_ROW,
+                _ => false,
+            }
+    }
+
     /// Returns the approximate size of the plan, in bytes.
     pub(super) fn bytes(&self) -> usize {
         let offsets = |group: &Group| size_of_val(&group.src[..]) + size_of_val(&group.dst[..]);
@@ -332,13 +350,16 @@ impl TilePlan {
             let columns = if far { Group::new(&plane.columns, few) } else { columns.clone() };
             Some((long, columns, shuffle))
         });
-        let (rows, columns, mover, streamed) = match shuffle {
-            Some((rows, columns, shuffle)) => {
-                let streamed = if unit > SMALL { streamed } else { streams.shuffled };
-                (rows, columns, Mover::Shuffle(shuffle), streamed)
-            }
-            None if square => (rows, columns, Mover::Transpose(simd), streamed),
-            None => (rows, columns, Mover::Units, streamed),
+        let (rows, columns, mover, streamed) = if let Some((rows, columns, shuffle)) = shuffle {
+            let streamed = if unit > SMALL { streamed } else { streams.shuffled };
+            (rows, columns, Mover::Shuffle(shuffle), streamed)
+        } else {
+            let mover = if square { Mover::Transpose(simd) } else { Mover::Units };
+            // Short rows leave partial lines, which non-temporal stores do not fill.
+            let joined = touch(&columns.dst, rows.dst.len() * unit);
+            let lines = streams.lines(row, &plane.axes) && streams.lines(row, &plane.columns);
+            let streamed = streamed && (joined || lines || row >= LEAST_STREAMED);
+            (rows, columns, mover, streamed)
         };
         Self::around(unit, mover, rows, columns, plane, streamed)
     }

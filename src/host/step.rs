@@ -14,8 +14,9 @@ use super::{
     plan::TilePlan,
     plane::PlanAxis,
     simd::PatternSource,
+    staged::{StagedCopy, StagingBuffers},
     stream::Stream,
-    task::Task,
+    task::{Task, has_whole_bytes},
     tile::byte_index,
 };
 
@@ -33,6 +34,8 @@ pub(super) struct PatternPlace {
 pub(super) enum CopyStep {
     /// Copies a box by a plan.
     Copy { plan: Rc<TilePlan>, source: usize, from: isize, to: isize },
+    /// Copies a box through a buffer.
+    Staged { copy: Rc<StagedCopy>, source: usize, from: isize, to: isize },
     /// Copies runs of `bytes` bytes along the axes, outermost first.
     Runs { axes: SmallVec<[PlanAxis; 4]>, bytes: usize, source: usize, from: isize, to: isize },
     /// Writes the repetitions of a block, from the given places of the sources that it reads.
@@ -59,6 +62,7 @@ impl CopyStep {
         size_of::<Self>()
             + match self {
                 Self::Copy { plan, .. } => plan.bytes(),
+                Self::Staged { copy, .. } => copy.bytes(),
                 Self::Pattern { pattern, places, .. } => pattern.bytes() + size_of_val(&places[..]),
                 Self::Runs { .. } | Self::Again { .. } | Self::Fill { .. } => 0,
             }
@@ -69,6 +73,7 @@ impl fmt::Display for CopyStep {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Self::Copy { plan, .. } => write!(f, "{plan}"),
+            Self::Staged { copy, .. } => write!(f, "{copy}"),
             Self::Runs { axes, bytes, .. } => {
                 write!(f, "runs of {bytes} bytes")?;
                 axes.iter().try_for_each(|axis| write!(f, ", {} times", axis.extent))
@@ -96,6 +101,7 @@ pub(super) struct StepRunner<'a, 'b> {
     /// to cache lines.
     pub(super) stream: Option<(&'a Stream, bool)>,
     room: TileBuffer,
+    buffers: StagingBuffers,
 }
 
 impl<'a, 'b> StepRunner<'a, 'b> {
@@ -104,7 +110,8 @@ impl<'a, 'b> StepRunner<'a, 'b> {
         destination: DestinationSlices<'b>,
         stream: Option<(&'a Stream, bool)>,
     ) -> Self {
-        Self { task, destination, stream, room: TileBuffer::default() }
+        let (room, buffers) = (TileBuffer::default(), StagingBuffers::default());
+        Self { task, destination, stream, room, buffers }
     }
 
     /// Runs one step.
@@ -113,6 +120,14 @@ impl<'a, 'b> StepRunner<'a, 'b> {
         match *step {
             CopyStep::Copy { ref plan, source, from, to } => {
                 self.copy(plan, (task.sources[source], from), to);
+            }
+            CopyStep::Staged { ref copy, source, from, to } => {
+                let (source, to) = ((task.sources[source], from), (&mut self.destination, to));
+                if has_whole_bytes(task.nest) {
+                    copy.run_bytes(source, to, &mut self.buffers);
+                } else {
+                    copy.run_packed(Bits::of(task.nest), source, to, &mut self.buffers);
+                }
             }
             CopyStep::Pattern { ref pattern, ref places, to } => {
                 let places = places.iter().map(|&PatternPlace { source, from, stays }| {
@@ -162,9 +177,8 @@ impl<'a, 'b> StepRunner<'a, 'b> {
             let stream = stream.map(|(stream, _)| (stream, &mut self.room));
             BoxCopy { plan, source, destination, stream }.run(from, to);
         } else {
-            let bits = Bits { src, dst, sign_extend: nest.sign_extend() };
             let stream = self.stream.map(|(stream, _)| stream);
-            bits.copy(plan, (source, from), (destination, to), stream);
+            Bits::of(nest).copy(plan, (source, from), (destination, to), stream);
         }
     }
 }

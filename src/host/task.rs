@@ -6,15 +6,17 @@ use std::rc::Rc;
 use smallvec::{SmallVec, smallvec};
 
 use super::{
+    bits::Bits,
     boxes::{Bound, FoundBox, Periods, Repeated, Resolved, WalkBox, resolve},
     fill::run_of,
     kept::Record,
     pattern::{BLOCK_BYTES, BlockPart, BlockValue, Pattern},
-    plan::{LineAlignment, Mover, Streams, TilePlan},
+    plan::{LineAlignment, Mover, SMALL, Streams, TilePlan},
     plane::{PlanAxis, merged},
     repeat::Series,
     share::Share,
     simd::Simd,
+    staged::StagedCopy,
     step::{CopyStep, FillValue, PatternPlace, REPEATED_BYTES, StepRunner},
     stream::{LINE, Stream},
 };
@@ -83,6 +85,7 @@ impl Task<'_> {
             strides,
             plans: Vec::new(),
             patterns: Vec::new(),
+            staged: Vec::new(),
             block_axis: 0,
             slice_axis: axis,
             found: Vec::new(),
@@ -177,6 +180,13 @@ fn plan_axes(
     extents.zip(strides).map(|(extent, &(src, dst))| PlanAxis { extent, src, dst })
 }
 
+/// Returns the number of leading boxes that differ only along the axes from number `outer` on.
+fn boxes_of_block(outer: usize, found: &[FoundBox]) -> usize {
+    let [first, rest @ ..] = found else { return 0 };
+    let same = |of: &&FoundBox| of.walk_box.ranges[..outer] == first.walk_box.ranges[..outer];
+    1 + rest.iter().take_while(same).count()
+}
+
 /// A share while it is filled.
 struct Filling<'a, 'b, 'c> {
     runner: StepRunner<'a, 'b>,
@@ -191,6 +201,9 @@ struct Filling<'a, 'b, 'c> {
     plans: Vec<CachedPlan>,
     /// The last patterns.
     patterns: Vec<CachedPattern>,
+    /// The last copies through a buffer, with the axes of their boxes; `None` for boxes that are
+    /// better copied without one.
+    staged: Vec<CachedStaged>,
     /// The first axis whose steps, together with all axes inside it, take at most the bytes of a
     /// block and lie in one slice of the destination.
     block_axis: usize,
@@ -204,9 +217,9 @@ struct Filling<'a, 'b, 'c> {
 /// The number of boxes that are collected before they are filled.
 const FOUND_BOXES: usize = 1 << 10;
 
-/// The shortest row that is filled by selections on its own, in bytes. Shorter ones are patterns,
-/// whose steps start faster.
-const SHORT_ROW: usize = 1 << 10;
+/// The smallest box that is copied through a buffer, in bytes. The first-level cache holds all
+/// lines of smaller ones.
+const LEAST_STAGED: usize = 1 << 14;
 
 /// The greatest box that is copied run by run without a plan, in bytes. A larger box repays the
 /// time for a plan, which chooses a better order.
@@ -214,6 +227,9 @@ const SMALL_BOX: usize = 1 << 15;
 
 /// The least number of repetitions of a block that is worth a pattern.
 const LEAST_REPEATS: usize = 4;
+
+/// The axes of a box with its copy through a buffer.
+type CachedStaged = (SmallVec<[PlanAxis; 8]>, Option<Rc<StagedCopy>>);
 
 /// A pattern with the block that it fills; `None` if the parts are better copied separately.
 struct CachedPattern {
@@ -290,25 +306,31 @@ impl Filling<'_, '_, '_> {
         let found = std::mem::take(&mut self.found);
         let mut rest = &found[..];
         while !rest.is_empty() {
-            let (group, others) = rest.split_at(self.boxes_of_block(rest));
-            match self.block(group, None) {
-                Some(step) => self.step(step),
-                None => {
-                    for FoundBox { walk_box, value, case } in group {
-                        self.fill(&Resolved::Box(walk_box, *value, *case));
-                    }
-                }
-            }
+            let (group, others) = rest.split_at(boxes_of_block(self.block_axis, rest));
+            self.fill_group(group, self.block_axis);
             rest = others;
         }
     }
 
-    /// Returns the number of boxes at the start that differ only along the axes of a block.
-    fn boxes_of_block(&self, found: &[FoundBox]) -> usize {
-        let [first, rest @ ..] = found else { return 0 };
-        let outer = self.block_axis;
-        let same = |of: &&FoundBox| of.walk_box.ranges[..outer] == first.walk_box.ranges[..outer];
-        1 + rest.iter().take_while(same).count()
+    /// Fills boxes that differ only along the axes from number `outer` on, together if they make
+    /// one block. A block that does not repeat, such as a whole small image, has rows that do.
+    fn fill_group(&mut self, group: &[FoundBox], outer: usize) {
+        if let Some(step) = self.block(group, None) {
+            return self.step(step);
+        }
+        let repeats: usize = group[0].walk_box.extents().take(outer).product();
+        let splits = group.len() > 1 && repeats < LEAST_REPEATS && outer < self.dst.len();
+        let mut rest = group;
+        while let [FoundBox { walk_box, value, case }, others @ ..] = rest {
+            if splits {
+                let (group, others) = rest.split_at(boxes_of_block(outer + 1, rest));
+                self.fill_group(group, outer + 1);
+                rest = others;
+            } else {
+                self.fill(&Resolved::Box(walk_box, *value, *case));
+                rest = others;
+            }
+        }
     }
 
     /// Returns the step that fills boxes that make one block of the destination, in all periods if
@@ -494,7 +516,7 @@ impl Filling<'_, '_, '_> {
         let task = self.runner.task;
         let mut rest = &boxes[..];
         while let [FoundBox { walk_box, value, case }, ..] = rest {
-            let (group, others) = rest.split_at(self.boxes_of_block(rest));
+            let (group, others) = rest.split_at(boxes_of_block(self.block_axis, rest));
             if let Some(step) = self.block(group, Some(periods)) {
                 self.step(step);
                 rest = others;
@@ -637,27 +659,55 @@ impl Filling<'_, '_, '_> {
         to: isize,
     ) -> CopyStep {
         let task = self.runner.task;
-        let pattern = task.simd.filter(|simd| plan.unit < simd.width());
-        let pattern = pattern.filter(|_| match plan.mover {
-            Mover::Units => true,
-            Mover::Shuffle(_) => plan.rows.dst.len() * plan.unit < SHORT_ROW,
-            _ => false,
-        });
-        if let Some(simd) = pattern {
-            let mut axes = merged(axes);
-            if plan.unit > task.scale() {
-                axes.pop(); // the axis along which the units of the nest make a longer one
-            }
-            let take = BlockValue::Unit { source: 0, from: 0 };
-            let block = BlockPart { axes: SmallVec::new(), to: 0, take };
-            let stays = axes.iter().all(|axis| axis.src == 0);
+        let axes: SmallVec<[PlanAxis; 8]> = axes.into_iter().collect();
+        let mut pattern = None;
+        if let Some(simd) = task.simd.filter(|&simd| plan.may_be_pattern(simd)) {
+            let (block, loops) = BlockPart::of_box(&plan, &axes, task.scale());
+            let stays = loops.iter().all(|axis| axis.src == 0);
             let parts = (vec![block], smallvec![stays]);
-            if let Some(pattern) = self.pattern(simd, plan.unit, parts, axes) {
-                let places = smallvec![PatternPlace { source, from, stays }];
-                return CopyStep::Pattern { pattern, places, to };
-            }
+            pattern = self.pattern(simd, plan.unit, parts, loops).map(|pattern| (pattern, stays));
+        }
+        let gathers = match (&pattern, &plan.mover) {
+            (Some((pattern, _)), _) => pattern.gathers(),
+            (None, Mover::Units) => task.simd.is_some() && plan.unit <= SMALL,
+            (None, _) => false,
+        };
+        let bits = Bits::of(task.nest);
+        let staged = if has_whole_bytes(task.nest) {
+            gathers
+                && axes.iter().map(|axis| axis.extent).product::<usize>() * task.scale()
+                    >= LEAST_STAGED
+        } else {
+            bits.is_packed() && !bits.suits(&plan)
+        };
+        if staged && let Some(copy) = self.staged(&axes) {
+            return CopyStep::Staged { copy, source, from, to };
+        }
+        if let Some((pattern, stays)) = pattern {
+            let places = smallvec![PatternPlace { source, from, stays }];
+            return CopyStep::Pattern { pattern, places, to };
         }
         CopyStep::Copy { plan, source, from, to }
+    }
+
+    /// Returns the copy of a box through a buffer, if it has one. It is kept for boxes that are
+    /// equal.
+    fn staged(&mut self, axes: &[PlanAxis]) -> Option<Rc<StagedCopy>> {
+        let task = self.runner.task;
+        let found = self.staged.iter().position(|(of, _)| of[..] == *axes).unwrap_or_else(|| {
+            if self.staged.len() == CACHED_PLANS {
+                self.staged.clear();
+            }
+            let of = axes.iter().copied();
+            let copy = if has_whole_bytes(task.nest) {
+                StagedCopy::of_bytes(task.streams.machine, of, task.scale(), task.simd)
+            } else {
+                Some(StagedCopy::of_packed(task.streams.machine, of))
+            };
+            self.staged.push((axes.into(), copy.map(Rc::new)));
+            self.staged.len() - 1
+        });
+        self.staged[found].1.clone()
     }
 
     /// Returns the use of non-temporal stores for a box that is written from address `to`.

@@ -12,10 +12,6 @@ use super::{
 };
 use crate::hlo::Module;
 
-/// The maximum number of bytes of zeros that stand for images that are not given. Beyond it, every
-/// lookup is 0. More would take the memory of large modules for a drawing.
-const MAX_ZEROS: u64 = 1 << 28;
-
 /// A program that can report the [`Way`] of each element: the instructions that it passes through,
 /// from the result back to its origin.
 ///

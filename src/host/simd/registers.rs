@@ -18,10 +18,20 @@ use super::neon;
 #[cfg(target_arch = "x86_64")]
 use super::x86;
 use super::{
-    super::stream::{LINE, Stream},
+    super::stream::{LINE, Stream, prefetch},
     select::NO_BYTE,
     set::{Set, Simd},
 };
+
+/// The bytes of the destination that are written between prefetches, and the distance of the
+/// prefetched ones. Processors do not foresee rows that are far apart or read backwards, and memory
+/// takes as long as copying a few KiB: `u64[43300,129]` with every third row, mirrored.
+const PART: usize = 1 << 10;
+const AHEAD: usize = 1 << 12;
+
+/// The largest number of loads of a block that are prefetched. More take as long as the loads
+/// themselves.
+const MOST_PREFETCHED: usize = 32;
 
 /// A byte of the destination of a [`Registers`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +72,8 @@ pub(in crate::host) struct Registers {
     written: (isize, isize),
     /// True if all registers are stored whole, at multiples of cache lines.
     fills_lines: bool,
+    /// The loads to whose addresses lines are prefetched: those that are a line or more apart.
+    lines: Vec<usize>,
 }
 
 /// A source of a pattern.
@@ -119,6 +131,17 @@ pub(super) struct LoadStart {
     pub(super) moves: isize,
 }
 
+/// The facts about all steps of a pattern.
+#[derive(Clone, Copy)]
+struct WriteKind {
+    /// True if lines are written with non-temporal stores.
+    streams: bool,
+    /// True if loops do not move all sources.
+    stays: bool,
+    /// True if lines of the source are prefetched.
+    prefetches: bool,
+}
+
 /// The steps of the innermost loop. The first one reads `moved` bytes after the starts of loads.
 #[derive(Clone, Copy)]
 pub(super) struct Steps {
@@ -147,6 +170,7 @@ impl Registers {
             reach: SmallVec::new(),
             written: (isize::MAX, isize::MIN),
             fills_lines: width == LINE,
+            lines: Vec::new(),
         };
         let mut tables = Vec::new();
         for (to, bytes) in runs {
@@ -159,6 +183,15 @@ impl Registers {
                     return None;
                 }
                 start = end;
+            }
+        }
+        let mut order: Vec<usize> = (0..of.loads.len()).collect();
+        order.sort_unstable_by_key(|&load| of.loads[load]);
+        for load in order {
+            let (source, at) = of.loads[load];
+            let before = of.lines.last().map(|&last| of.loads[last]);
+            if before.is_none_or(|(of, last)| of != source || at >= last + LINE.cast_signed()) {
+                of.lines.push(load);
             }
         }
         of.tables = vec![u64x8::ZERO; tables.len().div_ceil(LINE)];
@@ -227,7 +260,10 @@ impl Registers {
 
     /// Returns about how many bytes the registers and their tables occupy.
     pub(in crate::host) fn bytes(&self) -> usize {
-        size_of_val(&self.stores[..]) + size_of_val(&self.loads[..]) + size_of_val(&self.tables[..])
+        size_of_val(&self.stores[..])
+            + size_of_val(&self.loads[..])
+            + size_of_val(&self.tables[..])
+            + size_of_val(&self.lines[..])
     }
 
     /// Returns the number of loads and the number of stores.
@@ -278,8 +314,9 @@ impl Registers {
     }
 
     /// Writes the registers at every step of the loops, the innermost one last. The first step
-    /// writes at byte `to` of `destination`. Lines are written with non-temporal stores if there is
-    /// a stream and all of them begin with a cache line.
+    /// writes at byte `to` of `destination`. If there is a stream, images are large: the lines of
+    /// the source are prefetched, and those of the destination are written with non-temporal stores
+    /// if all registers begin with a cache line.
     ///
     /// # Panics
     ///
@@ -312,14 +349,16 @@ impl Registers {
             of.dst % LINE.cast_signed() == 0
                 && of.last.is_none_or(|last| last.1 % LINE.cast_signed() == 0)
         };
-        let stream = stream.is_some()
+        let prefetches = stream.is_some() && (1..=MOST_PREFETCHED).contains(&self.lines.len());
+        let streams = stream.is_some()
             && self.fills_lines
             && start.addr().is_multiple_of(LINE)
             && loops.iter().all(whole);
         let stays = sources.iter().any(|source| source.stays);
+        let kind = WriteKind { streams, stays, prefetches };
         // SAFETY: all loads of all steps lie inside their sources, and all stores inside the
         // destination; there is a start for each load.
-        unsafe { self.walk(&starts, (0, start), loops, (stream, stays)) };
+        unsafe { self.walk(&starts, (0, start), loops, kind) };
     }
 
     /// Writes the registers at every step of the loops. The first step reads `moved` bytes after
@@ -328,44 +367,90 @@ impl Registers {
     /// # Safety
     ///
     /// All loads and stores of the steps lie inside their images, and there is a start for each
-    /// load. If there is a stream, registers are whole cache lines.
+    /// load. If lines are streamed, registers are whole cache lines.
     unsafe fn walk(
         &self,
         starts: &[LoadStart],
         (moved, to): (isize, *mut u8),
         loops: &[PatternLoop],
-        (stream, stays): (bool, bool),
+        kind: WriteKind,
     ) {
-        // SAFETY: the caller's steps.
-        unsafe {
-            let (times, src, dst, last, inner) = match loops {
-                [] => (1, 0, 0, None, None),
-                [of] => (of.times, of.src, of.dst, of.last, None),
-                [of, inner @ ..] => (of.times, of.src, of.dst, of.last, Some(inner)),
-            };
-            if let Some(inner) = inner {
-                for step in 0..times.cast_signed() {
-                    let at = (moved + step * src, to.wrapping_offset(step * dst));
-                    self.walk(starts, at, inner, (stream, stays));
-                }
-                if let Some((src, dst)) = last {
-                    let at = (moved + src, to.wrapping_offset(dst));
-                    self.walk(starts, at, inner, (stream, stays));
+        let once = PatternLoop { times: 1, src: 0, dst: 0, last: None };
+        let (outer, inner) = match loops {
+            [] => (once, once),
+            [inner] => (once, *inner),
+            [outer, inner] => (*outer, *inner),
+            [outer, inner @ ..] => {
+                // SAFETY: the caller's steps.
+                unsafe {
+                    for step in 0..outer.times.cast_signed() {
+                        let at = (moved + step * outer.src, to.wrapping_offset(step * outer.dst));
+                        self.walk(starts, at, inner, kind);
+                    }
+                    if let Some((src, dst)) = outer.last {
+                        let at = (moved + src, to.wrapping_offset(dst));
+                        self.walk(starts, at, inner, kind);
+                    }
                 }
                 return;
             }
-            let write = |moved: isize, to: *mut u8, times: usize| {
-                let steps = Steps { times, moved, src, dst };
-                match (stream, stays) {
+        };
+        // SAFETY: the caller's steps.
+        unsafe { self.rows(starts, (moved, to), (outer, inner), kind) };
+    }
+
+    /// Writes the registers at every step of two loops: rows, and the steps of a row.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Self::walk`].
+    unsafe fn rows(
+        &self,
+        starts: &[LoadStart],
+        (moved, to): (isize, *mut u8),
+        (outer, inner): (PatternLoop, PatternLoop),
+        kind: WriteKind,
+    ) {
+        let write = |moved: isize, to: *mut u8, times: usize| {
+            let steps = Steps { times, moved, src: inner.src, dst: inner.dst };
+            // SAFETY: the caller's steps.
+            unsafe {
+                match (kind.streams, kind.stays) {
                     (false, false) => self.write_by_set::<false, false>(starts, to, steps),
                     (false, true) => self.write_by_set::<false, true>(starts, to, steps),
                     (true, false) => self.write_by_set::<true, false>(starts, to, steps),
                     (true, true) => self.write_by_set::<true, true>(starts, to, steps),
                 }
-            };
-            write(moved, to, times);
-            if let Some((src, dst)) = last {
-                write(moved + src, to.wrapping_offset(dst), 1);
+            }
+        };
+        // The lines of a part of a row are prefetched some parts before, also from row to row.
+        let bytes = (self.written.1 - self.written.0).unsigned_abs();
+        // Steps that read the same lines are in one part.
+        let gap = (LINE / inner.src.unsigned_abs().max(1)).max(1);
+        let most = if kind.prefetches { (PART / bytes).max(gap) } else { inner.times };
+        let part = most.clamp(1, inner.times.max(1));
+        let (parts, ahead) = (inner.times.div_ceil(part), AHEAD.div_ceil(part * bytes));
+        let rows = (0..outer.times.cast_signed()).map(|row| (row * outer.src, row * outer.dst));
+        for (row, (src, dst)) in rows.chain(outer.last).enumerate() {
+            for number in 0..parts {
+                let (later, then) = ((number + ahead) / parts, (number + ahead) % parts);
+                if kind.prefetches && row + later < outer.times {
+                    let row = moved + src + later.cast_signed() * outer.src;
+                    for step in (then * part..(then + 1) * part).step_by(gap) {
+                        let moved = row + step.cast_signed() * inner.src;
+                        for &load in &self.lines {
+                            let LoadStart { start, moves } = starts[load];
+                            prefetch(start.wrapping_offset(moved & moves));
+                        }
+                    }
+                }
+                let first = number * part;
+                let step = first.cast_signed();
+                let to = to.wrapping_offset(dst + step * inner.dst);
+                write(moved + src + step * inner.src, to, part.min(inner.times - first));
+            }
+            if let Some((last, to_last)) = inner.last {
+                write(moved + src + last, to.wrapping_offset(dst + to_last), 1);
             }
         }
     }

@@ -1,0 +1,454 @@
+//! Copies through a buffer that stays in the first-level cache.
+//!
+//! If units that share a cache line of the source lead to distant places of the destination, a
+//! copy in the order of the destination returns to the line once for each of them, and rows that
+//! are far apart have evicted it by then. So the box is copied tile by tile, in two passes. The
+//! first one copies each *piece* of the source, which is at most a few lines long, to a buffer,
+//! next to the piece before. The second one is a plan or a pattern from the buffer.
+//!
+//! Units below a byte are unpacked to bytes in the first pass. The second one moves the bytes to
+//! another buffer, and a third one packs them, run by run of the destination.
+//!
+//! ```text
+//! s32[2,96,14,35] with blocks of 32 in the first dimension, of which 2 are used, to the default
+//! layout: pieces of 8 bytes, 128 apart  →  32 · 64 of them without gaps  →  runs of 256 bytes
+//! ```
+
+use std::fmt;
+
+use smallvec::{SmallVec, smallvec};
+
+use super::{
+    bits::Bits,
+    box_copy::BoxCopy,
+    machine::Machine,
+    packed::pack,
+    pattern::{BlockPart, BlockValue, Pattern},
+    pieces::{Destination as _, DestinationSlices},
+    plan::{Streams, TilePlan},
+    plane::{PlanAxis, merged},
+    simd::{PatternLoop, PatternSource, Simd},
+    stream::LINE,
+    tile::byte_index,
+};
+
+/// The sizes of a tile, in units of the buffer.
+#[derive(Clone, Copy)]
+struct TileSizes {
+    /// The longest piece.
+    piece: usize,
+    /// The shortest run of the destination that is long enough.
+    run: usize,
+    /// The size of the tile.
+    tile: usize,
+}
+
+/// The sizes for units of whole bytes. Longer pieces are read line by line by any mover. Shorter
+/// runs leave more lines of the destination to be completed by later tiles. Larger tiles leave the
+/// first-level cache, and smaller ones read less of the source in its order: `s32[2,96,14,35]`
+/// from blocks of 32 in the first dimension.
+const WHOLE: TileSizes = TileSizes { piece: 2 * LINE, run: 4 * LINE, tile: 1 << 14 };
+
+/// The sizes for units below a byte, each of which is a byte of the buffer. Shorter pieces and runs
+/// take time for the bytes at their ends, which they share with others: `s4[96,12,118]`.
+const PACKED: TileSizes = TileSizes { piece: 1 << 9, run: 1 << 9, tile: 1 << 14 };
+
+/// The length of the parts in which pieces are copied, in bytes. The last part of a piece may reach
+/// past its end, to bytes of the buffer that later pieces overwrite.
+const PART: usize = 16;
+
+/// A copy of a box through a buffer.
+#[derive(Clone, Debug)]
+pub(super) struct StagedCopy {
+    /// The loops around a tile, outermost first. The last step of a loop overlaps the one before it
+    /// if tiles do not divide the axis.
+    loops: SmallVec<[PatternLoop; 8]>,
+    gatherer: Gatherer,
+    /// The number of bytes of the buffer.
+    size: usize,
+    /// The place of the tile's first unit in the buffer.
+    first: isize,
+    mover: TileMover,
+    /// The runs that are packed from the second buffer: the offset of each in the destination, in
+    /// the order of the buffer, and their length.
+    packed: Option<(Vec<isize>, usize)>,
+}
+
+/// The mover to the buffer.
+#[derive(Clone, Debug)]
+enum Gatherer {
+    /// The offset of each piece in the source, in the order of the buffer, and its length.
+    Pieces(Vec<isize>, usize),
+    /// The bytes of pieces without those between them.
+    Pattern(Box<Pattern>),
+}
+
+/// The mover from the buffer.
+#[derive(Clone, Debug)]
+enum TileMover {
+    Plan(Box<TilePlan>),
+    Pattern(Box<Pattern>),
+}
+
+/// The buffers of a [`StagedCopy`].
+#[derive(Default)]
+pub(super) struct StagingBuffers {
+    source: Vec<u8>,
+    destination: Vec<u8>,
+}
+
+impl StagedCopy {
+    /// Returns the copy of a box with the given axes, outermost first, in units of `unit` bytes.
+    ///
+    /// Returns `None` if units that share a piece do not lead to distant places.
+    pub(super) fn of_bytes(
+        machine: &'static Machine,
+        axes: impl IntoIterator<Item = PlanAxis>,
+        unit: usize,
+        simd: Option<Simd>,
+    ) -> Option<Self> {
+        let axes = merged(axes);
+        let tile = TileChoice::new(&axes, unit, WHOLE);
+        (tile.reuse >= 2).then(|| Self::of_tile(machine, &axes, (unit, simd), &tile, false))
+    }
+
+    /// Returns the copy of a box of units that are bytes in the buffer.
+    pub(super) fn of_packed(
+        machine: &'static Machine,
+        axes: impl IntoIterator<Item = PlanAxis>,
+    ) -> Self {
+        let axes = merged(axes);
+        let tile = TileChoice::new(&axes, 1, PACKED);
+        Self::of_tile(machine, &axes, (1, Simd::best(machine)), &tile, true)
+    }
+
+    fn of_tile(
+        machine: &'static Machine,
+        axes: &[PlanAxis],
+        (unit, simd): (usize, Option<Simd>),
+        tile: &TileChoice,
+        packs: bool,
+    ) -> Self {
+        let around = |(&PlanAxis { extent, src, dst }, &block): (&PlanAxis, &usize)| {
+            let (by, last) = (block.cast_signed(), (extent - block).cast_signed());
+            (block < extent).then_some(PatternLoop {
+                times: extent / block,
+                src: src * by,
+                dst: dst * by,
+                last: (!extent.is_multiple_of(block)).then_some((last * src, last * dst)),
+            })
+        };
+        let mut loops: SmallVec<[PatternLoop; 8]> =
+            axes.iter().zip(&tile.blocks).filter_map(around).collect();
+        loops.sort_by_key(|of| std::cmp::Reverse(of.src.abs().min(of.dst.abs())));
+        let (piece, low) = tile.piece(axes, unit);
+        // Pieces follow each other in the buffer by their distance in the source.
+        let mut inner: SmallVec<[PlanAxis; 8]> = axes.into();
+        for (axis, &block) in inner.iter_mut().zip(&tile.blocks) {
+            axis.extent = block;
+        }
+        let mut order: SmallVec<[usize; 8]> =
+            (0..axes.len()).filter(|&axis| axes[axis].src != 0).collect();
+        order.sort_by_key(|&axis| axes[axis].src.abs());
+        let units: usize = order
+            .iter()
+            .filter(|&&axis| tile.in_piece[axis])
+            .map(|&axis| tile.blocks[axis])
+            .product();
+        let gaps = simd.filter(|_| !packs && units * unit < piece);
+        let dense = gaps.and_then(|simd| dense(&inner, unit, simd, &order, &tile.in_piece));
+        let (gatherer, size, first) = if let Some((pattern, axes, size)) = dense {
+            inner = axes;
+            (Gatherer::Pattern(Box::new(pattern)), size, LINE)
+        } else {
+            let mut pieces = vec![low];
+            for &axis in order.iter().filter(|&&axis| !tile.in_piece[axis]) {
+                inner[axis].src = (pieces.len() * piece).cast_signed();
+                let steps = 0..tile.blocks[axis].cast_signed();
+                let by = axes[axis].src;
+                pieces = steps.flat_map(|n| pieces.iter().map(move |at| at + n * by)).collect();
+            }
+            let size = pieces.len() * piece;
+            (Gatherer::Pieces(pieces, piece), size, LINE + low.unsigned_abs())
+        };
+        let packed = packs.then(|| {
+            let mut order: SmallVec<[usize; 8]> = (0..axes.len()).collect();
+            order.sort_by_key(|&axis| axes[axis].dst.abs());
+            let (mut runs, mut length, mut size) = (vec![0], 1_usize, 1_isize);
+            for &axis in &order {
+                let (block, dst) = (tile.blocks[axis], axes[axis].dst);
+                if runs.len() == 1 && (block == 1 || dst == length.cast_signed()) {
+                    length *= block;
+                } else {
+                    let steps = 0..block.cast_signed();
+                    runs = steps.flat_map(|n| runs.iter().map(move |at| at + n * dst)).collect();
+                }
+                inner[axis].dst = size;
+                size *= block.cast_signed();
+            }
+            (runs, length)
+        });
+        let mover = TileMover::new(machine, &inner, (unit, simd));
+        Self { loops, gatherer, size, first: first.cast_signed(), mover, packed }
+    }
+
+    /// Copies a box of whole bytes that starts at byte `from` of the source and at address `to`.
+    pub(super) fn run_bytes(
+        &self,
+        (source, from): (&[u8], isize),
+        (destination, to): (&mut DestinationSlices, isize),
+        buffers: &mut StagingBuffers,
+    ) {
+        let room = &mut buffers.source;
+        room.resize(self.size + 2 * LINE, 0);
+        each_tile(&self.loops, from, to, &mut |from, to| {
+            match &self.gatherer {
+                Gatherer::Pieces(pieces, length) => {
+                    for (number, piece) in pieces.iter().enumerate() {
+                        let to = LINE + number * length;
+                        copy_piece(source, byte_index(from + piece), room, to, *length);
+                    }
+                }
+                Gatherer::Pattern(pattern) => {
+                    let source = PatternSource { image: source, at: from, stays: false };
+                    let mut room = DestinationSlices::whole(room);
+                    pattern.run(&[source], &mut room, LINE.cast_signed(), None);
+                }
+            }
+            self.mover.run((room, self.first), (destination, to));
+        });
+    }
+
+    /// Copies a box of units of at most a byte that starts at unit `from` of the source and at unit
+    /// `to` of the destination.
+    pub(super) fn run_packed(
+        &self,
+        bits: Bits,
+        (source, from): (&[u8], isize),
+        (destination, to): (&mut DestinationSlices, isize),
+        buffers: &mut StagingBuffers,
+    ) {
+        let (Some((runs, length)), Gatherer::Pieces(pieces, piece)) =
+            (&self.packed, &self.gatherer)
+        else {
+            return;
+        };
+        let StagingBuffers { source: room, destination: turned } = buffers;
+        room.resize(self.size + 2 * LINE, 0);
+        turned.resize(runs.len() * length, 0);
+        each_tile(&self.loops, from, to, &mut |from, to| {
+            for (number, at) in pieces.iter().enumerate() {
+                let start = LINE + number * piece;
+                // Up to a whole number of eight units.
+                let out = &mut room[start..start + piece.next_multiple_of(8)];
+                bits.unpack_past(source, byte_index(from + at), (out, *piece));
+            }
+            self.mover.run((room, self.first), (&mut DestinationSlices::whole(turned), 0));
+            for (bytes, run) in turned.chunks_exact(*length).zip(runs) {
+                let (slice, to) = destination.place(to + run);
+                pack(bytes, slice, to, bits.dst);
+            }
+        });
+    }
+
+    /// Returns about how many bytes the copy occupies.
+    pub(super) fn bytes(&self) -> usize {
+        let runs = self.packed.as_ref().map_or(0, |(runs, _)| size_of_val(&runs[..]));
+        let mover = match &self.mover {
+            TileMover::Plan(plan) => plan.bytes(),
+            TileMover::Pattern(pattern) => size_of::<Pattern>() + pattern.bytes(),
+        };
+        let gatherer = match &self.gatherer {
+            Gatherer::Pieces(pieces, _) => size_of_val(&pieces[..]),
+            Gatherer::Pattern(pattern) => size_of::<Pattern>() + pattern.bytes(),
+        };
+        size_of::<Self>() + gatherer + runs + mover
+    }
+}
+
+impl fmt::Display for StagedCopy {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let unit = if self.packed.is_some() { "units" } else { "bytes" };
+        write!(f, "through a buffer of {} {unit}: ", self.size)?;
+        match &self.gatherer {
+            Gatherer::Pieces(pieces, length) => write!(f, "{} pieces of {length}", pieces.len())?,
+            Gatherer::Pattern(pattern) => write!(f, "{pattern}")?,
+        }
+        self.loops.iter().try_for_each(|PatternLoop { times, src, dst, .. }| {
+            write!(f, ", {times} times (source {src:+}, destination {dst:+})")
+        })?;
+        match &self.mover {
+            TileMover::Plan(plan) => write!(f, "; from it {plan}"),
+            TileMover::Pattern(pattern) => write!(f, "; from it a {pattern}"),
+        }
+    }
+}
+
+impl TileMover {
+    fn new(
+        machine: &'static Machine,
+        axes: &[PlanAxis],
+        (unit, simd): (usize, Option<Simd>),
+    ) -> Self {
+        let plan = TilePlan::new(axes.iter().copied(), unit, simd, Streams::none(machine));
+        if let Some(simd) = simd.filter(|&simd| plan.may_be_pattern(simd)) {
+            let (block, loops) = BlockPart::of_box(&plan, axes, unit);
+            let stays = loops.iter().all(|axis| axis.src == 0);
+            if let Some(pattern) = Pattern::new(simd, plan.unit, &[block], &[stays], loops) {
+                return Self::Pattern(Box::new(pattern));
+            }
+        }
+        Self::Plan(Box::new(plan))
+    }
+
+    /// Moves a tile from byte `from` of the buffer to address `to`.
+    fn run(
+        &self,
+        (source, from): (&[u8], isize),
+        (destination, to): (&mut DestinationSlices, isize),
+    ) {
+        match self {
+            Self::Plan(plan) => {
+                BoxCopy { plan, source, destination, stream: None }.run(from, to);
+            }
+            Self::Pattern(pattern) => {
+                let source = PatternSource { image: source, at: from, stays: false };
+                pattern.run(&[source], destination, to, None);
+            }
+        }
+    }
+}
+
+/// Returns the pattern that copies the pieces of a tile to a buffer without the bytes between their
+/// units, the axes of the tile from the buffer, and the size of the buffer. `order` has the axes
+/// that move in the source, the nearest first.
+fn dense(
+    axes: &[PlanAxis],
+    unit: usize,
+    simd: Simd,
+    order: &[usize],
+    in_piece: &[bool],
+) -> Option<(Pattern, SmallVec<[PlanAxis; 8]>, usize)> {
+    let mut inner: SmallVec<[PlanAxis; 8]> = axes.into();
+    let (mut piece, mut loops) = (SmallVec::new(), SmallVec::<[PlanAxis; 8]>::new());
+    let mut size = unit;
+    for &axis in order {
+        let PlanAxis { extent, src, .. } = axes[axis];
+        inner[axis].src = size.cast_signed();
+        size *= extent;
+        let of = PlanAxis { extent, src, dst: inner[axis].src };
+        if in_piece[axis] { piece.insert(0, of) } else { loops.insert(0, of) }
+    }
+    let take = BlockValue::Unit { source: 0, from: 0 };
+    let part = BlockPart { axes: piece, to: 0, take };
+    let pattern = Pattern::new(simd, unit, &[part], &[false], loops)?;
+    Some((pattern, inner, size))
+}
+
+/// The choice of a tile of a box.
+struct TileChoice {
+    /// The number of steps of each axis in a tile.
+    blocks: SmallVec<[usize; 8]>,
+    /// True for axes whose steps in a tile share a piece.
+    in_piece: SmallVec<[bool; 8]>,
+    /// The number of distant places of the destination to which the units of a piece lead.
+    reuse: usize,
+}
+
+impl TileChoice {
+    /// Chooses the tile of a box. Units that are close together in the source make a piece, and
+    /// those that are contiguous in the destination a run. The rest of the tile is filled in the
+    /// order of the source.
+    fn new(axes: &[PlanAxis], unit: usize, sizes: TileSizes) -> Self {
+        let mut blocks: SmallVec<[usize; 8]> = smallvec![1; axes.len()];
+        let mut in_piece: SmallVec<[bool; 8]> = smallvec![false; axes.len()];
+        let mut order: SmallVec<[usize; 8]> =
+            (0..axes.len()).filter(|&axis| axes[axis].src != 0).collect();
+        order.sort_by_key(|&axis| axes[axis].src.abs());
+        let mut span = unit;
+        for &axis in &order {
+            let PlanAxis { extent, src, .. } = axes[axis];
+            let step = src.unsigned_abs();
+            // At least half of the bytes of a piece are used.
+            if step > 2 * span || span + step > sizes.piece {
+                break;
+            }
+            blocks[axis] = balanced(extent, (sizes.piece - span) / step + 1);
+            in_piece[axis] = true;
+            span += (blocks[axis] - 1) * step;
+            if blocks[axis] < extent {
+                break;
+            }
+        }
+        // The units of a piece that are close together in the destination too need no buffer.
+        let apart = |axis: &usize| in_piece[*axis] && axes[*axis].dst.unsigned_abs() >= LINE;
+        let mut distant: SmallVec<[usize; 8]> = (0..axes.len()).filter(apart).collect();
+        // The axes of the run, innermost first.
+        let mut run = unit;
+        while run < sizes.run
+            && let Some(axis) = axes.iter().position(|axis| axis.dst == run.cast_signed())
+        {
+            let extent = axes[axis].extent;
+            blocks[axis] = blocks[axis].max(balanced(extent, sizes.run.div_ceil(run)));
+            run *= blocks[axis];
+            distant.retain(|other| *other != axis);
+            if blocks[axis] < extent {
+                break;
+            }
+        }
+        let reuse = distant.iter().map(|&axis| blocks[axis]).product();
+        let mut size = unit * blocks.iter().product::<usize>();
+        for &axis in &order {
+            if size >= sizes.tile {
+                break;
+            }
+            size /= blocks[axis];
+            blocks[axis] = blocks[axis].max(balanced(axes[axis].extent, sizes.tile / size));
+            size *= blocks[axis];
+        }
+        Self { blocks, in_piece, reuse }
+    }
+
+    /// Returns the length of a piece, and the offset of its first byte from the first unit.
+    fn piece(&self, axes: &[PlanAxis], unit: usize) -> (usize, isize) {
+        let of_piece = axes.iter().zip(&self.blocks).zip(&self.in_piece).filter(|(_, of)| **of);
+        of_piece.fold((unit, 0), |(length, low), ((axis, &block), _)| {
+            let span = (block - 1).cast_signed() * axis.src;
+            (length + span.unsigned_abs(), low + span.min(0))
+        })
+    }
+}
+
+/// Returns the size of blocks of about `most` steps of an axis, of which the last is as long as
+/// the others if possible.
+fn balanced(extent: usize, most: usize) -> usize {
+    let most = most.clamp(1, extent);
+    extent.div_ceil(extent.div_ceil(most))
+}
+
+/// Calls `each` with the offsets of every tile.
+fn each_tile(loops: &[PatternLoop], from: isize, to: isize, each: &mut impl FnMut(isize, isize)) {
+    let [PatternLoop { times, src, dst, last }, inner @ ..] = loops else { return each(from, to) };
+    for step in 0..times.cast_signed() {
+        each_tile(inner, from + step * src, to + step * dst, each);
+    }
+    if let Some((src, dst)) = last {
+        each_tile(inner, from + src, to + dst, each);
+    }
+}
+
+/// Copies a piece to byte `to` of the buffer. Bytes after the piece may be overwritten, up to the
+/// end of a part: later pieces follow there.
+#[inline(always)]
+fn copy_piece(source: &[u8], from: usize, room: &mut [u8], to: usize, length: usize) {
+    let parts = length.next_multiple_of(PART);
+    if let Some(source) = source.get(from..from + parts) {
+        let room = room[to..to + parts].as_chunks_mut::<PART>().0.iter_mut();
+        room.zip(source.as_chunks::<PART>().0).for_each(|(to, from)| *to = *from);
+    } else {
+        room[to..to + length].copy_from_slice(&source[from..from + length]);
+    }
+}
+
+#[cfg(test)]
+mod tests;
