@@ -13,6 +13,11 @@ build() {
         -DSTRIDEC_LIBRARY="$target/debug/$2" -DCMAKE_CXX_FLAGS="$3" >/dev/null
     cmake --build "$target/cpp/$1" >/dev/null
 }
+# The C program needs neither cmake nor protobuf.
+mkdir -p "$target/cpp"
+cc -std=c99 -Wall -Wextra -Iinclude examples/cpp/relayout.c -o "$target/cpp/relayout_c" \
+    "$target/debug/libstridec.a" -lm -ldl -lpthread
+"$target/cpp/relayout_c"
 build shared libstridec.so ""
 "$target/cpp/shared/relayout"
 build asan libstridec.a "-fsanitize=address,undefined -fno-sanitize-recover=all"

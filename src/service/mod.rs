@@ -12,5 +12,7 @@ mod respond;
 mod serve;
 
 pub use frame::FrameError;
+#[cfg(feature = "capi")]
+pub(crate) use respond::answer_request;
 pub use respond::respond;
 pub use serve::{ServeError, serve};

@@ -37,9 +37,21 @@ use crate::{
 /// ```
 #[must_use]
 pub fn respond(request: &[u8]) -> Vec<u8> {
+    proto::CompileResponse::encode_to_vec(&answer_with(|| compile(&decode(request)?)))
+}
+
+/// Answers a request, like [`respond`].
+#[cfg(feature = "capi")]
+pub(crate) fn answer_request(request: &proto::CompileRequest) -> proto::CompileResponse {
+    answer_with(|| compile(request))
+}
+
+/// Returns the response of `compile`, or an error if it fails or panics.
+fn answer_with(
+    compile: impl FnOnce() -> Result<proto::CompileResponse, Error>,
+) -> proto::CompileResponse {
     // No state outlives this call, so a panic cannot leave inconsistent state behind.
-    let answered = catch_unwind(AssertUnwindSafe(|| compile(request)));
-    let response = match answered {
+    match catch_unwind(AssertUnwindSafe(compile)) {
         Ok(Ok(response)) => response,
         Ok(Err(error)) => proto::Error::from(&error).into(),
         Err(_) => proto::Error {
@@ -48,12 +60,10 @@ pub fn respond(request: &[u8]) -> Vec<u8> {
             field: String::new(),
         }
         .into(),
-    };
-    proto::CompileResponse::encode_to_vec(&response)
+    }
 }
 
-fn compile(request: &[u8]) -> Result<proto::CompileResponse, Error> {
-    let request = decode(request)?;
+fn compile(request: &proto::CompileRequest) -> Result<proto::CompileResponse, Error> {
     let target = request.target.as_ref().map(Target::try_from).transpose()?.unwrap_or_default();
     let language = language(request.language)?;
     if let Some(proto::compile_request::Operation::HloModule(module)) = &request.operation {
@@ -61,8 +71,8 @@ fn compile(request: &[u8]) -> Result<proto::CompileResponse, Error> {
             .map_err(|error| error.below(&FieldPath::new("hlo_module")))?;
         return Ok(answer::program(&program, language)?.into());
     }
-    let kernel = Operation::try_from(&request)?.compile(&target).map_err(|error| match &error {
-        Error::Schedule(of) if of.operand().is_some() => error.below(&operation_field(&request)),
+    let kernel = Operation::try_from(request)?.compile(&target).map_err(|error| match &error {
+        Error::Schedule(of) if of.operand().is_some() => error.below(&operation_field(request)),
         _ => error,
     })?;
     Ok(language::answer(&kernel, language)?.into())

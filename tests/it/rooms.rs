@@ -52,7 +52,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         "service",
         &["error", "proto", "shape", "schedule", "wgsl", "backend", "request", "hlo", "program"],
     ),
-    ("capi", &["service"]),
+    ("capi", &["proto", "service"]),
     ("run", &["error", "gpu", "host", "nest", "program", "request"]),
     ("guide", &[]),
     ("internals", &["nest", "hlo", "proto", "schedule", "shape"]),
@@ -62,8 +62,8 @@ const ROOMS: &[(&str, &[&str])] = &[
 ];
 
 /// The rooms that may name the types of protos.
-const PROTO_USERS: [&str; 7] =
-    ["shape", "sharding", "reshard", "hlo", "request", "service", "internals"];
+const PROTO_USERS: [&str; 8] =
+    ["shape", "sharding", "reshard", "hlo", "request", "service", "capi", "internals"];
 
 /// A crate and the only rooms that name it.
 const CRATES: [(&str, &[&str]); 8] = [
