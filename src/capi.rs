@@ -1,5 +1,5 @@
-//! The C interface of the library, declared in `include/stridec.h`. It answers serialized requests
-//! with serialized responses.
+//! The C interface of the library, declared in `include/stridec.h`. Its functions answer serialized
+//! requests with serialized responses.
 //!
 //! All functions may be called from any thread at any time. No function keeps a pointer after it
 //! returns, and no panic leaves a function.

@@ -33,7 +33,7 @@ pub enum Device {
     Host,
 }
 
-/// The device on which an operation ran. It is displayed as `the host` or `the GPU: NAME, BACKEND`.
+/// The device on which an operation ran, displayed as `the host` or `the GPU: NAME, BACKEND`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ran {
@@ -44,7 +44,7 @@ pub enum Ran {
         name: String,
         /// The graphics API of the adapter: `vulkan`, `metal`, `dx12` or `gl`.
         backend: &'static str,
-        /// The number of kernels. It is 1 if a single kernel ran the whole copy.
+        /// The number of parts in which the GPU ran the operation, or 1 if it ran as a whole.
         parts: usize,
     },
     /// The CPU.

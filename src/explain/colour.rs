@@ -15,8 +15,8 @@ pub(super) const VIRIDIS: [[u8; 3]; 10] = [
     [0xfd, 0xe7, 0x25],
 ];
 
-/// Colours of different hues, one for each source. This is the palette of Okabe and Ito, which
-/// colour-blind readers can tell apart.
+/// Colours of different hues, one for each source: the palette of Okabe and Ito, which colour-blind
+/// readers can tell apart.
 const HUES: [[u8; 3]; 8] = [
     [0x56, 0xb4, 0xe9],
     [0xe6, 0x9f, 0x00],

@@ -325,9 +325,9 @@ impl Planes<'_> {
     }
 }
 
-/// Chooses the dimensions to draw. These are the dimensions in `common`, if it is given and no tile
-/// joins one with others. Otherwise, they are the last two dimensions that tiles cut, or the last
-/// two of the array if tiles cut fewer than two.
+/// Chooses the dimensions to draw: those in `common`, if it is given and no tile joins one with
+/// others, else the last two dimensions that tiles cut. If tiles cut fewer than two, the last two
+/// dimensions of the array are drawn.
 pub(super) fn dimensions(descriptor: &StrideDescriptor, common: Option<[usize; 2]>) -> Dimensions {
     let boxes = BoxLevels::of(descriptor);
     if let Some([Some(down), Some(across)]) =

@@ -27,7 +27,7 @@ pub(super) struct DigitRow {
     pub(super) name: String,
     /// The number of places along the digit, padding included.
     pub(super) places: u64,
-    /// The number of these places that hold elements.
+    /// The number of places along the digit that hold elements.
     pub(super) values: u64,
     /// The distance between adjacent places along the digit, in elements.
     pub(super) stride: i64,

@@ -197,8 +197,8 @@ fn lines(grid: &Grid<'_>, side: usize, frame: u8) -> Vec<u8> {
     lines
 }
 
-/// Returns the box-drawing character for the crossing of lines with these weights. A weight of 0
-/// means no line, 1 a light one and 2 a heavy one.
+/// Returns the box-drawing character whose four arms have the given weights: 0 for no line, 1 for a
+/// light one and 2 for a heavy one.
 fn joint(up: u8, right: u8, down: u8, left: u8) -> char {
     const JOINTS: &str =
         " ╴╸╷┐┑╻┒┓╶─╾┌┬┭┎┰┱╺╼━┍┮┯┏┲┳╵┘┙│┤┥╽┧┪└┴┵├┼┽┟╁╅┕┶┷┝┾┿┢╆╈╹┚┛╿┦┩┃┨┫┖┸┹┞╀╃┠╂╉┗┺┻┡╄╇┣╊╋";

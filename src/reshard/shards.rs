@@ -56,7 +56,7 @@ impl Shards {
     }
 }
 
-/// The shape of one device's shard, with the region of the array that it holds.
+/// The shape of one device's shard, and the region of the array in the shard.
 #[derive(Clone, Debug)]
 pub(super) struct Shard {
     pub(super) shape: Shape,

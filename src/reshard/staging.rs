@@ -8,14 +8,14 @@ use crate::{shape::FieldPath, sharding::ShardingError};
 /// at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Round {
-    /// The number of the round, by which sender and receiver match their messages. It consists of
-    /// the distance from sender to receiver in the ring of devices, and the index of the piece.
+    /// The number of the round, by which sender and receiver match their messages: the distance
+    /// from sender to receiver in the ring of devices, and the index of the piece.
     pub number: (u64, u64),
-    /// The transfers in the message that the device sends, all to the same device. They take at
-    /// most half of the bytes that staging allows.
+    /// The transfers in the message that the device sends, all to the same device. The message
+    /// takes at most half of the bytes that staging allows.
     pub sends: Vec<Transfer>,
-    /// The transfers in the message that the device receives, all from the same device. They take
-    /// at most half of the bytes that staging allows.
+    /// The transfers in the message that the device receives, all from the same device. The message
+    /// takes at most half of the bytes that staging allows.
     pub receives: Vec<Transfer>,
 }
 

@@ -13,11 +13,11 @@ pub(crate) enum Cuts {
     /// XLA's division into tiles of extent `side`. The last nonempty tile may be partial, and any
     /// tiles after it are empty.
     Even { size: u64, tiles: u64, side: u64 },
-    /// Tiles that end at these coordinates, in ascending order. The last coordinate is the extent
-    /// of the dimension.
+    /// Tiles of any length, given by the coordinates at which they end, in ascending order. The
+    /// last coordinate is the extent of the dimension.
     At(Vec<u64>),
-    /// Pieces that end at these coordinates, and the tile of each piece. Tiles are numbered in the
-    /// order of their first pieces.
+    /// Pieces of any length, given by the coordinates at which they end, and the number of the tile
+    /// that contains each piece. Tiles are numbered in the order of their first pieces.
     Listed { limits: Vec<u64>, tiles: Vec<u64> },
     /// The cyclic division, in which tiles take turns: tile `t` gets the pieces `t`, `t + tiles`,
     /// and so on. A piece has `block` coordinates, but the last one may be shorter. There are at

@@ -32,14 +32,15 @@ pub struct Placement {
 /// The devices that hold each tile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Owners {
-    /// The holders of tile `t` are number `t·copies` to `(t+1)·copies - 1` in the order of devices.
-    /// `order` maps such a number to an index in `ids`, or directly to a device if `ids` is `None`.
+    /// A grid with the same number of holders for each tile. The holders of tile `t` have the
+    /// numbers `t·copies` to `(t+1)·copies - 1` in the order of devices. `order` maps such a number
+    /// to an index in `ids`, or directly to a device if `ids` is `None`.
     Grid {
         copies: u64,
         order: DigitPermutation,
         ids: Option<Ids>,
     },
-    /// The only device that holds the array, in a single tile.
+    /// A single tile, held by this device.
     One(u64),
     Listed(DeviceRegions),
 }
@@ -147,7 +148,7 @@ impl Placement {
         Ok(Self { cuts, holders, devices: count, not_whole: sharding.not_whole() })
     }
 
-    /// Returns the number of devices, including those without elements.
+    /// Returns the number of devices in the program, including devices without elements.
     #[must_use]
     pub fn devices(&self) -> u64 {
         self.devices
@@ -234,7 +235,7 @@ impl Placement {
         }
     }
 
-    /// Returns true if a device holds a tile.
+    /// Returns true if a device is a holder of a tile.
     #[expect(clippy::cast_possible_truncation)] // the tiles of boxes are listed
     pub(crate) fn holds(&self, device: u64, tile: u64) -> bool {
         match &self.holders {

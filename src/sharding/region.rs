@@ -100,8 +100,8 @@ impl Region {
         }
     }
 
-    /// Returns the ranges `[start, limit)` of each dimension. They are in ascending order, with a
-    /// gap of at least one index between two ranges.
+    /// Returns the ranges `[start, limit)` of each dimension, in ascending order. Between two
+    /// ranges of a dimension, there is a gap of at least one index.
     #[must_use]
     pub fn dimensions(&self) -> impl ExactSizeIterator<Item = &[(u64, u64)]> + '_ {
         (0..self.rank()).map(|dimension| match &self.0 {

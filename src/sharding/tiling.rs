@@ -166,9 +166,9 @@ impl Tiling {
     }
 }
 
-/// Drops subgroups of one device, and merges those of the same kind. Returns the merged subgroups
-/// in canonical order, and the indices in `subgroups` of those that were not dropped, in that
-/// order.
+/// Drops subgroups of one device, and merges subgroups of the same kind. Returns the merged
+/// subgroups in canonical order, and the indices in `subgroups` of all subgroups that were kept, in
+/// the same order.
 fn merge(subgroups: &[(Subgroup, u64)]) -> (Vec<(Subgroup, u64)>, Vec<usize>) {
     let (mut merged, mut order) = (Vec::new(), Vec::new());
     for kind in Subgroup::ALL {

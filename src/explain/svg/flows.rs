@@ -111,9 +111,8 @@ pub(super) fn arrows(flows: &Flows) -> SvgPart {
     SvgPart { markup, width, height: top + groups * high + 2 }
 }
 
-/// Returns the width in pixels of an arrow for `bytes` bytes. It is proportional to the bytes, and
-/// `most` bytes get the maximum. If `count`, the number of arrows, is large, all arrows are
-/// thinner.
+/// Returns the width of an arrow in pixels, in proportion to `bytes`: an arrow of `most` bytes is
+/// the widest. If `count`, the number of arrows, is large, all arrows are thinner.
 fn thickness(bytes: u128, most: u128, count: usize) -> usize {
     let thick = if count <= 64 { THICK } else { 2 };
     let share = bytes.saturating_mul(thick as u128) / most;

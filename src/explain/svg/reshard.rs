@@ -117,7 +117,7 @@ fn side(map: &TileMap<'_>, view: &View, flows: &Flows) -> SvgPart {
     flow(planes, SIDE + 80, GAP)
 }
 
-/// Draws one plane. It is drawn to scale if all strips remain visible then.
+/// Draws one plane, to scale unless some strips would become invisible.
 fn plane(map: &TileMap<'_>, view: &View, flows: &Flows, plane: &[Strip], width: usize) -> SvgPart {
     let size = |dimension: Option<usize>| dimension.map_or(1, |dimension| view.sizes[dimension]);
     let [rows, columns] = &map.strips;

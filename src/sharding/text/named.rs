@@ -90,8 +90,8 @@ impl Axes {
     }
 }
 
-/// Skips Shardy's priority of a dimension, such as `p1`. It guides propagation and does not affect
-/// the placement.
+/// Skips Shardy's priority of a dimension, such as `p1`, if there is one. Priorities guide
+/// propagation and do not affect the placement.
 fn priority(cursor: &mut Cursor<'_>, dimension: &DimensionSharding) -> Result<()> {
     cursor.skip_blanks();
     if !cursor.rest().starts_with('p') {
