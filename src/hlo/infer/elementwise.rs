@@ -72,7 +72,7 @@ pub(super) fn unary(unary: Unary, inputs: &Inputs<'_>) -> Result<Shape> {
     })
 }
 
-/// Returns true if XLA has the operation for floats only.
+/// Returns true if XLA accepts the operation for floats only.
 fn is_of_floats(unary: Unary) -> bool {
     matches!(
         unary,
