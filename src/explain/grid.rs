@@ -352,7 +352,9 @@ pub(super) fn common_dimensions(
     (source != destination).then_some([source.min(destination), source.max(destination)])
 }
 
-/// Returns the dimension with the smallest stride.
+/// Returns the logical dimension with the smallest stride, so that its neighbours are nearest in
+/// memory. Dimensions of extent 1 and broadcast ones are ignored; `None` means that there are no
+/// others.
 fn minor(descriptor: &StrideDescriptor) -> Option<usize> {
     let mut dimension = (0..descriptor.rank()).map(Some).collect();
     let Ok(()) = descriptor.forward(&mut LogicalDimension, &mut dimension);

@@ -55,8 +55,9 @@ impl Sentences {
     }
 }
 
-/// Describes the size of a layout, such as `6 elements of f32, 4 bytes each, in 60 bytes of
-/// memory`. The size includes any prefix, which the text mentions.
+/// Describes the size of a layout, such as
+/// `6 elements of f32, 4 bytes each, in 60 bytes of memory`. The size includes any prefix, which
+/// the text mentions.
 fn size(descriptor: &StrideDescriptor) -> String {
     let elements = count(descriptor.elements(), "element");
     let bits = descriptor.element_bits();

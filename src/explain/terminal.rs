@@ -16,7 +16,8 @@ use crate::stride::StrideDescriptor;
 
 /// The maximum number of rows of a grid.
 pub(super) const MAX_ROWS: usize = 16;
-/// The maximum number of lines for which memory is shown completely.
+/// The maximum number of lines for which memory is shown completely. Of larger memory, only
+/// selected lines are shown.
 const MAX_LINES: usize = 8;
 
 /// Draws a picture for a terminal of `width` columns (at least 40). A writer such as `anstream` may
@@ -99,7 +100,8 @@ pub(super) fn heading(text: &mut String, grid: &Grid<'_>) {
     let _ = writeln!(text, "{} ({along})", grid.caption);
 }
 
-/// Draws a grid, with light lines around the cells of a box and heavy lines around tiles.
+/// Draws a grid of cells, each `width` characters wide. Heavy lines surround the boxes of the first
+/// tile, and light lines surround the smaller boxes of further tiles.
 pub(super) fn draw(text: &mut String, grid: &Grid<'_>, width: usize) {
     let margin = grid.items[0]
         .iter()

@@ -10,9 +10,10 @@ use std::ops::ControlFlow;
 use super::{grid::OverlapGrid, split};
 use crate::sharding::{Holders, Placement, Region};
 
-/// The fraction of a share, 1/200, by which the limit between two senders may move in either
-/// direction to keep boxes in one piece. A sender therefore exceeds its share by at most 1%. A
-/// smaller divisor balances the senders less evenly, and a larger one splits more boxes.
+/// The reciprocal of the slack, the fraction of a share by which the limit between two senders may
+/// move to keep boxes in one piece. With 1/200 in either direction, a sender exceeds its share by
+/// at most 1%. A smaller divisor balances the senders less evenly, and a larger one splits more
+/// boxes.
 const SLACK: u128 = 200;
 
 /// The devices that need elements of one nonempty tile of the source, in order.

@@ -136,8 +136,8 @@ fn cost(transfers: &[Transfer], element_bytes: u64) -> Cost {
     }
 }
 
-/// Returns the size of an element in a message, in bytes. An element occupies whole bytes there,
-/// even if a layout packs several into a byte.
+/// Returns the size of an element in a message, in bytes. In a message, an element occupies whole
+/// bytes even if a layout packs several into a byte.
 pub(super) fn element_bytes(shape: &Shape) -> Result<u64, ShardingError> {
     let bits = shape.element_type().storage_bits().ok_or_else(|| ShardingError::Rule {
         field: FieldPath::new("shape"),

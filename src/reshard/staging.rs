@@ -1,4 +1,4 @@
-//! [`rounds`]: divides the messages of a device into rounds, so that they occupy a bounded amount
+//! [`rounds`]: divides a reshard into rounds, so that a device's messages occupy a bounded amount
 //! of memory at any time.
 
 use super::{RankPlan, Transfer, split};
@@ -19,14 +19,14 @@ pub struct Round {
     pub receives: Vec<Transfer>,
 }
 
-/// Divides the messages of one device into rounds, so that they occupy at most `staging_bytes` at
-/// any time. `part` is the device's part of the plan.
+/// Divides the part of one device in a reshard into rounds, so that the device's messages occupy at
+/// most `staging_bytes` at any time.
 ///
-/// In the rounds `(k, …)`, a device sends to `(device + k) mod devices` and receives from `(device
-/// − k) mod devices`, so that the devices do not all send to device 0 first. A message has at most
-/// half of `staging_bytes`. A transfer that exceeds this size is cut into pieces, preferably along
-/// its most major dimension. Sender and receiver cut a transfer in the same way. Rounds in which
-/// the device neither sends nor receives are omitted.
+/// In the rounds `(k, …)`, a device sends to `(device + k) mod devices` and receives from
+/// `(device − k) mod devices`, so that the devices do not all send to device 0 first. A message has
+/// at most half of `staging_bytes`. A transfer that exceeds this size is cut into pieces,
+/// preferably along its most major dimension. Sender and receiver cut a transfer in the same way.
+/// Rounds in which the device neither sends nor receives are omitted.
 ///
 /// # Errors
 ///

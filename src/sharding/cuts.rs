@@ -44,8 +44,7 @@ impl Cuts {
         }
     }
 
-    /// Returns the number of pieces if tiles have several pieces of a cyclic division, and `None`
-    /// for any other division.
+    /// Returns the number of pieces of a [`Dealt`](Self::Dealt) division, and `None` for any other.
     pub(super) fn dealt_pieces(&self) -> Option<u64> {
         match self {
             Self::Dealt { size, block, .. } => Some(size.div_ceil(*block)),
@@ -73,8 +72,8 @@ impl Cuts {
         }
     }
 
-    /// Returns the number of the tile that contains a piece, and the piece's coordinates `[start,
-    /// limit)`.
+    /// Returns the number of the tile that contains a piece, and the piece's coordinates
+    /// `[start, limit)`.
     #[inline]
     #[expect(clippy::cast_possible_truncation)] // a tile is below the length of the list
     pub(crate) fn piece(&self, piece: u64) -> (u64, (u64, u64)) {
@@ -129,8 +128,8 @@ impl Cuts {
         }
     }
 
-    /// Returns the numbers of the first piece that overlaps the nonempty range `[start, limit)` of
-    /// coordinates, and of the first piece after the range.
+    /// Returns the pieces that overlap the nonempty range `[start, limit)` of coordinates, as a
+    /// half-open range `(first, end)` of their numbers.
     pub(crate) fn covering(&self, (start, limit): (u64, u64)) -> (u64, u64) {
         match self {
             Self::Even { side, .. } | Self::Dealt { block: side, .. } => {

@@ -20,11 +20,11 @@
 //! ```
 //!
 //! A *tile* here is the part of an array that lies on one device; it has nothing to do with the
-//! tiles of a layout. A dimension of size `d` that is divided into `t` tiles has tiles of `s = ⌈d /
-//! t⌉` coordinates, and tile `i` is `[min(i·s, d), min((i+1)·s, d))`. For example, 30 columns over
-//! 4 devices are 8, 8, 8 and 6. The last nonempty tile may therefore be partial, and any tiles
-//! after it are empty. The rule is XLA's (`TileOffsetForDevice` and `TileLimitForDevice` in
-//! `xla/hlo/ir/hlo_sharding.cc`). Devices are numbered in the order of the device assignment.
+//! tiles of a layout. A dimension of size `d` that is divided into `t` tiles has tiles of
+//! `s = ⌈d / t⌉` coordinates, and tile `i` is `[min(i·s, d), min((i+1)·s, d))`. For example, 30
+//! columns over 4 devices are 8, 8, 8 and 6. The last nonempty tile may therefore be partial, and
+//! any tiles after it are empty. The rule is XLA's (`TileOffsetForDevice` and `TileLimitForDevice`
+//! in `xla/hlo/ir/hlo_sharding.cc`). Devices are numbered in the order of the device assignment.
 //!
 //! A cyclic sharding gives blocks to the tiles in turn, as `ScaLAPACK` does; see
 //! [`Sharding::cyclic`]. A sharding may also list the part of each device, a product of lists of

@@ -194,8 +194,8 @@ impl Placement {
         (0..self.devices).filter_map(|device| Some((device, self.tile(device)?)))
     }
 
-    /// Returns an error if the shards are not parts of the array, because moving data cannot change
-    /// the sharding then.
+    /// Returns an error if the shards are not parts of the array. In that case, moving data cannot
+    /// change the sharding.
     pub(crate) fn check_whole(&self) -> Result<(), ShardingError> {
         if self.not_whole.is_empty() { Ok(()) } else { Err(not_whole(&self.not_whole)) }
     }
@@ -209,7 +209,8 @@ impl Placement {
         self.cuts.iter().map(Cuts::tiles).product()
     }
 
-    /// Returns the number of holders of each tile, or `None` if tiles may differ in it.
+    /// Returns the number of holders of each tile, or `None` if the number may differ between
+    /// tiles.
     pub(crate) fn copies(&self) -> Option<u64> {
         match &self.holders {
             Owners::Grid { copies, .. } => Some(*copies),

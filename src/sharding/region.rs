@@ -170,9 +170,8 @@ impl Region {
         }
     }
 
-    /// Returns the part of the region with the coordinates from number `first` up to but not
-    /// including number `end` in one dimension. The region's coordinates in that dimension are
-    /// numbered from 0.
+    /// Restricts one dimension of the region to its coordinates number `first..end`. They are
+    /// numbered from 0, in ascending order.
     pub(crate) fn with(&self, dimension: usize, first: u64, end: u64) -> Self {
         let mut part = self.clone();
         part.set(dimension, self.ranges(dimension).part(first, end));

@@ -19,7 +19,8 @@ const BETWEEN: usize = 420;
 /// The width of the widest arrow, in pixels.
 const THICK: usize = 5;
 
-/// Draws senders and receivers, with a curve for each pair.
+/// Draws the senders on the left and the receivers on the right, with a curve for each pair that
+/// exchanges bytes. If there are more than [`MAX_ARROWS`], the last senders get none.
 pub(super) fn arrows(flows: &Flows) -> SvgPart {
     let groups = flows.groups();
     let high = if groups <= MAX_CELLS { CELL + 4 } else { LINE - 4 };

@@ -169,7 +169,7 @@ struct TileRect {
     height: usize,
 }
 
-/// Names the devices of a tile, such as `device 0` or `devices 0, 4 and 2 more`.
+/// Names the devices of a tile in words, such as `device 0` or `devices 0, 4 and 2 more`.
 fn who(holders: Holders<'_>, flows: &Flows) -> String {
     let devices = if holders.len() == 1 { "device" } else { "devices" };
     let more = if flows.is_by_device() { "" } else { " in the first tile" };
