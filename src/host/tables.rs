@@ -1,8 +1,9 @@
 //! Gathers whose indices do not depend on the outer axes, such as `x[:, ids]` and a constant order
 //! of channels.
 //!
-//! Every step of the outer axes then reads at the same distances. These are computed once, as a
-//! table of offsets. If the step is short, the table becomes a [`Pattern`].
+//! The distances between the places that are read are then the same at every step of the outer
+//! axes. They are computed once, as a table of offsets. If the step is short, the table becomes a
+//! [`Pattern`].
 
 use rayon::prelude::*;
 use smallvec::{SmallVec, smallvec};

@@ -1,5 +1,5 @@
-//! The third pass, [`coalesce`]: merges loops that continue each other, so that kernels have fewer
-//! divisions and the innermost loop is long.
+//! The third pass, [`coalesce`]: merges an outer loop that continues its inner loop, so that
+//! kernels have fewer divisions and the innermost loop is long.
 
 use super::{Affine, CopyNest, Value};
 

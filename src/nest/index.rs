@@ -1,7 +1,7 @@
 //! [`Index`]: one coordinate of an element's index, with the bounds of its values.
 //!
-//! While an operation is lowered, an index is not a number but a form of the loops. The bounds
-//! travel with it, because the proof that a kernel stays inside its buffers is made from them.
+//! While an operation is lowered, an index is not a number but a form of the loops. Its bounds are
+//! kept with it, because they are needed to prove that a kernel stays inside its buffers.
 
 use super::{
     Affine,

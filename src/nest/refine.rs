@@ -1,7 +1,7 @@
 //! The second pass, [`refine`]: splits loops at the tiles of the source.
 //!
-//! Before it, a tiled source is addressed with quotients, a division for each access. After it,
-//! most of these divisions are loop counters.
+//! Before this pass, each access to a tiled source needs divisions, the quotients of the nest.
+//! After it, most of these divisions are loop counters.
 
 use smallvec::SmallVec;
 

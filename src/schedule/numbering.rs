@@ -1,9 +1,9 @@
 //! The order of blocks: decides which blocks neighbouring invocations move.
 //!
-//! Invocations that run together should touch neighbouring memory, on both sides if possible. In a
-//! transpose, an order along the rows of the source scatters the stores, and an order along the
-//! rows of the destination scatters the loads. So the blocks are numbered in patches, such as 8
-//! blocks along the one and 4 along the other.
+//! Invocations that run together should touch neighbouring memory, in the source and in the
+//! destination. In a transpose, an order along the rows of the source scatters the stores, and an
+//! order along the rows of the destination scatters the loads. Blocks are therefore numbered in
+//! patches, such as 8 blocks along the source by 4 along the destination.
 
 use smallvec::{SmallVec, smallvec};
 

@@ -1,6 +1,6 @@
 //! Rounds: on a CPU, one invocation moves several blocks, one after the other.
 //!
-//! A software driver takes time to start an invocation, and several blocks share this time. On a
+//! Starting an invocation takes time in a software driver; several blocks share this time. On a
 //! GPU, an invocation has one round.
 
 use super::{AdapterKind, Block};
@@ -29,8 +29,9 @@ impl Block {
         self.rounds
     }
 
-    /// Returns the number of invocations in a workgroup. Workgroups are smaller if invocations move
-    /// wide blocks, because there are then few of them and all cores should have work.
+    /// Returns the number of invocations in a workgroup. It is smaller if an invocation stores
+    /// several words at a time in unaligned rows, because few invocations then move much each, and
+    /// all cores should have work.
     pub(super) fn workgroup(&self) -> u32 {
         if self.may_pass_ends() { 64 } else { 256 }
     }

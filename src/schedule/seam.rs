@@ -1,10 +1,10 @@
 //! [`Seam`]: the words that two neighbouring rows share, in a destination whose rows start inside
 //! words or wider accesses.
 //!
-//! Kernels store whole words. For example, rows of 7 bytes have the last 3 bytes of row 0 in word
-//! 1, together with the first byte of row 1. Two invocations must not write one word, because the
-//! later store would undo the earlier one. So blocks write only words that belong to one row, and
-//! the words in between, the seam, are put together by invocations of their own.
+//! Kernels store whole words. For example, with rows of 7 bytes, word 1 holds the last 3 bytes of
+//! row 0 and the first byte of row 1. Two invocations must not write one word, because the later
+//! store would undo the earlier one. Blocks therefore write only words that belong to one row;
+//! additional invocations write the words in between, the seam.
 
 use super::{Block, block::BlockAxis, load::accesses};
 use crate::nest::{Affine, Value, gcd};

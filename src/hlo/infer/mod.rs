@@ -1,5 +1,5 @@
-//! Computes the shape of an instruction's result from its operands and attributes, and so checks
-//! both. The rules are those of XLA's `shape_inference.cc`.
+//! Infers the shape of an instruction's result from its operands and attributes, and checks them by
+//! the rules of XLA's `shape_inference.cc`.
 
 mod checks;
 mod elementwise;

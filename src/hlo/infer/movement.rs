@@ -1,4 +1,4 @@
-//! Opcodes that move elements to places that are known at compile time, such as transpose and pad.
+//! Opcodes that move elements to places known at compile time, such as transpose and pad.
 
 use super::{
     Inputs, Result,

@@ -1,4 +1,4 @@
-//! Opcodes that work along dimensions with a computation: reduce, which combines all elements, and
+//! Opcodes that apply a computation along dimensions: reduce, which combines all elements, and
 //! sort.
 
 use super::{

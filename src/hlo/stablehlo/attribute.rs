@@ -1,4 +1,4 @@
-//! Reads the values of attributes, in the forms that MLIR has had for them.
+//! Reads the values of attributes, in each of the forms that versions of MLIR print.
 
 use super::{
     cursor::{Place, decoded, find_entry},

@@ -1,7 +1,7 @@
 //! Builds the computations of an HLO module from the functions and regions of a StableHLO module.
 //!
-//! A region is the body of an operation, such as the two branches of an `if`. HLO has computations
-//! instead, which see no values from outside, so that such values become parameters.
+//! A region is the body of an operation, such as each of the two branches of an `if`. HLO has
+//! computations instead, which cannot see values from outside, so such values become parameters.
 
 use std::collections::{HashMap, HashSet};
 

@@ -2,7 +2,7 @@
 //!
 //! The syntaxes of StableHLO's operations, in `StablehloOps.td` and `AssemblyFormat.cpp`, have the
 //! same parts in various orders: operands, `name = value`, keywords, brackets, a dictionary, and
-//! after a colon the types. One parser reads these syntaxes and the ones of other dialects.
+//! the types after a colon. One parser reads these syntaxes and those of other dialects.
 
 use std::ops::Range;
 
