@@ -50,7 +50,8 @@ impl Colour {
         Self { rgb: [mix(low[0], high[0]), mix(low[1], high[1]), mix(low[2], high[2])] }
     }
 
-    /// Returns the colour of the source with the given number.
+    /// Returns the colour of the source with the given number. The colours repeat if there are more
+    /// sources than hues.
     pub(super) fn of_source(number: usize) -> Self {
         Self { rgb: HUES[number % HUES.len()] }
     }

@@ -1,5 +1,5 @@
-//! Finds the lines of a kernel that use a given stride. The page marks them when the reader points
-//! at the stride.
+//! Finds the lines of a kernel that use a given stride. The page highlights these lines when the
+//! reader points at the stride.
 
 use crate::nest::CopyNest;
 

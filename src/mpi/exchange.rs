@@ -66,7 +66,7 @@ impl Message {
     }
 }
 
-/// The state of the messages in one direction.
+/// The state of the messages that are sent, or of those that are received.
 #[derive(Default)]
 struct Queue {
     next: usize,
@@ -75,9 +75,10 @@ struct Queue {
 }
 
 impl Queue {
-    /// Takes the next of `messages` if that keeps to the limits, and returns its index. Packed
-    /// messages in transit may have at most `most` bytes together. Returns `None` if the caller
-    /// must wait for another message to complete, or if there is no further message.
+    /// Counts the next message as in transit and returns its index. Returns `None` if there is no
+    /// further message, or if the limits require another message to complete first: at most
+    /// [`MOST_MESSAGES`] messages, and packed messages of at most `most` bytes together, may be in
+    /// transit.
     fn begin(&mut self, messages: &[Message], most: usize) -> Option<usize> {
         let message = messages.get(self.next)?;
         let staged = self.staged + message.staged();

@@ -26,12 +26,12 @@ pub enum FrameError {
 pub(super) enum StreamItem {
     /// The bytes of a message.
     Message(Vec<u8>),
-    /// The length of a message that exceeds the limit and was skipped.
+    /// The length in bytes of a message that was skipped because it exceeds the limit.
     TooLong(u64),
 }
 
-/// Reads the next message of a stream: its length as a varint, followed by its bytes. Returns
-/// `None` if the stream ends before the message begins.
+/// Reads the next message of a stream: its length as a varint, followed by its bytes. A message of
+/// more than `limit` bytes is skipped. Returns `None` if the stream ends before the message begins.
 pub(super) fn read_frame(
     input: &mut impl BufRead,
     limit: usize,

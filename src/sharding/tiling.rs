@@ -209,7 +209,7 @@ fn arranged(
     Some(DigitPermutation::new(groups.concat()))
 }
 
-/// Does the work of [`arranged`] for devices that are given as a list.
+/// Reorders devices that are given as a list, as [`arranged`] does for digits.
 #[expect(clippy::cast_possible_truncation)] // the product of the extents is the length of the list
 fn arranged_list(ids: &[u64], extents: &[u64], order: &[usize], copies: u64) -> Vec<u64> {
     let mut arranged = if order.windows(2).all(|pair| pair[0] < pair[1]) {

@@ -229,8 +229,8 @@ pub(super) fn lists(
     Ok(())
 }
 
-/// Reads the reduction of unreduced axes. Returns `None`, reading nothing, if the next word is not
-/// a reduction.
+/// Reads the reduction of unreduced axes. Returns `None` if the next word is not a reduction, and
+/// leaves the word unread.
 fn reduction(cursor: &mut Cursor<'_>) -> Option<ReductionOpProto> {
     let op = match cursor.peek_keyword() {
         "sum" => ReductionOpProto::Sum,
