@@ -27,8 +27,8 @@ const MOST_POSITIONS: u64 = 1 << 16;
 /// it saves.
 const LEAST_STEPS: u64 = 4;
 
-/// The longest step that becomes a pattern, in bytes. The tables of a longer pattern are larger
-/// than the offsets of its units.
+/// The longest step that becomes a pattern, in bytes. The shuffle tables of a longer pattern would
+/// be larger than the offsets of its units.
 const PATTERN_BYTES: usize = 1 << 9;
 
 /// The source of every position in one step of the outer axes, computed at the first step. Later

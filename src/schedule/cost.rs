@@ -49,7 +49,8 @@ use super::{
 };
 use crate::nest::{Affine, CopyNest, Value, gcd};
 
-/// The number of words that an invocation can hold without spilling them to memory.
+/// The number of words that an invocation can hold in registers. Further words are spilled to
+/// memory.
 pub(super) const REGISTERS: u64 = 16;
 /// The number of invocations in a workgroup, which share a cache for their loads.
 const WORKGROUP: u64 = 256;

@@ -83,8 +83,8 @@ impl Indices<'_> {
         FieldPath::new(self.names[0]).field(name)
     }
 
-    /// Checks the dimension numbers and returns the extents of the indices, without the dimension
-    /// that holds the index vectors.
+    /// Checks the dimension numbers. Returns the extents of the indices without the dimension that
+    /// holds the index vectors.
     fn check(&self, operand: &ArrayShape<'_>, indices: &ArrayShape<'_>) -> Result<Vec<u64>> {
         let [_, map, operand_batching, indices_batching] = self.names;
         let rank = indices.rank();

@@ -77,7 +77,8 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         Self { parser, builder, functions: HashMap::new(), constants: HashMap::new(), regions: 0 }
     }
 
-    /// Builds all functions, callees first, and returns the index of the computation of `entry`.
+    /// Builds the computations of all functions, callees first. Returns the index of the
+    /// computation of the entry function, `functions[entry]`.
     pub(super) fn functions(
         &mut self,
         functions: &'f [MlirFunction<'a>],

@@ -26,7 +26,8 @@ const SHARDY_IDENTITIES: [&str; 9] = [
     "sdy.func_data_flow_edge",
 ];
 
-/// Returns XLA's name for an operation. Operations that XLA does not have keep their own names.
+/// Returns XLA's opcode name for an operation. An operation that XLA does not have keeps its own
+/// name.
 pub(super) fn hlo_opcode(operation: &MlirOperation<'_>) -> String {
     let name = match operation.stablehlo_name() {
         None => match operation.name {

@@ -21,7 +21,8 @@ type Result<T> = std::result::Result<T, HloError>;
 /// stridec reads.
 const FIELDS: [&str; 7] = ["dims", "dim", "sizes", "low", "high", "interior", "dimensions"];
 
-/// The dialects whose operations are read in their own syntax.
+/// The dialects whose operations are read in their own syntax. Operations of other dialects are
+/// read in the generic form only.
 const DIALECTS: [&str; 5] = ["stablehlo", "mhlo", "chlo", "sdy", "func"];
 
 /// The operations of StableHLO whose syntax has keywords without a value, and the keyword. A

@@ -38,7 +38,7 @@ pub(super) struct MlirParser<'a> {
     /// The number of bytes of the text read so far that belong to constants. They do not count
     /// towards the limit on the text.
     pub(super) literal_bytes: usize,
-    /// The number of operations, arguments and results read so far.
+    /// The number of operations, arguments and results read so far, which is limited.
     count: usize,
     depth: usize,
 }

@@ -42,7 +42,8 @@ pub(super) struct MlirOperation<'a> {
     pub(super) result_name: &'a str,
     pub(super) results: std::ops::Range<ValueId>,
     pub(super) operands: SmallVec<[ValueId; 3]>,
-    /// The values of attributes in the operation's own syntax, such as `dims = [1, 0]`.
+    /// The names and places of attributes that are written in the operation's own syntax, such as
+    /// `dims = [1, 0]`.
     pub(super) fields: SmallVec<[(&'static str, Place); 1]>,
     /// The places of the operation's attribute dictionaries.
     pub(super) dictionaries: SmallVec<[Place; 1]>,
