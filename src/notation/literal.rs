@@ -34,7 +34,7 @@ pub(super) enum ValueKind<'a> {
     List(Vec<Value<'a>>),
     Map(NamedValues<'a>),
     Call(&'a str, NamedValues<'a>),
-    /// The value of an argument that does not affect the memory.
+    /// The value of an argument that does not affect the memory, and that is therefore not parsed.
     Skipped,
 }
 

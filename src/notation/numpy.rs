@@ -35,7 +35,7 @@ pub struct NumpyArray {
     pub dtype: &'static str,
     /// The extents.
     pub shape: Vec<u64>,
-    /// The distances between neighbours, in bytes.
+    /// The distance between neighbours along each dimension, in bytes.
     pub strides: Vec<i64>,
     /// The offset of the element at index 0, in bytes.
     pub offset: u64,

@@ -17,7 +17,8 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The memory formats: name, rank, and dimension numbers with the most minor first.
+/// The channels-last memory formats: the name, the rank, and the dimension numbers with the most
+/// minor first.
 const MEMORY_FORMATS: [(&str, usize, &[usize]); 2] =
     [("channels_last", 4, &[1, 3, 2, 0]), ("channels_last_3d", 5, &[1, 4, 3, 2, 0])];
 
