@@ -62,7 +62,8 @@ pub(super) fn check_size(given: usize) -> Result<(), ShapeError> {
     Ok(())
 }
 
-/// Converts prost's error. Its text can list up to a hundred nested fields, the innermost first.
+/// Converts prost's error to one that names the path of the field. prost's text can list up to a
+/// hundred nested fields, the innermost first, so a long path is shortened.
 pub(super) fn decode_error<M: Name>(error: &DecodeError) -> ShapeError {
     let text = error.to_string();
     let mut reason = text.split_once("message: ").map_or(text.as_str(), |(_, rest)| rest);

@@ -7,8 +7,8 @@ use smallvec::SmallVec;
 use super::{Coordinate, Coordinates, Forward, StrideError};
 use crate::shape::ElementType;
 
-/// The greatest length, in bytes, of a coordinate's name that other names repeat. Without this
-/// limit, the names of nested folds would grow exponentially.
+/// The maximum length, in bytes, of a coordinate's name that is repeated inside the names of other
+/// coordinates. Without this limit, the names of nested folds would grow exponentially.
 const LONGEST_NAME: usize = 60;
 
 /// A reversible step on the way from an index to a place in memory.
@@ -46,8 +46,9 @@ pub struct Axis {
     /// The number of places along the axis. If the coordinate has fewer values, the other places
     /// are padding.
     pub extent: u64,
-    /// The distance between neighbours, in elements. If it is 0, all elements along the axis share
-    /// one place, as in a broadcast. If it is negative, the axis is stored backwards.
+    /// The distance between neighbouring places along the axis, in elements. If it is 0, all
+    /// elements along the axis share one place, as in a broadcast. If it is negative, the axis is
+    /// stored backwards.
     pub stride: i64,
 }
 
@@ -263,9 +264,9 @@ impl StrideDescriptor {
         Ok(self.offset.wrapping_add_signed(strided))
     }
 
-    /// Returns a view of the same memory in which each element is `parts` elements, along a new
-    /// innermost dimension. For example, `f32[3]` in 2 parts is an array of 3 by 2 elements of 16
-    /// bits.
+    /// Returns a view of the same memory in which each element is split into `parts` smaller
+    /// elements along a new innermost dimension. For example, `f32[3]` in 2 parts is an array of 3
+    /// by 2 elements of 16 bits.
     ///
     /// `parts` must divide the element size in bits. The offsets and sizes of the result are
     /// counted in parts.
@@ -320,7 +321,8 @@ impl StrideDescriptor {
 struct CoordinateNames;
 
 impl Coordinate<'_, String> {
-    /// Returns the text of this coordinate inside other names.
+    /// Returns the text that represents this coordinate inside other names: its name, or its number
+    /// if the name is too long.
     fn name(&self) -> String {
         if self.value.len() > LONGEST_NAME {
             format!("c{}", self.number)
@@ -367,8 +369,8 @@ pub(crate) fn packed_elements(dimensions: impl Iterator<Item = (i64, u64)>) -> O
     })
 }
 
-/// Converts an extent or an offset. It fits, because the image of a lowered shape has fewer than
-/// 2^63 bits.
+/// Converts an extent or an offset to an `i64`. The number always fits, because the image of a
+/// lowered shape has fewer than 2^63 bits.
 pub(super) fn signed(n: u64) -> i64 {
     i64::try_from(n).expect("a lowered tensor holds fewer than 2^63 elements")
 }
