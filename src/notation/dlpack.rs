@@ -40,7 +40,7 @@ pub struct DlPack {
     pub bits: u8,
     /// The number of values in an element, which is always 1.
     pub lanes: u16,
-    /// The offset of the element at index 0, in bytes.
+    /// The offset of the element at index 0 from the start of the buffer, in bytes.
     pub byte_offset: u64,
     /// True if each value smaller than a byte occupies a whole byte, as the flag
     /// `DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED` says.

@@ -37,7 +37,7 @@ pub struct NumpyArray {
     pub shape: Vec<u64>,
     /// The distance between neighbours along each dimension, in bytes.
     pub strides: Vec<i64>,
-    /// The offset of the element at index 0, in bytes.
+    /// The offset of the element at index 0 from the start of the buffer, in bytes.
     pub offset: u64,
 }
 

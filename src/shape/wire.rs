@@ -13,8 +13,8 @@ use crate::proto::xla;
 /// them.
 pub const MAX_INPUT_BYTES: usize = 16 << 20;
 
-/// The greatest number of fields of a path that are printed. The middle of a longer path is left
-/// out.
+/// The maximum number of fields of a path that are printed. The middle of a longer path is replaced
+/// by `…`.
 const MAX_PRINTED_FIELDS: usize = 8;
 
 impl Shape {

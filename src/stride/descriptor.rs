@@ -116,8 +116,8 @@ impl StrideDescriptor {
         &self.steps
     }
 
-    /// Returns the number of values of each coordinate: first the extents of the array, then those
-    /// of the results of the steps.
+    /// Returns the number of values of each coordinate: the extents of the array, followed by the
+    /// number of values of each result of a step.
     ///
     /// The remainder of a split by 8 has 8 values, even if the last tile is partial.
     #[must_use]
@@ -138,7 +138,7 @@ impl StrideDescriptor {
         self.offset
     }
 
-    /// Returns the number of bytes before the data, `M(n)`.
+    /// Returns the number of bytes of metadata before the first place, `M(n)`.
     #[must_use]
     pub fn prefix_bytes(&self) -> u64 {
         self.prefix_bytes
@@ -206,9 +206,10 @@ impl StrideDescriptor {
         (whole && cells == self.physical_elements() && (dense || cells == 0)).then_some(extents)
     }
 
-    /// Returns the extents of [`physical_dimensions`](Self::physical_dimensions) without the ones
-    /// that tiles add: the remainders of divisions by 1, and dimensions before the first. The most
-    /// significant part of each dimension stays, even if it is 1.
+    /// Returns the extents of [`physical_dimensions`](Self::physical_dimensions) without the
+    /// extents of 1 that exist only because of tiles: remainders of divisions by 1, and dimensions
+    /// that a tile adds before the first one. The most significant part of each dimension is kept,
+    /// even if its extent is 1.
     ///
     /// ```
     /// use stridec::{shape::Shape, stride::StrideDescriptor};

@@ -55,8 +55,8 @@ pub fn memref(tensor: &StrideDescriptor) -> Result<String, StrideError> {
     Ok(format!("memref<{}{layout}>", extents.join("x")))
 }
 
-/// Returns true if the strides describe a packed row-major array. The strides of dimensions of one
-/// element have no effect.
+/// Returns true if the strides describe a packed row-major array. Strides of dimensions with one
+/// element are ignored, because they have no effect.
 fn is_row_major(sizes: &[u64], strides: &[i64]) -> bool {
     let mut span = 1_i64;
     sizes.iter().zip(strides).rev().all(|(&size, &stride)| {
