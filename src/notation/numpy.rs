@@ -149,7 +149,7 @@ fn of_header(cursor: &Cursor<'_>, fields: &NamedValues<'_>, start: usize) -> Res
     Tensor::of_shape(shape, place)
 }
 
-/// Returns a field if it is present and not `None`.
+/// Returns the field called `name`, or `None` if the field is missing or its value is `None`.
 fn given_field<'v, 'a>(fields: &'v NamedValues<'a>, name: &str) -> Option<&'v Value<'a>> {
     fields.get(&[name], usize::MAX).filter(|value| !value.is_none())
 }

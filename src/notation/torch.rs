@@ -104,7 +104,8 @@ fn of_fields(
     Tensor::strided(element_type, 0, &sizes, &strides, offset, fields.place.clone())
 }
 
-/// Returns the list inside `torch.Size([2, 3])`, or the value itself if it is not such a call.
+/// Returns the list inside a call such as `torch.Size([2, 3])`, or `value` itself if it is not a
+/// call of this form.
 fn numbers<'v, 'a>(value: &'v Value<'a>) -> &'v Value<'a> {
     match &value.kind {
         ValueKind::Call("torch.Size" | "Size", fields) => fields.get(&[], 0).unwrap_or(value),

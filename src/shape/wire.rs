@@ -8,9 +8,9 @@ use crate::proto::xla;
 
 /// The maximum size of an input: 16 MiB.
 ///
-/// The memory for decoding a message can be 144 times its size, and for parsing a text 224 times,
-/// because the smallest fields expand most. A service can refuse shorter messages before it decodes
-/// them.
+/// Decoding a message can take 144 times its size in memory, and parsing a text 224 times, because
+/// the smallest fields expand most. A service can therefore choose a lower limit, and reject longer
+/// messages before it decodes them.
 pub const MAX_INPUT_BYTES: usize = 16 << 20;
 
 /// The maximum number of fields of a path that are printed. The middle of a longer path is replaced

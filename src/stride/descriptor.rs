@@ -13,7 +13,7 @@ const LONGEST_NAME: usize = 60;
 
 /// A reversible step on the way from an index to a place in memory.
 ///
-/// A step computes new coordinates from existing ones. Coordinates are numbered: first the
+/// A step computes new coordinates from existing ones. Coordinates are numbered from 0: first the
 /// dimensions of the array, then the results of the steps in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
@@ -302,8 +302,9 @@ impl StrideDescriptor {
     /// Returns the name of a coordinate, such as `d1` for a dimension, `d0/2` and `d0%2` for the
     /// results of a tile, and `(d0*7+d1)` for a fold.
     ///
-    /// A name of up to 60 bytes is repeated inside the names that depend on it. A longer name is
-    /// replaced there by the number of its coordinate, such as `c9`.
+    /// A name of up to 60 bytes is repeated in the names of the coordinates that are computed from
+    /// it. These names contain the coordinate's number instead, such as `c9`, if its name is
+    /// longer.
     #[must_use]
     pub fn coordinate_name(&self, coordinate: usize) -> String {
         let names = self.coordinate_names();

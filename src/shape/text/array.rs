@@ -166,8 +166,8 @@ fn dimensions(
     Ok(dimensions)
 }
 
-/// Parses a layout if the next token begins one. Returns `None` if it does not, and for `{no
-/// layout}`.
+/// Parses a layout if the next token begins one. Returns `None` if the next token does not, and for
+/// `{no layout}`.
 fn optional_layout(
     parser: &mut ShapeParser<'_>,
     rank: usize,
