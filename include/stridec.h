@@ -11,11 +11,11 @@
 
 // The status that a function of this library returns.
 typedef enum stridec_status {
-  // There is a response, which holds a kernel or an error.
+  // The call wrote a response, which contains a kernel or an error.
   STRIDEC_STATUS_OK = 0,
-  // A pointer that is needed is null; nothing was written.
+  // A required pointer is null, and there is no response.
   STRIDEC_STATUS_NULL_POINTER = 1,
-  // The length is more than half of the address space, which no buffer has.
+  // The given length exceeds half of the address space, so it cannot be the length of a buffer.
   STRIDEC_STATUS_LENGTH = 2,
 } stridec_status;
 
@@ -72,19 +72,21 @@ typedef struct stridec_kernel {
 extern "C" {
 #endif // __cplusplus
 
-// Returns the version of the library, such as "0.1.0": a static string that ends with a zero byte.
+// Returns the version of the library, such as "0.1.0", as a static string that ends with a zero
+// byte.
 const char *stridec_version(void);
 
 // Compiles a serialized stridec.CompileRequest.
 //
-// With `STRIDEC_STATUS_OK`, `*response` and `*response_length` are a serialized
-// stridec.CompileResponse. The caller owns it and must give it to `stridec_free`. With any other
-// status both are zero, if they could be written.
+// With `STRIDEC_STATUS_OK`, `*response` and `*response_length` are the address and the length of a
+// serialized stridec.CompileResponse, which the caller owns and must free with `stridec_free`.
+// With any other status, both are set to zero, unless one of the two pointers is null.
 //
 // # Safety
 //
-// `request` must point to `request_length` bytes that nobody writes meanwhile, or be null if that
-// is 0. `response` and `response_length` must be null or point to memory that can be written.
+// `request` must point to `request_length` bytes that no thread changes during the call, or be
+// null if the length is 0. `response` and `response_length` must be null or point to writable
+// memory.
 enum stridec_status stridec_compile(const uint8_t *request,
                                     size_t request_length,
                                     uint8_t **response,

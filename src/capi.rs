@@ -1,8 +1,8 @@
-//! The C interface: requests as serialized messages or, for relayouts, as plain structs. It is
-//! declared in `include/stridec.h`.
+//! The C interface of the library, declared in `include/stridec.h`. Its functions answer serialized
+//! requests with serialized responses, and run relayouts that plain structs describe.
 //!
-//! All functions may be called from any thread at any time. No function keeps a pointer that it was
-//! given, and no panic leaves a function.
+//! All functions may be called from any thread at any time. No function keeps a pointer after it
+//! returns, and no panic leaves a function.
 #![allow(clippy::doc_markdown)] // the header takes these comments as they are
 #![allow(unsafe_code)] // pointers of another language
 
@@ -20,15 +20,16 @@ use crate::{
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StridecStatus {
-    /// There is a response, which holds a kernel or an error.
+    /// The call wrote a response, which contains a kernel or an error.
     Ok = 0,
-    /// A pointer that is needed is null; nothing was written.
+    /// A required pointer is null, and there is no response.
     NullPointer = 1,
-    /// The length is more than half of the address space, which no buffer has.
+    /// The given length exceeds half of the address space, so it cannot be the length of a buffer.
     Length = 2,
 }
 
-/// Returns the version of the library, such as "0.1.0": a static string that ends with a zero byte.
+/// Returns the version of the library, such as "0.1.0", as a static string that ends with a zero
+/// byte.
 #[unsafe(no_mangle)]
 pub extern "C" fn stridec_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
@@ -36,14 +37,15 @@ pub extern "C" fn stridec_version() -> *const c_char {
 
 /// Compiles a serialized stridec.CompileRequest.
 ///
-/// With `STRIDEC_STATUS_OK`, `*response` and `*response_length` are a serialized
-/// stridec.CompileResponse. The caller owns it and must give it to `stridec_free`. With any other
-/// status both are zero, if they could be written.
+/// With `STRIDEC_STATUS_OK`, `*response` and `*response_length` are the address and the length of a
+/// serialized stridec.CompileResponse, which the caller owns and must free with `stridec_free`.
+/// With any other status, both are set to zero, unless one of the two pointers is null.
 ///
 /// # Safety
 ///
-/// `request` must point to `request_length` bytes that nobody writes meanwhile, or be null if that
-/// is 0. `response` and `response_length` must be null or point to memory that can be written.
+/// `request` must point to `request_length` bytes that no thread changes during the call, or be
+/// null if the length is 0. `response` and `response_length` must be null or point to writable
+/// memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn stridec_compile(
     request: *const u8,

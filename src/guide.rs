@@ -1,6 +1,6 @@
-//! Pages for embedders: [`protos`], [`compilers`], [`programs`], [`sharding`], [`notations`] and
-//! [`snapshots`], and the glossary [`names`]. [`stability`] lists the parts that stay compatible
-//! between versions.
+//! Pages for embedders: [`protos`], [`compilers`], [`programs`], [`sharding`], [`notations`],
+//! [`snapshots`] and the glossary [`names`]. [`stability`] lists the parts of the interface that
+//! stay compatible between versions.
 #![cfg_attr(feature = "gpu", doc = "With a wgpu device of your own: [`runtimes`].")]
 
 #[doc = include_str!("../docs/protos.md")]

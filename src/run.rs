@@ -14,11 +14,11 @@ use crate::{
 };
 
 /// The number of bytes that the host writes between two reports of progress. With a larger value,
-/// reports are less frequent. With a smaller value, more time is lost in starting a parallel run
-/// for every slab.
+/// reports are less frequent. With a smaller one, more time is lost in starting a parallel run for
+/// each slab.
 const SLAB: u64 = 256 << 20;
 
-/// The devices on which an operation may run.
+/// The choice of a device on which to run an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Device {
@@ -33,7 +33,7 @@ pub enum Device {
     Host,
 }
 
-/// The device on which an operation ran. It is displayed as `the host` or `the GPU: NAME, BACKEND`.
+/// The device on which an operation ran, displayed as `the host` or `the GPU: NAME, BACKEND`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ran {
@@ -42,9 +42,9 @@ pub enum Ran {
     OnGpu {
         /// The adapter's name.
         name: String,
-        /// The API that drives it: `vulkan`, `metal`, `dx12` or `gl`.
+        /// The graphics API of the adapter: `vulkan`, `metal`, `dx12` or `gl`.
         backend: &'static str,
-        /// The number of kernels. It is 1 if a single kernel ran the whole copy.
+        /// The number of parts in which the GPU ran the operation, or 1 if it ran as a whole.
         parts: usize,
     },
     /// The CPU.
@@ -70,8 +70,8 @@ impl fmt::Display for Ran {
 }
 
 impl Operation {
-    /// Runs the operation on a device that `device` allows. Both buffers hold the whole memory of a
-    /// tensor.
+    /// Runs the operation on a device that `device` allows. `source` and `destination` each hold
+    /// all bytes of a tensor, padding included.
     ///
     /// If one kernel can bind both buffers, a GPU runs the operation in one piece, otherwise in
     /// parts; see `Gpu::run_nest`. With [`Device::Auto`], the host takes over if no GPU can be
@@ -129,8 +129,8 @@ impl Operation {
 }
 
 impl Program {
-    /// Runs the program on a device that `device` allows. Takes the bytes of the parameters and
-    /// returns the bytes of the results.
+    /// Runs the program on a device that `device` allows. Takes the bytes of each parameter, and
+    /// returns the bytes of each result.
     ///
     /// With [`Device::Auto`], the host takes over if no GPU can be opened or if the program exceeds
     /// the limits or the memory of the GPU. The host and a GPU write equal bytes. Each call opens a
@@ -188,8 +188,8 @@ fn on_gpu(
     Ok(Ran::OnGpu { name: gpu.name(), backend: gpu.backend(), parts })
 }
 
-/// Runs a copy on the host. A copy of more than `slab_bytes` is divided into slabs, so that
-/// progress can be reported after each one.
+/// Runs a copy on the host. If the destination has more than `slab_bytes`, it is written in slabs,
+/// and `progress` is called after each with the number of bytes written so far.
 fn on_host(
     nest: &CopyNest,
     slab_bytes: u64,

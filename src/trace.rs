@@ -1,8 +1,7 @@
-//! Spans for the crate `tracing`, behind the feature of that name. Without the feature they compile
-//! to nothing.
+//! Spans for the crate `tracing`. They compile to nothing without the feature `tracing`.
 
-/// Enters the span of a stage until the end of the block: `decode`, `lower`, `emit`, `validate` or
-/// `run`.
+/// Enters the span of a stage, which lasts until the end of the enclosing block. The stages are
+/// `decode`, `lower`, `emit`, `validate` and `run`.
 macro_rules! span {
     ($stage:literal) => {
         #[cfg(feature = "tracing")]

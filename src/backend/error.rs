@@ -7,7 +7,7 @@ use crate::{error_kind::ErrorKind, wgsl::WgslError};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BackendError {
-    /// naga cannot write the kernel in this language.
+    /// A kernel that naga cannot write in the given language.
     #[error("{language}: naga does not write this kernel: {message}")]
     Write {
         /// The language.
@@ -15,10 +15,10 @@ pub enum BackendError {
         /// naga's message.
         message: String,
     },
-    /// naga rejects the kernel's text.
+    /// A kernel whose WGSL naga rejects.
     #[error(transparent)]
     Wgsl(#[from] WgslError),
-    /// No language has this name.
+    /// A name that no language has.
     #[error("language: expected one of {}, got {given:?}", Language::names())]
     Unknown {
         /// The given name.

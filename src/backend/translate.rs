@@ -18,7 +18,7 @@ pub(super) struct Parsed<'a> {
 }
 
 /// The output of a writer: the code, the name of the entry point, and the slot of the buffer of
-/// sizes.
+/// binding sizes, which only MSL needs.
 pub(super) struct Written {
     pub(super) code: Vec<u8>,
     pub(super) entry_point: String,
@@ -95,7 +95,8 @@ impl Parsed<'_> {
         (ShaderStage::Compute, self.kernel.entry_point.clone())
     }
 
-    /// Returns the number of each binding in WGSL, paired with the entry for a writer's map.
+    /// Returns the WGSL group and binding number of each binding, paired with the result of
+    /// `target`. The pairs are the entries of a writer's binding map.
     pub(super) fn bindings<T>(
         &self,
         target: impl Fn(&Binding) -> T,
@@ -107,8 +108,7 @@ impl Parsed<'_> {
         self.kernel.bindings.iter().map(|binding| (number(binding), target(binding))).collect()
     }
 
-    /// Returns true if a divisor may be zero. This is the case unless all divisors are constants
-    /// greater than 0.
+    /// Returns true if the kernel may divide by zero: a divisor is not a constant greater than 0.
     pub(super) fn may_divide_by_zero(&self) -> bool {
         let bodies = self.module.entry_points.iter().map(|entry| &entry.function);
         let functions = self.module.functions.iter().map(|(_, function)| function);
@@ -128,7 +128,7 @@ impl Parsed<'_> {
     }
 }
 
-/// Returns the policies that clamp all indices, in buffers and elsewhere.
+/// Returns the bounds-check policies that make naga clamp all indices, in buffers and elsewhere.
 pub(super) fn clamped() -> BoundsCheckPolicies {
     BoundsCheckPolicies {
         index: BoundsCheckPolicy::Restrict,

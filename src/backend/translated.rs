@@ -47,7 +47,7 @@ pub enum Slot {
     },
     /// Metal: `[[buffer(index)]]`.
     Buffer {
-        /// The index.
+        /// The index of the buffer in Metal's buffer argument table.
         index: u8,
     },
     /// Direct3D: a register, such as `t0` for a buffer that is read or `u1` for one that is

@@ -15,8 +15,8 @@ pub(super) const VIRIDIS: [[u8; 3]; 10] = [
     [0xfd, 0xe7, 0x25],
 ];
 
-/// Colours of different hues, one for each source. This is the palette of Okabe and Ito, which
-/// colour-blind readers can tell apart.
+/// Colours of different hues, one for each source: the palette of Okabe and Ito, which colour-blind
+/// readers can tell apart.
 const HUES: [[u8; 3]; 8] = [
     [0x56, 0xb4, 0xe9],
     [0xe6, 0x9f, 0x00],
@@ -50,7 +50,8 @@ impl Colour {
         Self { rgb: [mix(low[0], high[0]), mix(low[1], high[1]), mix(low[2], high[2])] }
     }
 
-    /// Returns the colour of the source with the given number.
+    /// Returns the colour of the source with the given number. The colours repeat if there are more
+    /// sources than hues.
     pub(super) fn of_source(number: usize) -> Self {
         Self { rgb: HUES[number % HUES.len()] }
     }

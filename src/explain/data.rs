@@ -2,9 +2,8 @@
 //! kernel.
 //!
 //! Everything about a whole layout is computed in Rust, so that the page shows exactly the layout
-//! that the compiler uses. The page's scripts only read the result. They compute no more than the
-//! offset of an index, the index at an offset, and the source index that the window gives
-//! (`page/layout.js`).
+//! that the compiler uses. The page's scripts read the result. They compute only the offset of an
+//! index, the index at an offset, and the source index that the window gives (`page/layout.js`).
 
 use serde_json::{Value, json};
 
@@ -17,8 +16,8 @@ use super::{
 };
 use crate::stride::Step;
 
-/// Returns the data of a page as JSON. It is safe inside a script element, because it never
-/// contains `</script>`.
+/// Returns the data of a page as JSON. The text never contains `</script>`, so it is safe inside a
+/// script element.
 pub(super) fn data(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> String {
     let source = picture.layout.descriptor;
     let movement = picture.movement.as_ref();

@@ -14,7 +14,7 @@ pub(super) struct Flows {
     each: u64,
     /// The number of devices before and after the reshard.
     devices: [u64; 2],
-    /// The number of bytes sent from one group to another, or within a group. The key holds the
+    /// The number of bytes that one group sends to another or within itself, by the numbers of the
     /// sending and the receiving group. Pairs of groups that exchange no bytes are omitted.
     pub(super) moved: BTreeMap<(usize, usize), u128>,
     /// The number of bytes that the devices of each group need and already hold.

@@ -325,9 +325,9 @@ impl Planes<'_> {
     }
 }
 
-/// Chooses the dimensions to draw. These are the dimensions in `common`, if it is given and no tile
-/// joins one with others. Otherwise, they are the last two dimensions that tiles cut, or the last
-/// two of the array if tiles cut fewer than two.
+/// Chooses the dimensions to draw: those in `common`, if it is given and no tile joins one with
+/// others, else the last two dimensions that tiles cut. If tiles cut fewer than two, the last two
+/// dimensions of the array are drawn.
 pub(super) fn dimensions(descriptor: &StrideDescriptor, common: Option<[usize; 2]>) -> Dimensions {
     let boxes = BoxLevels::of(descriptor);
     if let Some([Some(down), Some(across)]) =
@@ -352,7 +352,9 @@ pub(super) fn common_dimensions(
     (source != destination).then_some([source.min(destination), source.max(destination)])
 }
 
-/// Returns the dimension with the smallest stride.
+/// Returns the logical dimension with the smallest stride, so that its neighbours are nearest in
+/// memory. Dimensions of extent 1 and broadcast ones are ignored; `None` means that there are no
+/// others.
 fn minor(descriptor: &StrideDescriptor) -> Option<usize> {
     let mut dimension = (0..descriptor.rank()).map(Some).collect();
     let Ok(()) = descriptor.forward(&mut LogicalDimension, &mut dimension);

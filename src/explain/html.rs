@@ -127,7 +127,7 @@ pub(super) fn document(content: &Content, below: &str, scripts: &[&str]) -> Stri
     .into_string()
 }
 
-/// Writes the title and a description of both layouts.
+/// Writes the title of the page and a description of both layouts.
 fn head(picture: &Picture<'_>) -> Markup {
     let layout = picture.layout;
     let movement = picture.movement.map(|movement| movement.destination);
@@ -210,7 +210,7 @@ fn explorer(picture: &Picture<'_>) -> Markup {
     }
 }
 
-/// Writes the section that runs the kernel.
+/// Writes the section of the page that runs the kernel.
 fn run(picture: &Picture<'_>) -> Markup {
     let read = picture.layout.descriptor.image_bytes();
     let written = picture.movement.map_or(0, |movement| movement.nest.dst_bytes());
@@ -225,7 +225,7 @@ fn run(picture: &Picture<'_>) -> Markup {
     }
 }
 
-/// Writes the button and the element that shows the outcome.
+/// Writes the button that runs the kernel, and the element that shows the outcome.
 pub(super) fn button(title: &str) -> Markup {
     html! {
         p { button #run type="button" { "Run and check" } }

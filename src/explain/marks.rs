@@ -1,5 +1,5 @@
-//! Finds the lines of a kernel that use a stride. When the reader points at a stride, the page
-//! marks these lines.
+//! Finds the lines of a kernel that use a given stride. The page highlights these lines when the
+//! reader points at the stride.
 
 use crate::nest::CopyNest;
 
@@ -9,8 +9,8 @@ pub(super) struct Mark {
     pub(super) axis: usize,
     /// The extent of the axis.
     pub(super) extent: u64,
-    /// The numbers of the kernel lines that use the stride in the source, and of those that use the
-    /// stride in the destination. Lines are counted from 0.
+    /// The kernel lines that use the source stride, and those that use the destination stride, by
+    /// number from 0.
     pub(super) lines: [Vec<usize>; 2],
     /// The strides in the source and in the destination, in units.
     pub(super) strides: [i64; 2],

@@ -1,5 +1,5 @@
-//! [`Mosaic`]: a result of a program, with the source of each of its elements. It is drawn as a
-//! grid of cells.
+//! [`Mosaic`]: a result of a program, drawn as a grid of cells that show the source of each
+//! element.
 
 use std::{cell::RefCell, ops::Range};
 
@@ -269,8 +269,8 @@ impl<'a> Mosaic<'a> {
         })
     }
 
-    /// Returns the indices along a dimension at which the source changes. They are found along
-    /// three lines of elements, through the first, the middle and the last index of the other
+    /// Returns the indices along a dimension at which the source changes. Only three lines of
+    /// elements are examined: those through the first, the middle and the last index of the other
     /// dimensions.
     pub(super) fn cuts(&self, dimension: usize) -> Vec<u64> {
         let extent = self.sizes[dimension];

@@ -1,4 +1,4 @@
-//! [`Picture`]: the description of a drawing of one layout, or of an operation between two layouts.
+//! [`Picture`]: a description of the drawing of one layout, or of an operation between two layouts.
 
 use crate::{nest::CopyNest, stride::StrideDescriptor, window::Window};
 

@@ -1,4 +1,4 @@
-//! [`ProgramPicture`]: the description of a drawing of a program, and the drawing for a terminal.
+//! [`ProgramPicture`]: a picture of the results of a program, drawn here for a terminal.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! [`ReshardPicture`]: the description of a drawing of a reshard, and the drawing for a terminal.
+//! [`ReshardPicture`]: a picture of a reshard, drawn here for a terminal.
 
 use std::fmt::Write as _;
 
@@ -105,7 +105,7 @@ impl<'a> ReshardPicture<'a> {
         legend
     }
 
-    /// Describes the moved bytes in sentences.
+    /// Describes the number of bytes that the plan moves, in sentences.
     pub(super) fn sentences(&self) -> Vec<String> {
         flows::sentences(self.plan)
     }

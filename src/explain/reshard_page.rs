@@ -28,8 +28,8 @@ impl ReshardPicture<'_> {
         document(&self.content(), "", &SCRIPTS)
     }
 
-    /// Returns the content of the page that [`html`](Self::html) writes. The script function
-    /// `showReshard` makes it interactive.
+    /// Returns the content of the page that [`html`](Self::html) writes, for embedding in another
+    /// document. The script function `showReshard` makes the content interactive.
     #[must_use]
     pub fn content(&self) -> Content {
         let flows = Flows::new(self.plan, MAX_GROUPS);

@@ -27,7 +27,7 @@ pub(super) struct DigitRow {
     pub(super) name: String,
     /// The number of places along the digit, padding included.
     pub(super) places: u64,
-    /// The number of these places that hold elements.
+    /// The number of places along the digit that hold elements.
     pub(super) values: u64,
     /// The distance between adjacent places along the digit, in elements.
     pub(super) stride: i64,
@@ -55,8 +55,9 @@ impl Sentences {
     }
 }
 
-/// Describes the size of a layout, such as `6 elements of f32, 4 bytes each, in 60 bytes of
-/// memory`. The size includes any prefix, which the text mentions.
+/// Describes the size of a layout, such as
+/// `6 elements of f32, 4 bytes each, in 60 bytes of memory`. The size includes any prefix, which
+/// the text mentions.
 fn size(descriptor: &StrideDescriptor) -> String {
     let elements = count(descriptor.elements(), "element");
     let bits = descriptor.element_bits();

@@ -149,8 +149,8 @@ impl<'a> TileMap<'a> {
         self.placement.holders(number)
     }
 
-    /// Returns the position of a plane as its piece of each outer dimension, such as `d0 [0,4), d2
-    /// [8,16)`. Returns an empty text if there are no outer dimensions.
+    /// Returns the position of a plane as its piece of each outer dimension, such as
+    /// `d0 [0,4), d2 [8,16)`. Returns an empty text if there are no outer dimensions.
     pub(super) fn plane_name(&self, plane: &[Strip]) -> String {
         let parts = self.view.outer.iter().zip(plane);
         let parts =

@@ -9,8 +9,8 @@ pub(super) struct MemoryLine {
     pub(super) start: u64,
     /// The contents of the places in the line.
     pub(super) places: Vec<PlaceContent>,
-    /// The reason why this line is shown when others are hidden. It is empty for the line at the
-    /// start, and if no lines are hidden.
+    /// The reason for showing the line when others are hidden. It is empty for the line at the
+    /// start of memory, and if no lines are hidden.
     pub(super) note: String,
     /// The number of hidden places between the previous line and this one.
     pub(super) hidden: u64,
@@ -115,8 +115,9 @@ pub(super) fn byte(descriptor: &StrideDescriptor) -> u64 {
     8_u64.div_ceil(descriptor.element_bits().into())
 }
 
-/// Returns the length of a line in places, at most `width`. It is a multiple of a whole byte and of
-/// the greatest stride that fits, so that lines show the structure of the layout.
+/// Returns the length of a line in places: the greatest multiple, at most `width`, of the largest
+/// stride that fits, so that lines show the structure of the layout. If no stride fits, the
+/// multiple is of a whole byte or of a power of two.
 fn period(descriptor: &StrideDescriptor, width: u64) -> u64 {
     let byte = byte(descriptor);
     let strides = descriptor.axes().iter().map(|axis| axis.stride.unsigned_abs());

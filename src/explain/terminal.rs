@@ -16,7 +16,8 @@ use crate::stride::StrideDescriptor;
 
 /// The maximum number of rows of a grid.
 pub(super) const MAX_ROWS: usize = 16;
-/// The maximum number of lines for which memory is shown completely.
+/// The maximum number of lines for which memory is shown completely. Of larger memory, only
+/// selected lines are shown.
 const MAX_LINES: usize = 8;
 
 /// Draws a picture for a terminal of `width` columns (at least 40). A writer such as `anstream` may
@@ -99,7 +100,8 @@ pub(super) fn heading(text: &mut String, grid: &Grid<'_>) {
     let _ = writeln!(text, "{} ({along})", grid.caption);
 }
 
-/// Draws a grid, with light lines around the cells of a box and heavy lines around tiles.
+/// Draws a grid of cells, each `width` characters wide. Heavy lines surround the boxes of the first
+/// tile, and light lines surround the smaller boxes of further tiles.
 pub(super) fn draw(text: &mut String, grid: &Grid<'_>, width: usize) {
     let margin = grid.items[0]
         .iter()
@@ -197,8 +199,8 @@ fn lines(grid: &Grid<'_>, side: usize, frame: u8) -> Vec<u8> {
     lines
 }
 
-/// Returns the box-drawing character for the crossing of lines with these weights. A weight of 0
-/// means no line, 1 a light one and 2 a heavy one.
+/// Returns the box-drawing character whose four arms have the given weights: 0 for no line, 1 for a
+/// light one and 2 for a heavy one.
 fn joint(up: u8, right: u8, down: u8, left: u8) -> char {
     const JOINTS: &str =
         " ╴╸╷┐┑╻┒┓╶─╾┌┬┭┎┰┱╺╼━┍┮┯┏┲┳╵┘┙│┤┥╽┧┪└┴┵├┼┽┟╁╅┕┶┷┝┾┿┢╆╈╹┚┛╿┦┩┃┨┫┖┸┹┞╀╃┠╂╉┗┺┻┡╄╇┣╊╋";

@@ -1,5 +1,5 @@
-//! Finds the boxes that tiles form, and the places of cells outside the array. Both are derived
-//! from the descriptor's steps, which the compiler uses too.
+//! Finds the boxes that tiles form, and the places of cells outside the array. The compiler's own
+//! descriptor determines both, so that pictures cannot differ from kernels.
 
 use std::convert::Infallible;
 
@@ -45,8 +45,8 @@ pub(super) struct BoxLevels {
     pub(super) dimensions: Vec<TiledDimension>,
     /// For each level, coarse to fine, the extents of its boxes along each coordinate.
     ///
-    /// For a matrix with `T(8,128)(2,1)`, this is `[[8, 128, …], [2, 1, …]]`. A dimension that no
-    /// tile cuts has extent 1, so that each index is a separate box.
+    /// For example, the levels of a matrix with `T(8,128)(2,1)` are `[[8, 128, …], [2, 1, …]]`. A
+    /// dimension that no tile cuts has extent 1, so that each index is a separate box.
     pub(super) levels: Vec<Vec<u64>>,
 }
 

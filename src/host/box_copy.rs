@@ -1,5 +1,5 @@
-//! Carries out the plan of a box: moves its tiles one after the other, with non-temporal stores if
-//! the destination is large.
+//! Executes the plan of a box: moves its tiles one after the other, with non-temporal stores if the
+//! destination is large.
 
 use wide::u64x8;
 
@@ -80,8 +80,8 @@ impl BoxCopy<'_, '_> {
         }
     }
 
-    /// Moves every tile with `mover`. A destination that is streamed is written through the tile
-    /// buffer if the rows of a tile touch.
+    /// Moves every tile with `mover`. If the destination is streamed and the units of a row are
+    /// contiguous in it, tiles are written through the tile buffer.
     fn tiles(mut self, from: isize, to: isize, mover: &impl MoveTile) {
         let TilePlan { rows_touch, .. } = *self.plan;
         match self.stream.take().filter(|_| rows_touch) {

@@ -1,6 +1,6 @@
-//! Evaluates the affine forms of a nest for 256 rows at a time, one column of numbers for each
-//! variable, so that the compiler can vectorize the loops. Gathers need this, because each of their
-//! rows reads from a place of its own.
+//! Evaluates the affine forms of a nest for 256 rows at a time, with one column of numbers for each
+//! variable, so that the compiler can vectorize the loops. Gathers need this, because each row
+//! reads from an unrelated place.
 
 use super::lane::Lane;
 use crate::nest::{

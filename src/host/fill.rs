@@ -1,4 +1,4 @@
-//! Fills places with one value, such as padding.
+//! Fills places of the destination with a constant, such as padding.
 
 use smallvec::SmallVec;
 
@@ -14,7 +14,7 @@ pub(super) struct Fill {
     /// The size of a unit, in bits.
     pub(super) bits: u32,
     /// The distance between contiguous units in destination addresses: the bytes of a unit, or 1 if
-    /// units are smaller than a byte and addresses count units.
+    /// addresses count units.
     pub(super) scale: usize,
     /// The value, in the lowest bits.
     pub(super) value: u128,

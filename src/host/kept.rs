@@ -1,8 +1,8 @@
-//! The steps of a thread's last small copies. If the thread copies the same nest again, they are
-//! carried out at once.
+//! Remembers the steps of a thread's most recent small copies, so that a repeated copy needs no
+//! planning.
 //!
-//! A copy of a few hundred bytes takes less time than its planning. The steps of a nest without
-//! lookups depend on the nest alone, so that they can be kept.
+//! Copying a few hundred bytes takes less time than planning the copy. The steps can be reused if
+//! the nest has no lookups, because they then depend on the nest alone.
 
 use std::{cell::RefCell, rc::Rc};
 

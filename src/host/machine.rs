@@ -1,11 +1,12 @@
-//! The processor, as data: the numbers and preferences by which the host chooses how to copy.
+//! The processor, as data: the numbers and preferences by which the host chooses its way of
+//! copying.
 //!
 //! [`Machine::here`] detects the processor once and takes its row of the table. Everything that
 //! depends on the maker of a processor is a field of [`Machine`], so that a test can plan and copy
 //! with any row on any processor: a row changes the way of a copy and never its bytes.
 //!
-//! To add a processor, measure `cargo bench --bench host` with each row, add a row with what
-//! differs, and let [`Machine::detect`] return it.
+//! To add a processor, run `cargo bench --bench host` with each row, add a row with the
+//! differences, and let [`Machine::detect`] return it.
 
 use std::{fs, sync::OnceLock};
 

@@ -1,5 +1,5 @@
-//! Transposes squares in registers of 16 bytes, with the instructions that every processor of the
-//! build target has. `simd` is faster if the processor has more.
+//! Transposes squares in registers of 16 bytes, with instructions that every processor of the build
+//! target has. `simd` is faster on processors with more instructions.
 
 use bytemuck::cast;
 use wide::{u8x16, u16x8, u32x4, u64x2};

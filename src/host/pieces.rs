@@ -1,8 +1,8 @@
 //! The slices of the destination that one thread may write, and the addresses in them.
 //!
-//! Threads write disjoint parts of the destination. Such a part is not always contiguous: the share
-//! of a transpose is a column in each of many rows. Rust's rules allow a thread exactly the slices
-//! that it owns, so no `unsafe` is needed.
+//! Threads write disjoint parts of the destination. Such a part is not always contiguous: in a
+//! transpose, a thread writes a column in each of many rows. A thread owns exactly the slices that
+//! it may write, so safe Rust is sufficient.
 
 use smallvec::{SmallVec, smallvec};
 

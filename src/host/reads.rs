@@ -1,6 +1,6 @@
-//! Lists the boxes of a nest that read, with strides, for code that copies in the other direction:
-//! from the destination of the nest back to its source, as resharding does when it unpacks a
-//! message.
+//! Lists the boxes of a nest that read a source, with their strides. Code that copies in the other
+//! direction, from the destination of the nest back to its source, uses them; for example,
+//! resharding unpacks messages in this way.
 
 use smallvec::SmallVec;
 

@@ -1,5 +1,5 @@
-//! Finds boxes that follow each other at equal distances, which can then be moved as one box with
-//! one more axis.
+//! Finds consecutive boxes at equal distances. They can be moved as a single box with one
+//! additional axis.
 
 use super::boxes::FoundBox;
 use crate::nest::PositionValue;

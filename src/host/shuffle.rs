@@ -221,8 +221,8 @@ fn holds(start: isize, width: usize, byte: isize) -> bool {
 mod tests {
     use super::{super::machine::Machine, *};
 
-    /// Tests every instruction set of this processor on rows of different lengths and starts
-    /// against plain copies.
+    /// Compares rows of different lengths and starts with plain copies, for every instruction set
+    /// of this processor.
     #[test]
     fn rows_are_what_their_units_are() {
         let source: Vec<u8> = (0..3000_u32).map(|n| ((n * 167) >> 3) as u8).collect();

@@ -126,7 +126,8 @@ fn copy_small(destination: &mut [u8], source: &[u8]) {
     }
 }
 
-/// Copies a line to an aligned destination.
+/// Copies one cache line with non-temporal stores. The destination must be aligned to a line; the
+/// source need not be.
 #[cfg(target_arch = "x86_64")]
 #[expect(
     clippy::cast_ptr_alignment,

@@ -1,8 +1,9 @@
 //! Gathers whose indices do not depend on the outer axes, such as `x[:, ids]` and a constant order
 //! of channels.
 //!
-//! Every step of the outer axes then reads at the same distances. These are computed once, as a
-//! table of offsets. If the step is short, the table becomes a [`Pattern`].
+//! The distances between the places that are read are then the same at every step of the outer
+//! axes. They are computed once, as a table of offsets. If the step is short, the table becomes a
+//! [`Pattern`].
 
 use rayon::prelude::*;
 use smallvec::{SmallVec, smallvec};
@@ -26,8 +27,8 @@ const MOST_POSITIONS: u64 = 1 << 16;
 /// it saves.
 const LEAST_STEPS: u64 = 4;
 
-/// The longest step that becomes a pattern, in bytes. The tables of a longer pattern are larger
-/// than the offsets of its units.
+/// The longest step that becomes a pattern, in bytes. The shuffle tables of a longer pattern would
+/// be larger than the offsets of its units.
 const PATTERN_BYTES: usize = 1 << 9;
 
 /// The source of every position in one step of the outer axes, computed at the first step. Later

@@ -1,4 +1,4 @@
-//! Tiles: the units at the crossings of some rows and columns. The code here moves them on any
+//! Tiles, rectangles of units that are moved at a time, and movers for them that work on any
 //! processor.
 
 use super::{

@@ -1,5 +1,5 @@
-//! Agreement between ranks: if one rank fails, all ranks return its failure. Otherwise the others
-//! would wait for its messages forever.
+//! Agreement between ranks about failures: if one rank fails, all ranks return its failure.
+//! Otherwise, the other ranks would wait forever for messages from the failed one.
 
 use super::{MpiError, World};
 
@@ -19,14 +19,15 @@ pub struct RankFailure {
 }
 
 impl World {
-    /// Exchanges failures between all ranks. Each failure consists of a code and a message. Returns
-    /// the failure of the lowest rank that has one. All ranks must call this function, which waits
-    /// for all of them.
+    /// Shares failures between all ranks, so that all of them stop if one fails. `own` is the code
+    /// and the message of this rank's failure, if it has one. Returns the failure of the lowest
+    /// rank that has one, or `None` if no rank failed. All ranks must call this function, which
+    /// waits for all of them.
     ///
     /// # Errors
     ///
     /// Returns an error if MPI fails. Other ranks may then wait until [`abort`](Self::abort) ends
-    /// them.
+    /// the program.
     pub fn agreed(&self, own: Option<(u8, &str)>) -> Result<Option<RankFailure>, MpiError> {
         let mut message = own.map_or("", |(_, message)| message).as_bytes().to_vec();
         message.truncate(LONGEST_MESSAGE);
@@ -42,13 +43,14 @@ impl World {
         Ok(Some(RankFailure { rank, code, message }))
     }
 
-    /// Returns the text of rank 0 if it differs from the text of this rank. All ranks must call
-    /// this function, which waits for all of them.
+    /// Compares `text` on this rank with `text` on rank 0, so that ranks notice if they were
+    /// started differently. Returns the text of rank 0 if the two differ, and `None` if they are
+    /// equal. All ranks must call this function, which waits for all of them.
     ///
     /// # Errors
     ///
     /// Returns an error if MPI fails. Other ranks may then wait until [`abort`](Self::abort) ends
-    /// them.
+    /// the program.
     pub fn other_than_first(&self, text: &str) -> Result<Option<String>, MpiError> {
         let length = self.all(text.len() as u64)?[0];
         let mut first = text.as_bytes().to_vec();

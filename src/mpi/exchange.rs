@@ -1,5 +1,5 @@
-//! [`Exchange`]: one rank's part of a reshard. It sends the messages of the plan and receives those
-//! of the other ranks.
+//! [`Exchange`]: one rank's part of a reshard, which exchanges the messages of the plan with other
+//! ranks.
 
 use super::{
     MpiError, World,
@@ -11,34 +11,34 @@ use crate::{
     sharding::Placement,
 };
 
-/// The minimum length in bytes of runs that are sent with MPI's vector types. Messages with shorter
-/// runs are packed and unpacked by this crate.
+/// The minimum length of runs, in bytes, for which a message is sent with MPI's vector types. A
+/// message with shorter runs is packed and unpacked by this crate.
 const LONG_RUN: usize = 1 << 10;
 
-/// The maximum number of messages in transit in one direction.
+/// The maximum number of messages in transit in each direction.
 const MOST_MESSAGES: usize = 256;
 
-/// The maximum number of bytes in packed messages, in both directions together. More bytes would
-/// not stay in a cache between packing and sending (`benches/mpi`: rows to columns of
-/// `f32[8192,8192]`). With fewer bytes, fewer messages can be in transit.
+/// The maximum total size of packed messages in transit, in bytes, for both directions together. A
+/// larger amount would not stay in a cache between packing and sending (`benches/mpi`: rows to
+/// columns of `f32[8192,8192]`). With a smaller one, fewer messages can be in transit.
 const MOST_STAGING: u64 = 8 << 20;
 
-/// The maximum length of a message in bytes. Longer messages would not stay in a cache between
-/// packing and sending (`benches/mpi`: rows to columns of `f32[8192,8192]`). With a lower limit,
-/// there are more messages.
+/// The maximum length of a message, in bytes. Longer messages would not stay in a cache between
+/// packing and sending (`benches/mpi`: rows to columns of `f32[8192,8192]`). Shorter ones are more
+/// numerous.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// One rank's part of a reshard.
 ///
 /// Receives are posted first, and messages are packed while others are in transit. A message that
-/// is one run of a shard, or that consists of long runs, is sent directly from the memory of the
-/// source or received directly into the memory of the destination. All other messages are packed
-/// into buffers.
+/// is a single run, or that consists of long runs, is sent directly from the memory of the source
+/// shard or received directly into the memory of the destination shard. All other messages pass
+/// through buffers.
 #[derive(Debug)]
 pub struct Exchange<'a> {
     world: &'a World,
     member: Member,
-    /// The maximum number of bytes of packed messages in transit in one direction.
+    /// The maximum total size of packed messages in transit in each direction, in bytes.
     packed_bytes: usize,
     sends: Vec<Message>,
     receives: Vec<Message>,
@@ -59,14 +59,14 @@ impl Message {
         Ok(Self { round, partner, bytes, in_place })
     }
 
-    /// Returns the number of bytes of the message's buffer, which is 0 if the message is not
-    /// packed.
+    /// Returns the size of the buffer that the message needs, in bytes. It is 0 if the message is
+    /// not packed.
     fn staged(&self) -> usize {
         if self.in_place.is_some() { 0 } else { self.bytes }
     }
 }
 
-/// The state of the messages in one direction.
+/// The state of the messages that are sent, or of those that are received.
 #[derive(Default)]
 struct Queue {
     next: usize,
@@ -75,7 +75,10 @@ struct Queue {
 }
 
 impl Queue {
-    /// Starts the next message if the limits allow it, and returns the number of that message.
+    /// Counts the next message as in transit and returns its index. Returns `None` if there is no
+    /// further message, or if the limits require another message to complete first: at most
+    /// [`MOST_MESSAGES`] messages, and packed messages of at most `most` bytes together, may be in
+    /// transit.
     fn begin(&mut self, messages: &[Message], most: usize) -> Option<usize> {
         let message = messages.get(self.next)?;
         let staged = self.staged + message.staged();
@@ -95,9 +98,9 @@ impl Queue {
 }
 
 impl<'a> Exchange<'a> {
-    /// Plans this rank's part of a reshard of an array from one placement and memory layout to
-    /// another. Packed messages take at most 8 MiB, or `staging_bytes` if that is less. All ranks
-    /// must pass equal arguments.
+    /// Plans this rank's part of a reshard. `from` and `to` are the placement and the memory layout
+    /// before and after it. Packed messages occupy at most 8 MiB, or `staging_bytes` if that is
+    /// less. All ranks must pass equal arguments.
     ///
     /// # Errors
     ///
@@ -134,24 +137,25 @@ impl<'a> Exchange<'a> {
         Ok(Self { world, member, packed_bytes, sends, receives })
     }
 
-    /// Returns the length of the memory of the destination's shard, or `None` if this rank has no
-    /// such shard.
+    /// Returns the size of the destination shard's memory in bytes, or `None` if this rank has no
+    /// destination shard.
     #[must_use]
     pub fn destination_bytes(&self) -> Option<u64> {
         self.member.destination_bytes()
     }
 
     /// Runs this rank's part of the reshard. `source` is the memory of its source shard.
-    /// `destination` becomes the memory of its destination shard and must be all zeros. A buffer is
-    /// empty if the rank has no shard on that side. All ranks must call this function.
+    /// `destination` receives the memory of its destination shard and must be all zeros. If the
+    /// rank has no shard on a side, the buffer for that side must be empty. All ranks must call
+    /// this function.
     ///
     /// If MPI fails while messages are in transit, this function prints the reason and ends the
     /// program on all ranks.
     ///
     /// # Errors
     ///
-    /// Returns an error if a buffer has the wrong length. The other ranks complete the exchange
-    /// with the data that this rank sends.
+    /// Returns an error if a buffer has the wrong length. The other ranks still complete the
+    /// exchange, with the data that this rank sends.
     pub fn run(&self, source: &[u8], destination: &mut [u8]) -> Result<(), MpiError> {
         self.member.check(source, destination)?;
         self.member.pad(destination)?;
@@ -207,7 +211,7 @@ impl<'a> Exchange<'a> {
     }
 }
 
-/// The buffers of completed messages, for reuse.
+/// The buffers of completed messages, kept for reuse.
 #[derive(Default)]
 struct BufferPool(Vec<Vec<u8>>);
 

@@ -1,9 +1,9 @@
 //! Reshards over MPI, with one rank for each device.
 //!
 //! [`World`] represents the ranks that were started together, and [`Exchange`] is one rank's part
-//! of a reshard. The crate mpi-sys finds the installed MPI, which is Open MPI or MPICH, and exposes
+//! of a reshard. The crate mpi-sys finds the installed MPI, either Open MPI or MPICH, and exposes
 //! its C functions. rsmpi, which is built on mpi-sys, is not used because it drops the return codes
-//! of these functions.
+//! of the C functions.
 //!
 //! A rank that fails must not leave other ranks waiting. Before and after the exchange,
 //! [`World::agreed`] informs all ranks if one of them has failed. If MPI fails on a rank during the

@@ -1,4 +1,4 @@
-//! [`PendingMessages`]: messages in transit between the shards of two ranks.
+//! [`PendingMessages`]: the messages of one rank that are in transit.
 #![allow(unsafe_code)]
 
 use std::{ffi::c_int, marker::PhantomData};
@@ -12,14 +12,15 @@ use mpi_sys::{
 use super::{MpiError, World, world::done};
 use crate::reshard::Runs;
 
-/// Runs of bytes as an MPI datatype.
+/// An MPI datatype that describes runs of bytes in a shard's memory, so that MPI can send them
+/// without packing.
 #[derive(Debug)]
 pub(super) struct Vector {
     offset: usize,
     end: usize,
     count: c_int,
     datatype: MPI_Datatype,
-    /// True if the datatype was created here and must be freed.
+    /// True if the datatype was created by this value, which must then free it.
     own: bool,
 }
 
@@ -65,7 +66,7 @@ impl Drop for Vector {
     }
 }
 
-/// A message that was received, or one that was sent and whose buffer can be reused.
+/// A message that is no longer in transit, because it was received or because its bytes were sent.
 #[derive(Debug)]
 pub(super) struct CompletedMessage {
     /// The number that the caller gave to the message.
@@ -76,11 +77,11 @@ pub(super) struct CompletedMessage {
     pub(super) message: Option<Vec<u8>>,
 }
 
-/// Messages in transit, which are sent from the memory of one shard or received into the memory of
-/// another.
+/// The messages of one rank that are in transit. The bytes of a message are either in the memory of
+/// a shard or in a buffer of its own.
 ///
-/// MPI may still write into the memory of messages in transit. If this value is dropped while a
-/// message is in transit, which happens after an MPI error, the program ends on all ranks.
+/// MPI accesses the memory of messages until they complete. If this value is dropped while a
+/// message is in transit, which happens only after an MPI error, the program ends on all ranks.
 #[derive(Debug)]
 pub(super) struct PendingMessages<'a> {
     world: &'a World,
@@ -88,7 +89,7 @@ pub(super) struct PendingMessages<'a> {
     destination: *mut u8,
     length: usize,
     requests: Vec<MPI_Request>,
-    /// The message that belongs to each request.
+    /// The message of each request, at the same index.
     messages: Vec<CompletedMessage>,
     indices: Vec<c_int>,
     statuses: Vec<MPI_Status>,
@@ -117,8 +118,8 @@ impl<'a> PendingMessages<'a> {
         self.requests.is_empty()
     }
 
-    /// Returns the memory of the destination. The caller must not access bytes that a message in
-    /// transit will fill in place.
+    /// Returns the memory of the destination shard. The caller must not access bytes that a message
+    /// in transit will fill in place.
     pub(super) fn destination(&mut self) -> &mut [u8] {
         // SAFETY: The memory is borrowed for the lifetime of `self`. MPI writes to it only
         // inside functions that take `self` as mutable, or from outside the process. The bytes that
@@ -139,8 +140,8 @@ impl<'a> PendingMessages<'a> {
         self.post_send(number, to, message.as_ptr(), int(message.len()), byte, Some(message));
     }
 
-    /// Sends `count` elements of `datatype` from `start`, which points into the source or into
-    /// `message`.
+    /// Starts to send `count` elements of `datatype` from `start`, which points into the memory of
+    /// the source shard or into `message`. `number` identifies the message when it completes.
     fn post_send(
         &mut self,
         number: usize,
@@ -167,7 +168,8 @@ impl<'a> PendingMessages<'a> {
         self.post_receive(number, from, start, runs.count, runs.datatype, None);
     }
 
-    /// Receives a message that has the length of `message`.
+    /// Starts to receive a message from rank `from` into a buffer, `message`, whose length must be
+    /// the length of the message. `number` identifies the message when it completes.
     pub(super) fn receive(&mut self, number: usize, from: u64, mut message: Vec<u8>) {
         // SAFETY: This is a constant of the library.
         let byte = unsafe { RSMPI_UINT8_T };
@@ -175,8 +177,8 @@ impl<'a> PendingMessages<'a> {
         self.post_receive(number, from, start, count, byte, Some(message));
     }
 
-    /// Receives `count` elements of `datatype` to `start`, which points into the destination or
-    /// into `message`.
+    /// Starts to receive `count` elements of `datatype` to `start`, which points into the memory of
+    /// the destination shard or into `message`.
     fn post_receive(
         &mut self,
         number: usize,
@@ -222,8 +224,8 @@ impl<'a> PendingMessages<'a> {
         }
     }
 
-    /// Returns the messages that are complete. If `wait` is true and messages are in transit, waits
-    /// for at least one of them.
+    /// Returns the messages that have completed since the last call. If `wait` is true and messages
+    /// are in transit, waits until at least one completes.
     pub(super) fn completed(&mut self, wait: bool) -> Result<Vec<CompletedMessage>, MpiError> {
         if let Some(error) = &self.error {
             return Err(error.clone());

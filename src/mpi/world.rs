@@ -15,10 +15,11 @@ use super::MpiError;
 
 /// The ranks that were started together, with a communicator for this crate.
 ///
-/// Ranks on one machine share its processors. Loops on the host that start on the thread that
-/// called [`join`](Self::join) use this rank's share of the threads. If `join` started MPI,
-/// dropping the world finalizes MPI. If the world is dropped during a panic, the program ends on
-/// all ranks.
+/// Ranks on one machine share its processors. A loop on the host therefore uses only this rank's
+/// share of the threads if it starts on the thread that called [`join`](Self::join).
+///
+/// If `join` started MPI, dropping the world finalizes MPI. If the world is dropped during a panic,
+/// the program ends on all ranks.
 #[derive(Debug)]
 pub struct World {
     communicator: MPI_Comm,
@@ -26,14 +27,16 @@ pub struct World {
     size: u64,
     /// True if [`join`](Self::join) started MPI.
     started: bool,
-    /// The thread pool of this rank. The current thread is one of its threads.
+    /// The thread pool of this rank, with its share of the processors. The current thread belongs
+    /// to the pool.
     threads: Option<rayon::ThreadPool>,
     /// Makes the type neither `Send` nor `Sync`, because MPI is called from one thread only.
     _one_thread: PhantomData<*const ()>,
 }
 
 impl World {
-    /// Starts MPI, or uses the MPI that this process has already started.
+    /// Joins the ranks that were started together. Starts MPI, or uses the MPI that this process
+    /// has already started.
     ///
     /// # Errors
     ///
@@ -115,8 +118,8 @@ impl World {
         Ok(usize::try_from(size).unwrap_or(1))
     }
 
-    /// Returns the numbers that all ranks passed, in order of rank. All ranks must call this
-    /// function.
+    /// Sends `own` to all ranks, and returns the numbers of all ranks in order of rank. All ranks
+    /// must call this function.
     pub(super) fn all(&self, own: u64) -> Result<Vec<u64>, MpiError> {
         let mut all = vec![0_u64; usize::try_from(self.size).unwrap_or(usize::MAX)];
         // SAFETY: One number is sent, and the list has room for one number from each rank.
@@ -144,7 +147,7 @@ impl World {
         Ok(())
     }
 
-    /// Prints the reason to stderr and ends the program on all ranks.
+    /// Prints `reason` to stderr and ends the program on all ranks.
     pub fn abort(&self, reason: &str) -> ! {
         eprintln!("error: rank {}: {reason}", self.rank);
         // SAFETY: MPI runs until `self` is dropped.
@@ -171,13 +174,13 @@ impl Drop for World {
     }
 }
 
-/// Returns the number of threads for each rank if `ranks` ranks run on this machine.
+/// Returns the number of threads for each rank if `ranks` ranks share this machine.
 fn threads(ranks: usize) -> usize {
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     (processors / ranks.max(1)).max(1)
 }
 
-/// Converts the return code of an MPI function to a result.
+/// Converts the return code of the MPI function named `function` to a result.
 pub(super) fn done(function: &'static str, code: c_int) -> Result<(), MpiError> {
     if code == MPI_SUCCESS.cast_signed() {
         return Ok(());

@@ -1,8 +1,7 @@
-//! [`Bounds`]: the least and the greatest value of every axis, quotient, lookup and form of a nest.
+//! [`Bounds`]: the minimum and the maximum of every axis, quotient, lookup and form of a nest.
 //!
-//! A kernel is emitted only with a proof that it stays inside its buffers, and every passage of
-//! that proof is an interval from here. Bounds are also what lets passes drop guards that always
-//! hold.
+//! A kernel is emitted only with a proof that it stays inside its buffers, and the proof consists
+//! of these intervals. Bounds also let passes drop guards that always hold.
 
 use smallvec::SmallVec;
 

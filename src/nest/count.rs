@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A count with its noun, printed in the singular or the plural: `1 unit`, `2 units`; `1 index`,
+/// A number with its noun, printed in the singular or the plural: `1 unit`, `2 units`; `1 index`,
 /// `2 indices`.
 pub(crate) struct Count(pub(crate) u64, pub(crate) &'static str);
 

@@ -1,7 +1,7 @@
 //! [`Index`]: one coordinate of an element's index, with the bounds of its values.
 //!
-//! While an operation is lowered, an index is not a number but a form of the loops. The bounds
-//! travel with it, because the proof that a kernel stays inside its buffers is made from them.
+//! While an operation is lowered, an index is not a number but a form of the loops. Its bounds are
+//! kept with it, because they are needed to prove that a kernel stays inside its buffers.
 
 use super::{
     Affine,
@@ -53,8 +53,8 @@ impl Index {
         (self.low == self.high).then_some(self.low.unsigned_abs())
     }
 
-    /// Returns `self · scale + shift`; `None` if a bound exceeds 2^60 or a coefficient exceeds
-    /// 2^63-1.
+    /// Returns `self · scale + shift`, or `None` if a bound of the result exceeds 2^60 or a
+    /// coefficient exceeds 2^63-1.
     pub(crate) fn scaled(&self, scale: i64, shift: i64) -> Option<Self> {
         let form = Affine::constant(shift).checked_plus(scale, &self.form)?;
         let at = |value: i64| value.checked_mul(scale)?.checked_add(shift);
@@ -63,8 +63,8 @@ impl Index {
         (small(a) && small(b)).then(|| Self { form, low: a.min(b), high: a.max(b) })
     }
 
-    /// Returns `self + scale · other`; `None` if a bound exceeds 2^60 or a coefficient exceeds
-    /// 2^63-1.
+    /// Returns `self + scale · other`, or `None` if a bound of the result exceeds 2^60 or a
+    /// coefficient exceeds 2^63-1.
     pub(crate) fn plus(&self, scale: i64, other: &Self) -> Option<Self> {
         let other = other.scaled(scale, 0)?;
         let form = self.form.clone().checked_plus(1, &other.form)?;

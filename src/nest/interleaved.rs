@@ -29,7 +29,7 @@ pub(crate) struct Interleaved {
     pub(crate) sources: SmallVec<[usize; 4]>,
 }
 
-/// Returns the nest as an [`Interleaved`] nest. This is possible if there is an axis along which
+/// Returns the nest as an [`Interleaved`] nest. Returns `None` unless there is an axis along which
 /// each step reads one source, and all steps read at the same offset in sources of equal size.
 ///
 /// For example, a stack along the innermost dimension:

@@ -1,4 +1,5 @@
-//! Limits of the numbers in a nest, conversions between them, and the greatest common divisor.
+//! Limits on the numbers in a nest, conversions between integer types, and the greatest common
+//! divisor.
 
 use std::ops::Rem;
 

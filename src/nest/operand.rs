@@ -22,7 +22,7 @@ pub enum Operand {
 }
 
 impl Operand {
-    /// Returns the text form of a source, with its number even if that is 0.
+    /// Returns the name of a source with its number, even for source 0.
     pub(crate) fn numbered(source: usize) -> String {
         format!("source {source}")
     }

@@ -15,7 +15,7 @@ use super::{
     widen,
 };
 
-/// The length, in bytes, below which a row counts as short. Short rows are packed only if this
+/// The length, in bytes, below which a row counts as short. Short rows are packed only if packing
 /// leaves out most of the source.
 const SHORT_ROW: u64 = 64;
 

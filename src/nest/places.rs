@@ -1,5 +1,5 @@
-//! [`places`]: the location of each element of a tensor, as a value that can be compared. Two
-//! layouts are equal for a `bitcast` if their elements lie in the same order, however the layouts
+//! [`places`]: the location of each element of a tensor, as a value that can be compared. A
+//! `bitcast` uses it to test if elements lie in the same order in two layouts, however the layouts
 //! are written.
 
 use super::{CopyNest, LastRead, NestError, build, coalesce, refine};

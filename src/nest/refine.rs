@@ -1,7 +1,7 @@
 //! The second pass, [`refine`]: splits loops at the tiles of the source.
 //!
-//! Before it, a tiled source is addressed with quotients, a division for each access. After it,
-//! most of these divisions are loop counters.
+//! Before this pass, each access to a tiled source needs divisions, the quotients of the nest.
+//! After it, most of these divisions are loop counters.
 
 use smallvec::SmallVec;
 
@@ -13,8 +13,9 @@ use super::{
 /// Splits axes at the tiles of the source, so that quotients become axes, and drops guards that
 /// always hold. The value of every position is unchanged.
 ///
-/// Each round replaces the quotients that are forms without a division, divides common factors out
-/// of the others, and splits the first axis that keeps a quotient from becoming a form.
+/// Each round has three steps. Quotients that need no division are replaced by their forms. Common
+/// factors are divided out of the others. Then the first axis that keeps a quotient from becoming a
+/// form is split.
 ///
 /// For example, an axis of 24 with a tile of 8 becomes axes of 3 and 8, and `a / 8` becomes the
 /// outer one. An axis of 300 with a tile of 128 becomes axes of 75 and 4; the quotient remains, but

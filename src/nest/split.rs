@@ -139,8 +139,7 @@ impl<'a> Remaining<'a> {
     }
 
     /// Drops steps at the start of a range that lie entirely before the destination, in whole
-    /// pieces of about `steps` steps. A walk can start far before its destination; skipping piece
-    /// by piece would take too long.
+    /// pieces of about `steps` steps, so that the pieces need not be skipped one by one.
     fn without_start(&self, positions: WalkRange, steps: u64) -> WalkRange {
         let inner = self.inner(positions.axis);
         let before = self.nest.dst_base.unsigned_abs().saturating_sub(positions.first) / inner;

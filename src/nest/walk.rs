@@ -1,8 +1,9 @@
 //! The walk: loops that visit every place of a destination's memory once and in order of address,
 //! and the index of the element at each place.
 //!
-//! Elements that lie in a padded or strided array do not fill their memory. The loops visit the
-//! places between them too, and guards tell the two apart, so that a kernel writes every byte.
+//! The elements of a padded or strided array do not fill its memory. The loops also visit the
+//! places between elements, and guards tell both kinds of places apart, so that a kernel writes
+//! every byte.
 
 use smallvec::{SmallVec, smallvec};
 

@@ -18,8 +18,8 @@ const MAX_PRINTED: usize = 40;
 pub(super) type Cursor<'a> = ShapeCursor<'a>;
 
 impl<'a> ShapeCursor<'a> {
-    /// Returns a cursor at byte `start` of `text`. Positions are counted from the start of the
-    /// text.
+    /// Returns a cursor that reads `text` from byte `start` on. Its positions are counted from the
+    /// start of `text`. Returns an error if `text` is too long.
     pub(super) fn starting_at(text: &'a str, start: usize) -> Result<Self> {
         let mut cursor = Self::limited(text, MAX_TEXT_BYTES)?;
         cursor.set_position(start);
@@ -31,7 +31,7 @@ impl<'a> ShapeCursor<'a> {
         self.rest().chars().next()
     }
 
-    /// Returns the byte range of the next character, which is empty at the end of the text.
+    /// Returns the byte range of the next character, or an empty range at the end of the text.
     pub(super) fn place(&self) -> Range<usize> {
         let start = self.position();
         start..start + self.peek().map_or(0, char::len_utf8)
@@ -42,7 +42,7 @@ impl<'a> ShapeCursor<'a> {
         self.set_position(self.place().end);
     }
 
-    /// Reads a number that must be at least `least`.
+    /// Reads a number that must be at least `least`, and returns it with its byte range.
     pub(super) fn natural(&mut self, least: u64) -> Result<(u64, Range<usize>)> {
         let (given, place) = self.number()?;
         match u64::try_from(given) {

@@ -32,15 +32,15 @@ use crate::{
 pub struct DlPack {
     /// The extents.
     pub shape: Vec<i64>,
-    /// The distances between neighbours, in elements.
+    /// The distance between neighbours along each dimension, in elements.
     pub strides: Vec<i64>,
     /// The `DLDataTypeCode`.
     pub code: u8,
     /// The size of a value, in bits.
     pub bits: u8,
-    /// The number of values in an element, which is 1.
+    /// The number of values in an element, which is always 1.
     pub lanes: u16,
-    /// The offset of the element at index 0, in bytes.
+    /// The offset of the element at index 0 from the start of the buffer, in bytes.
     pub byte_offset: u64,
     /// True if each value smaller than a byte occupies a whole byte, as the flag
     /// `DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED` says.
@@ -135,7 +135,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     Tensor::strided(element_type, bits.into(), &sizes, &strides, offset, place)
 }
 
-/// Converts an offset from bytes to elements of `bits` bits each.
+/// Converts an offset from bytes to elements of `bits` bits each. A missing offset is 0.
 fn offset(cursor: &Cursor<'_>, given: Option<&Value<'_>>, bits: u32) -> Result<u64> {
     let Some(given) = given else { return Ok(0) };
     let bytes = u128::from(given.natural(cursor)?);

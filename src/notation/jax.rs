@@ -17,7 +17,7 @@ use super::{
 };
 use crate::shape::{ElementType, Layout, ParseError, Shape, Tile, TileDimension};
 
-/// The number that stands for `*` in a tile.
+/// The number that represents `*` in a tile.
 const COMBINE: i64 = i64::MIN;
 
 /// The current and earlier names of two fields of `Layout`.

@@ -28,14 +28,17 @@ pub(super) struct Item {
     pub(super) is_apart: bool,
 }
 
-/// The greatest number of bits of a key in the search. Longer chains are made by a rule instead.
+/// The maximum number of bits of a key in the search. If more bits are needed, [`any_keys`] builds
+/// a longer chain by a fixed rule.
 const MOST_BITS: u32 = 7;
 
-/// The greatest number of solutions that the search returns for comparison.
+/// The maximum number of solutions that the search returns. The caller compares them and uses the
+/// best one.
 const MOST_WAYS: usize = 64;
 
-/// Returns all valid keys with `bits` bits for the digits, which are listed from major to minor.
-/// Returns fewer, or none, if `budget` is used up or [`MOST_WAYS`] is reached.
+/// Returns all valid assignments of keys with `bits` bits to the digits, which are listed from
+/// major to minor. The result is incomplete, and may be empty, if `budget` is used up or
+/// [`MOST_WAYS`] is reached.
 pub(super) fn keys(items: &[Item], bits: u32, budget: &mut u32) -> Vec<Vec<u64>> {
     let mut ways = Vec::new();
     let mut keys = Vec::with_capacity(items.len());
@@ -85,15 +88,17 @@ fn search(
     }
 }
 
-/// Returns true if the keys are equal, or if the lowest bit in which they differ is 0 in `upper`
-/// and 1 in `lower`.
+/// Returns true if the keys of two neighbouring digits of a dimension obey the first rule in the
+/// module documentation. `upper` is the key of the more significant digit. The keys must be equal,
+/// or the lowest bit in which they differ must be 0 in `upper` and 1 in `lower`.
 fn follows(upper: u64, lower: u64) -> bool {
     let different = upper ^ lower;
     different == 0 || lower & lowest(different) != 0
 }
 
-/// Returns true if a tile moves the digit after another has separated it from the more significant
-/// one.
+/// Returns true if a tile can pad the digit, as the second rule in the module documentation
+/// requires: a tile moves the digit after an earlier tile has separated it from the next more
+/// significant digit. `upper` is the key of that digit, or `None` for the most significant digit.
 fn is_taken_whole(upper: Option<u64>, key: u64) -> bool {
     match upper {
         None => key != 0,
@@ -106,10 +111,10 @@ fn lowest(bits: u64) -> u64 {
     bits & bits.wrapping_neg()
 }
 
-/// Returns keys by a rule that always works, and their number of bits. The first tiles separate the
-/// digits of all dimensions, the least significant ones first. Then each digit in memory, from
-/// major to minor, has a tile that moves it after all others. Returns `None` if this needs more
-/// than 63 tiles.
+/// Returns keys that always work but may be longer than necessary, and their number of bits. The
+/// first tiles separate the digits of all dimensions, the least significant ones first. Then each
+/// digit in memory, from major to minor, has a tile that moves it after all others. Returns `None`
+/// if more than 63 tiles would be needed.
 pub(super) fn any_keys(items: &[Item]) -> Option<(Vec<u64>, u32)> {
     let level = |item: &Item| {
         std::iter::successors(item.upper, |&upper| items[upper].upper).take(items.len()).count()

@@ -34,7 +34,7 @@ pub(super) enum ValueKind<'a> {
     List(Vec<Value<'a>>),
     Map(NamedValues<'a>),
     Call(&'a str, NamedValues<'a>),
-    /// The value of an argument that does not affect the memory.
+    /// The value of an argument that does not affect the memory, and that is therefore not parsed.
     Skipped,
 }
 
@@ -242,7 +242,8 @@ impl<'a> Value<'a> {
 }
 
 impl<'a> NamedValues<'a> {
-    /// Returns the value with one of these names, or else the positional argument at `position`.
+    /// Returns the value of the argument with one of these names, or else of the positional
+    /// argument at `position`. Returns `None` if neither exists.
     pub(super) fn get(&self, names: &[&str], position: usize) -> Option<&Value<'a>> {
         let named =
             |field: &&Field<'_>| field.name.as_ref().is_some_and(|(name, _)| names.contains(name));

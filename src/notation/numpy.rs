@@ -35,9 +35,9 @@ pub struct NumpyArray {
     pub dtype: &'static str,
     /// The extents.
     pub shape: Vec<u64>,
-    /// The distances between neighbours, in bytes.
+    /// The distance between neighbours along each dimension, in bytes.
     pub strides: Vec<i64>,
-    /// The offset of the element at index 0, in bytes.
+    /// The offset of the element at index 0 from the start of the buffer, in bytes.
     pub offset: u64,
 }
 
@@ -149,7 +149,7 @@ fn of_header(cursor: &Cursor<'_>, fields: &NamedValues<'_>, start: usize) -> Res
     Tensor::of_shape(shape, place)
 }
 
-/// Returns a field if it is present and not `None`.
+/// Returns the field called `name`, or `None` if the field is missing or its value is `None`.
 fn given_field<'v, 'a>(fields: &'v NamedValues<'a>, name: &str) -> Option<&'v Value<'a>> {
     fields.get(&[name], usize::MAX).filter(|value| !value.is_none())
 }

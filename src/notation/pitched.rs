@@ -12,7 +12,7 @@ pub(super) struct PitchedDigit {
     /// True if this is the most significant digit of its dimension.
     pub(super) is_top: bool,
     pub(super) extent: u64,
-    /// The number of places that the digit takes in memory: at least the number of its values.
+    /// The number of places that the digit occupies in memory, which is at least its extent.
     pub(super) padded: u64,
 }
 
@@ -21,16 +21,17 @@ pub(super) struct PitchedDigit {
 pub(super) struct Pitched {
     /// The digits, from major to minor.
     pub(super) parts: Vec<PitchedDigit>,
-    /// The smallest stride.
+    /// The smallest stride, in elements, or 1 if the tensor has no digits.
     pub(super) step: u64,
 }
 
 impl Pitched {
-    /// Returns the digits of a tensor. The element at index 0 must be at offset 0.
+    /// Returns the digits of a tensor.
     ///
     /// # Errors
     ///
-    /// Returns a reason, in words, if the digits do not nest.
+    /// Returns a reason, in words, if the digits do not nest, or if the element at index 0 is not
+    /// at offset 0.
     pub(super) fn of(tensor: &StrideDescriptor) -> Result<Self, String> {
         let (pitched, others) = Self::with_pitches(tensor)?;
         match others.first() {
@@ -41,8 +42,9 @@ impl Pitched {
         }
     }
 
-    /// Returns the digits even if some strides are not multiples of the next smaller one. The
-    /// second result has the number and the stride of each digit with such a stride.
+    /// Returns the digits of a tensor like [`Self::of`], but also accepts *pitches*, strides that
+    /// are not multiples of the next smaller one. The second result pairs the position of each
+    /// digit that has a pitch with the pitch.
     pub(super) fn with_pitches(
         tensor: &StrideDescriptor,
     ) -> Result<(Self, Vec<(usize, u64)>), String> {

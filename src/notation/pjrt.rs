@@ -27,7 +27,7 @@ pub enum PjrtMemoryLayout {
         /// The dimension numbers, the most minor first.
         minor_to_major: Vec<i64>,
         /// The concatenated extents of all tiles, each from major to minor. The smallest int64
-        /// stands for `*`.
+        /// represents `*`.
         tile_dims: Vec<i64>,
         /// The number of extents of each tile.
         tile_dim_sizes: Vec<usize>,

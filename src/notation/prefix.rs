@@ -46,7 +46,8 @@ pub(super) fn element_type(cursor: &mut Cursor<'_>) -> Result<(ElementType, u64)
     Ok((element_type, bits(cursor)?))
 }
 
-/// Parses `{:E(4)}` if it comes next, and returns 0 otherwise.
+/// Parses an element size such as `{:E(4)}`, and returns it in bits. Returns 0 if the text has
+/// none.
 pub(super) fn bits(cursor: &mut Cursor<'_>) -> Result<u64> {
     if !cursor.rest().starts_with("{:E(") {
         return Ok(0);

@@ -32,9 +32,9 @@ impl Stacked {
         Self { blocks, order: order.into() }
     }
 
-    /// Creates the memory from an outer order of the dimensions, and blocks inside it. Both are
-    /// listed from major to minor. If a dimension has two blocks, the last is the least
-    /// significant.
+    /// Creates the memory from `outer`, the order of the dimensions, and `inner`, the blocks inside
+    /// them as pairs of a size and a dimension. Both lists are from major to minor. If a dimension
+    /// has two blocks, the last one is the least significant.
     pub(super) fn nested(outer: &[usize], inner: &[(u64, usize)]) -> Self {
         let mut blocks = vec![Vec::new(); outer.len()];
         let mut order = Vec::with_capacity(outer.len() + inner.len());
@@ -46,7 +46,7 @@ impl Stacked {
         Self { blocks, order }
     }
 
-    /// Returns the memory with more dimensions outside it, in row-major order.
+    /// Returns the memory with `count` more dimensions outside it, in row-major order.
     pub(super) fn batched(self, count: usize) -> Self {
         let mut blocks = vec![Vec::new(); count];
         blocks.extend(self.blocks);
@@ -56,8 +56,9 @@ impl Stacked {
         Self { blocks, order }
     }
 
-    /// Creates the memory from its parts, from major to minor: a dimension, or a block of one. A
-    /// dimension may have one block.
+    /// Creates the memory from its parts, listed from major to minor. A part is a dimension, paired
+    /// with `None`, or a block of a dimension, paired with its size. A dimension may have at most
+    /// one block.
     pub(super) fn of_parts(rank: usize, parts: &[(usize, Option<u64>)]) -> Self {
         let mut blocks = vec![Vec::new(); rank];
         for &(of, size) in parts {
@@ -136,7 +137,8 @@ impl Stacked {
     }
 }
 
-/// Returns true if two arrays of the same extents have the same offsets and the same memory size.
+/// Returns true if two arrays have the same offsets and the same memory size. Both must have the
+/// same extents.
 pub(super) fn is_same_memory(one: &StrideDescriptor, other: &StrideDescriptor) -> bool {
     (one.digits().is_some() && one.digits() == other.digits() || one.elements() == 0)
         && one.base_offset() == other.base_offset()
@@ -144,7 +146,7 @@ pub(super) fn is_same_memory(one: &StrideDescriptor, other: &StrideDescriptor) -
         && one.physical_elements() == other.physical_elements()
 }
 
-/// Returns an error which says that an array has no format of this name.
+/// Returns an error which says that an array of these sizes has no format called `name`.
 pub(super) fn no_such_format(place: Range<usize>, sizes: &[u64], name: &str) -> ParseError {
     ParseError::new(place, format!("an array of dimensions {sizes:?} has no {name}"))
 }

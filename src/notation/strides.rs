@@ -63,8 +63,8 @@ pub fn from_byte_strides(
     StrideDescriptor::strided(element_type, 0, sizes, &strides, offset)
 }
 
-/// Returns the smallest offset of the element at index 0, in elements, for which no element is
-/// before the start of the memory.
+/// Returns the smallest offset, in elements, at which the element at index 0 can be, so that
+/// negative strides do not reach below the start of the memory.
 ///
 /// # Errors
 ///
@@ -87,13 +87,13 @@ fn least_offset(sizes: &[u64], strides: &[i64]) -> Result<u64, StrideError> {
 /// Replaces the strides of dimensions with one element, which have no effect, by packed ones. Other
 /// systems compare strides, and would not recognise the array as contiguous otherwise.
 ///
-/// A packed stride is the product of the extent and the stride of the next more minor dimension.
-/// The dimension keeps the place among the others that its stride gives it, so that an array in a
-/// channels-last order has channels-last strides. A stride below 1 gives no place: the dimension
-/// then follows the previous one, as in row-major order.
+/// A packed stride is the product of the extent and the stride of the next more minor dimension. A
+/// positive stride determines the position of its dimension among the others, so that an array in a
+/// channels-last order has channels-last strides. A dimension of one element whose stride is below
+/// 1 follows the previous dimension, as in row-major order.
 ///
 /// An array without elements gets the strides of a row-major array in which an extent of 0 counts
-/// as 1, because other systems take these for contiguous.
+/// as 1, because other systems treat such an array as contiguous.
 #[must_use]
 fn normalized_strides(sizes: &[u64], strides: &[i64]) -> Vec<i64> {
     if sizes.contains(&0)
@@ -156,7 +156,7 @@ pub(super) fn plain_strides(tensor: &StrideDescriptor) -> Result<Vec<i64>, Strid
     Ok(normalized_strides(tensor.sizes(), &strides.into_iter().flatten().collect::<Vec<_>>()))
 }
 
-/// Returns an error unless the element size is `bits`, the size in the other system.
+/// Checks that the element size is `bits`, the size that the other system uses.
 pub(super) fn expect_element_bits(tensor: &StrideDescriptor, bits: u32) -> Result<(), StrideError> {
     if tensor.element_bits() == bits {
         return Ok(());

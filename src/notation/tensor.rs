@@ -37,7 +37,7 @@ pub enum TensorForm {
     Strided(StridedShape),
     /// DirectML's description of a tensor in a buffer.
     Buffer(BufferTensorDesc),
-    /// There is none that an operation accepts: a dimension has more than one stride, and no XLA
+    /// No description that an operation accepts: a dimension has more than one stride, and no XLA
     /// layout can express the strides.
     Digits,
 }
@@ -103,8 +103,9 @@ impl Tensor {
         Self::strided(element_type, bits, &sizes, &strides, descriptor.base_offset(), place)
     }
 
-    /// Creates a tensor from a descriptor, even if no operation accepts it. `place` is the position
-    /// of its text, for errors.
+    /// Creates a tensor from a descriptor. If no XLA layout and no strides describe it, the tensor
+    /// is still valid, but no operation accepts it. `place` is the position of its text, for
+    /// errors.
     pub(super) fn of_digits(descriptor: StrideDescriptor, place: Range<usize>) -> Result<Self> {
         let is_strided = descriptor.strides().all(|stride| stride.is_some());
         if is_strided || chain::layout(&descriptor).is_ok() {

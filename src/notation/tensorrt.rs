@@ -17,7 +17,7 @@ use crate::{
     stride::{Digit, StrideDescriptor},
 };
 
-/// The types in a log.
+/// The names of types in a log, each paired with the element type.
 const TYPES: [(&str, ElementType); 12] = [
     ("Float", ElementType::F32),
     ("Half", ElementType::F16),
@@ -62,7 +62,8 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     }
 }
 
-/// Parses `(589824,16384:4,128,1)`.
+/// Parses the strides in a log, such as `(589824,16384:4,128,1)`, for an array of the given type
+/// and sizes.
 fn of_log(cursor: &mut Cursor<'_>, element_type: ElementType, sizes: &[u64]) -> Result<Tensor> {
     let start = cursor.position();
     cursor.expect("(")?;

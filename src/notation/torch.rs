@@ -17,7 +17,8 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The memory formats: name, rank, and dimension numbers with the most minor first.
+/// The channels-last memory formats: the name, the rank, and the dimension numbers with the most
+/// minor first.
 const MEMORY_FORMATS: [(&str, usize, &[usize]); 2] =
     [("channels_last", 4, &[1, 3, 2, 0]), ("channels_last_3d", 5, &[1, 4, 3, 2, 0])];
 
@@ -103,7 +104,8 @@ fn of_fields(
     Tensor::strided(element_type, 0, &sizes, &strides, offset, fields.place.clone())
 }
 
-/// Returns the list inside `torch.Size([2, 3])`, or the value itself if it is not such a call.
+/// Returns the list inside a call such as `torch.Size([2, 3])`, or `value` itself if it is not a
+/// call of this form.
 fn numbers<'v, 'a>(value: &'v Value<'a>) -> &'v Value<'a> {
     match &value.kind {
         ValueKind::Call("torch.Size" | "Size", fields) => fields.get(&[], 0).unwrap_or(value),

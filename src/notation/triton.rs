@@ -129,7 +129,7 @@ fn bases(cursor: &mut Cursor<'_>) -> Result<Vec<(Vec<u64>, Range<usize>)>> {
     }
 }
 
-/// Parses `where out dims are: [dim0 (size 4), dim1 (size 8)]`.
+/// Parses `where out dims are: [dim0 (size 4), dim1 (size 8)]`, and returns the sizes.
 fn out_dims(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
     cursor.expect("where out dims are:")?;
     cursor.expect("[")?;

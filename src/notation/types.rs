@@ -2,8 +2,8 @@
 
 use crate::shape::ElementType;
 
-/// Returns the name of the numpy dtype, which the package `ml_dtypes` registers if numpy does not
-/// have it. Returns `None` for a type without elements.
+/// Returns the name of the numpy dtype, or `None` for a type without elements. If numpy does not
+/// have the type, the name is the one that the package `ml_dtypes` registers.
 pub(super) fn numpy_dtype(element_type: ElementType) -> Option<&'static str> {
     use ElementType as E;
     Some(match element_type {

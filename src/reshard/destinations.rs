@@ -10,9 +10,10 @@ use std::ops::ControlFlow;
 use super::{grid::OverlapGrid, split};
 use crate::sharding::{Holders, Placement, Region};
 
-/// The fraction of a share, 1/200, by which the limit between two senders may move in either
-/// direction to keep boxes in one piece. A sender therefore exceeds its share by at most 1%. A
-/// smaller divisor balances the senders less evenly, and a larger one splits more boxes.
+/// The reciprocal of the slack, the fraction of a share by which the limit between two senders may
+/// move to keep boxes in one piece. With 1/200 in either direction, a sender exceeds its share by
+/// at most 1%. A smaller divisor balances the senders less evenly, and a larger one splits more
+/// boxes.
 const SLACK: u128 = 200;
 
 /// The devices that need elements of one nonempty tile of the source, in order.
@@ -27,8 +28,7 @@ pub(super) struct TileDestinations<'a> {
     /// The number of the source tile.
     tile: u64,
     pub(super) holders: Holders<'a>,
-    /// The tiles of the destination that overlap the source tile. Indices of tiles count only
-    /// these.
+    /// The destination tiles that overlap the source tile. A *grid index* counts only these tiles.
     grid: OverlapGrid<'a>,
     /// The skipped devices, in order. For each: the grid index of the destination tile, the
     /// device's index among the holders of the destination tile, and the total number of elements
@@ -48,8 +48,8 @@ pub(super) struct WantedPart<'a> {
 }
 
 impl<'a> TileDestinations<'a> {
-    /// Finds the destinations of tile number `tile` of `from`. Returns `None` if the tile is empty
-    /// or no device holds it.
+    /// Finds the devices that need elements of tile number `tile` of the placement `from`. Returns
+    /// `None` if the tile is empty or no device holds it.
     pub(super) fn new(from: &'a Placement, to: &'a Placement, tile: u64) -> Option<Self> {
         let region = from.tile_region(tile);
         let holders = from.holders(tile);
@@ -129,8 +129,8 @@ impl<'a> TileDestinations<'a> {
     }
 
     /// Returns the elements that `device` needs for its destination tile `tile`, together with
-    /// their offset in the sequence. Returns `None` if the device holds the source tile, does not
-    /// hold `tile`, or if the two tiles do not overlap.
+    /// their offset in the sequence. Returns `None` if `device` already holds the source tile or
+    /// does not hold `tile`, or if the two tiles do not overlap.
     pub(super) fn destination(&self, device: u64, tile: u64) -> Option<(Region, u128)> {
         let index = self.grid.index_of(tile)?;
         let rank = self.to.rank_in_tile(device, tile)?;

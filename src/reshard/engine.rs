@@ -4,8 +4,8 @@ use super::ReshardError;
 
 /// A transport for messages, such as MPI, NCCL, RDMA or sockets, as seen by one device.
 ///
-/// Messages from one device to another must arrive in the order in which they were sent. Both sides
-/// know the length of each message from the plan, so only its bytes are transmitted.
+/// Messages from one device to another must arrive in the order in which they were sent. Only the
+/// bytes of a message are transmitted, because both sides know its length from the plan.
 pub trait Engine {
     /// The error of the transport.
     type Error;

@@ -8,8 +8,8 @@ use smallvec::SmallVec;
 
 use crate::sharding::{Placement, Ranges, Region, coordinates};
 
-/// The tiles of a placement that share elements with a region. They form a grid of their own: an
-/// *index* counts only these tiles, row-major, and a tile's *number* counts all tiles of the
+/// The tiles of a placement that share elements with a region. These tiles form a smaller grid: a
+/// tile's *index* is its row-major number in the smaller grid, and its *number* is the one in the
 /// placement.
 pub(super) struct OverlapGrid<'a> {
     placement: &'a Placement,
@@ -63,7 +63,7 @@ impl Overlaps {
         }
     }
 
-    /// Returns the number in the placement of the tile at an index.
+    /// Returns the number of the tile at an index.
     #[expect(clippy::cast_possible_truncation)] // an index is below the length of the list
     fn tile(&self, index: u64) -> u64 {
         match self {
@@ -173,7 +173,7 @@ impl<'a> OverlapGrid<'a> {
         }
     }
 
-    /// Returns the number in the placement of the tile with these indices, one for each dimension.
+    /// Returns the number of the tile with the given index in each dimension of the smaller grid.
     fn tile(&self, indices: impl Iterator<Item = u64>) -> u64 {
         let dimensions = self.placement.cuts().iter().zip(&self.dimensions);
         dimensions

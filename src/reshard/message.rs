@@ -58,8 +58,8 @@ pub(super) fn pack(
 }
 
 /// Unpacks a message into a region of `image`, the memory of a shard. For a box, the copy of
-/// [`pack`] runs backwards: it writes each place of the shard that packing would read. This is
-/// correct because no two elements of a shard share a place.
+/// [`pack`] runs backwards: each place of the shard that packing would read is written. The result
+/// is well defined because no two elements of a shard share a place.
 pub(super) fn unpack(
     shard: &Shard,
     region: &Region,
@@ -144,8 +144,8 @@ fn copy_box(steps: &[BoxAxis], run: usize, (message, image): (&[u8], &mut [u8]))
     }
 }
 
-/// Writes a message to `image`, the memory of a shard, bit by bit. It is the slow path, for
-/// elements that do not occupy whole bytes of the shard.
+/// Writes a message to `image`, the memory of a shard, bit by bit: the slow path for elements that
+/// do not occupy whole bytes of the shard.
 #[allow(clippy::cast_possible_truncation)] // images fit the address space
 fn scatter_units(nest: &CopyNest, message: &[u8], image: &mut [u8]) {
     let (to_bits, from_bits) = (u64::from(nest.src_bits()), u64::from(nest.dst_bits()));

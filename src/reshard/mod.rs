@@ -2,7 +2,7 @@
 //!
 //! For example, an array lies in rows on 4 devices, and the next step of a computation needs it in
 //! columns. Each device then sends a block to each of the 3 others. [`plan`] lists all of these
-//! blocks. It is a pure function of the two placements, so every device computes the same plan
+//! blocks. A plan depends only on the two placements, so every device computes the same plan
 //! without communication. [`rank_plan`] computes only the messages of one device, in time
 //! proportional to their number. [`simulate`] runs a plan with all devices in one process. Other
 //! transports implement [`Engine`]. A *shard* is the part of the array on one device. In names,

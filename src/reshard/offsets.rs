@@ -1,5 +1,5 @@
-//! [`MessageOffsets`]: the offset in a shard's memory of each element of a message. It is used for
-//! regions that are not boxes, as in a cyclic sharding.
+//! [`MessageOffsets`]: the offset in a shard's memory of each element of a message, for regions
+//! that are not boxes, as in a cyclic sharding.
 
 use crate::{
     host::HostError,
@@ -13,11 +13,11 @@ use super::{ReshardError, shards::Shard};
 
 /// The offset in a shard's memory of each element of a message, in the order of the message.
 ///
-/// An offset is the sum of one term for each dimension. This holds even in a tiled layout, because
-/// a tile splits a coordinate but never mixes two of them. One list of terms for each dimension
-/// therefore determines all offsets, and the contiguous runs along the innermost dimension are
-/// computed only once. The exception is a layout that folds several dimensions into one: there, the
-/// offset of each index is computed separately.
+/// An offset is the sum of one term for each dimension, even in a tiled layout, because a tile
+/// splits a coordinate but never mixes two of them. One list of terms for each dimension therefore
+/// determines all offsets, and the contiguous runs along the innermost dimension are computed only
+/// once. The exception is a layout that folds several dimensions into one: there, the offset of
+/// each index is computed separately.
 pub(super) struct MessageOffsets {
     shard: StrideDescriptor,
     /// For each dimension except the message's innermost, the term of each coordinate, in elements.
@@ -155,8 +155,8 @@ struct PackedElements {
     /// The number of elements in a byte.
     count: usize,
     mask: u8,
-    /// The sign bit of an element, which is extended to the bits above it when the element is
-    /// unpacked to a whole byte. It is 0 for unsigned elements.
+    /// The sign bit of an element, or 0 if elements are unsigned. Unpacking an element to a whole
+    /// byte copies its sign to the higher bits.
     sign: u8,
 }
 

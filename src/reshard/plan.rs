@@ -9,7 +9,7 @@ use crate::{
     sharding::{Placement, Region, ShardingError},
 };
 
-/// The maximum number of transfers in a plan of all devices. It bounds the memory of a plan.
+/// The maximum number of transfers in a plan of all devices, which bounds the memory that it needs.
 const MAX_TRANSFERS: usize = 1 << 24;
 
 /// The maximum number of devices before or after a reshard.
@@ -21,9 +21,9 @@ pub const MAX_DEVICES: u64 = 1 << 24;
 /// The region is a single box, unless a sharding is cyclic or lists parts with several ranges.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Transfer {
-    /// The device that holds the elements.
+    /// The device that holds the elements before the reshard, and sends them.
     pub from: u64,
-    /// The device that needs the elements.
+    /// The device that needs the elements after the reshard, and receives them.
     pub to: u64,
     /// The elements, by their indices in the whole array.
     pub region: Region,
@@ -136,8 +136,8 @@ fn cost(transfers: &[Transfer], element_bytes: u64) -> Cost {
     }
 }
 
-/// Returns the size of an element in a message, in bytes. An element occupies whole bytes there,
-/// even if a layout packs several into a byte.
+/// Returns the size of an element in a message, in bytes. In a message, an element occupies whole
+/// bytes even if a layout packs several into a byte.
 pub(super) fn element_bytes(shape: &Shape) -> Result<u64, ShardingError> {
     let bits = shape.element_type().storage_bits().ok_or_else(|| ShardingError::Rule {
         field: FieldPath::new("shape"),
@@ -172,8 +172,8 @@ impl ReshardPlan {
         &self.to
     }
 
-    /// Returns the transfers between different devices. They are ordered by source tile and then by
-    /// destination tile, row-major.
+    /// Returns the transfers between different devices, ordered by source tile and then by
+    /// destination tile, both row-major.
     #[must_use]
     pub fn transfers(&self) -> &[Transfer] {
         &self.transfers

@@ -7,7 +7,7 @@ use crate::{
     sharding::{Placement, Region, ShardingError},
 };
 
-/// The memory layout of the shards on one side of a reshard.
+/// The memory layout of the shards before or after a reshard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shards {
     /// The layout of every shard. If it is `None`, shards have the layout of the array's shape.
@@ -23,8 +23,8 @@ impl Shards {
     ///
     /// # Errors
     ///
-    /// Returns an error if the layout does not match the shape, or if its elements are wider than
-    /// the type.
+    /// Returns an error if the layout does not match the shape, or if the layout's elements are
+    /// wider than the element type.
     pub fn shape(
         &self,
         array: &Shape,
@@ -56,7 +56,7 @@ impl Shards {
     }
 }
 
-/// The shape of one device's shard, with the region of the array that it holds.
+/// The shape of one device's shard, and the region of the array in the shard.
 #[derive(Clone, Debug)]
 pub(super) struct Shard {
     pub(super) shape: Shape,

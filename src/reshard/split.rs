@@ -3,8 +3,8 @@
 use crate::sharding::Region;
 
 /// Returns the element number at which to cut a region: at most `slack` from `at`, and so that the
-/// parts are few boxes. In an array of planes of rows, it is the end of a plane if one is near
-/// enough, else the end of a row, else `at` itself.
+/// two parts consist of few boxes. In an array of planes of rows, the cut is at the end of a plane
+/// if one is near enough, else at the end of a row, else at `at` itself.
 pub(super) fn near_row_end(region: &Region, at: u64, slack: u64) -> u64 {
     let mut rows = region.elements();
     for size in region.sizes() {
@@ -20,9 +20,9 @@ pub(super) fn near_row_end(region: &Region, at: u64, slack: u64) -> u64 {
     at
 }
 
-/// Splits the elements `start..limit` of a nonempty region, counted row-major, into regions, and
-/// calls `found` with each in order. There are at most two regions for each dimension, plus one for
-/// the middle.
+/// Splits the elements `start..limit` of a nonempty region, counted row-major, into smaller
+/// regions, and calls `found` with each in order. There are at most two regions for each dimension,
+/// plus one for the middle.
 pub(super) fn each_part(region: &Region, start: u64, limit: u64, found: &mut impl FnMut(Region)) {
     if start >= limit {
         return;

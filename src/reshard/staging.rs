@@ -1,4 +1,4 @@
-//! [`rounds`]: divides the messages of a device into rounds, so that they occupy a bounded amount
+//! [`rounds`]: divides a reshard into rounds, so that a device's messages occupy a bounded amount
 //! of memory at any time.
 
 use super::{RankPlan, Transfer, split};
@@ -8,25 +8,25 @@ use crate::{shape::FieldPath, sharding::ShardingError};
 /// at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Round {
-    /// The number of the round, by which sender and receiver match their messages. It consists of
-    /// the distance from sender to receiver in the ring of devices, and the index of the piece.
+    /// The number of the round, by which sender and receiver match their messages: the distance
+    /// from sender to receiver in the ring of devices, and the index of the piece.
     pub number: (u64, u64),
-    /// The transfers in the message that the device sends, all to the same device. They take at
-    /// most half of the bytes that staging allows.
+    /// The transfers in the message that the device sends, all to the same device. The message
+    /// takes at most half of the bytes that staging allows.
     pub sends: Vec<Transfer>,
-    /// The transfers in the message that the device receives, all from the same device. They take
-    /// at most half of the bytes that staging allows.
+    /// The transfers in the message that the device receives, all from the same device. The message
+    /// takes at most half of the bytes that staging allows.
     pub receives: Vec<Transfer>,
 }
 
-/// Divides the messages of one device into rounds, so that they occupy at most `staging_bytes` at
-/// any time. `part` is the device's part of the plan.
+/// Divides the part of one device in a reshard into rounds, so that the device's messages occupy at
+/// most `staging_bytes` at any time.
 ///
-/// In the rounds `(k, …)`, a device sends to `(device + k) mod devices` and receives from `(device
-/// − k) mod devices`, so that the devices do not all send to device 0 first. A message has at most
-/// half of `staging_bytes`. A transfer that exceeds this size is cut into pieces, preferably along
-/// its most major dimension. Sender and receiver cut a transfer in the same way. Rounds in which
-/// the device neither sends nor receives are omitted.
+/// In the rounds `(k, …)`, a device sends to `(device + k) mod devices` and receives from
+/// `(device − k) mod devices`, so that the devices do not all send to device 0 first. A message has
+/// at most half of `staging_bytes`. A transfer that exceeds this size is cut into pieces,
+/// preferably along its most major dimension. Sender and receiver cut a transfer in the same way.
+/// Rounds in which the device neither sends nor receives are omitted.
 ///
 /// # Errors
 ///

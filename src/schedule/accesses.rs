@@ -11,40 +11,42 @@ use crate::nest::gcd;
 const LINE_BYTES: u64 = 128;
 pub(super) const SECTOR_BYTES: u64 = 32;
 
-/// Evenly spaced places in memory: their number, and the distance from one to the next in bytes.
+/// Evenly spaced places in memory, as their number and the distance in bytes from each to the next.
 pub(super) type Progression = (u64, u64);
 
-/// The accesses of one invocation to the source or to the destination, and the distances to the
-/// accesses of its neighbours.
+/// The accesses of one invocation to the source or to the destination, and their distances to the
+/// accesses of neighbouring invocations.
 pub(super) struct Accesses {
     pub(super) count: u64,
     /// The size of an access, in bytes.
     pub(super) bytes: u64,
-    /// The number of places that the invocation reads or writes. A place holds a unit or a whole
-    /// access.
+    /// The number of places that the invocation reads or writes. A place has the size of one unit,
+    /// or of a whole access.
     pub(super) moved: u64,
     /// The size of a place, in bytes.
     pub(super) unit: u64,
-    /// The places of one invocation. Several can lie in one sector.
+    /// The places of one invocation, as nested progressions. Several places can lie in one sector.
     pub(super) inside: SmallVec<[Progression; 4]>,
     /// The distances between invocations. An invocation's number is split into digits, the fastest
-    /// first, and each digit moves the accesses by its own distance.
+    /// first. Each digit is a progression: its number of values, and the distance in bytes by which
+    /// one step moves the accesses.
     pub(super) outside: SmallVec<[Progression; 8]>,
-    /// The number of invocations that can share sectors: for loads, the invocations that use one
-    /// cache; for stores, the invocations that store together.
+    /// The number of neighbouring invocations that can share sectors: for loads, the invocations
+    /// that use one cache; for stores, the invocations that store at the same time.
     pub(super) together: u64,
-    /// The alignment of all places in bytes, without the distances above.
+    /// The alignment of the places in bytes, without the distances above.
     pub(super) align: u64,
 }
 
 impl Accesses {
-    /// Returns the number of lines that one access of `lanes` neighbouring invocations touches.
+    /// Returns the number of cache lines that one access of `lanes` neighbouring invocations
+    /// touches.
     pub(super) fn lines(&self, lanes: u64) -> u64 {
         lines(first_lanes(&self.outside, lanes))
     }
 
-    /// Returns the memory traffic for each place in hundredths of a byte, including the unused
-    /// bytes of sectors.
+    /// Returns the memory traffic for each place, in hundredths of a byte. Unused bytes of touched
+    /// sectors count.
     pub(super) fn fetched(&self) -> u64 {
         let shared = first_lanes(&self.outside, self.together);
         let mut steps: SmallVec<[Progression; 12]> = shared.collect();
@@ -72,14 +74,14 @@ impl Accesses {
     }
 }
 
-/// Returns the number of lines that all of these places touch together.
+/// Returns the number of cache lines that nested progressions of places touch together.
 pub(super) fn lines(steps: impl Iterator<Item = Progression>) -> u64 {
     steps
         .map(|(extent, distance)| (extent * distance.min(LINE_BYTES)).div_ceil(LINE_BYTES).max(1))
         .product()
 }
 
-/// Returns the digits that number the first `lanes` invocations, cut to that number.
+/// Returns the digits restricted to the first `lanes` invocations.
 pub(super) fn first_lanes(
     digits: &[Progression],
     mut lanes: u64,
@@ -93,7 +95,8 @@ pub(super) fn first_lanes(
 
 #[cfg(test)]
 impl Accesses {
-    /// Returns one access of `bytes` bytes whose sectors are shared by all invocations.
+    /// Returns accesses for tests: one access of `bytes` bytes, whose sectors are shared by all
+    /// invocations.
     pub(super) fn of(bytes: u64, inside: &[Progression], outside: &[Progression]) -> Self {
         let (inside, outside) = (inside.into(), outside.into());
         Self {
@@ -115,15 +118,15 @@ mod tests {
 
     use super::*;
 
-    /// Returns every place that these progressions reach.
+    /// Returns every place that nested progressions reach.
     fn places(steps: &[Progression]) -> Vec<u64> {
         steps.iter().fold(vec![0], |places, &(extent, distance)| {
             places.iter().flat_map(|place| (0..extent).map(move |n| place + n * distance)).collect()
         })
     }
 
-    /// Returns the number of aligned chunks of `size` bytes that accesses of `bytes` bytes at these
-    /// places touch.
+    /// Returns the number of aligned chunks of `size` bytes that accesses of `bytes` bytes touch at
+    /// these places.
     fn touched(places: &[u64], bytes: u64, size: u64) -> u64 {
         let pieces = |place: &u64| place / size..(place + bytes).div_ceil(size);
         places.iter().flat_map(pieces).collect::<HashSet<_>>().len() as u64
@@ -173,7 +176,7 @@ mod tests {
         }
     }
 
-    /// A row that starts inside a sector costs the mean over all its possible starts in the sector.
+    /// A row that starts inside a sector is counted with the mean over all possible starts.
     #[test]
     fn runs_that_begin_inside_sectors_touch_one_more() {
         for (bytes, outside, align) in [

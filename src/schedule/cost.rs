@@ -49,15 +49,17 @@ use super::{
 };
 use crate::nest::{Affine, CopyNest, Value, gcd};
 
-/// The number of words that an invocation can hold without spilling them to memory.
+/// The number of words that an invocation can hold in registers. Further words are spilled to
+/// memory.
 pub(super) const REGISTERS: u64 = 16;
-/// The number of invocations in a workgroup. Their loads share a cache.
+/// The number of invocations in a workgroup, which share a cache for their loads.
 const WORKGROUP: u64 = 256;
-/// The least number of invocations that keeps a GPU busy, if each stores more than a word at a
-/// time, in blocks of up to 64 words: about two workgroups of 64 for each of 132 cores.
+/// The minimum number of invocations that keeps a GPU busy if each moves a wide block of up to 64
+/// words: about two workgroups of 64 for each of 132 cores. With fewer, the cost of a block is
+/// increased.
 const LEAST_WIDE_BLOCKS: u64 = 1 << 14;
 
-/// The work of one invocation, and the number of invocations. In `accesses`, the source is first
+/// The work of a typical invocation, and the number of invocations. `accesses` has the source first
 /// and the destination second.
 struct InvocationWork {
     operations: u64,
@@ -72,7 +74,7 @@ struct InvocationWork {
 }
 
 impl InvocationWork {
-    /// Returns the cost for each word, in hundredths of an operation.
+    /// Returns the cost for each word of the destination, in hundredths of an operation.
     fn cost(&self, model: &CostModel) -> u64 {
         let vector = u64::from(model.lanes);
         let [access, word, line, byte, spill] = model.costs().map(|(_, cost)| u64::from(cost));
@@ -92,7 +94,8 @@ impl InvocationWork {
     }
 }
 
-/// Returns the cost of a block for each word, in hundredths of an operation.
+/// Returns the estimated cost of a block for each word of the destination, in hundredths of an
+/// operation.
 pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     let (nest, tiled) = (block.nest(), block.tiled());
     let model = &target.model.clamped();
@@ -206,10 +209,11 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     (work.cost(model) + gathered).saturating_mul(idle)
 }
 
-/// Returns the cost of rows of several cases, for each word, in hundredths of an operation.
+/// Returns the estimated cost of [`RowSegments`] for each word of the destination, in hundredths of
+/// an operation.
 ///
-/// Each loop counts as one access more than it makes, because a CPU runs a loop even if no lane of
-/// the vector has an access in it.
+/// Each loop counts as one additional access, because a CPU runs a loop even if no lane of the
+/// vector has an access in it.
 pub(super) fn of_segments(rows: &RowSegments, model: &CostModel) -> u64 {
     let model = &model.clamped();
     let nest = &rows.nest;
@@ -248,7 +252,8 @@ pub(super) fn of_segments(rows: &RowSegments, model: &CostModel) -> u64 {
     work.cost(model)
 }
 
-/// Returns the cost of a gather for each word, in hundredths of an operation.
+/// Returns the estimated cost of a gather for each word of the destination, in hundredths of an
+/// operation. A gather computes every unit on its own.
 pub(super) fn of_gather(nest: &CopyNest, model: &CostModel) -> u64 {
     let model = &model.clamped();
     let units = u64::from((32 / nest.dst_bits()).max(1));
@@ -299,18 +304,19 @@ pub(super) fn of_gather(nest: &CopyNest, model: &CostModel) -> u64 {
     work.cost(model)
 }
 
-/// Returns the alignment in bytes of a place after this many units, at most the size of a sector.
+/// Returns the alignment, in bytes, of the place that is `units` units of `bits` bits after an
+/// aligned start. The result is at most the size of a sector.
 fn aligned(units: u64, bits: u32) -> u64 {
     gcd(SECTOR_BYTES, units.saturating_mul(bits.into()) / 8)
 }
 
-/// Returns the size of a number of units in bytes, rounded up.
+/// Returns the size of `units` units of `bits` bits in bytes, rounded up.
 fn bytes(units: u64, bits: u32) -> u64 {
     units.saturating_mul(bits.into()).div_ceil(8)
 }
 
-/// Returns the number of operations that split an invocation's number into digits, such as
-/// `block / 8 % 4`, and compute its place in the destination.
+/// Returns the number of operations that split an invocation's number into digits, such as `block /
+/// 8 % 4`, and add up its place in the destination.
 fn decoding(digits: &[BlockDigit]) -> u64 {
     // True if a shift for a power of two has still to be made.
     let mut is_shifted = false;
@@ -326,7 +332,8 @@ fn decoding(digits: &[BlockDigit]) -> u64 {
     operations
 }
 
-/// Returns the number of operations that evaluate each form of a nest once.
+/// Returns the number of operations that evaluate the source offset, the guards and the quotients
+/// of a nest once.
 fn evaluation(nest: &CopyNest) -> u64 {
     let terms = |form: &Affine| form.terms().len() as u64;
     let guards: u64 = nest.reading_guards().iter().map(|guard| terms(&guard.of) + 2).sum();
@@ -336,8 +343,8 @@ fn evaluation(nest: &CopyNest) -> u64 {
     terms(nest.src()) + guards + quotients
 }
 
-/// Returns the number of operations of a division by a constant: a shift, or the upper half of a
-/// product with corrections.
+/// Returns the number of operations of a division by the constant `by`: a shift, or the upper half
+/// of a product with corrections.
 fn division(by: u64) -> u64 {
     match by {
         1 => 0,
@@ -346,8 +353,8 @@ fn division(by: u64) -> u64 {
     }
 }
 
-/// Returns the number of operations of a remainder by a constant: a mask, or a division, a product
-/// and a subtraction.
+/// Returns the number of operations of a remainder by the constant `by`: a mask, or a division, a
+/// product and a subtraction.
 fn remainder(by: u64) -> u64 {
     if by.is_power_of_two() { 1 } else { division(by) + 2 }
 }
@@ -356,8 +363,8 @@ fn remainder(by: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// The expected costs were computed by hand: lines and fetched bytes on a GPU, half a vector on
-    /// a GPU, and words and spills on a CPU.
+    /// Compares costs with ones computed by hand: lines and fetched bytes on a GPU, half a vector
+    /// on a GPU, and words and spills on a CPU.
     #[test]
     fn costs_are_the_sum_at_the_head_of_the_file() {
         let work = |bytes, count, invocations| {

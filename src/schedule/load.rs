@@ -8,21 +8,21 @@
 use super::{Block, CostModel, seam::RowAlignment};
 use crate::nest::ACCESS_BYTES;
 
-/// The loads of a block.
+/// The loads with which a block reads its part of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Load {
-    /// The number of units in an access.
+    /// The number of units in one load.
     pub(super) units: u64,
-    /// True if runs may start inside an access. Each value is then put together from two accesses.
+    /// The number of loads of a block.
     pub(super) count: u64,
-    /// True if runs may start inside an access. Each value is then combined from two accesses.
+    /// True if runs may start inside a load. Each value is then combined from two loads.
     pub(super) is_shifted: bool,
 }
 
 impl Load {
-    /// Returns the number of operations that shift the value of one access into place. A word takes
-    /// two shifts and an or. A wider value is first moved by whole words, with two selections for
-    /// each of its words and for the word after them.
+    /// Returns the number of operations that shift the value of one access into place; `bits` is
+    /// the unit size. A word takes two shifts and an or. A wider value is first moved by whole
+    /// words, with two selections for each of its words and for the word after them.
     pub(super) fn shifting(&self, bits: u32) -> u64 {
         let words = (self.units * u64::from(bits)).div_ceil(32);
         match (self.is_shifted, words, bits) {
@@ -35,7 +35,7 @@ impl Load {
 }
 
 impl Block {
-    /// Chooses the loads that cost least by the model, in accesses, words and operations.
+    /// Chooses the loads with the lowest estimated cost in accesses, words and operations.
     ///
     /// Accesses are aligned to their width. If each access costs time, as on a CPU, whose lanes
     /// load one by one, values may also be read with wide accesses and shifted into place. On a
@@ -92,16 +92,16 @@ impl Block {
     }
 }
 
-/// Returns the number of accesses that load a run that may start inside an access: one more than
-/// the number of values, unless the last value is a single unit.
+/// Returns the number of accesses of `units` units that load a run which may start inside an
+/// access. It is one more than the number of values, unless the last value is a single unit.
 pub(crate) fn shifted_accesses(run: &(i64, i64), units: u64) -> u64 {
     let values = run_words(run, units);
     let is_single = (run.1 - run.0).unsigned_abs().is_multiple_of(units);
     if is_single { values } else { values + 1 }
 }
 
-/// Returns the first and the last of each group of offsets in a sorted list. Offsets at most `gap`
-/// units apart belong to one group.
+/// Splits sorted offsets into runs at distances of more than `gap` units, and returns the first and
+/// the last offset of each run.
 pub(crate) fn runs(offsets: &[i64], gap: u64) -> Vec<(i64, i64)> {
     let mut runs: Vec<(i64, i64)> = Vec::new();
     for &offset in offsets {
@@ -113,12 +113,14 @@ pub(crate) fn runs(offsets: &[i64], gap: u64) -> Vec<(i64, i64)> {
     runs
 }
 
-/// Returns the number of values of `word` units that cover a run from its first unit on.
+/// Returns the number of accesses of `word` units that cover a run if the first access starts with
+/// the run.
 pub(crate) fn run_words(&(first, last): &(i64, i64), word: u64) -> u64 {
     ((last - first).unsigned_abs() + 1).div_ceil(word)
 }
 
-/// Returns the number of units in each access of 16, 8 and 4 bytes that can hold a unit.
+/// Returns the possible widths of an access, 16, 8 and 4 bytes, as numbers of units of `bits` bits.
+/// Widths below one unit are left out.
 pub(super) fn accesses(bits: u32) -> impl Iterator<Item = u32> {
     [128, 64, 32].into_iter().filter(move |&access| access >= bits).map(move |access| access / bits)
 }

@@ -1,32 +1,33 @@
 //! The order of blocks: decides which blocks neighbouring invocations move.
 //!
-//! Invocations that run together should touch neighbouring memory, on both sides if possible. In a
-//! transpose, an order along the rows of the source scatters the stores, and an order along the
-//! rows of the destination scatters the loads. So the blocks are numbered in patches, such as 8
-//! blocks along the one and 4 along the other.
+//! Invocations that run together should touch neighbouring memory, in the source and in the
+//! destination. In a transpose, an order along the rows of the source scatters the stores, and an
+//! order along the rows of the destination scatters the loads. Blocks are therefore numbered in
+//! patches, such as 8 blocks along the source by 4 along the destination.
 
 use smallvec::{SmallVec, smallvec};
 
 use super::{AdapterKind, Block, block::BlockAxis};
 
-/// The order in which neighbouring invocations move blocks: some along the contiguous axes of the
-/// source, then some along those of the destination, and so on.
+/// The order in which blocks are assigned to neighbouring invocations: some along the contiguous
+/// axes of the source, then some along those of the destination, and so on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct BlockOrder(&'static [OrderStep]);
 
-/// One step of a [`BlockOrder`].
+/// One step of a [`BlockOrder`], which extends the patch that the steps before it cover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum OrderStep {
-    /// At most this many blocks along the contiguous axes of the source.
+    /// Up to this many blocks along the contiguous axes of the source.
     Src(u64),
-    /// At most this many blocks along the contiguous axes of the destination.
+    /// Up to this many blocks along the contiguous axes of the destination.
     Dst(u64),
-    /// Blocks along the contiguous axes of the source, until about this many bytes are contiguous.
+    /// As many blocks along the contiguous axes of the source as make about this many bytes
+    /// contiguous.
     SrcBytes(u64),
-    /// Blocks along the contiguous axes of the destination, until about this many bytes are
+    /// As many blocks along the contiguous axes of the destination as make about this many bytes
     /// contiguous.
     DstBytes(u64),
-    /// All blocks along the next axis of the source.
+    /// All remaining blocks along the next axis of the source.
     SrcAxis,
 }
 
@@ -34,13 +35,13 @@ impl BlockOrder {
     /// Returns the orders to choose from. A new block has the first one.
     ///
     /// On a GPU, the orders fill whole memory transactions. If the rows of the destination are not
-    /// whole sectors, a warp stores along these rows instead, with one word for each invocation, to
+    /// whole sectors, a warp instead stores along these rows, with one word for each invocation, to
     /// touch few sectors. The loads of a workgroup share a cache.
     ///
     /// On a CPU, the invocations of a vector store to contiguous memory or load from it. In the
-    /// first order, the invocations after them continue along the run until the processor
-    /// prefetches its lines. Then the next ones read the same rows of the source for an equally
-    /// long stretch, before other rows. So only a few pages are in use at a time.
+    /// first order, the following invocations continue along the run until the processor prefetches
+    /// its lines. The next ones then read the same rows of the source for an equally long stretch,
+    /// before other rows. Only a few pages are therefore in use at a time.
     ///
     /// If no units of a block are contiguous, blocks are moved in the order of the destination.
     pub(super) fn all(kind: AdapterKind) -> &'static [Self] {
@@ -57,21 +58,21 @@ impl BlockOrder {
     }
 }
 
-/// One digit of a block's number, such as `block / 8 % 4`. It has `extent` values, and each of its
-/// steps moves the block by `step` positions along an axis of the tiled nest.
+/// One digit of a block's number, such as `block / 8 % 4`. Together, the digits give the block's
+/// position along each axis of the tiled nest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BlockDigit {
-    /// The axis along which the digit moves.
+    /// The axis of the tiled nest along which the digit moves the block.
     pub axis: usize,
-    /// The number of values.
+    /// The number of values of the digit.
     pub extent: u64,
-    /// The number of positions that one step of the digit moves.
+    /// The number of steps of the axis by which one step of the digit moves the block.
     pub step: u64,
 }
 
 impl Block {
-    /// Returns the digits that turn a block's number into its position along each axis, the fastest
-    /// digit first.
+    /// Returns the digits of a block's number, the fastest first. A kernel computes the block's
+    /// position along each axis from them.
     #[must_use]
     pub fn digits(&self) -> SmallVec<[BlockDigit; 8]> {
         let mut by_source: SmallVec<[usize; 8]> =
@@ -124,14 +125,15 @@ impl Block {
         digits
     }
 
-    /// Returns the number of block numbers. If the digits do not divide an axis evenly, it exceeds
-    /// the number of blocks, and some numbers are past the end of an axis.
+    /// Returns the number of block numbers. It exceeds the number of blocks if the digits do not
+    /// divide an axis evenly; some numbers are then past the end of that axis and have no block.
     #[must_use]
     pub fn numbers(&self) -> u64 {
         self.digits().iter().map(|digit| digit.extent).product()
     }
 
-    /// Returns the axes along which some block numbers are past the end.
+    /// Returns the axes along which some block numbers are past the end, so that a kernel must test
+    /// them.
     pub fn overrun_axes(&self) -> impl Iterator<Item = &BlockAxis> {
         let digits = self.digits();
         self.axes.iter().filter(move |block_axis| {
@@ -140,26 +142,26 @@ impl Block {
         })
     }
 
-    /// Sets the order of the blocks.
+    /// Sets the order in which blocks are assigned to invocations.
     pub(super) fn set_order(&mut self, order: BlockOrder) {
         self.order = order;
     }
 }
 
-/// The digits of a block's number that are found so far, the fastest first. Their axes are those of
-/// the nest before it is tiled.
+/// The digits of a block's number while they are chosen, the fastest first. Their axes are indices
+/// in `axes`.
 struct DigitBuilder<'a> {
     axes: &'a [BlockAxis],
-    /// The number of blocks along each axis that one step of its next digit skips.
+    /// The number of blocks that one step of the next digit skips, for each axis.
     step: SmallVec<[u64; 8]>,
-    /// The number of blocks that are left for the next digits of each axis.
+    /// The number of blocks left for the next digits, for each axis.
     left: SmallVec<[u64; 8]>,
     digits: SmallVec<[BlockDigit; 8]>,
 }
 
 impl DigitBuilder<'_> {
-    /// Adds a digit of `part` values along an axis. The last digit of an axis may extend past its
-    /// end.
+    /// Adds a digit of `part` values along an axis. If `part` does not divide the remaining blocks,
+    /// some numbers extend past the end of the axis.
     fn add(&mut self, axis: usize, part: u64) {
         if part > 1 {
             self.digits.push(BlockDigit { axis, extent: part, step: self.step[axis] });
@@ -168,8 +170,8 @@ impl DigitBuilder<'_> {
         }
     }
 
-    /// Adds digits for at most `most` blocks along these axes, one axis after the other. No digit
-    /// extends past the end of an axis.
+    /// Adds digits along these axes, one axis after the other, for at most `most` blocks in all.
+    /// Each digit divides its axis evenly, so no number extends past the end.
     fn take(&mut self, axes: impl Iterator<Item = usize>, mut most: u64) {
         for axis in axes {
             if most == 1 {
@@ -186,7 +188,7 @@ impl DigitBuilder<'_> {
     }
 
     /// Adds digits along these axes, one axis after the other, until about `units` units are
-    /// contiguous.
+    /// contiguous. `stride` returns the distance of one step along an axis, in units.
     fn reach(
         &mut self,
         axes: impl Iterator<Item = usize>,
@@ -209,7 +211,8 @@ impl DigitBuilder<'_> {
     }
 }
 
-/// Returns about `wanted` of the `left` blocks along an axis, so that few numbers are past its end.
+/// Returns a digit size near `wanted`, for `left` remaining blocks along an axis, with which few
+/// numbers are past the end. Returns `left` if it is at most about twice `wanted`.
 fn about(wanted: u64, left: u64) -> u64 {
     if left / 2 <= wanted {
         return left;

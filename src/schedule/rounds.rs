@@ -1,40 +1,42 @@
 //! Rounds: on a CPU, one invocation moves several blocks, one after the other.
 //!
-//! A software driver takes time to start an invocation, and several blocks share this time. On a
+//! Starting an invocation takes time in a software driver; several blocks share this time. On a
 //! GPU, an invocation has one round.
 
 use super::{AdapterKind, Block};
 
-/// The number of invocations that a CPU runs together in a vector. They move neighbouring blocks.
+/// The number of invocations that a CPU runs together in a vector, which therefore move
+/// neighbouring blocks.
 pub(crate) const VECTOR_LANES: u64 = 8;
 
 /// The maximum number of rounds of an invocation. On lavapipe, 16 rounds raise a copy from 5.4 to
 /// 6.3 GB/s and a transpose from 5.4 to 7.0 GB/s (`benches/NOTES.md`).
 const MOST_ROUNDS: u64 = 16;
 
-/// The least number of workgroups of a kernel with rounds. With fewer, some threads of the CPU have
-/// no work.
+/// The minimum number of workgroups of a kernel with several rounds. With fewer, some threads of
+/// the CPU have no work.
 const LEAST_WORKGROUPS: u64 = 64;
 
 impl Block {
-    /// Returns the number of blocks that an invocation moves. Their numbers are [`VECTOR_LANES`]
+    /// Returns the number of blocks that one invocation moves. Their numbers are [`VECTOR_LANES`]
     /// apart.
     ///
     /// A CPU starts the invocations of a vector together, which takes about a tenth of the time of
-    /// one block. Rounds keep the order of the blocks: in each round, a vector moves neighbouring
-    /// blocks, and the next blocks in the next round.
+    /// one block. In each round, the invocations of a vector move neighbouring blocks. The next
+    /// round moves the blocks that follow, so the order of blocks is kept.
     #[must_use]
     pub fn rounds(&self) -> u64 {
         self.rounds
     }
 
-    /// Returns the number of invocations in a workgroup. Workgroups are small if few invocations
-    /// move much each, so that all cores have work.
+    /// Returns the number of invocations in a workgroup. It is smaller if an invocation stores
+    /// several words at a time in unaligned rows, because few invocations then move much each, and
+    /// all cores should have work.
     pub(super) fn workgroup(&self) -> u32 {
         if self.may_pass_ends() { 64 } else { 256 }
     }
 
-    /// Chooses the greatest number of rounds that leaves enough invocations.
+    /// Chooses the largest number of rounds that leaves enough workgroups; always 1 on a GPU.
     pub(super) fn choose_rounds(&mut self, kind: AdapterKind) {
         let least = LEAST_WORKGROUPS * u64::from(self.workgroup());
         let fits = |rounds: &u64| self.numbers() >= rounds * least;
@@ -45,8 +47,8 @@ impl Block {
         }
     }
 
-    /// Sets the number of rounds. It is 1 if some block numbers are past the end of an axis, or if
-    /// some blocks are moved unit by unit.
+    /// Sets the number of rounds. It stays 1 if some block numbers are past the end of an axis, or
+    /// if some blocks are moved unit by unit.
     pub(super) fn set_rounds(&mut self, rounds: u64) {
         let have_work = self.numbers() == self.count();
         let is_one_way = !self.moves_unit_by_unit();
@@ -55,10 +57,10 @@ impl Block {
 
     /// Returns the number of invocations, and the number of those with work.
     ///
-    /// The invocations of the blocks are followed by one for each seam, the words between two rows.
-    /// With several rounds, the invocations of the blocks also write the seams, after their blocks.
-    /// A CPU executes a branch even if no lane of the vector takes it, and in this way it executes
-    /// the branch for seams only once for all rounds.
+    /// With one round, an invocation for each seam (the words between two rows) follows the
+    /// invocations of the blocks. With several rounds, the invocations of the blocks also write the
+    /// seams, after their blocks. A CPU executes a branch even if no lane of the vector takes it;
+    /// with several rounds it executes the branch for seams only once.
     pub(crate) fn invocations(&self) -> (u64, u64) {
         let seam = self.seam();
         if self.rounds == 1 {
@@ -77,8 +79,8 @@ mod tests {
     use super::{super::candidates, *};
     use crate::{Operation, Target};
 
-    /// Checks that every number belongs to exactly one invocation, and that invocations without a
-    /// number are not counted.
+    /// Checks that every block number belongs to exactly one invocation, and that invocations
+    /// without a number are not counted.
     #[test]
     fn invocations_share_out_all_numbers() {
         let operation = Operation::relayout(

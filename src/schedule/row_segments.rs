@@ -11,59 +11,61 @@ use smallvec::SmallVec;
 use super::AdapterKind;
 use crate::nest::{ACCESS_BYTES, Affine, Case, CaseValue, CopyNest, GreatestSums, Guard, Value};
 
-/// The greatest number of loops in a kernel, which has one for each source of each segment.
+/// The maximum number of loops in a kernel, which has one for each source of each segment.
 const MAX_LOOPS: usize = 12;
 
-/// The division of the rows of a destination among the cases of a nest. A row is all steps of the
+/// A division of a destination's rows among the cases of a nest. A row is all steps of the
 /// innermost axis.
 ///
 /// The cases cut each row into [segments](Self::segments). For example, a row of 20 units that
 /// concatenates 12 and 8 has the segments 0 to 11 and 12 to 19. Inside a segment, no guard depends
 /// on the innermost axis, and each source is read contiguously.
 ///
-/// A row is copied by [`lanes`](Self::lanes) invocations, in turns. In a turn, an invocation copies
-/// [`width`](Self::width) contiguous accesses of 16 bytes, and the next invocation the accesses
-/// after these. An access that two segments share, a *meeting*, has an invocation of its own.
+/// A row is copied by groups of [`lanes`](Self::lanes) invocations, in turns. In a turn, an
+/// invocation copies [`width`](Self::width) contiguous accesses of 16 bytes, and the next
+/// invocation the accesses after these. An access that two segments share, a *meeting*, has an
+/// invocation of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct RowSegments {
     pub(crate) nest: Arc<CopyNest>,
-    /// The number of units in an access.
+    /// The number of units in an access of 16 bytes.
     pub(crate) units: u64,
     /// The number of accesses in a row.
     pub(crate) accesses: u64,
-    /// The number of invocations that share a row, or a group of its accesses.
+    /// The number of invocations in a group, which share a row or a part of it.
     pub(crate) lanes: u64,
-    /// The number of accesses that an invocation copies in a turn. It is more than 1 because
-    /// unaligned accesses share loads: one takes two loads, but two consecutive ones take three.
+    /// The number of contiguous accesses that an invocation copies in a turn. On a CPU it is up to
+    /// 4, because unaligned accesses share loads: one takes two loads, but two consecutive ones
+    /// take three.
     pub(crate) width: u64,
-    /// The number of turns for a group of accesses that lies in one segment.
+    /// The number of turns of a group whose accesses lie in one segment.
     pub(crate) turns: u64,
     /// The segments of a row, in order.
     pub(crate) segments: Vec<RowSegment>,
 }
 
-/// A part of every row in which no guard changes.
+/// A part of every row in which the same guards hold.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct RowSegment {
-    /// The first unit of the segment.
+    /// The first unit of the segment, counted from the start of the row.
     pub(crate) first: u64,
-    /// The end of the segment, after its last unit.
+    /// The unit after the last one of the segment.
     pub(crate) end: u64,
-    /// The cases of the segment. The first whose guards all hold applies. The guards do not change
-    /// within a row, and the last case has none.
+    /// The cases that can apply in the segment, in order: the first whose guards all hold decides.
+    /// Guards do not depend on the place in the row, and the last case has none.
     pub(crate) cases: SmallVec<[Case; 1]>,
 }
 
 impl RowSegment {
-    /// Returns the first access that lies entirely inside the segment, and the end of these
-    /// accesses. Returns `None` if there is none.
+    /// Returns the range of accesses, of `units` units each, that lie entirely inside the segment;
+    /// the end is exclusive. Returns `None` if there are none.
     pub(crate) fn alone(&self, units: u64) -> Option<(u64, u64)> {
         let (first, end) = (self.first.div_ceil(units), self.end / units);
         (first < end).then_some((first, end))
     }
 
-    /// Returns the sources that the segment reads, without duplicates. `None` means constant
-    /// bits.
+    /// Returns the sources that the segment reads, without duplicates. The entry `None` means that
+    /// some case fills it with constant bits.
     pub(crate) fn sources(&self) -> SmallVec<[Option<usize>; 2]> {
         let mut sources: SmallVec<[Option<usize>; 2]> =
             self.cases.iter().map(|case| source(&case.take)).collect();
@@ -73,7 +75,7 @@ impl RowSegment {
     }
 }
 
-/// Returns the source that is read, if any.
+/// Returns the source that a case reads, or `None` if the case has constant bits.
 pub(crate) fn source(take: &CaseValue) -> Option<usize> {
     match take {
         CaseValue::Read { source, .. } => Some(*source),
@@ -82,8 +84,8 @@ pub(crate) fn source(take: &CaseValue) -> Option<usize> {
 }
 
 impl RowSegments {
-    /// Returns the segments of the rows of a nest. Returns `None` if rows are not whole accesses,
-    /// or if a case does not read contiguously along rows.
+    /// Divides the rows of a nest into segments. Returns `None` if rows are not whole accesses, if
+    /// a case does not read contiguously along rows, or if the kernel would be too large.
     pub(super) fn new(nest: &Arc<CopyNest>, kind: AdapterKind) -> Option<Self> {
         let bits = u64::from(nest.dst_bits());
         let inner = nest.extents().len() - 1;
@@ -129,22 +131,23 @@ impl RowSegments {
         self.nest.dst_units() / (self.accesses * self.units)
     }
 
-    /// Returns the number of accesses that the invocations of a group copy in all turns together.
+    /// Returns the number of accesses that a group of invocations copies in all its turns together.
     pub(crate) fn group(&self) -> u64 {
         self.lanes * self.width * self.turns
     }
 
-    /// Returns the number of groups in a row.
+    /// Returns the number of groups of accesses in a row.
     pub(crate) fn groups(&self) -> u64 {
         self.accesses.div_ceil(self.group())
     }
 
-    /// Returns the number of invocations that copy rows.
+    /// Returns the number of invocations that copy rows. Those for meetings are not included.
     pub(crate) fn runs(&self) -> u64 {
         self.rows() * self.groups() * self.lanes
     }
 
-    /// Returns the accesses of a row that two segments share.
+    /// Returns the meetings of a row: the accesses that two segments share, numbered from the start
+    /// of the row.
     pub(crate) fn meetings(&self) -> SmallVec<[u64; 4]> {
         let ends = self.segments.iter().map(|segment| segment.end);
         let mut meetings: SmallVec<[u64; 4]> = ends
@@ -155,7 +158,8 @@ impl RowSegments {
         meetings
     }
 
-    /// Returns the number of invocations, and the number of those with work.
+    /// Returns the number of invocations, including those for meetings, and the number of those
+    /// with work.
     pub(crate) fn invocations(&self) -> (u64, u64) {
         // The longest part of a segment decides how many lanes of a group have work.
         let busy = |segments: SmallVec<[u64; 8]>| {
@@ -166,7 +170,7 @@ impl RowSegments {
         (self.runs() + met, self.rows() * busy.sum::<u64>() + met)
     }
 
-    /// Returns, for each group of a row, the number of its accesses in each segment.
+    /// Returns, for each group of a row, the number of its accesses that lie in each segment.
     fn shares(&self) -> impl Iterator<Item = SmallVec<[u64; 8]>> {
         let group = self.group();
         (0..self.groups()).map(move |number| {
@@ -176,8 +180,8 @@ impl RowSegments {
         })
     }
 
-    /// Returns the greatest number of loop iterations of an invocation. It loops over its accesses,
-    /// or over the units of an access that segments share.
+    /// Returns the maximum number of loop iterations of an invocation, over its accesses or over
+    /// the units of a meeting.
     pub(crate) fn trips(&self) -> u32 {
         let bits = self.nest.dst_bits();
         let of_meeting = if bits < 8 && !self.meetings().is_empty() { 4 * 32 / bits } else { 0 };
@@ -188,7 +192,7 @@ impl RowSegments {
         u32::try_from(most).unwrap_or(u32::MAX).max(of_meeting)
     }
 
-    /// Returns true if the source can be read with aligned accesses everywhere in the segment.
+    /// Returns true if the segment reads every source with aligned accesses only.
     pub(crate) fn are_aligned(&self, segment: &RowSegment) -> bool {
         let by = self.units.cast_signed();
         let inner = Value::Axis(self.nest.extents().len() - 1);
@@ -202,9 +206,9 @@ impl RowSegments {
     }
 }
 
-/// Returns the units at which the guards of all cases cut a row, including the ends of the row.
-/// Returns `None` if a case does not read contiguously along rows, or if a guard depends on other
-/// axes too.
+/// Returns the units at which a guard cuts a row of `row` units, including both ends of the row.
+/// Returns `None` if a case does not read contiguously along rows, or if a guard depends on the
+/// place in the row and also on other axes.
 fn cuts(nest: &CopyNest, axis: Value, row: u64) -> Option<SmallVec<[u64; 8]>> {
     let mut cuts: SmallVec<[u64; 8]> = [0, row].into_iter().collect();
     for Case { when, take } in nest.cases() {
@@ -228,7 +232,8 @@ fn cuts(nest: &CopyNest, axis: Value, row: u64) -> Option<SmallVec<[u64; 8]>> {
     Some(cuts)
 }
 
-/// Returns the segment of a row from unit `first` to unit `end`. No guard changes between them.
+/// Returns the segment from unit `first` to unit `end` of a row, between which no guard changes.
+/// Guards along `axis` are decided and removed.
 fn segment(nest: &CopyNest, axis: Value, first: u64, end: u64) -> Option<RowSegment> {
     let mut cases: SmallVec<[Case; 1]> = SmallVec::new();
     let zero = Case { when: Vec::new(), take: CaseValue::Bits(0) };

@@ -1,48 +1,49 @@
 //! [`Seam`]: the words that two neighbouring rows share, in a destination whose rows start inside
 //! words or wider accesses.
 //!
-//! Kernels store whole words. For example, rows of 7 bytes have the last 3 bytes of row 0 in word
-//! 1, together with the first byte of row 1. Two invocations must not write one word, because the
-//! later store would undo the earlier one. So blocks write only words that belong to one row, and
-//! the words in between, the seam, are put together by invocations of their own.
+//! Kernels store whole words. For example, with rows of 7 bytes, word 1 holds the last 3 bytes of
+//! row 0 and the first byte of row 1. Two invocations must not write one word, because the later
+//! store would undo the earlier one. Blocks therefore write only words that belong to one row;
+//! additional invocations write the words in between, the seam.
 
 use super::{Block, block::BlockAxis, load::accesses};
 use crate::nest::{Affine, Value, gcd};
 
-/// The place at which the blocks of a row of the destination start.
+/// The place in a row of the destination at which its first block starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RowAlignment {
     /// At the first unit of the row, because rows are whole accesses.
     Aligned,
-    /// At the first aligned access of the row, after a number of steps that is equal for all
-    /// blocks.
+    /// At the first aligned access of the row, after a number of steps that is known at compile
+    /// time because it is equal in all blocks.
     Fixed,
-    /// At the first aligned access of the row, after a number of steps that the kernel computes.
+    /// At the first aligned access of the row, whose distance from the start of the row the kernel
+    /// computes.
     Computed,
 }
 
-/// The accesses between the blocks of one row and the blocks of the next.
+/// The accesses that no block writes, between the blocks of one row and the blocks of the next. The
+/// invocations of the seams write them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Seam {
-    /// The number of rows. Each has a seam at its end.
+    /// The number of rows in the destination. A seam follows the blocks of each row.
     pub rows: u64,
     /// The number of steps in a row.
     pub extent: u64,
-    /// The number of steps from one possible start of a block to the next. They fill a whole number
-    /// of accesses.
+    /// The number of steps between two possible starts of a block. These steps fill whole accesses.
     pub step: u64,
     /// The number of accesses in `step` steps.
     pub words: u64,
-    /// The number of accesses that the blocks of a row write; `None` if they write all accesses
-    /// that lie entirely inside the row.
+    /// The number of accesses that the blocks of a row write, or `None` if they write every access
+    /// that lies entirely inside the row.
     pub covered: Option<u64>,
     /// The number of accesses in the destination.
     pub end: u64,
 }
 
 impl Seam {
-    /// Returns the first access that the blocks of a row may write. After the last row, it is the
-    /// end of the image.
+    /// Returns the first access that the blocks of row `row` may write, counted from the start of
+    /// the image. The result for the row after the last is the end of the image.
     #[must_use]
     pub fn first(&self, row: u64) -> u64 {
         if row == self.rows {
@@ -52,7 +53,7 @@ impl Seam {
         }
     }
 
-    /// Returns the first access after the blocks of a row.
+    /// Returns the access after the last block of a row, the first of its seam.
     #[must_use]
     pub fn after_blocks(&self, row: u64) -> u64 {
         match self.covered {
@@ -61,7 +62,7 @@ impl Seam {
         }
     }
 
-    /// Returns the number of rows whose seams have accesses.
+    /// Returns the number of rows whose seam is not empty.
     pub(super) fn busy(&self) -> u64 {
         match self.covered {
             Some(_) => self.rows,
@@ -78,8 +79,8 @@ impl Seam {
 }
 
 impl Block {
-    /// Chooses the width of a store and the alignment of blocks, at most `align` bytes if rows are
-    /// unaligned. Returns `None` if blocks cannot be aligned.
+    /// Chooses the width of stores, and aligns blocks if rows start inside an access. Blocks are
+    /// then aligned to at most `align` bytes. Returns `None` if blocks cannot be aligned.
     pub(super) fn place_stores(&mut self, align: u64) -> Option<()> {
         let bits = self.nest.dst_bits();
         let image = self.nest.dst_units();
@@ -126,8 +127,8 @@ impl Block {
         Some(())
     }
 
-    /// Aligns the blocks of a row to multiples of `whole` steps. Returns `None` if this is not
-    /// possible.
+    /// Aligns the blocks of every row to multiples of `whole` steps. Returns `None` and changes
+    /// nothing if this is not possible.
     fn align_rows(&mut self, whole: u64) -> Option<()> {
         let outermost = self.outermost_of_run();
         let BlockAxis { steps, number, inside, dst_stride: unit, .. } = self.axes[outermost];
@@ -164,7 +165,8 @@ impl Block {
         Some(())
     }
 
-    /// Returns the seam that blocks leave to other invocations; `None` if blocks move all units.
+    /// Returns the seam that blocks leave to other invocations, or `None` if blocks write all
+    /// units.
     #[must_use]
     pub fn seam(&self) -> Option<Seam> {
         let outermost = self.outermost_of_run();

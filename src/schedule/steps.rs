@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 
 use crate::nest::{CopyAxis, gcd};
 
-/// Returns the axes along which the source is contiguous, or nearly so. Each axis continues at the
-/// end of the previous one.
+/// Returns the axes along which the source is contiguous, or nearly so, the innermost first. Each
+/// axis continues at the end of the previous one.
 pub(super) fn source_order(axes: &[CopyAxis]) -> SmallVec<[usize; 8]> {
     let stride = |axis: usize| axes[axis].src_stride.unsigned_abs();
     let mut order: SmallVec<[usize; 8]> = SmallVec::new();
@@ -25,8 +25,9 @@ pub(super) fn source_order(axes: &[CopyAxis]) -> SmallVec<[usize; 8]> {
     order
 }
 
-/// Adds steps along the axes in `order`, one axis after the other, until a multiple of `run` units
-/// is contiguous.
+/// Increases the steps of a block along the axes in `order`, one axis after the other, until a
+/// multiple of `run` units is contiguous. `steps` has the block's steps along each axis. `is_wide`
+/// is true if a unit fills at least a word.
 pub(super) fn take(
     axes: &[CopyAxis],
     order: impl Iterator<Item = usize>,
@@ -54,8 +55,8 @@ pub(super) fn take(
     }
 }
 
-/// Returns the number of innermost axes that a run of the destination covers: those that the block
-/// covers in full, and the next one if the block has several steps along it.
+/// Returns the number of innermost axes along which a block is contiguous in the destination: the
+/// axes that it covers in full, and the next one if it has several steps there.
 pub(super) fn run_of(axes: &[CopyAxis], steps: &[u64]) -> usize {
     let whole = (0..axes.len()).rev().take_while(|&axis| steps[axis] == axes[axis].extent).count();
     match axes.len().checked_sub(whole + 1) {

@@ -1,5 +1,5 @@
-//! Reads messages from a stream. Each message follows its length, as protobuf's `writeDelimitedTo`
-//! writes it.
+//! Reads messages from a stream in the form that protobuf's `writeDelimitedTo` writes: each message
+//! is preceded by its length.
 
 use std::io::{self, BufRead, Read};
 
@@ -13,7 +13,7 @@ pub enum FrameError {
         /// The minimum number of missing bytes.
         missing: u64,
     },
-    /// The length of a message has more than 64 bits.
+    /// The length of the next message has more than 64 bits.
     #[error("the length of a message takes more than 64 bits")]
     Length,
     /// The stream cannot be read.
@@ -26,12 +26,12 @@ pub enum FrameError {
 pub(super) enum StreamItem {
     /// The bytes of a message.
     Message(Vec<u8>),
-    /// The length of a message that exceeds the limit and was skipped.
+    /// The length in bytes of a message that was skipped because it exceeds the limit.
     TooLong(u64),
 }
 
-/// Reads the next message, which consists of its length as a varint and its bytes. Returns `None`
-/// at the end of the stream.
+/// Reads the next message of a stream: its length as a varint, followed by its bytes. A message of
+/// more than `limit` bytes is skipped. Returns `None` if the stream ends before the message begins.
 pub(super) fn read_frame(
     input: &mut impl BufRead,
     limit: usize,
@@ -53,8 +53,8 @@ fn complete(length: u64, read: u64) -> Result<(), FrameError> {
     }
 }
 
-/// Reads a varint. Each byte contains seven bits, the low ones first. The high bit of a byte is set
-/// if another byte follows.
+/// Reads a varint, protobuf's encoding of a number. Each byte contains seven bits, the low ones
+/// first, and its high bit is set if another byte follows. Returns `None` at the end of the stream.
 fn read_varint(input: &mut impl BufRead) -> Result<Option<u64>, FrameError> {
     let mut value = 0_u64;
     for shift in (0..u64::BITS).step_by(7) {

@@ -1,8 +1,9 @@
-//! The shading language in which a request wants its kernel, and the translation to it.
+//! The shading language that a request wants for its kernel, and the translation to it.
 
 use crate::{proto::stridec as proto, request::RequestError, wgsl::Kernel};
 
-/// Returns the language with this number in the proto, if this build supports it.
+/// Returns the shading language with number `given` in the proto, or an error if there is none or
+/// this build cannot translate to it.
 pub(super) fn language(given: i32) -> Result<proto::Language, RequestError> {
     let language =
         proto::Language::try_from(given).map_err(|_| RequestError::Language { given })?;
@@ -12,7 +13,8 @@ pub(super) fn language(given: i32) -> Result<proto::Language, RequestError> {
     Ok(language)
 }
 
-/// Converts a kernel, with its translation if `language` is not WGSL.
+/// Converts a kernel to its proto. Without the feature `backends`, [`language`] accepts only WGSL,
+/// so that no translation is needed.
 #[cfg(not(feature = "backends"))]
 #[expect(clippy::unnecessary_wraps)] // with the feature, a translation may fail
 pub(super) fn answer(
@@ -33,7 +35,7 @@ mod translated {
         error::Error,
     };
 
-    /// Converts a kernel, with its translation if `language` is not WGSL.
+    /// Converts a kernel to its proto, including a translation if `language` is not WGSL.
     pub(in super::super) fn answer(
         kernel: &Kernel,
         language: proto::Language,
@@ -70,7 +72,8 @@ mod translated {
     }
 
     impl From<(&Kernel, &Translated)> for proto::Kernel {
-        /// Converts a kernel and its translation. Each binding gets its slot in the translation.
+        /// Converts a kernel and its translation to a proto. Each binding of the proto gets its
+        /// slot in the translation.
         fn from((kernel, translated): (&Kernel, &Translated)) -> Self {
             let mut proto = Self::from(kernel);
             for (binding, &slot) in proto.bindings.iter_mut().zip(&translated.slots) {

@@ -1,9 +1,9 @@
 //! The compiler as a service: serialized requests in, serialized responses out.
 //!
-//! Programs in other languages use stridec in this way, through the C interface, or through
-//! `stridec serve`, which answers on its standard output. [`respond`] answers one request;
-//! [`serve`] answers a stream of them. A request that fails is answered by a message with the
-//! error, and the next one is read.
+//! Programs in other languages use stridec as a service: through the C interface, or through
+//! `stridec serve`, which answers on its standard output. [`respond`] answers one request, and
+//! [`serve`] answers a stream of requests. If a request fails, the response contains the error, and
+//! the stream continues.
 
 mod answer;
 mod frame;

@@ -19,9 +19,9 @@ use crate::{
     shape::{FieldPath, MAX_INPUT_BYTES, ShapeError},
 };
 
-/// The maximum number of requests that one task answers. If each task answered a single request,
-/// waking its thread would cost a tenth of the compile time. A larger number delays responses,
-/// because a task passes on all of its responses at once.
+/// The maximum number of requests that one task answers. With only one, waking a thread for each
+/// task would cost a tenth of the compile time. A larger number delays responses, because a task
+/// passes on all of its responses at once.
 const TOGETHER: usize = 8;
 
 /// The maximum number of tasks that are queued for each thread ahead of the task whose responses
@@ -30,7 +30,7 @@ const TOGETHER: usize = 8;
 const AHEAD: usize = 4;
 
 /// The size of the input buffer in bytes, and the number of bytes of responses that are collected
-/// before they are written.
+/// before a write.
 const BUFFERED: usize = 64 << 10;
 
 /// The reason why a stream ended before its input did.
@@ -54,7 +54,7 @@ pub enum ServeError {
     Output(#[source] io::Error),
 }
 
-/// Responses in order, each preceded by its length.
+/// The responses of one task, in order. Each is preceded by its length.
 #[derive(Default)]
 struct Answers {
     count: u64,
@@ -70,7 +70,7 @@ impl Answers {
     }
 }
 
-/// An item that the reading thread passes to the writing thread: a channel for the responses of a
+/// An item in the queue from the reading to the writing thread: a channel for the responses of a
 /// task, or the error that ends the stream.
 type Pending = Result<Receiver<Answers>, ServeError>;
 
@@ -115,7 +115,8 @@ pub fn serve(input: impl Read + Send + 'static, mut output: impl Write) -> Resul
     }
 }
 
-/// Reads messages until the input ends or the writing thread has stopped.
+/// Reads requests and starts tasks that answer them, until the input ends or the writing thread has
+/// stopped. `sender` gets an item for each task, in the order of the requests.
 fn read(mut input: BufReader<impl Read>, sender: &SyncSender<Pending>) {
     let mut frames = Vec::with_capacity(TOGETHER);
     for number in 1.. {
@@ -153,7 +154,7 @@ fn read(mut input: BufReader<impl Read>, sender: &SyncSender<Pending>) {
     }
 }
 
-/// Returns true if the buffer contains the whole next message, so that it can be read without
+/// Returns true if the buffer contains the next message completely, so that it can be read without
 /// waiting.
 fn holds_message(mut buffer: &[u8]) -> bool {
     prost::decode_length_delimiter(&mut buffer).is_ok_and(|length| length <= buffer.len())
@@ -173,7 +174,8 @@ fn answer(frames: &[StreamItem]) -> Answers {
     answers
 }
 
-/// Writes responses in order. Returns the number of responses.
+/// Writes the responses of all tasks in order, as they become available. Returns the number of
+/// responses.
 fn write(pending: &Receiver<Pending>, output: &mut impl Write) -> Result<u64, ServeError> {
     let mut buffer = Vec::new();
     let mut written = 0;

@@ -139,8 +139,8 @@ impl ElementType {
         }
     }
 
-    /// Returns the type with this name in XLA's notation. Tuples and buffers have no name, because
-    /// the notation writes them as brackets.
+    /// Returns the type whose name in XLA's notation is `name`, or `None` if there is none. Tuples
+    /// and buffers have no name, because the notation writes them as brackets.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL
@@ -164,8 +164,8 @@ impl ElementType {
         })
     }
 
-    /// Returns the type with this number in XLA's `PrimitiveType`, or `None` for 0 and for unknown
-    /// numbers.
+    /// Returns the type whose number in XLA's `PrimitiveType` is `number`, or `None` for 0 and for
+    /// unknown numbers.
     pub(crate) fn from_number(number: i32) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as i32 == number)
     }

@@ -157,7 +157,7 @@ pub enum ShapeError {
         /// The name of the enum and the range of its numbers.
         accepted: &'static str,
     },
-    /// An extent of -2^63, which stands for `?`, in a dimension that is not dynamic.
+    /// An extent of -2^63, which represents `?`, in a dimension that is not dynamic.
     #[error(
         "{field}: {given} stands for an unknown extent; expected is_dynamic_dimension[{dimension}] to be true then, got \
          false"

@@ -20,8 +20,7 @@ enum Segment {
     Index(usize),
 }
 
-/// The greatest number of segments that are printed. The middle of a longer path is replaced by
-/// `…`.
+/// The maximum number of segments that are printed. The middle of a longer path is replaced by `…`.
 const MAX_PRINTED: usize = 24;
 
 impl FieldPath {
@@ -42,7 +41,8 @@ impl FieldPath {
         self
     }
 
-    /// Returns the path for dotted field names such as `layout.tiles`.
+    /// Returns the path that consists of the field names in `names`, which are separated by dots,
+    /// as in `layout.tiles`.
     pub(crate) fn of(names: &'static str) -> Self {
         names.split('.').fold(Self::default(), Self::field)
     }

@@ -22,10 +22,10 @@ enum Greatest {
     /// A NaN, as in IEEE 754. Every other pattern whose exponent is all ones is a NaN too, except
     /// that a mantissa of 0 means infinity.
     IeeeNan,
-    /// A NaN, the only one with its sign. The type, `f8e4m3fn`, has no infinity.
+    /// A NaN, the only one with its sign. This applies to `f8e4m3fn`, which has no infinity.
     Nan,
-    /// A finite value. The `fnuz` types represent their only NaN by the pattern of −0, and the
-    /// other types have no NaN.
+    /// A finite value. In the `fnuz` types, the pattern of −0 is the only NaN. The other types of
+    /// this kind have no NaN.
     Finite,
 }
 

@@ -37,8 +37,8 @@ pub struct Layout {
     /// The size of an element in memory, in bits: `E(n)`. 0 means the width of the element type,
     /// rounded up to whole bytes.
     pub element_size_in_bits: u64,
-    /// The end of the array is padded to a multiple of this many elements: `L(n)`. It is at least
-    /// 1, and 1 means no such padding.
+    /// The alignment of the end of the array, `L(n)`: the memory is padded to a multiple of this
+    /// many elements. At least 1, which means no such padding.
     pub tail_padding_alignment_in_elements: u64,
     /// The number of bytes of metadata before the data, `M(n)`.
     pub dynamic_shape_metadata_prefix_bytes: u64,

@@ -77,7 +77,7 @@ impl ElementType {
     ///
     /// # Errors
     ///
-    /// Returns an error if the type has no elements, or none of this value.
+    /// Returns an error if the type has no elements or cannot represent the number.
     pub fn padding_number_bits(self, number: i64) -> Result<u128, ShapeError> {
         let field = || FieldPath::new("layout").field("padding_number");
         let Some(bits) = self.bits() else {

@@ -33,8 +33,9 @@ pub fn is_zero_element_array(shape: &Shape) -> bool {
         || shape.dimensions().contains(&Dimension::AtMost(0))
 }
 
-/// Returns the size of an element, in bits, if elements are packed as tightly as XLA packs them. It
-/// is XLA's `StorageBitWidth`. A `pred` takes a byte.
+/// Returns the size of an element, in bits, if elements are packed as tightly as XLA packs them,
+/// like XLA's `StorageBitWidth`. A `pred` occupies a byte. Returns `None` for a type without
+/// elements.
 #[must_use]
 pub fn packed_bits(element_type: ElementType) -> Option<u32> {
     match element_type {
@@ -74,7 +75,7 @@ pub fn equal(a: &Shape, b: &Shape) -> bool {
     equal_by(a, b, &|a, b| a == b)
 }
 
-/// Returns true if two shapes are equal, with `same_layout` as the comparison of their layouts.
+/// Returns true if two shapes are equal, with `same_layout` as the test for equal layouts.
 pub(crate) fn equal_by(
     a: &Shape,
     b: &Shape,

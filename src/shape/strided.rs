@@ -4,9 +4,9 @@ use super::{Dimension, ElementType, FieldPath, Layout, Shape, ShapeError, valida
 
 /// An array that is described by sizes, strides and an offset, all in elements.
 ///
-/// Element `(i, j, …)` is at `offset + i·strides[0] + j·strides[1] + …`. A stride may be 0, so that
-/// elements share a place, or negative. Lowering checks if the strides are possible for a
-/// destination.
+/// Element `(i, j, …)` is at `offset + i·strides[0] + j·strides[1] + …`. A stride may be negative,
+/// or 0, so that elements share a place. Lowering checks that the strides are also possible for a
+/// destination, if the array is one.
 ///
 /// ```
 /// use stridec::shape::{ElementType, StridedShape};
@@ -25,7 +25,8 @@ pub struct StridedShape {
 }
 
 impl StridedShape {
-    /// Creates an array from its sizes, its strides and the offset of its first element.
+    /// Creates an array from its sizes, its strides and the offset of the element at index 0, all
+    /// in elements.
     ///
     /// `element_size_in_bits` is the size of an element in memory. 0 means the width of the element
     /// type, rounded up to whole bytes.
@@ -83,7 +84,7 @@ impl StridedShape {
         &self.strides
     }
 
-    /// Returns the offset of the first element, in elements.
+    /// Returns the offset of the element at index 0 from the start of the memory, in elements.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.offset

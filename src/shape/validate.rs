@@ -11,7 +11,8 @@ use super::{
 
 type Result = std::result::Result<(), ShapeError>;
 
-/// Checks that each extent fits an int64, and that the size of all elements in bytes does too.
+/// Checks that each extent fits an int64, and that the size of all elements in bytes fits an int64
+/// too.
 pub(super) fn array(element_type: ElementType, dimensions: &[Dimension]) -> Result {
     let Some(bits) = element_type.storage_bits() else {
         return Err(ShapeError::NoElements { field: FieldPath::new("element_type"), element_type });

@@ -8,13 +8,13 @@ use crate::proto::xla;
 
 /// The maximum size of an input: 16 MiB.
 ///
-/// The memory for decoding a message can be 144 times its size, and for parsing a text 224 times,
-/// because the smallest fields expand most. A service can refuse shorter messages before it decodes
-/// them.
+/// Decoding a message can take 144 times its size in memory, and parsing a text 224 times, because
+/// the smallest fields expand most. A service can therefore choose a lower limit, and reject longer
+/// messages before it decodes them.
 pub const MAX_INPUT_BYTES: usize = 16 << 20;
 
-/// The greatest number of fields of a path that are printed. The middle of a longer path is left
-/// out.
+/// The maximum number of fields of a path that are printed. The middle of a longer path is replaced
+/// by `…`.
 const MAX_PRINTED_FIELDS: usize = 8;
 
 impl Shape {
@@ -62,7 +62,8 @@ pub(super) fn check_size(given: usize) -> Result<(), ShapeError> {
     Ok(())
 }
 
-/// Converts prost's error. Its text can list up to a hundred nested fields, the innermost first.
+/// Converts prost's error to one that names the path of the field. prost's text can list up to a
+/// hundred nested fields, the innermost first, so a long path is shortened.
 pub(super) fn decode_error<M: Name>(error: &DecodeError) -> ShapeError {
     let text = error.to_string();
     let mut reason = text.split_once("message: ").map_or(text.as_str(), |(_, rest)| rest);

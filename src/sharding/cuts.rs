@@ -13,11 +13,11 @@ pub(crate) enum Cuts {
     /// XLA's division into tiles of extent `side`. The last nonempty tile may be partial, and any
     /// tiles after it are empty.
     Even { size: u64, tiles: u64, side: u64 },
-    /// Tiles that end at these coordinates, in ascending order. The last coordinate is the extent
-    /// of the dimension.
+    /// Tiles of any length, given by the coordinates at which they end, in ascending order. The
+    /// last coordinate is the extent of the dimension.
     At(Vec<u64>),
-    /// Pieces that end at these coordinates, and the tile of each piece. Tiles are numbered in the
-    /// order of their first pieces.
+    /// Pieces of any length, given by the coordinates at which they end, and the number of the tile
+    /// that contains each piece. Tiles are numbered in the order of their first pieces.
     Listed { limits: Vec<u64>, tiles: Vec<u64> },
     /// The cyclic division, in which tiles take turns: tile `t` gets the pieces `t`, `t + tiles`,
     /// and so on. A piece has `block` coordinates, but the last one may be shorter. There are at
@@ -44,8 +44,7 @@ impl Cuts {
         }
     }
 
-    /// Returns the number of pieces if tiles have several pieces of a cyclic division, and `None`
-    /// for any other division.
+    /// Returns the number of pieces of a [`Dealt`](Self::Dealt) division, and `None` for any other.
     pub(super) fn dealt_pieces(&self) -> Option<u64> {
         match self {
             Self::Dealt { size, block, .. } => Some(size.div_ceil(*block)),
@@ -73,8 +72,8 @@ impl Cuts {
         }
     }
 
-    /// Returns the number of the tile that contains a piece, and the piece's coordinates `[start,
-    /// limit)`.
+    /// Returns the number of the tile that contains a piece, and the piece's coordinates
+    /// `[start, limit)`.
     #[inline]
     #[expect(clippy::cast_possible_truncation)] // a tile is below the length of the list
     pub(crate) fn piece(&self, piece: u64) -> (u64, (u64, u64)) {
@@ -129,8 +128,8 @@ impl Cuts {
         }
     }
 
-    /// Returns the numbers of the first piece that overlaps the nonempty range `[start, limit)` of
-    /// coordinates, and of the first piece after the range.
+    /// Returns the pieces that overlap the nonempty range `[start, limit)` of coordinates, as a
+    /// half-open range `(first, end)` of their numbers.
     pub(crate) fn covering(&self, (start, limit): (u64, u64)) -> (u64, u64) {
         match self {
             Self::Even { side, .. } | Self::Dealt { block: side, .. } => {

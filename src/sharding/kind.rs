@@ -58,7 +58,7 @@ pub enum NotWhole {
 }
 
 impl NotWhole {
-    /// Returns the word for these shards in XLA's notation.
+    /// Returns XLA's name for shards of this kind, such as `manual`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -98,8 +98,8 @@ impl Sharding {
         ShardingKind::Maximal(device).into()
     }
 
-    /// Creates a sharding from the box of each device. Boxes may overlap. They can describe the
-    /// shards of other frameworks for which XLA has no notation.
+    /// Creates a sharding from the box of each device, as for shards of other frameworks that XLA's
+    /// notation cannot describe. Boxes may overlap.
     ///
     /// ```
     /// use stridec::sharding::{Sharding, TileBox};
@@ -149,8 +149,8 @@ impl Sharding {
     /// `i` gets the blocks `i`, `i + t`, `i + 2t`, and so on.
     ///
     /// A shard stores its blocks without gaps, so it equals `ScaLAPACK`'s local array of `numroc`
-    /// rows and columns. XLA has no notation for cyclic shardings. They print as XLA's text with an
-    /// additional `blocks=[…]`.
+    /// rows and columns. XLA has no notation for cyclic shardings, so they print as XLA's text with
+    /// an additional `blocks=[…]`.
     ///
     /// ```
     /// use stridec::sharding::Sharding;

@@ -93,8 +93,7 @@ impl Mesh {
         self.axes.iter().map(|(_, size)| size).product()
     }
 
-    /// Returns the digit that `axis` selects from a position in the mesh, which is a row-major
-    /// number.
+    /// Returns the digit that `axis` selects from the row-major number of a position in the mesh.
     pub(super) fn digit(&self, axis: AxisRef) -> RadixDigit {
         let (_, end) = axis.span(self);
         let (_, size) = self.axes[axis.axis];

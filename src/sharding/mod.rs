@@ -1,10 +1,10 @@
 //! Shardings: which part of an array lies on which device.
 //!
-//! A large array is often divided among devices, and the frameworks describe the division in
-//! different forms. A [`Sharding`] reads all of them: an `xla.OpSharding`, XLA's and Shardy's text,
-//! or a box for each device. Applied to a shape, it gives a [`Placement`], the indices that lie on
-//! each device. From two of these, [`reshard`](crate::reshard) plans the messages that change one
-//! into the other. A sharding is valid by construction, and prints in XLA's notation:
+//! A large array is often divided among devices, and frameworks describe the division in different
+//! forms. [`Sharding`] reads an `xla.OpSharding`, XLA's and Shardy's text, or a box for each
+//! device. Applied to a shape, a sharding gives a [`Placement`], the indices that lie on each
+//! device. From two placements, [`reshard`](crate::reshard) plans the messages that change one into
+//! the other. A sharding is valid by construction, and prints in XLA's notation:
 //!
 //! ```
 //! use stridec::{shape::Shape, sharding::Sharding};
@@ -23,12 +23,12 @@
 //! tiles of a layout. A dimension of size `d` that is divided into `t` tiles has tiles of
 //! `s = ⌈d / t⌉` coordinates, and tile `i` is `[min(i·s, d), min((i+1)·s, d))`. For example, 30
 //! columns over 4 devices are 8, 8, 8 and 6. The last nonempty tile may therefore be partial, and
-//! any tiles after it are empty. This is XLA's rule (`TileOffsetForDevice` and `TileLimitForDevice`
+//! any tiles after it are empty. The rule is XLA's (`TileOffsetForDevice` and `TileLimitForDevice`
 //! in `xla/hlo/ir/hlo_sharding.cc`). Devices are numbered in the order of the device assignment.
 //!
-//! A cyclic sharding deals out blocks to the tiles in turn, as `ScaLAPACK` does; see
+//! A cyclic sharding gives blocks to the tiles in turn, as `ScaLAPACK` does; see
 //! [`Sharding::cyclic`]. A sharding may also list the part of each device, a product of lists of
-//! ranges; see [`Sharding::regions`]. XLA has no notation for either.
+//! ranges; see [`Sharding::regions`]. XLA has no notation for either of these two.
 //!
 //! Time and memory are bounded by the length of the text or bytes of a sharding, whatever numbers
 //! they contain. There are two exceptions: a sharding whose devices must be listed has at most 2^20

@@ -74,8 +74,8 @@ impl NamedAxes {
         self.dimensions.iter().map(|(axes, _)| tiles(axes)).collect()
     }
 
-    /// Returns the order in which devices are assigned to tiles, as positions in the mesh. It is
-    /// row-major over the tiles, and the copies of a tile are adjacent.
+    /// Returns the order in which devices are assigned to tiles, as positions in the mesh. The
+    /// order is row-major over the tiles, and the copies of a tile are adjacent.
     pub(super) fn order(&self) -> DigitPermutation {
         let dimensions = self.dimensions.iter().flat_map(|(axes, _)| axes).copied();
         let lists = self.lists.iter().flatten().copied();

@@ -32,14 +32,15 @@ pub struct Placement {
 /// The devices that hold each tile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Owners {
-    /// The holders of tile `t` are number `t·copies` to `(t+1)·copies - 1` in the order of devices.
-    /// `order` maps such a number to an index in `ids`, or directly to a device if `ids` is `None`.
+    /// A grid with the same number of holders for each tile. The holders of tile `t` have the
+    /// numbers `t·copies` to `(t+1)·copies - 1` in the order of devices. `order` maps such a number
+    /// to an index in `ids`, or directly to a device if `ids` is `None`.
     Grid {
         copies: u64,
         order: DigitPermutation,
         ids: Option<Ids>,
     },
-    /// The only device that holds the array, in a single tile.
+    /// A single tile, held by this device.
     One(u64),
     Listed(DeviceRegions),
 }
@@ -147,7 +148,7 @@ impl Placement {
         Ok(Self { cuts, holders, devices: count, not_whole: sharding.not_whole() })
     }
 
-    /// Returns the number of devices, including those without elements.
+    /// Returns the number of devices in the program, including devices without elements.
     #[must_use]
     pub fn devices(&self) -> u64 {
         self.devices
@@ -193,8 +194,8 @@ impl Placement {
         (0..self.devices).filter_map(|device| Some((device, self.tile(device)?)))
     }
 
-    /// Returns an error if the shards are not parts of the array, because moving data cannot change
-    /// the sharding then.
+    /// Returns an error if the shards are not parts of the array. In that case, moving data cannot
+    /// change the sharding.
     pub(crate) fn check_whole(&self) -> Result<(), ShardingError> {
         if self.not_whole.is_empty() { Ok(()) } else { Err(not_whole(&self.not_whole)) }
     }
@@ -208,7 +209,8 @@ impl Placement {
         self.cuts.iter().map(Cuts::tiles).product()
     }
 
-    /// Returns the number of holders of each tile, or `None` if tiles may differ in it.
+    /// Returns the number of holders of each tile, or `None` if the number may differ between
+    /// tiles.
     pub(crate) fn copies(&self) -> Option<u64> {
         match &self.holders {
             Owners::Grid { copies, .. } => Some(*copies),
@@ -234,7 +236,7 @@ impl Placement {
         }
     }
 
-    /// Returns true if a device holds a tile.
+    /// Returns true if a device is a holder of a tile.
     #[expect(clippy::cast_possible_truncation)] // the tiles of boxes are listed
     pub(crate) fn holds(&self, device: u64, tile: u64) -> bool {
         match &self.holders {

@@ -74,8 +74,8 @@ impl Ranges {
         Self::new(both)
     }
 
-    /// Returns the subset from index number `first` up to but not including number `end`. The
-    /// indices of the set are numbered from 0, in ascending order.
+    /// Returns the subset of the indices number `first..end`. The indices of the set are numbered
+    /// from 0, in ascending order.
     pub(super) fn part(&self, first: u64, end: u64) -> Self {
         if let Self::One([(start, _)]) = self {
             return Self::one(start + first, start + end);

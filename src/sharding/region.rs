@@ -100,8 +100,8 @@ impl Region {
         }
     }
 
-    /// Returns the ranges `[start, limit)` of each dimension. They are in ascending order, with a
-    /// gap of at least one index between two ranges.
+    /// Returns the ranges `[start, limit)` of each dimension, in ascending order. Between two
+    /// ranges of a dimension, there is a gap of at least one index.
     #[must_use]
     pub fn dimensions(&self) -> impl ExactSizeIterator<Item = &[(u64, u64)]> + '_ {
         (0..self.rank()).map(|dimension| match &self.0 {
@@ -170,9 +170,8 @@ impl Region {
         }
     }
 
-    /// Returns the part of the region with the coordinates from number `first` up to but not
-    /// including number `end` in one dimension. The region's coordinates in that dimension are
-    /// numbered from 0.
+    /// Restricts one dimension of the region to its coordinates number `first..end`. They are
+    /// numbered from 0, in ascending order.
     pub(crate) fn with(&self, dimension: usize, first: u64, end: u64) -> Self {
         let mut part = self.clone();
         part.set(dimension, self.ranges(dimension).part(first, end));

@@ -166,9 +166,9 @@ impl Tiling {
     }
 }
 
-/// Drops subgroups of one device, and merges those of the same kind. Returns the merged subgroups
-/// in canonical order, and the indices in `subgroups` of those that were not dropped, in that
-/// order.
+/// Drops subgroups of one device, and merges subgroups of the same kind. Returns the merged
+/// subgroups in canonical order, and the indices in `subgroups` of all subgroups that were kept, in
+/// the same order.
 fn merge(subgroups: &[(Subgroup, u64)]) -> (Vec<(Subgroup, u64)>, Vec<usize>) {
     let (mut merged, mut order) = (Vec::new(), Vec::new());
     for kind in Subgroup::ALL {
@@ -209,7 +209,7 @@ fn arranged(
     Some(DigitPermutation::new(groups.concat()))
 }
 
-/// Does the work of [`arranged`] for devices that are given as a list.
+/// Reorders devices that are given as a list, as [`arranged`] does for digits.
 #[expect(clippy::cast_possible_truncation)] // the product of the extents is the length of the list
 fn arranged_list(ids: &[u64], extents: &[u64], order: &[usize], copies: u64) -> Vec<u64> {
     let mut arranged = if order.windows(2).all(|pair| pair[0] < pair[1]) {

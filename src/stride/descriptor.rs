@@ -7,13 +7,13 @@ use smallvec::SmallVec;
 use super::{Coordinate, Coordinates, Forward, StrideError};
 use crate::shape::ElementType;
 
-/// The greatest length, in bytes, of a coordinate's name that other names repeat. Without this
-/// limit, the names of nested folds would grow exponentially.
+/// The maximum length, in bytes, of a coordinate's name that is repeated inside the names of other
+/// coordinates. Without this limit, the names of nested folds would grow exponentially.
 const LONGEST_NAME: usize = 60;
 
 /// A reversible step on the way from an index to a place in memory.
 ///
-/// A step computes new coordinates from existing ones. Coordinates are numbered: first the
+/// A step computes new coordinates from existing ones. Coordinates are numbered from 0: first the
 /// dimensions of the array, then the results of the steps in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
@@ -46,8 +46,9 @@ pub struct Axis {
     /// The number of places along the axis. If the coordinate has fewer values, the other places
     /// are padding.
     pub extent: u64,
-    /// The distance between neighbours, in elements. If it is 0, all elements along the axis share
-    /// one place, as in a broadcast. If it is negative, the axis is stored backwards.
+    /// The distance between neighbouring places along the axis, in elements. If it is 0, all
+    /// elements along the axis share one place, as in a broadcast. If it is negative, the axis is
+    /// stored backwards.
     pub stride: i64,
 }
 
@@ -115,8 +116,8 @@ impl StrideDescriptor {
         &self.steps
     }
 
-    /// Returns the number of values of each coordinate: first the extents of the array, then those
-    /// of the results of the steps.
+    /// Returns the number of values of each coordinate: the extents of the array, followed by the
+    /// number of values of each result of a step.
     ///
     /// The remainder of a split by 8 has 8 values, even if the last tile is partial.
     #[must_use]
@@ -137,7 +138,7 @@ impl StrideDescriptor {
         self.offset
     }
 
-    /// Returns the number of bytes before the data, `M(n)`.
+    /// Returns the number of bytes of metadata before the first place, `M(n)`.
     #[must_use]
     pub fn prefix_bytes(&self) -> u64 {
         self.prefix_bytes
@@ -205,9 +206,10 @@ impl StrideDescriptor {
         (whole && cells == self.physical_elements() && (dense || cells == 0)).then_some(extents)
     }
 
-    /// Returns the extents of [`physical_dimensions`](Self::physical_dimensions) without the ones
-    /// that tiles add: the remainders of divisions by 1, and dimensions before the first. The most
-    /// significant part of each dimension stays, even if it is 1.
+    /// Returns the extents of [`physical_dimensions`](Self::physical_dimensions) without the
+    /// extents of 1 that exist only because of tiles: remainders of divisions by 1, and dimensions
+    /// that a tile adds before the first one. The most significant part of each dimension is kept,
+    /// even if its extent is 1.
     ///
     /// ```
     /// use stridec::{shape::Shape, stride::StrideDescriptor};
@@ -263,9 +265,9 @@ impl StrideDescriptor {
         Ok(self.offset.wrapping_add_signed(strided))
     }
 
-    /// Returns a view of the same memory in which each element is `parts` elements, along a new
-    /// innermost dimension. For example, `f32[3]` in 2 parts is an array of 3 by 2 elements of 16
-    /// bits.
+    /// Returns a view of the same memory in which each element is split into `parts` smaller
+    /// elements along a new innermost dimension. For example, `f32[3]` in 2 parts is an array of 3
+    /// by 2 elements of 16 bits.
     ///
     /// `parts` must divide the element size in bits. The offsets and sizes of the result are
     /// counted in parts.
@@ -300,8 +302,9 @@ impl StrideDescriptor {
     /// Returns the name of a coordinate, such as `d1` for a dimension, `d0/2` and `d0%2` for the
     /// results of a tile, and `(d0*7+d1)` for a fold.
     ///
-    /// A name of up to 60 bytes is repeated inside the names that depend on it. A longer name is
-    /// replaced there by the number of its coordinate, such as `c9`.
+    /// A name of up to 60 bytes is repeated in the names of the coordinates that are computed from
+    /// it. These names contain the coordinate's number instead, such as `c9`, if its name is
+    /// longer.
     #[must_use]
     pub fn coordinate_name(&self, coordinate: usize) -> String {
         let names = self.coordinate_names();
@@ -320,7 +323,8 @@ impl StrideDescriptor {
 struct CoordinateNames;
 
 impl Coordinate<'_, String> {
-    /// Returns the text of this coordinate inside other names.
+    /// Returns the text that represents this coordinate inside other names: its name, or its number
+    /// if the name is too long.
     fn name(&self) -> String {
         if self.value.len() > LONGEST_NAME {
             format!("c{}", self.number)
@@ -367,8 +371,8 @@ pub(crate) fn packed_elements(dimensions: impl Iterator<Item = (i64, u64)>) -> O
     })
 }
 
-/// Converts an extent or an offset. It fits, because the image of a lowered shape has fewer than
-/// 2^63 bits.
+/// Converts an extent or an offset to an `i64`. The number always fits, because the image of a
+/// lowered shape has fewer than 2^63 bits.
 pub(super) fn signed(n: u64) -> i64 {
     i64::try_from(n).expect("a lowered tensor holds fewer than 2^63 elements")
 }

@@ -20,11 +20,12 @@ pub(crate) struct Digit {
 
 impl StrideDescriptor {
     /// Returns the digits of each dimension, the least significant first. Returns `None` if the
-    /// offset is not a sum over digits.
+    /// offset of an element cannot be written as a sum over digits.
     ///
     /// The offset of an element is [`base_offset`](Self::base_offset) `+ Σ stride · digit`. The
-    /// list is as short as possible: no two neighbouring digits can be merged, a dimension of one
-    /// element has no digits, and the last digit of a dimension counts only the values that occur.
+    /// lists are as short as possible: no two neighbouring digits can be merged, a dimension of one
+    /// element has no digits, and the most significant digit of a dimension counts only the values
+    /// that occur.
     ///
     /// If a tile folds dimensions with `*`, the result may be `None` although digits exist.
     pub(crate) fn digits(&self) -> Option<Vec<Vec<Digit>>> {
@@ -39,8 +40,9 @@ impl StrideDescriptor {
     ///
     /// # Errors
     ///
-    /// Returns an error if the digits of a dimension have fewer values than the dimension, a sum
-    /// passes 2^63-1 bits, or a negative stride reaches below element 0.
+    /// Returns an error if `digits` does not have one list for each dimension, if the digits of a
+    /// dimension have fewer values than the dimension, if the memory exceeds 2^63-1 bits, or if a
+    /// negative stride reaches below the start of the memory.
     pub(crate) fn of_digits(
         element_type: ElementType,
         element_size_in_bits: u64,
@@ -87,9 +89,9 @@ impl StrideDescriptor {
     }
 }
 
-/// Returns the digits of a dimension that adds `Σ weight · ⌊index / by⌋` to the offset, over the
-/// pairs `(by, weight)`. Returns `None` if the sum is not one over digits. Several pairs may have
-/// the same `by`.
+/// Returns the digits of a dimension of extent `size` whose index adds a sum of `weight · ⌊index /
+/// by⌋` to the offset, with one term for each pair `(by, weight)`. Several pairs may have the same
+/// `by`. Returns `None` if the sum cannot be written as a sum over digits.
 pub(crate) fn digits_of_terms(terms: &[(u64, i64)], size: u64) -> Option<Vec<Digit>> {
     let mut merged: SmallVec<[(u64, i64); 2]> = smallvec![];
     for &(by, weight) in terms.iter().filter(|&&(by, _)| by < size.max(2)) {
@@ -102,7 +104,7 @@ pub(crate) fn digits_of_terms(terms: &[(u64, i64)], size: u64) -> Option<Vec<Dig
     digits_of(merged, size)
 }
 
-/// Returns the same as [`digits_of_terms`] for terms in which no `by` occurs twice.
+/// Returns the digits like [`digits_of_terms`], but requires that no two terms have the same `by`.
 fn digits_of(mut terms: SmallVec<[(u64, i64); 2]>, size: u64) -> Option<Vec<Digit>> {
     if size < 2 {
         return Some(Vec::new());

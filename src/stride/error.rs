@@ -60,7 +60,7 @@ pub enum StrideError {
     /// A tensor whose memory is larger than 2^63-1 bits.
     #[error("{what}: expected at most 2^63-1 bits of memory, got extents whose product is more")]
     TooLarge {
-        /// The field that makes the memory exceed the limit.
+        /// The path of the field that makes the memory exceed the limit.
         what: &'static str,
     },
     /// A list that does not have one entry for each dimension.

@@ -10,8 +10,8 @@ use super::{
     Axis, Coordinates, StrideDescriptor, StrideError, descriptor::signed, steps::IndexValues,
 };
 
-/// The number of candidates that [`StrideDescriptor::index`] tries before it gives up on strides
-/// that interleave.
+/// The maximum number of candidates that [`StrideDescriptor::index`] tries if strides interleave.
+/// Once it is reached, the function returns an error.
 const SEARCH_LIMIT: u32 = 1 << 20;
 
 impl StrideDescriptor {
@@ -57,8 +57,9 @@ impl StrideDescriptor {
         }
     }
 
-    /// Returns true if each stride is greater than all smaller ones can reach together. Two
-    /// elements then share an offset only if a stride is 0.
+    /// Returns true if each stride is greater than the combined span of all smaller strides, so
+    /// that each offset can be decoded by divisions. Two elements then share an offset only if a
+    /// stride is 0.
     fn nests(&self) -> bool {
         let mut span = 0_u64;
         self.axes.iter().rev().filter(|axis| axis.stride != 0).all(|axis| {
@@ -71,16 +72,18 @@ impl StrideDescriptor {
     }
 }
 
-/// A depth-first search for the steps along each axis that lead to an offset. It abandons a branch
-/// if the remaining distance is more than the remaining axes can reach.
+/// A depth-first search for the coordinates along the axes whose strides add up to an offset. A
+/// branch is abandoned if the remaining distance exceeds the combined span of the remaining axes.
 struct Search {
     order: Vec<Axis>,
     tries: u32,
 }
 
 impl Search {
-    /// Finds steps along the axes from `depth` on that lead over `distance`, and writes them to
-    /// `digits`. Returns true if it finds them, and `None` after [`SEARCH_LIMIT`] tries.
+    /// Searches for coordinates along the axes from `depth` on whose strides add up to `distance`,
+    /// and writes them to `digits`. `extents` has the number of values of each coordinate. Returns
+    /// true if the search succeeds, false if there is no solution, and `None` after
+    /// [`SEARCH_LIMIT`] tries.
     fn digits(
         &mut self,
         depth: usize,

@@ -47,10 +47,10 @@ impl StrideDescriptor {
         self.strides().map(|stride| stride.filter(|_| whole)?.checked_mul(bytes)).collect()
     }
 
-    /// Returns the amount that each dimension adds to the offset, as pairs `(by, weight)` that mean
-    /// `Σ weight · ⌊index / by⌋`. For example, a dimension in tiles of 8 adds `⌊index / 1⌋` and
-    /// some multiple of `⌊index / 8⌋`. Returns `None` if no such sum is found. No two pairs have
-    /// the same `by`, and none is always 0.
+    /// Returns the contribution of each dimension to the offset as pairs `(by, weight)`, which mean
+    /// the sum of `weight · ⌊index / by⌋`. For example, a dimension in tiles of 8 contributes a
+    /// multiple of `⌊index / 1⌋` and a multiple of `⌊index / 8⌋`. An item is `None` if no such sum
+    /// is found. No two pairs have the same `by`, and no pair is always 0.
     pub(super) fn terms(&self) -> impl Iterator<Item = Option<SmallVec<[(u64, i64); 2]>>> + '_ {
         let last = |size: &u64| (0, size.saturating_sub(1));
         let mut shares: Coordinates<OffsetShare> = self
@@ -66,26 +66,26 @@ impl StrideDescriptor {
     }
 }
 
-/// The amount that a coordinate adds to the offset.
+/// The contribution of a coordinate to the offset.
 struct OffsetShare {
     /// The greatest value that the coordinate can have.
     last: u64,
-    /// The amount as pairs `(by, weight)` that mean `Σ weight · ⌊coordinate / by⌋`, or `None` if it
-    /// is not such a sum.
+    /// The contribution as pairs `(by, weight)`, which mean the sum of `weight · ⌊coordinate /
+    /// by⌋`, or `None` if it cannot be written as such a sum.
     ///
-    /// No two pairs have the same `by`, and none is always 0. The sum is therefore linear only if
-    /// every `by` is 1.
+    /// No two pairs have the same `by`, and no pair is always 0. The sum is therefore linear only
+    /// if every `by` is 1.
     terms: Option<SmallVec<[(u64, i64); 2]>>,
 }
 
 impl OffsetShare {
-    /// Returns the amount for a coordinate that does not affect the offset. `last` is its greatest
-    /// value.
+    /// Returns the contribution of a coordinate that does not affect the offset. `last` is the
+    /// greatest value of the coordinate.
     fn none(last: u64) -> Self {
         Self { last, terms: Some(smallvec![]) }
     }
 
-    /// Adds `times · weight · ⌊coordinate / by⌋` to the amount.
+    /// Adds `times · weight · ⌊coordinate / by⌋` to the contribution.
     fn add(&mut self, by: u64, weight: i64, times: u64) {
         let Some(terms) = &mut self.terms else { return };
         if by > 1 && by > self.last {
@@ -102,7 +102,8 @@ impl OffsetShare {
     }
 }
 
-/// Turns the amounts of the coordinates of memory into amounts of the dimensions of the array.
+/// Reverses the steps with contributions to the offset as values: contributions of the coordinates
+/// of memory become contributions of the dimensions of the array.
 struct OffsetShares;
 
 impl Undo for OffsetShares {
@@ -179,7 +180,7 @@ mod tests {
         StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap()
     }
 
-    /// Returns the strides that follow from comparing the offsets of all pairs of neighbours.
+    /// Returns the strides found by comparing the offsets of all pairs of neighbouring elements.
     fn tried(array: &StrideDescriptor) -> Vec<Option<i64>> {
         let offset = |index: &[u64]| i64::try_from(array.offset(index).unwrap()).unwrap();
         let mut strides: Vec<Option<Option<i64>>> = vec![None; array.rank()];

@@ -10,7 +10,7 @@ use crate::shape::{ElementType, Layout, PaddingValue, Shape, StridedShape, Tile,
 /// The maximum size of an image, in bits. It ensures that all byte and bit offsets fit an `i64`.
 const MAX_BITS: u64 = i64::MAX.unsigned_abs();
 
-/// The maximum number of characters of a layout that an error shows.
+/// The maximum number of characters of a layout that an error message shows.
 const MOST_SHOWN: usize = 200;
 
 impl TryFrom<&Shape> for StrideDescriptor {
@@ -235,7 +235,8 @@ impl StrideDescriptor {
         }
     }
 
-    /// Returns the tensor without its prefix.
+    /// Returns the tensor without its metadata prefix. Offsets do not change, because they count
+    /// from the end of the prefix.
     pub(crate) fn without_prefix(&self) -> Self {
         Self { prefix_bytes: 0, ..self.clone() }
     }
@@ -259,7 +260,8 @@ impl StrideDescriptor {
         self.checked("physical_elements")
     }
 
-    /// Returns an error that names `what` if the image exceeds 2^63-1 bits.
+    /// Returns the descriptor unchanged, or an error that names the field `what` if the image
+    /// exceeds 2^63-1 bits.
     fn checked(self, what: &'static str) -> Result<Self, StrideError> {
         self.physical_elements
             .checked_mul(u64::from(self.element_bits))
@@ -294,7 +296,8 @@ fn element_bits(
     }
 }
 
-/// Widens a value of the type to `element_bits`. Signed types are sign-extended.
+/// Widens the bits of a value from the width of the type to `element_bits`. Signed integers are
+/// sign-extended.
 fn extended(element_type: ElementType, value: u128, element_bits: u32) -> u128 {
     match element_type.bits() {
         Some(bits) if element_type.is_signed_integer() && value >> (bits - 1) & 1 == 1 => {
@@ -325,7 +328,7 @@ fn refuse_unsupported(layout: &Layout) -> Result<(), StrideError> {
     Ok(())
 }
 
-/// A dimension of memory while tiles are applied: a coordinate and the number of places along it.
+/// A dimension of memory while tiles are applied: a coordinate, and the number of places along it.
 #[derive(Clone, Copy)]
 struct MemoryAxis {
     coordinate: usize,
@@ -339,8 +342,9 @@ struct TileLowering {
 }
 
 impl TileLowering {
-    /// Replaces each axis by one of its padded extent, before tiles are applied. A split by the
-    /// padded extent does this: its remainder is the coordinate, with more places.
+    /// Pads each axis to its extent in memory, before tiles are applied. The padding is expressed
+    /// as a split by the padded extent: the remainder equals the coordinate, but its axis has room
+    /// for the padded extent.
     fn padded(&mut self, outer: &[MemoryAxis]) -> Result<SmallVec<[MemoryAxis; 8]>, StrideError> {
         let rank = outer.len();
         let extents = outer.iter().map(|axis| axis.extent.max(1));
@@ -358,7 +362,8 @@ impl TileLowering {
         Ok(outer)
     }
 
-    /// Applies one tile to the most minor axes of `outer`. A `*` folds an axis into the next one.
+    /// Applies one tile to the most minor axes in `outer`, and returns all resulting axes. A `*`
+    /// folds an axis into the next one.
     fn tile(
         &mut self,
         mut outer: SmallVec<[MemoryAxis; 8]>,
@@ -459,8 +464,8 @@ mod tests {
         }
     }
 
-    /// Compares the places of padded dimensions under tiles with those of an array that has the
-    /// padded extents.
+    /// Checks that elements of a padded and tiled array have the same places as in a tiled array
+    /// whose extents are the padded ones.
     #[test]
     fn tiles_apply_to_padded_dimensions() {
         for (text, whole) in [

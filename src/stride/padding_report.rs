@@ -98,8 +98,8 @@ fn distinct_elements(tensor: &StrideDescriptor) -> u128 {
         .product()
 }
 
-/// Returns the number of places along each dimension. Along an axis, it is the next greater stride
-/// divided by the axis's own.
+/// Returns the number of places along each dimension, including padding. Along an axis, this number
+/// is the next greater stride divided by the stride of the axis.
 fn padded_extents(tensor: &StrideDescriptor) -> Coordinates<u64> {
     let mut places: Coordinates<u64> = tensor.extents().into();
     let mut axes: Vec<_> = tensor
@@ -122,7 +122,8 @@ fn padded_extents(tensor: &StrideDescriptor) -> Coordinates<u64> {
     places
 }
 
-/// Combines the numbers of places along the axes into numbers of places along logical dimensions.
+/// Reverses the steps with numbers of places as values: places along the axes of memory become
+/// places along the dimensions of the array.
 struct PlaceCounts;
 
 impl Undo for PlaceCounts {

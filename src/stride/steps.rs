@@ -25,7 +25,8 @@ pub(crate) struct Coordinate<'a, V> {
     pub(crate) value: &'a V,
 }
 
-/// Values that steps can be evaluated with, from an index to memory.
+/// An evaluation of steps, from an index to memory, with values of one type, such as numbers or
+/// affine expressions.
 pub(crate) trait Forward {
     /// The value of a coordinate.
     type Value;
@@ -50,7 +51,8 @@ pub(crate) trait Forward {
     fn unit(&mut self) -> Self::Value;
 }
 
-/// Values that steps can be reversed with, from memory to an index.
+/// A reversal of steps, from memory to an index, with values of one type, such as numbers or affine
+/// expressions.
 pub(crate) trait Undo {
     /// The value of a coordinate.
     type Value;
@@ -76,8 +78,8 @@ pub(crate) trait Undo {
 }
 
 impl StrideDescriptor {
-    /// Evaluates the steps. On entry, `values` has one value for each logical dimension; on return,
-    /// it has one for each coordinate.
+    /// Evaluates the steps from first to last. On entry, `values` has one value for each dimension
+    /// of the array; on return, it has one for each coordinate.
     ///
     /// # Errors
     ///
@@ -105,9 +107,9 @@ impl StrideDescriptor {
         Ok(())
     }
 
-    /// Reverses the steps, from last to first. On entry, `values` has one value for each
-    /// coordinate; on return, one for each dimension of the array. The initial values of
-    /// coordinates that a step reads are overwritten.
+    /// Reverses the steps from last to first. On entry, `values` has one value for each coordinate;
+    /// on return, it has one for each dimension of the array. The initial values of coordinates
+    /// that a step reads are overwritten.
     ///
     /// # Errors
     ///
@@ -151,10 +153,10 @@ impl StrideDescriptor {
         values
     }
 
-    /// Returns the least and the greatest value of each coordinate for a box of indices: `of` has
-    /// the least and the greatest value along each dimension.
+    /// Returns the range of values of each coordinate over a box of indices. On entry, `of` has the
+    /// range along each dimension of the array. A range is the least and the greatest value.
     ///
-    /// The interval of a fold may contain values that do not occur.
+    /// The range of a fold may contain values that do not occur.
     pub(crate) fn intervals(&self, mut of: Coordinates<(u64, u64)>) -> Coordinates<(u64, u64)> {
         let Ok(()) = self.forward(&mut CoordinateIntervals, &mut of);
         of
@@ -177,7 +179,8 @@ impl Step {
 /// Evaluates the steps of a single index.
 pub(super) struct IndexValues;
 
-/// The error for a remainder past the end of a partial tile. No index leads there.
+/// The error for a remainder past the end of a partial tile. Such a place is padding, so it has no
+/// index.
 pub(super) struct InPadding;
 
 impl Forward for IndexValues {

@@ -3,18 +3,18 @@
 
 use std::{marker::PhantomData, ops::Range};
 
-/// An error with a position in a text, which a [`Cursor`] can create.
+/// The error type of a parser that reads with a [`Cursor`]. Every error has a position in the text.
 pub(crate) trait TextError: Sized {
     /// Creates an error about the byte range `place` of `text`.
     fn in_text(text: &str, place: Range<usize>, reason: String) -> Self;
 
-    /// Returns the part of `rest` that an error message quotes, including the quotation marks.
-    /// `rest` is not empty.
+    /// Returns the start of `rest`, the unread text, as an error message quotes it, including the
+    /// quotation marks. `rest` is not empty.
     fn quoted(rest: &str) -> String;
 }
 
-/// A text that is read from front to back. Blanks and comments, `/*…*/` and `//…`, may precede each
-/// sign and word.
+/// A text that is read from front to back, and the position of the next byte. Blanks and comments,
+/// `/*…*/` and `//…`, may precede each sign and word.
 ///
 /// An unterminated comment is an error: it is not skipped as a blank, no grammar accepts its `/*`,
 /// and [`unexpected`](Self::unexpected) reports it.
@@ -39,8 +39,8 @@ impl<'a, E: TextError> Cursor<'a, E> {
         Ok(Self::new(text))
     }
 
-    /// Returns a cursor over a part of the text. Its positions are still counted from the start of
-    /// the whole text.
+    /// Returns a cursor that reads only the byte range `place`. Its positions are still counted
+    /// from the start of the whole text.
     pub(crate) fn part(&self, place: Range<usize>) -> Self {
         Self { text: &self.text[..place.end], position: place.start, error: PhantomData }
     }
@@ -100,12 +100,13 @@ impl<'a, E: TextError> Cursor<'a, E> {
         self.after_blanks() == self.text.len()
     }
 
-    /// Returns true if `sign` comes next, after any blanks.
+    /// Returns true if `sign` is next, after any blanks. Consumes nothing.
     pub(crate) fn sees(&self, sign: &str) -> bool {
         self.text[self.after_blanks()..].starts_with(sign)
     }
 
-    /// Consumes `sign` and returns true if it comes next. Otherwise, the position does not change.
+    /// Consumes `sign` and returns true if it is next, after any blanks. Otherwise, returns false,
+    /// and the position does not change.
     pub(crate) fn eat(&mut self, sign: &str) -> bool {
         let start = self.after_blanks();
         let found = self.text[start..].starts_with(sign);
@@ -136,7 +137,8 @@ impl<'a, E: TextError> Cursor<'a, E> {
         (&rest[..length], place)
     }
 
-    /// Reads decimal digits with an optional minus sign. Returns `None` if no number comes next.
+    /// Reads decimal digits with an optional minus sign, and returns their byte range. Returns
+    /// `None` if the next token is not a number.
     pub(crate) fn digits(&mut self) -> Option<Range<usize>> {
         let start = self.after_blanks();
         let rest = &self.text[start..];

@@ -52,7 +52,8 @@ pub struct WindowDimension {
     pub(super) extent: u64,
     /// The source index from which index 0 of the destination is copied.
     pub(super) src_start: u64,
-    /// The distance in the source between neighbouring indices of the destination.
+    /// The distance in the source between neighbouring indices of the destination. It is never 0,
+    /// and is negative if the source is read backwards.
     pub(super) src_step: i64,
 }
 
@@ -83,8 +84,8 @@ impl WindowDimension {
         if self.src_step < 0 { self.src_start - walked } else { self.src_start + walked }
     }
 
-    /// Returns the smallest and the largest source index that is read, or `None` if the extent is
-    /// 0.
+    /// Returns the smallest and the largest source index that is read, or `None` if the extent is 0
+    /// and nothing is read.
     pub(crate) fn source_indices(&self) -> Option<(u64, u64)> {
         let (first, last) = (self.src_start, self.source_index(self.extent.checked_sub(1)?));
         Some((first.min(last), first.max(last)))
@@ -113,7 +114,8 @@ impl Window {
         self.dimensions.iter().map(WindowDimension::extent)
     }
 
-    /// Appends an innermost dimension to both sides, whose indices are copied unchanged.
+    /// Returns the window with one more innermost dimension, along which indices are copied
+    /// unchanged.
     #[must_use]
     pub(crate) fn with_inner_dimension(&self, extent: u64) -> Self {
         let mut dimensions = self.dimensions.clone();
@@ -158,7 +160,7 @@ pub enum WindowError {
     EmptyWindow {
         /// The dimension.
         dimension: usize,
-        /// The number of source elements from the offset to the end of the dimension.
+        /// The number of source elements from the window's offset to the end of the dimension.
         limit: u64,
     },
     /// A window that exceeds the source.

@@ -66,7 +66,7 @@ pub fn make_logical_to_physical(layout: &Layout) -> Vec<usize> {
     permutation_util::inverse(&major_to_minor(layout))
 }
 
-/// Moves a dimension to the most major place: `MoveDimToMajor`.
+/// Makes a dimension the most major one, like XLA's `MoveDimToMajor`.
 ///
 /// ```
 /// use stridec::{shape::Layout, xla::layout_util::move_dim_to_major};

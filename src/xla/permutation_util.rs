@@ -38,7 +38,8 @@ pub fn permute_inverse<T: Clone>(input: &[T], permutation: &[i64]) -> Result<Vec
     Ok(inverse.into_iter().map(|i| input[i].clone()).collect())
 }
 
-/// Composes two permutations, `out[i] = p1[p2[i]]`: `ComposePermutations`.
+/// Returns the composition of two permutations, `out[i] = p1[p2[i]]`, like XLA's
+/// `ComposePermutations`.
 ///
 /// # Errors
 ///
@@ -47,7 +48,8 @@ pub fn compose_permutations(p1: &[i64], p2: &[i64]) -> Result<Vec<usize>, ShapeE
     permute(&checked(p1, p1.len())?, p2)
 }
 
-/// Moves the entry at `from` to `to` and shifts the entries between them: `move_single`.
+/// Moves the entry at `from` to `to`, and shifts the entries between the two positions by one. Like
+/// `move_single` in XLA.
 ///
 /// ```
 /// use stridec::xla::permutation_util::move_single;

@@ -19,7 +19,8 @@ const BETWEEN: usize = 420;
 /// The width of the widest arrow, in pixels.
 const THICK: usize = 5;
 
-/// Draws senders and receivers, with a curve for each pair.
+/// Draws the senders on the left and the receivers on the right, with a curve for each pair that
+/// exchanges bytes. If there are more than [`MAX_ARROWS`], the last senders get none.
 pub(super) fn arrows(flows: &Flows) -> SvgPart {
     let groups = flows.groups();
     let high = if groups <= MAX_CELLS { CELL + 4 } else { LINE - 4 };
@@ -111,9 +112,8 @@ pub(super) fn arrows(flows: &Flows) -> SvgPart {
     SvgPart { markup, width, height: top + groups * high + 2 }
 }
 
-/// Returns the width in pixels of an arrow for `bytes` bytes. It is proportional to the bytes, and
-/// `most` bytes get the maximum. If `count`, the number of arrows, is large, all arrows are
-/// thinner.
+/// Returns the width of an arrow in pixels, in proportion to `bytes`: an arrow of `most` bytes is
+/// the widest. If `count`, the number of arrows, is large, all arrows are thinner.
 fn thickness(bytes: u128, most: u128, count: usize) -> usize {
     let thick = if count <= 64 { THICK } else { 2 };
     let share = bytes.saturating_mul(thick as u128) / most;

@@ -104,7 +104,7 @@ pub(super) fn draw(grid: &Grid<'_>, followed: &[u64]) -> SvgPart {
     SvgPart { markup, width: (right + tail).max(caption).max(key), height: bottom + 2 }
 }
 
-/// Returns the width of the grid's cells, in pixels.
+/// Returns the width of all cells in the grid, in pixels: enough for the longest label or tick.
 fn widest(grid: &Grid<'_>) -> usize {
     let ticks = grid.items[1].iter().map(|item| label(grid, 1, *item).len()).max().unwrap_or(0);
     cell_width(ticks.max(grid.label_width()))

@@ -117,7 +117,7 @@ fn side(map: &TileMap<'_>, view: &View, flows: &Flows) -> SvgPart {
     flow(planes, SIDE + 80, GAP)
 }
 
-/// Draws one plane. It is drawn to scale if all strips remain visible then.
+/// Draws one plane, to scale unless some strips would become invisible.
 fn plane(map: &TileMap<'_>, view: &View, flows: &Flows, plane: &[Strip], width: usize) -> SvgPart {
     let size = |dimension: Option<usize>| dimension.map_or(1, |dimension| view.sizes[dimension]);
     let [rows, columns] = &map.strips;
@@ -169,7 +169,7 @@ struct TileRect {
     height: usize,
 }
 
-/// Names the devices of a tile, such as `device 0` or `devices 0, 4 and 2 more`.
+/// Names the devices of a tile in words, such as `device 0` or `devices 0, 4 and 2 more`.
 fn who(holders: Holders<'_>, flows: &Flows) -> String {
     let devices = if holders.len() == 1 { "device" } else { "devices" };
     let more = if flows.is_by_device() { "" } else { " in the first tile" };

@@ -21,7 +21,7 @@ pub(super) fn text_width(characters: usize) -> usize {
     (characters * 73).div_ceil(10)
 }
 
-/// Returns the width in pixels of a cell for a label with this many characters.
+/// Returns the width of a cell in pixels, for a label of `characters` characters.
 pub(super) fn cell_width(characters: usize) -> usize {
     text_width(characters).max(16) + 12
 }
@@ -42,7 +42,7 @@ pub(super) fn column(parts: Vec<SvgPart>, gap: usize) -> SvgPart {
     }
 }
 
-/// Arranges parts in lines of at most `width` pixels.
+/// Arranges parts from left to right in lines of at most `width` pixels, `gap` pixels apart.
 pub(super) fn flow(parts: Vec<SvgPart>, width: usize, gap: usize) -> SvgPart {
     let (mut x, mut y, mut high, mut wide) = (0, 0, 0, 0);
     let mut placed = vec![];
@@ -59,7 +59,7 @@ pub(super) fn flow(parts: Vec<SvgPart>, width: usize, gap: usize) -> SvgPart {
     SvgPart { markup: html! { @for part in placed { (part) } }, width: wide, height: y + high }
 }
 
-/// Breaks a paragraph into lines of at most `width` pixels.
+/// Draws a paragraph as lines of text, each at most `width` pixels wide. `class` selects its style.
 pub(super) fn paragraph(text: &str, width: usize, class: &str) -> SvgPart {
     // Sentences use a proportional font, which is narrower than the monospaced one.
     let most = (width * 10 / 66).max(20);
@@ -107,7 +107,8 @@ pub(super) fn ground(
     }
 }
 
-/// Draws the text of a cell, without its background.
+/// Draws the text of a cell, without its background. It can be drawn after other shapes, to stay
+/// readable above them.
 pub(super) fn text(
     [x, y]: [usize; 2],
     width: usize,

@@ -6,7 +6,7 @@ use crate::{
     shape::{ElementType, FieldPath, Shape, ShapeError, queries},
 };
 
-/// The shape of an array whose extents are all fixed.
+/// An operand's or result's shape, known to be an array with fixed extents.
 pub(super) struct ArrayShape<'a> {
     pub(super) shape: &'a Shape,
     pub(super) element_type: ElementType,
@@ -30,7 +30,7 @@ impl ArrayShape<'_> {
 }
 
 impl<'a> Inputs<'a> {
-    /// Returns an error unless there are `count` operands.
+    /// Returns an error unless the instruction has exactly `count` operands.
     pub(super) fn expect(&self, count: usize) -> Result<()> {
         if self.operands.len() == count {
             return Ok(());
@@ -39,9 +39,9 @@ impl<'a> Inputs<'a> {
         Err(InstructionError::OperandCount { expected, given: self.operands.len() })
     }
 
-    /// Returns the shape of an operand, or an error if the operand is not an array. All extents are
-    /// fixed here, because an instruction with any other extent has already been turned into
-    /// [`Opcode::Other`](crate::hlo::Opcode::Other).
+    /// Returns the shape of operand number `operand`, or an error if that operand is not an array.
+    /// All extents are fixed here, because an instruction with any other extent has already been
+    /// turned into [`Opcode::Other`](crate::hlo::Opcode::Other).
     pub(super) fn array(&self, operand: usize) -> Result<ArrayShape<'a>> {
         let shape = self.operands[operand];
         match array(shape) {
@@ -50,8 +50,8 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// Returns the shape of an operand, or an error if the operand is not an array with the element
-    /// type of `other`.
+    /// Returns the shape of operand number `operand`, or an error if that operand is not an array
+    /// with the element type of `other`.
     pub(super) fn array_like(
         &self,
         operand: usize,
@@ -64,7 +64,8 @@ impl<'a> Inputs<'a> {
         Err(self.operand_error(operand, format!("an array of {}", other.element_type)))
     }
 
-    /// Returns an error unless an operand has the element type and extents of `other`.
+    /// Returns an error unless operand number `operand` has the element type and extents of
+    /// `other`.
     pub(super) fn expect_same(&self, operand: usize, other: &ArrayShape<'_>) -> Result<()> {
         if queries::compatible(self.operands[operand], other.shape) {
             return Ok(());
@@ -72,7 +73,7 @@ impl<'a> Inputs<'a> {
         Err(self.operand_error(operand, other.shape.without_layout().to_string()))
     }
 
-    /// Returns the error for an operand with an unexpected shape.
+    /// Returns the error for an operand whose shape is not the expected one.
     pub(super) fn operand_error(
         &self,
         operand: usize,
@@ -82,7 +83,7 @@ impl<'a> Inputs<'a> {
         InstructionError::Operand { operand, expected: expected.into(), given }
     }
 
-    /// Returns the called computation, or an error if it does not exist.
+    /// Returns the computation with the given index, or an error if it does not exist.
     pub(super) fn callee(&self, computation: usize) -> Result<&'a Computation> {
         self.computations.get(computation).ok_or_else(|| unknown_computation(0, computation))
     }
@@ -99,17 +100,18 @@ fn array(shape: &Shape) -> Option<ArrayShape<'_>> {
     Some(ArrayShape { shape, element_type: shape.element_type(), extents })
 }
 
-/// Returns the error for an unexpected declared shape.
+/// Returns the error for a declared shape that differs from the expected one.
 pub(super) fn mismatch(expected: impl Into<String>, given: &Shape) -> InstructionError {
     InstructionError::Result { expected: expected.into(), given: given.clone().into() }
 }
 
-/// Returns an error if a number is greater than `greatest`.
+/// Returns an error, which names the field, if a number is greater than `greatest`.
 pub(super) fn at_most(field: impl FnOnce() -> FieldPath, given: u64, greatest: u64) -> Result<()> {
     in_range(field, given, 0, greatest)
 }
 
-/// Returns an error if a number is less than `least` or greater than `greatest`.
+/// Returns an error, which names the field, if a number is less than `least` or greater than
+/// `greatest`.
 pub(super) fn in_range(
     field: impl FnOnce() -> FieldPath,
     given: u64,
@@ -124,7 +126,7 @@ pub(super) fn in_range(
     Err(ShapeError::Range { field: field(), given: given.into(), least, greatest }.into())
 }
 
-/// Returns an error unless a dimension number is below the rank.
+/// Returns an error, which names the field, unless a dimension number is below the rank.
 pub(super) fn dimension(
     field: impl FnOnce() -> FieldPath,
     given: usize,
@@ -138,7 +140,7 @@ pub(super) fn dimension(
     Err(ShapeError::Range { field: field(), given, least: 0, greatest }.into())
 }
 
-/// Returns an error unless a list has exactly one entry for each dimension.
+/// Returns an error, which names the field, unless a list has exactly one entry for each dimension.
 pub(super) fn one_each(field: impl FnOnce() -> FieldPath, given: usize, rank: usize) -> Result<()> {
     if given == rank {
         return Ok(());
@@ -147,7 +149,8 @@ pub(super) fn one_each(field: impl FnOnce() -> FieldPath, given: usize, rank: us
     Err(ShapeError::Count { field: field(), given, rank, accepted }.into())
 }
 
-/// Returns an error unless the dimension numbers are distinct and below the rank.
+/// Returns an error, which names the field, unless the dimension numbers are distinct and below the
+/// rank.
 pub(super) fn distinct(
     field: impl Fn() -> FieldPath,
     dimensions: &[usize],
@@ -164,7 +167,8 @@ pub(super) fn distinct(
     Ok(())
 }
 
-/// Returns an error unless the dimension numbers are strictly ascending and below the rank.
+/// Returns an error, which names the field, unless the dimension numbers are strictly ascending and
+/// below the rank.
 pub(super) fn ascending(
     field: impl Fn() -> FieldPath,
     dimensions: &[usize],
@@ -179,12 +183,12 @@ pub(super) fn ascending(
     })
 }
 
-/// Returns true for signed and unsigned integers.
+/// Returns true if the type is a signed or unsigned integer.
 pub(super) fn is_integer(element_type: ElementType) -> bool {
     element_type.is_signed_integer() || element_type.is_unsigned_integer()
 }
 
-/// Returns true for complex numbers.
+/// Returns true if the type is complex.
 pub(super) fn is_complex(element_type: ElementType) -> bool {
     matches!(element_type, ElementType::C64 | ElementType::C128)
 }

@@ -72,7 +72,7 @@ pub(super) fn unary(unary: Unary, inputs: &Inputs<'_>) -> Result<Shape> {
     })
 }
 
-/// Returns true if XLA has the operation for floats only.
+/// Returns true if XLA accepts the operation for floats only.
 fn is_of_floats(unary: Unary) -> bool {
     matches!(
         unary,
@@ -108,8 +108,8 @@ pub(super) fn complex(inputs: &Inputs<'_>) -> Result<Shape> {
     real.with_type(element_type)
 }
 
-/// Infers the shape of the real or imaginary part of an array. Floats are accepted as well: a float
-/// is its own real part.
+/// Infers the shape of the real or imaginary part of an array. An array of floats is accepted as
+/// well, and keeps its element type.
 pub(super) fn part(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let number = inputs.array(0)?;

@@ -33,7 +33,8 @@ pub(super) fn dynamic_update_slice(inputs: &Inputs<'_>) -> Result<Shape> {
     array.with_type(array.element_type)
 }
 
-/// Returns the shape of the first operand, or an error if there are fewer than `least` operands.
+/// Returns the shape of the first operand, which must be an array, or an error if there are fewer
+/// than `least` operands.
 fn first_operand<'a>(inputs: &Inputs<'a>, least: usize) -> Result<ArrayShape<'a>> {
     if inputs.operands.len() < least {
         let expected = format!("at least {least}");
@@ -42,8 +43,8 @@ fn first_operand<'a>(inputs: &Inputs<'a>, least: usize) -> Result<ArrayShape<'a>
     inputs.array(0)
 }
 
-/// Checks that the operands from `first` on are valid starts: either one integer scalar for each
-/// dimension, or a single vector of integers with one entry for each dimension.
+/// Checks that the operands from `first` on are valid starts in an array of `rank` dimensions:
+/// either one integer scalar for each dimension, or a single vector with one integer for each.
 fn check_starts(inputs: &Inputs<'_>, first: usize, rank: usize) -> Result<()> {
     let given = inputs.operands.len() - first;
     let vector = given == 1 && inputs.operands[first].rank() == 1;
@@ -66,8 +67,9 @@ fn check_starts(inputs: &Inputs<'_>, first: usize, rank: usize) -> Result<()> {
     Ok(())
 }
 
-/// The dimension numbers that gather and scatter have in common. They say where the index vectors
-/// lie in the indices, and which dimension of the operand each entry of an index vector refers to.
+/// The dimension numbers that gather and scatter have in common. They identify the dimension of the
+/// indices that holds index vectors, and the dimension of the operand for each entry of such a
+/// vector. `names` are XLA's names for them, for error messages.
 struct Indices<'a> {
     names: [&'static str; 4],
     index_vector_dim: usize,
@@ -81,8 +83,8 @@ impl Indices<'_> {
         FieldPath::new(self.names[0]).field(name)
     }
 
-    /// Checks the dimension numbers and returns the extents of the indices, without the dimension
-    /// that holds the index vectors.
+    /// Checks the dimension numbers. Returns the extents of the indices without the dimension that
+    /// holds the index vectors.
     fn check(&self, operand: &ArrayShape<'_>, indices: &ArrayShape<'_>) -> Result<Vec<u64>> {
         let [_, map, operand_batching, indices_batching] = self.names;
         let rank = indices.rank();
@@ -210,7 +212,8 @@ pub(super) fn scatter(scatter: &Scatter, inputs: &Inputs<'_>) -> Result<Shape> {
     if count == 1 { Ok(parts.remove(0)) } else { Ok(Shape::tuple(parts)?) }
 }
 
-/// Checks the dimension numbers of a scatter, for one of its arrays and the updates in `number`.
+/// Checks the dimension numbers of a scatter for one of its arrays, `operand`, and the updates in
+/// operand `number`.
 fn scatter_updates(
     scatter: &Scatter,
     inputs: &Inputs<'_>,
@@ -262,7 +265,8 @@ fn scatter_updates(
     Ok(())
 }
 
-/// Checks that a computation combines two scalars of each operand's type into one.
+/// Checks that a computation takes two scalars for each operand and returns one for each, all with
+/// the operand's element type.
 fn check_combiner(
     computation: usize,
     inputs: &Inputs<'_>,

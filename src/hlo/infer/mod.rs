@@ -1,5 +1,5 @@
-//! Computes the shape of an instruction's result from its operands and attributes, and so checks
-//! both. The rules are those of XLA's `shape_inference.cc`.
+//! Infers the shape of an instruction's result from its operands and attributes, and checks them by
+//! the rules of XLA's `shape_inference.cc`.
 
 mod checks;
 mod elementwise;
@@ -13,19 +13,20 @@ use crate::shape::{Dimension, ElementType, FieldPath, Shape, queries};
 
 type Result<T> = std::result::Result<T, InstructionError>;
 
-/// The inputs of shape inference, other than the opcode.
+/// The inputs of shape inference besides the opcode.
 pub(super) struct Inputs<'a> {
     /// The shapes of the operands.
     pub(super) operands: &'a [&'a Shape],
-    /// The declared shape. Instructions from a builder may lack one.
+    /// The shape that the instruction's text or proto declares for the result. Instructions from a
+    /// builder may lack one.
     pub(super) declared: Option<&'a Shape>,
     /// The computations that the instruction may call.
     pub(super) computations: &'a [Computation],
 }
 
 impl<'a> Inputs<'a> {
-    /// Returns the declared shape, for opcodes whose operands and attributes do not determine the
-    /// result shape. Returns an error if it is missing.
+    /// Returns the declared shape as the result, for opcodes whose operands and attributes do not
+    /// determine it. Returns an error if it is missing.
     fn declared(&self) -> Result<&'a Shape> {
         let accepted = "a shape, which the operands and attributes of this opcode do not give";
         let missing = || InstructionError::Missing { field: FieldPath::new("shape"), accepted };
@@ -38,8 +39,8 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// Checks an instruction whose operands or result have floats of several types, if XLA lets the
-/// opcode convert between them, and returns its shape. Returns `None` for any other instruction.
+/// Checks an instruction that mixes float types, if XLA lets its opcode convert between them, and
+/// returns its shape. Returns `None` for any other instruction.
 ///
 /// # Errors
 ///
@@ -63,7 +64,7 @@ pub(super) fn infer_mixed(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Option
     Ok(Some(inputs.declared()?.clone()))
 }
 
-/// Returns true if the shapes have floats of several types.
+/// Returns true if the shapes have more than one float type.
 pub(super) fn mixes_floats<'a>(shapes: impl Iterator<Item = &'a Shape>) -> bool {
     let mut floats = shapes.map(Shape::element_type).filter(|&of| is_float(of));
     floats.next().is_some_and(|first| floats.any(|other| other != first))
@@ -75,7 +76,7 @@ fn is_float(element_type: ElementType) -> bool {
         || matches!(element_type, ElementType::F32 | ElementType::F64)
 }
 
-/// Returns an array of `f32` in the place of one of other floats.
+/// Returns the array's shape with `f32` in place of any other float type.
 fn with_equal_floats(shape: &Shape) -> Result<Shape> {
     let element_type = match shape.element_type() {
         float if is_float(float) => ElementType::F32,
@@ -90,8 +91,8 @@ pub(super) fn is_dynamic(shape: &Shape) -> bool {
         || shape.tuple_shapes().iter().any(is_dynamic)
 }
 
-/// Infers the shape of an instruction and compares it with the declared shape, if there is one. The
-/// layouts of the result are either missing or copied from an operand or the declared shape.
+/// Infers the shape of an instruction and compares it with the declared shape, if there is one.
+/// Layouts in the result are either missing or copied from an operand or the declared shape.
 ///
 /// # Errors
 ///
@@ -107,7 +108,7 @@ pub(super) fn infer(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Shape> {
     }
 }
 
-/// Infers the shape without comparing it with the declared one.
+/// Infers the shape of an instruction without comparing it with the declared one.
 fn infer_undeclared(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Shape> {
     match opcode {
         Opcode::Parameter { .. } => structure::parameter(inputs),

@@ -1,4 +1,4 @@
-//! Opcodes that move elements to places that are known at compile time, such as transpose and pad.
+//! Opcodes that move elements to places known at compile time, such as transpose and pad.
 
 use super::{
     Inputs, Result,
@@ -24,8 +24,8 @@ pub(super) fn iota(dimension: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     array.with_type(array.element_type)
 }
 
-/// Infers the shape of a bitcast. The operand and the result must occupy the same number of bytes,
-/// including padding.
+/// Infers the shape of a bitcast, which is the declared shape. It must occupy as many bytes as the
+/// operand, including padding.
 pub(super) fn bitcast(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let (from, to) = (inputs.array(0)?, inputs.declared_array()?);

@@ -1,4 +1,4 @@
-//! Opcodes that work along dimensions with a computation: reduce, which combines all elements, and
+//! Opcodes that apply a computation along dimensions: reduce, which combines all elements, and
 //! sort.
 
 use super::{
@@ -10,8 +10,8 @@ use crate::{
     shape::{ElementType, FieldPath, Shape, queries},
 };
 
-/// Infers the shape of a reduce: the dimensions that are not reduced, with the element type that
-/// the combining computation returns.
+/// Infers the shape of a reduce. The result keeps the dimensions that are not reduced, and has the
+/// element type that the combining computation returns.
 pub(super) fn reduce(
     dimensions: &[usize],
     computation: usize,
@@ -36,7 +36,8 @@ pub(super) fn reduce(
     Ok(Shape::new(callee.root_shape().element_type(), extents.collect::<Vec<_>>(), None)?)
 }
 
-/// Infers the shape of a sort: the shape of its operand, or a tuple of its operands' shapes.
+/// Infers the shape of a sort: the shape of its only operand, or a tuple of the shapes of several
+/// operands.
 pub(super) fn sort(along: usize, computation: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     if inputs.operands.is_empty() {
         let expected = "at least 1".to_owned();

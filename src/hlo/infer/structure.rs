@@ -19,13 +19,13 @@ pub(super) fn constant(literal: &Literal, inputs: &Inputs<'_>) -> Result<Shape> 
     Ok(literal.shape().clone())
 }
 
-/// Infers the shape of an opcode that returns its only operand.
+/// Infers the shape of an opcode that returns its only operand unchanged.
 pub(super) fn identity(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     Ok(inputs.operands[0].clone())
 }
 
-/// Infers the shape of a custom call that returns its only operand.
+/// Infers the shape of a custom call that returns its only operand unchanged.
 pub(super) fn identity_call(call: IdentityCall, inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let operand = inputs.operands[0];
@@ -86,8 +86,8 @@ pub(super) fn conditional(computations: &[usize], inputs: &Inputs<'_>) -> Result
     Ok(result.clone())
 }
 
-/// Infers the shape of the start of a call. The rest of the tuple, after the operands and the
-/// result, has no meaning and is taken from the declared shape.
+/// Infers the shape of the start of an asynchronous call: a tuple of the operands, the result, and
+/// parts without a meaning, which are taken from the declared shape.
 pub(super) fn async_start(computation: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     let operands = Shape::tuple(inputs.operands.iter().copied().cloned())?;
     let callee = inputs.callee(computation)?;
@@ -113,7 +113,8 @@ pub(super) fn copy_start(inputs: &Inputs<'_>) -> Result<Shape> {
     started(vec![inputs.operands[0].clone(); 2], inputs)
 }
 
-/// Returns the tuple of these parts, and of the declared parts after them.
+/// Returns a tuple of `parts`, which replace the first parts of the declared tuple, and its other
+/// parts. Without a declared shape, one scalar `u32` follows.
 fn started(mut parts: Vec<Shape>, inputs: &Inputs<'_>) -> Result<Shape> {
     match inputs.declared {
         Some(declared) => parts.extend(declared.tuple_shapes().iter().skip(2).cloned()),
@@ -185,7 +186,7 @@ pub(super) fn other(computations: &[usize], inputs: &Inputs<'_>) -> Result<Shape
     }
 }
 
-/// Returns the error for a called computation that does not exist.
+/// Returns the error for a call to a computation that does not exist.
 pub(super) fn unknown_computation(callee: usize, computation: usize) -> InstructionError {
     let field = FieldPath::new("called_computation_ids").index(callee);
     let accepted = "a computation before this one";

@@ -1,4 +1,4 @@
-//! Reads the values of attributes, in the forms that MLIR has had for them.
+//! Reads the values of attributes, in each of the forms that versions of MLIR print.
 
 use super::{
     cursor::{Place, decoded, find_entry},
@@ -13,8 +13,9 @@ use crate::{
 type Result<T> = std::result::Result<T, HloError>;
 
 impl<'a> MlirParser<'a> {
-    /// Returns the place of an attribute of an operation: a field of its own syntax, one of
-    /// `fields`, or an entry of a dictionary. Aliases are followed.
+    /// Returns the place of an attribute's value in the text. The attribute is either a field of
+    /// the operation's own syntax, named by one of `fields`, or the entry `name` of a dictionary.
+    /// Aliases are followed. Returns `None` if the attribute is missing.
     pub(super) fn attribute(
         &self,
         operation: &MlirOperation<'a>,
@@ -31,7 +32,8 @@ impl<'a> MlirParser<'a> {
         Some(self.resolved(place))
     }
 
-    /// Returns the place of an attribute, or an error if it is missing.
+    /// Returns the place of an attribute's value as [`Self::attribute`] does, or an error if it is
+    /// missing.
     pub(super) fn required(
         &self,
         operation: &MlirOperation<'a>,
@@ -44,13 +46,15 @@ impl<'a> MlirParser<'a> {
         })
     }
 
-    /// Returns the place of the attribute that an alias names, or the place itself.
+    /// Follows an alias: returns the place of its attribute if the text at `place` is the name of
+    /// an alias, and `place` otherwise.
     pub(super) fn resolved(&self, place: Place) -> Place {
         let name = self.cursor.text(place.clone()).trim().strip_prefix('#');
         name.and_then(|name| self.aliases.get(name)).cloned().unwrap_or(place)
     }
 
-    /// Reads a list of integers: `[1, 0]`, `array<i64: 1, 0>` or `dense<[1, 0]> : tensor<2xi64>`.
+    /// Reads a list of integers in any of its three forms: `[1, 0]`, `array<i64: 1, 0>` or
+    /// `dense<[1, 0]> : tensor<2xi64>`.
     pub(super) fn integers(&mut self, place: Place) -> Result<Vec<i64>> {
         let mut cursor = self.cursor.part(place.clone());
         let mut integers = Vec::new();
@@ -81,29 +85,30 @@ impl<'a> MlirParser<'a> {
         Ok(integers)
     }
 
-    /// Reads an integer, such as `1 : i64`.
+    /// Reads an integer, such as `1` in `1 : i64`.
     pub(super) fn integer(&self, place: Place) -> Result<i64> {
         integer(&mut self.cursor.part(place))
     }
 
-    /// Reads the name of a case of an enum: `LT`, or `#stablehlo<comparison_direction LT>`.
+    /// Reads the name of an enum's case, such as `LT` in `#stablehlo<comparison_direction LT>` or
+    /// on its own.
     pub(super) fn enum_case(&self, place: Place) -> &'a str {
         let text = self.cursor.text(place).trim_matches(['>', '"', ' ']);
         text.rsplit([' ', '<', '"']).next().unwrap_or(text)
     }
 
-    /// Reads a string and decodes it.
+    /// Reads a quoted string and returns its decoded contents.
     pub(super) fn decoded_string(&self, place: Place) -> Result<String> {
         let place = self.cursor.part(place).string()?;
         Ok(decoded(self.cursor.text(place)))
     }
 
-    /// Reads the name of a function, with its `@`.
+    /// Reads the name of a function, such as `f` in `@f`.
     pub(super) fn symbol_name(&self, place: Place) -> Result<String> {
         self.cursor.part(place).symbol()
     }
 
-    /// Reads the names of functions in a list, such as `[@f, @g]`.
+    /// Reads the names of functions in a list, such as `f` and `g` in `[@f, @g]`.
     pub(super) fn symbol_names(&self, place: Place) -> Result<Vec<String>> {
         let mut names = Vec::new();
         let mut cursor = self.cursor.part(place);
@@ -115,7 +120,8 @@ impl<'a> MlirParser<'a> {
         Ok(names)
     }
 
-    /// Reads the fields of a structure, such as `#stablehlo.gather<offset_dims = [1], …>`.
+    /// Reads the fields of a structured attribute, such as `#stablehlo.gather<offset_dims = [1],
+    /// …>`, and returns each name with the place of its value.
     pub(super) fn structure(&self, place: Place) -> Result<Vec<(&'a str, Place)>> {
         let mut cursor = self.cursor.part(place);
         let mut fields = Vec::new();

@@ -12,22 +12,23 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The largest value of one repeated number that is kept as a literal, in bytes. A larger one
-/// becomes a broadcast, so that a short text does not take much memory.
+/// The maximum size, in bytes, for which a constant that repeats one number is stored in full. A
+/// larger one becomes a broadcast, so that a short text cannot use much memory.
 const MAX_REPEATED_BYTES: usize = 256;
 
-/// The value of a constant.
+/// The value of a constant, as far as the text gives it.
 pub(super) enum MlirConstant {
-    /// The value is left out.
+    /// The text leaves the value out.
     Elided,
-    /// All elements.
+    /// The value of every element.
     Whole(Literal),
-    /// A scalar, which all elements equal.
+    /// A scalar that all elements are equal to.
     Repeated(Literal),
 }
 
 impl MlirParser<'_> {
-    /// Reads a list of integers that is written as a constant, with its type after a colon.
+    /// Reads a list of integers that is written as a constant with its type, such as `dense<[1, 0]>
+    /// : tensor<2xi64>`.
     pub(super) fn integer_constant(&mut self, place: Place) -> Result<Vec<i64>> {
         let start = place.start;
         let mut cursor = self.cursor.part(place);
@@ -46,8 +47,8 @@ impl MlirParser<'_> {
         }
     }
 
-    /// Checks the type after the value of a constant, which the generic form has, against the type
-    /// of the result.
+    /// Checks that the type after a constant's value, if there is one, is the type of the result.
+    /// The generic form has such a type.
     pub(super) fn check_constant_type(&mut self, place: Place, shape: &Shape) -> Result<()> {
         let mut cursor = self.cursor.part(place);
         cursor.attribute_value()?;
@@ -64,7 +65,7 @@ impl MlirParser<'_> {
         Ok(())
     }
 
-    /// Reads a constant of the given shape.
+    /// Reads the value of a constant that has the given shape.
     pub(super) fn constant(&self, place: Place, shape: &Shape) -> Result<MlirConstant> {
         let start = place.start;
         let mut cursor = self.cursor.part(place);
@@ -111,12 +112,13 @@ impl MlirParser<'_> {
     }
 }
 
-/// Returns the number of bytes of an element.
+/// Returns the size of a stored element, in bytes.
 fn width(element_type: ElementType) -> usize {
     usize::try_from(element_type.storage_bits().unwrap_or(8) / 8).unwrap_or(1)
 }
 
-/// Reads elements as numbers: nested lists, or one number for all elements.
+/// Reads elements that are written as numbers: nested lists, or one number for all elements.
+/// Returns the bytes of all elements, or of the one number.
 fn decimal(
     cursor: &mut Cursor<'_>,
     element_type: ElementType,
@@ -190,8 +192,8 @@ fn number(cursor: &mut Cursor<'_>, element_type: ElementType, bytes: &mut Vec<u8
 }
 
 /// Returns the bits of a number: an integer, a decimal float with a point, or `0x` and the bits.
-/// Integers may be unsigned numbers of the type's width even if the type is signed. Floats are
-/// rounded, beyond the type's range to infinity.
+/// For a signed type, unsigned numbers of its width are accepted too. Floats are rounded, beyond
+/// the type's range to infinity. Returns `None` if the text is not such a number.
 fn bits(element_type: ElementType, text: &str) -> Option<u128> {
     if let Some(digits) = text.strip_prefix("0x") {
         let bits = u128::from_str_radix(digits, 16).ok()?;
@@ -213,8 +215,8 @@ fn bits(element_type: ElementType, text: &str) -> Option<u128> {
     })
 }
 
-/// Reads elements as bytes in hexadecimal digits. The bytes of a single element stand for all
-/// elements. Values of `pred` may be bits, eight to a byte.
+/// Reads elements that are written as a string of hexadecimal digits. Returns the bytes of all
+/// elements, or of one element that is repeated. Values of `pred` may be packed, eight to a byte.
 fn hexadecimal(
     cursor: &Cursor<'_>,
     place: Place,

@@ -13,12 +13,12 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// A range of bytes in the text.
+/// A range of bytes in the module's text.
 pub(super) type Place = Range<usize>;
 
 impl<'a> text::Cursor<'a, HloError> {
-    /// Returns an error at the given position for a text that MLIR accepts and stridec does not
-    /// support.
+    /// Returns an error at the given position, for text that is valid MLIR but that stridec does
+    /// not support.
     pub(super) fn not_supported(&self, position: usize, reason: impl Into<String>) -> HloError {
         match self.error(position, reason) {
             HloError::Text { line, column, reason } => {
@@ -28,8 +28,8 @@ impl<'a> text::Cursor<'a, HloError> {
         }
     }
 
-    /// Reads a keyword or the name of an operation or an attribute, such as `public` or
-    /// `stablehlo.add`. The result is empty if none comes next.
+    /// Reads a keyword, or the name of an operation or an attribute, such as `public` or
+    /// `stablehlo.add`. Returns an empty text if there is none at this position.
     pub(super) fn keyword(&mut self) -> &'a str {
         self.skip_blanks();
         if !self.rest().starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_') {
@@ -38,8 +38,8 @@ impl<'a> text::Cursor<'a, HloError> {
         self.word(|letter| letter.is_ascii_alphanumeric() || "_.$".contains(letter)).0
     }
 
-    /// Consumes a keyword if it comes next and is not the start of a longer one. Returns whether
-    /// it did.
+    /// Returns true and consumes `keyword` if it is at this position and not the start of a longer
+    /// one.
     pub(super) fn eat_keyword(&mut self, keyword: &str) -> bool {
         let start = self.position();
         let found = self.keyword() == keyword;
@@ -49,7 +49,8 @@ impl<'a> text::Cursor<'a, HloError> {
         found
     }
 
-    /// Reads the name of a value, a block or an alias, after its sign, such as `0` or `arg0`.
+    /// Reads the name after the sign of a value, block or alias, such as `0` in `%0`. `expected`
+    /// describes the name in the error if there is none.
     pub(super) fn suffix(&mut self, expected: &str) -> Result<&'a str> {
         let rest = self.rest();
         let is_part = |letter: char| is_word(letter) || letter == '$';
@@ -62,7 +63,8 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(&rest[..length])
     }
 
-    /// Reads the name of a symbol, such as `@main` or `@"<lambda>"`, and decodes it.
+    /// Reads the name of a symbol, such as `@main` or `@"<lambda>"`, and returns it decoded and
+    /// without its `@`.
     pub(super) fn symbol(&mut self) -> Result<String> {
         self.expect("@")?;
         if self.rest().starts_with('"') {
@@ -72,7 +74,7 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(self.suffix("the name of a symbol")?.to_owned())
     }
 
-    /// Reads a string and returns its place, with the quotation marks.
+    /// Reads a string and returns its place, including the quotation marks.
     pub(super) fn string(&mut self) -> Result<Place> {
         let start = self.start()?;
         let bytes = self.rest().as_bytes();
@@ -99,7 +101,8 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(place)
     }
 
-    /// Reads a bracket, one of `([{<`, and everything up to the bracket that closes it.
+    /// Reads an opening bracket, one of `([{<`, and everything up to its closing bracket. Returns
+    /// the place of both and the text between.
     pub(super) fn group(&mut self) -> Result<Place> {
         let start = self.start()?;
         let whole = self.rest();
@@ -153,8 +156,9 @@ impl<'a> text::Cursor<'a, HloError> {
         Err(self.error(position, format!("expected `{}` after this", char::from(closing))))
     }
 
-    /// Reads a single attribute without its type, such as `1`, `[0, 1]`, `@f`, `array<i64: 1>`,
-    /// `loc("x")`, the type `(i1) -> i1` or, in an operation's own syntax, `[1] x [0]`.
+    /// Reads a single attribute without its type, and returns its place. Examples are `1`, `[0,
+    /// 1]`, `@f`, `array<i64: 1>`, `loc("x")`, the type `(i1) -> i1` and, in an operation's own
+    /// syntax, `[1] x [0]`.
     pub(super) fn attribute_value(&mut self) -> Result<Place> {
         let start = self.start()?;
         if self.rest().starts_with('"') {
@@ -197,7 +201,8 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(start..self.position())
     }
 
-    /// Reads an attribute with its type, if it has one, such as `1 : i64`.
+    /// Reads an attribute and its type, if it has one, such as `1 : i64`. Returns the place of
+    /// both.
     pub(super) fn typed_attribute(&mut self) -> Result<Place> {
         let start = self.attribute_value()?.start;
         if self.sees(":") && !self.sees("::") {
@@ -207,7 +212,8 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(start..self.position())
     }
 
-    /// Reads a type, such as `tensor<2xf32>`, `!stablehlo.token` or `(i32) -> i32`.
+    /// Reads a type, such as `tensor<2xf32>`, `!stablehlo.token` or `(i32) -> i32`, and returns its
+    /// place.
     pub(super) fn type_text(&mut self) -> Result<Place> {
         let start = self.start()?;
         if self.rest().starts_with('(') {
@@ -233,8 +239,8 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(start..self.position())
     }
 
-    /// Reads the entries of a dictionary, `name`, `name = value` or `"name" = value`, up to and
-    /// including `close`, and calls `entry` with each name and the place of its value.
+    /// Reads the entries of a dictionary up to and including `close`. An entry is `name`, `name =
+    /// value` or `"name" = value`. Calls `entry` with each name and the place of its value.
     pub(super) fn entries(
         &mut self,
         close: &str,
@@ -259,8 +265,8 @@ impl<'a> text::Cursor<'a, HloError> {
         })
     }
 
-    /// Reads a dictionary in braces, or in `<{…}>`. The returned place begins after the opening
-    /// sign and ends with the closing brace.
+    /// Reads a dictionary in braces or in `<{…}>`. The returned place starts after the opening sign
+    /// and includes the closing brace, as [`find_entry`] expects.
     pub(super) fn dictionary(&mut self) -> Result<Place> {
         let is_of_properties = self.eat("<{");
         if !is_of_properties {
@@ -276,7 +282,8 @@ impl<'a> text::Cursor<'a, HloError> {
     }
 }
 
-/// Returns the place of the value of an entry, in a dictionary that was read before.
+/// Returns the place of an entry's value in a dictionary that was read by
+/// [`Cursor::dictionary`](text::Cursor::dictionary), or `None` if there is no such entry.
 pub(super) fn find_entry(cursor: &Cursor<'_>, dictionary: &Place, name: &str) -> Option<Place> {
     let mut found = None;
     let mut part = cursor.part(dictionary.clone());
@@ -289,8 +296,8 @@ pub(super) fn find_entry(cursor: &Cursor<'_>, dictionary: &Place, name: &str) ->
     read.ok().and(found)
 }
 
-/// Decodes a string with its quotation marks. A backslash comes before two hexadecimal digits, a
-/// letter for a control character, or the character itself.
+/// Decodes a string with its quotation marks. A backslash precedes two hexadecimal digits, a letter
+/// for a control character, or a character that stands for itself.
 pub(super) fn decoded(quoted: &str) -> String {
     let mut rest = quoted.strip_prefix('"').unwrap_or(quoted);
     rest = rest.strip_suffix('"').unwrap_or(rest);

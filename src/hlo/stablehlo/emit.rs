@@ -1,7 +1,7 @@
 //! Builds the computations of an HLO module from the functions and regions of a StableHLO module.
 //!
-//! A region is the body of an operation, such as the two branches of an `if`. HLO has computations
-//! instead, which see no values from outside, so that such values become parameters.
+//! A region is the body of an operation, such as each of the two branches of an `if`. HLO has
+//! computations instead, which cannot see values from outside, so such values become parameters.
 
 use std::collections::{HashMap, HashSet};
 
@@ -24,45 +24,50 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The state while the computations of a module are built.
+/// The builder of the HLO module, with the state that its computations share.
 pub(super) struct MlirEmitter<'a, 'f> {
     pub(super) parser: MlirParser<'a>,
     pub(super) builder: Builder,
-    /// The index of the computation of each function that is built.
+    /// The index of the computation of each function that was already built, by the function's
+    /// name.
     functions: HashMap<&'f str, usize>,
-    /// The constants, by their values. Regions may use those of the regions around them.
+    /// The operations that define constants, by their values. A region may use constants of the
+    /// regions around it; they are copied into its computation.
     constants: HashMap<ValueId, &'f MlirOperation<'a>>,
-    /// The number of computations that were built for regions.
+    /// The number of computations that were built for regions, used for their names.
     regions: usize,
 }
 
-/// The place of a value in the computation that is being built.
+/// The location of a value in the computation that is being built.
 #[derive(Clone, Copy)]
 enum ValuePlace {
-    /// The index of an instruction.
+    /// The result of the instruction with this index.
     Instruction(usize),
-    /// An element of a tuple, which has no instruction of its own until it is used.
+    /// An element of a tuple, for which a `get-tuple-element` is added when it is first used.
     Element { tuple: usize, index: usize },
 }
 
 type ValuePlaces = HashMap<ValueId, ValuePlace>;
 
-/// The computations that an operation calls, and the values that each of its regions takes from
-/// outside.
+/// The computations that were built for an operation's regions, and for each region the values that
+/// it uses from outside.
 #[derive(Default)]
 struct MlirCallees {
     computations: Vec<usize>,
     captured: Vec<Vec<ValueId>>,
 }
 
-/// The way in which a computation takes the arguments of its region.
+/// The convention by which a computation receives the arguments of its region and the values from
+/// outside.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RegionInput {
-    /// One parameter for each argument. Constants from outside are copied.
+    /// One parameter for each argument. From outside, only constants may be used; they are copied.
     Separate,
-    /// One parameter for all arguments and the values from outside: a tuple, if there are several.
+    /// One parameter for the arguments and the values from outside: a tuple, unless there is
+    /// exactly one. Used for conditions and branches.
     Joined,
-    /// As `Joined`; the result is joined with the values from outside in the same way.
+    /// One parameter as for `Joined`. The result is also a tuple that includes the values from
+    /// outside, so that it is the next state of a loop.
     State,
 }
 
@@ -72,7 +77,8 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         Self { parser, builder, functions: HashMap::new(), constants: HashMap::new(), regions: 0 }
     }
 
-    /// Builds all functions, callees first, and returns the index of the computation of `entry`.
+    /// Builds the computations of all functions, callees first. Returns the index of the
+    /// computation of the entry function, `functions[entry]`.
     pub(super) fn functions(
         &mut self,
         functions: &'f [MlirFunction<'a>],
@@ -93,7 +99,8 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         })
     }
 
-    /// Returns the order in which functions are built.
+    /// Returns the functions' indices, callees before their callers. Returns an error if a function
+    /// calls itself, directly or through others, or if two functions have the same name.
     fn callees_first(&self, functions: &'f [MlirFunction<'a>]) -> Result<Vec<usize>> {
         let mut places = HashMap::new();
         for (place, function) in functions.iter().enumerate() {
@@ -135,7 +142,8 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         Ok(order)
     }
 
-    /// Returns the places of the functions that a function calls, each with the position of a call.
+    /// Returns the indices of the functions that a function calls, each with the position of a call
+    /// for error messages.
     fn callees(
         &self,
         function: &MlirFunction<'a>,
@@ -162,8 +170,9 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         Ok(callees)
     }
 
-    /// Builds the computation of a region and returns its index. `results` are the types that its
-    /// return must have.
+    /// Builds the computation of a region and returns its index. `captured` are the values that the
+    /// region uses from outside. If `results` is given, the region must return values of these
+    /// types.
     fn computation(
         &mut self,
         name: &str,
@@ -217,7 +226,8 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         Err(self.parser.cursor.error(returned.start, reason))
     }
 
-    /// Adds the parameters of a computation, and records where the values of the region are.
+    /// Adds the parameters of a computation, and records in `places` where the region finds its
+    /// arguments and the values from outside.
     fn parameters(
         &mut self,
         start: usize,
@@ -265,7 +275,8 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         added.map_err(|error| self.located(start, error))
     }
 
-    /// Returns the instructions of values, and adds those of elements of tuples that have none yet.
+    /// Returns the index of the instruction of each value. Adds a `get-tuple-element` for an
+    /// element of a tuple that has no instruction yet.
     fn used(
         &mut self,
         start: usize,
@@ -289,7 +300,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         Ok(used)
     }
 
-    /// Returns the only value, or adds a tuple of several values or of none.
+    /// Joins instructions to a single result: returns the only one, or adds a tuple of all.
     fn joined(&mut self, start: usize, values: Vec<usize>) -> Result<usize> {
         if let &[value] = values.as_slice() {
             return Ok(value);
@@ -298,7 +309,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         added.map_err(|error| self.located(start, error))
     }
 
-    /// Builds the computations of an operation's regions.
+    /// Builds a computation for each region of an operation.
     fn region_callees(&mut self, operation: &'f MlirOperation<'a>) -> Result<MlirCallees> {
         let mut callees = MlirCallees::default();
         let is_loop = operation.stablehlo_name() == Some("while");
@@ -331,7 +342,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         Ok(callees)
     }
 
-    /// Adds the instructions of an operation.
+    /// Adds the instructions of an operation, and records the locations of its results in `places`.
     fn operation(
         &mut self,
         operation: &MlirOperation<'a>,
@@ -419,7 +430,8 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         Ok(())
     }
 
-    /// Adds a constant. A large one of equal elements becomes a broadcast.
+    /// Adds a constant. A large constant whose elements are all equal becomes a broadcast of a
+    /// scalar.
     fn constant(&mut self, operation: &MlirOperation<'a>, shape: &Shape) -> Result<usize> {
         let start = operation.start;
         let name = instruction_name(operation, "constant");
@@ -448,8 +460,9 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         self.instruction(start, name, &proto, literal, Vec::new(), operands, shape.clone())
     }
 
-    /// Completes a broadcast. The dimensions of size 1 that StableHLO repeats are removed before
-    /// XLA's broadcast, which adds dimensions only; an old broadcast adds dimensions at the front.
+    /// Completes a broadcast. StableHLO may repeat dimensions of size 1, but XLA's broadcast only
+    /// adds dimensions, so a reshape first removes the repeated ones. The older `broadcast`
+    /// operation adds dimensions at the front.
     fn broadcast(
         &mut self,
         operation: &MlirOperation<'a>,
@@ -510,8 +523,8 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         Ok(())
     }
 
-    /// Returns true if a computation on the devices of a mesh takes and gives whole arrays, so that
-    /// it is a call.
+    /// Returns true if a manual computation on the devices of a mesh takes and returns whole
+    /// arrays, so that it is equivalent to a call.
     fn is_whole(&self, operation: &MlirOperation<'a>) -> bool {
         let types = |values: &[ValueId]| -> Vec<&Shape> {
             values.iter().map(|&value| self.shape(value)).collect()
@@ -523,7 +536,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
             && returned.is_some_and(|returned| types(returned) == types(&results))
     }
 
-    /// Adds an instruction and returns its index.
+    /// Adds an instruction to the current computation and returns its index.
     #[allow(clippy::too_many_arguments)] // the parts of an instruction
     fn instruction(
         &mut self,
@@ -549,7 +562,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         self.located(start, self.builder.instruction_error(name, error))
     }
 
-    /// Adds the line of a position to an error of the builder.
+    /// Adds the line of a text position to an error of the builder.
     pub(super) fn located(&self, start: usize, error: HloError) -> HloError {
         HloError::Line { line: self.parser.cursor.line(start), error: error.into() }
     }
@@ -563,7 +576,8 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
             .map_err(|error| self.parser.cursor.error(start, error.to_string()))
     }
 
-    /// Returns the shape of an instruction with these results.
+    /// Returns the shape of an instruction with these results: the shape of the only result, or a
+    /// tuple.
     fn result_shape(&self, start: usize, results: &[ValueId]) -> Result<Shape> {
         match results {
             &[result] => Ok(self.shape(result).clone()),
@@ -572,8 +586,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
     }
 }
 
-/// Returns the values that regions use and that are defined outside of them, in the order of their
-/// first use.
+/// Returns the values that the regions use but do not define, in the order of their first use.
 fn captured(regions: &[MlirRegion<'_>]) -> Vec<ValueId> {
     let (mut found, mut seen) = (Vec::new(), HashSet::new());
     for region in regions {
@@ -592,8 +605,8 @@ fn captured(regions: &[MlirRegion<'_>]) -> Vec<ValueId> {
     found
 }
 
-/// Returns the name of an operation's instruction: that of its result, after the opcode if it is a
-/// number.
+/// Returns a name for an operation's instruction: the name of its result, preceded by the opcode if
+/// that name is a number.
 fn instruction_name(operation: &MlirOperation<'_>, opcode: &str) -> String {
     match operation.result_name {
         "" => String::new(),

@@ -13,7 +13,7 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The operations of Shardy that return their operand and concern only where it lies.
+/// The operations of Shardy that return their operand and only affect on which device it lies.
 const SHARDY_IDENTITIES: [&str; 9] = [
     "sdy.sharding_constraint",
     "sdy.reshard",
@@ -26,7 +26,8 @@ const SHARDY_IDENTITIES: [&str; 9] = [
     "sdy.func_data_flow_edge",
 ];
 
-/// Returns XLA's name for an operation. Operations that XLA does not have keep their own names.
+/// Returns XLA's opcode name for an operation. An operation that XLA does not have keeps its own
+/// name.
 pub(super) fn hlo_opcode(operation: &MlirOperation<'_>) -> String {
     let name = match operation.stablehlo_name() {
         None => match operation.name {
@@ -50,7 +51,8 @@ pub(super) fn hlo_opcode(operation: &MlirOperation<'_>) -> String {
 }
 
 impl<'a> MlirParser<'a> {
-    /// Converts the attributes of an operation that XLA calls `opcode`.
+    /// Converts the attributes of an operation to XLA's fields; `opcode` is XLA's name for the
+    /// operation.
     pub(super) fn hlo_fields(
         &mut self,
         operation: &MlirOperation<'a>,
@@ -135,7 +137,7 @@ impl<'a> MlirParser<'a> {
         Ok(proto)
     }
 
-    /// Returns the names of the functions that an operation calls.
+    /// Returns the names of the functions that an operation calls, without their `@`.
     pub(super) fn called_functions(&self, operation: &MlirOperation<'a>) -> Result<Vec<String>> {
         Ok(match operation.stablehlo_name().unwrap_or(operation.name) {
             "call" | "func.call" => {
@@ -166,7 +168,8 @@ impl<'a> MlirParser<'a> {
         self.integer(self.required(operation, name, &["dim"])?)
     }
 
-    /// Reads the ranges of a slice, `[0:4:2, 1:3]`, or its three lists.
+    /// Reads the ranges of a slice, such as `[0:4:2, 1:3]` in the operation's own syntax, or the
+    /// three lists of the generic form.
     fn slice_ranges(&mut self, operation: &MlirOperation<'a>) -> Result<Vec<SliceDimensions>> {
         let Some(place) = self.attribute(operation, "ranges", &["ranges"]) else {
             let starts = self.list_of(operation, "start_indices", "")?;

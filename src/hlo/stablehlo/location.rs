@@ -6,12 +6,12 @@ use super::{
 };
 use crate::hlo::{SourceLine, text::cursor::Cursor};
 
-/// The maximum number of locations that are followed from one operation.
+/// The maximum number of nested locations that are followed for one operation.
 const MAX_STEPS: usize = 32;
 
 impl MlirParser<'_> {
     /// Returns the innermost file and line of a location, such as `"f"("model.py":3:1)`,
-    /// `callsite("f"(…) at …)` or `#loc1`. A location of another kind has none.
+    /// `callsite("f"(…) at …)` or `#loc1`. Returns `None` for other kinds of locations.
     pub(super) fn source_line(&self, place: Place) -> Option<SourceLine> {
         let mut cursor = self.cursor.part(place);
         for _ in 0..MAX_STEPS {

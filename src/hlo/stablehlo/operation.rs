@@ -2,7 +2,7 @@
 //!
 //! The syntaxes of StableHLO's operations, in `StablehloOps.td` and `AssemblyFormat.cpp`, have the
 //! same parts in various orders: operands, `name = value`, keywords, brackets, a dictionary, and
-//! after a colon the types. One parser reads these syntaxes and the ones of other dialects.
+//! the types after a colon. One parser reads these syntaxes and those of other dialects.
 
 use std::ops::Range;
 
@@ -17,42 +17,44 @@ use crate::{hlo::HloError, shape::Shape, text::excerpt};
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The names of `name = value` in the syntaxes of operations that stridec reads.
+/// The names that can precede a value, as in `dims = [1, 0]`, in the operation syntaxes that
+/// stridec reads.
 const FIELDS: [&str; 7] = ["dims", "dim", "sizes", "low", "high", "interior", "dimensions"];
 
-/// The dialects whose operations are read in their own syntax.
+/// The dialects whose operations are read in their own syntax. Operations of other dialects are
+/// read in the generic form only.
 const DIALECTS: [&str; 5] = ["stablehlo", "mhlo", "chlo", "sdy", "func"];
 
-/// The operations of StableHLO that have a keyword without a value, and the keyword. A comparison
-/// has those of its direction and of its type.
+/// The operations of StableHLO whose syntax has keywords without a value, and the keyword. A
+/// comparison has two, for its direction and for its type.
 const KEYWORDS: [(&str, &str); 2] = [(".compare", ""), (".reduce", "across")];
 
 /// The types of an operation's operands and results.
 struct MlirSignature {
-    /// `None` if the syntax does not give them.
+    /// The types of the operands, or `None` if the syntax does not give them.
     operands: Option<SmallVec<[usize; 3]>>,
     results: SmallVec<[usize; 1]>,
 }
 
-/// The parts of an operation in its own syntax, before its types are known.
+/// The parts of an operation that is written in its own syntax, before its types are read.
 #[derive(Default)]
 struct MlirParts {
     operands: SmallVec<[ValueId; 3]>,
-    /// The initial values of a reduction, which come after all operands.
+    /// The initial values of a reduction. In the list of operands, they follow all inputs.
     starts: SmallVec<[ValueId; 1]>,
     fields: SmallVec<[(&'static str, Place); 1]>,
     dictionaries: SmallVec<[Place; 1]>,
-    /// The names of the arguments of a loop's regions.
+    /// The names of a loop's arguments, which both of its regions use.
     loop_arguments: Vec<Place>,
-    /// The number of keywords that were read.
+    /// The number of keywords that were read so far.
     keywords: usize,
-    /// True if the last part was an operand, a field or a keyword, after which StableHLO has a
-    /// comma.
+    /// True if a comma must follow in StableHLO's syntax, because the last part was an operand, a
+    /// field or a keyword.
     needs_comma: bool,
 }
 
 impl<'a> MlirParser<'a> {
-    /// Reads an operation with its results and its location.
+    /// Reads an operation, the names of its results and its location, from position `start`.
     pub(super) fn operation(&mut self, start: usize) -> Result<MlirOperation<'a>> {
         self.counted()?;
         let mut names: SmallVec<[(usize, &'a str, u32); 1]> = SmallVec::new();
@@ -159,7 +161,8 @@ impl<'a> MlirParser<'a> {
         })
     }
 
-    /// Reads a dictionary, whose constants do not count as text.
+    /// Reads a dictionary. A constant in it counts towards `literal_bytes`, not towards the limit
+    /// on the module's text.
     fn counted_dictionary(&mut self) -> Result<Place> {
         let place = self.cursor.dictionary()?;
         if self.cursor.text(place.clone()).starts_with("value = dense<") {
@@ -168,7 +171,8 @@ impl<'a> MlirParser<'a> {
         Ok(place)
     }
 
-    /// Checks the types that an operation gives its operands, and adds values for its results.
+    /// Checks the types that an operation gives for its operands, and adds values for its results.
+    /// Returns these values.
     fn checked(
         &mut self,
         start: usize,
@@ -195,7 +199,8 @@ impl<'a> MlirParser<'a> {
         self.add_values(&signature.results)
     }
 
-    /// Reads the types of an operation, after its colon.
+    /// Reads the types of an operation after its colon. `operands` is the number of its operands,
+    /// some of whose types the short forms omit.
     fn signature(&mut self, name: &str, operands: usize) -> Result<MlirSignature> {
         let listed = if self.cursor.eat("(") {
             let listed = self.type_list(Some(")"))?;
@@ -240,7 +245,7 @@ impl<'a> MlirParser<'a> {
         })
     }
 
-    /// Reads types that commas separate, up to and including `close` if there is one.
+    /// Reads types separated by commas, up to and including `close` if it is given.
     fn type_list(&mut self, close: Option<&str>) -> Result<SmallVec<[usize; 3]>> {
         let mut types = SmallVec::new();
         if close.is_some_and(|close| self.cursor.eat(close)) {
@@ -258,7 +263,7 @@ impl<'a> MlirParser<'a> {
         Ok(types)
     }
 
-    /// Reads an operation in its own syntax. `count` is the number of results that have names.
+    /// Reads an operation in its own syntax. `count` is the number of results that the text names.
     fn own_syntax(&mut self, start: usize, count: u64) -> Result<MlirOperation<'a>> {
         let name = self.cursor.keyword();
         match name.split_once('.') {
@@ -322,7 +327,7 @@ impl<'a> MlirParser<'a> {
         })
     }
 
-    /// Reads the operands of a return.
+    /// Reads the operands of a return, and skips its dictionary.
     fn returned(&mut self, parts: &mut MlirParts) -> Result<()> {
         while self.cursor.sees("%") {
             parts.operands.push(self.operand()?);
@@ -336,8 +341,8 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Reads the next part of an operation before its types. Returns true if the operation ends
-    /// without types.
+    /// Reads the next part of an operation in its own syntax, before its types. Returns true if the
+    /// operation ends without types.
     fn part(
         &mut self,
         name: &str,
@@ -429,14 +434,15 @@ impl<'a> MlirParser<'a> {
         Ok(false)
     }
 
-    /// Returns true if the next brace opens a region whose block has a name.
+    /// Returns true if the next brace opens a region that starts with a block label, such as
+    /// `^bb0`.
     fn begins_block(&self) -> bool {
         let mut cursor = self.cursor.clone();
         cursor.eat("{") && cursor.sees("^")
     }
 
-    /// Reads a list in parentheses: operands, the pairs of a reduction or a loop, the arguments of
-    /// a region and the region, or a region alone. Returns true if the operation ends after it.
+    /// Reads a parenthesized part: operands, the pairs of a reduction or a loop, a region, or the
+    /// arguments of a region together with the region. Returns true if the operation ends after it.
     fn parenthesized(
         &mut self,
         name: &str,
@@ -474,13 +480,15 @@ impl<'a> MlirParser<'a> {
         }
     }
 
-    /// Returns true if the next value is the argument of a region: `%arg0: …`.
+    /// Returns true if the next value is the declaration of a region's argument, such as `%arg0:
+    /// …`.
     fn names_an_argument(&self) -> bool {
         let mut cursor = self.cursor.clone();
         cursor.eat("%") && cursor.suffix("").is_ok() && cursor.sees(":")
     }
 
-    /// Reads `%0`, `%0 init: %1` or `%arg = %0`.
+    /// Reads an operand in parentheses: `%0`, `%0 init: %1` in a reduction, or `%arg = %0` in a
+    /// loop.
     fn parenthesized_operand(&mut self, parts: &mut MlirParts) -> Result<()> {
         let start = self.cursor.start()?;
         let mut ahead = self.cursor.clone();
@@ -501,8 +509,9 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Reads a region whose arguments are listed before it in one or more parentheses. The first
-    /// arguments of all parentheses come before the second ones, as in a reduction.
+    /// Reads a region whose arguments are declared before it, in one or more parenthesized lists.
+    /// The first arguments of all lists precede the second ones, as in a reduction of several
+    /// arrays.
     fn region_with_arguments(&mut self) -> Result<MlirRegion<'a>> {
         self.open_region()?;
         let mut lists: Vec<Vec<ValueId>> = Vec::new();
@@ -531,8 +540,8 @@ impl<'a> MlirParser<'a> {
         Ok(region)
     }
 
-    /// Reads what follows the types: the dictionary and the regions of a loop, or the region of a
-    /// reduction.
+    /// Reads the parts after the types: the dictionary and the regions of a loop, or the region of
+    /// a reduction.
     fn regions_after_types(
         &mut self,
         parts: &mut MlirParts,
@@ -552,7 +561,8 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Reads a region of a loop, with its brace. Its arguments have the types of the operands.
+    /// Reads a region of a loop, from its opening brace. Its arguments have the names in `parts`
+    /// and the types of the operands.
     fn loop_region(&mut self, parts: &MlirParts, regions: &mut Vec<MlirRegion<'a>>) -> Result<()> {
         self.cursor.expect("{")?;
         self.open_region()?;
@@ -569,7 +579,8 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Returns the region of a reduction that applies an operation to its two arguments.
+    /// Returns the region for a reduction that names only the operation to apply. The region
+    /// applies it to its two scalar arguments and returns the result.
     fn applied_region(
         &mut self,
         start: usize,

@@ -19,31 +19,32 @@ type Result<T> = std::result::Result<T, HloError>;
 /// The maximum depth of nested regions.
 const MAX_REGION_DEPTH: usize = 64;
 
-/// The parser of a module, and everything that it has read.
+/// The parser of a module, with everything that it has read so far.
 pub(super) struct MlirParser<'a> {
     pub(super) cursor: Cursor<'a>,
     pub(super) types: MlirTypes<'a>,
     /// The name of the module.
     pub(super) name: String,
-    /// The dictionaries of the module.
+    /// The attribute dictionaries of the module.
     pub(super) dictionaries: Vec<Place>,
     pub(super) functions: Vec<MlirFunction<'a>>,
-    /// The number of the type of each value.
+    /// The type of each value, as an index in `types`.
     pub(super) values: Vec<usize>,
-    /// The attribute that each alias, such as `#loc1`, names.
+    /// The place of the attribute that each alias, such as `#loc1`, names.
     pub(super) aliases: HashMap<&'a str, Place>,
-    /// The values that have a name in each of the open regions, by their names.
+    /// The named values of each open region, the outermost first.
     scopes: Vec<HashMap<&'a str, Range<ValueId>>>,
     has_module: bool,
-    /// The number of bytes read so far that belong to constants.
+    /// The number of bytes of the text read so far that belong to constants. They do not count
+    /// towards the limit on the text.
     pub(super) literal_bytes: usize,
-    /// The number of operations, arguments and results read so far.
+    /// The number of operations, arguments and results read so far, which is limited.
     count: usize,
     depth: usize,
 }
 
 impl<'a> MlirParser<'a> {
-    /// Reads a whole text.
+    /// Parses the whole text of a module.
     pub(super) fn read(text: &'a str) -> Result<Self> {
         let mut parser = Self {
             cursor: Cursor::new(text),
@@ -68,13 +69,13 @@ impl<'a> MlirParser<'a> {
         Ok(parser)
     }
 
-    /// Returns the type of a value.
+    /// Returns the type of a value, as an index in the parser's types.
     pub(super) fn value_type(&self, value: ValueId) -> usize {
         self.values[value as usize]
     }
 
-    /// Reads an alias or the resources of a file, if one of them comes next, and returns whether
-    /// one did.
+    /// Reads an alias definition or the file's resources and returns true. Returns false and
+    /// consumes nothing if neither is at this position.
     fn alias(&mut self) -> Result<bool> {
         let cursor = &mut self.cursor;
         if cursor.eat("{-#") {
@@ -95,8 +96,8 @@ impl<'a> MlirParser<'a> {
         Ok(true)
     }
 
-    /// Skips the resources of a file, after `{-#` and up to `#-}`: sections of dialects, of which
-    /// each has entries.
+    /// Skips the resources of a file, from after `{-#` to `#-}`. They are grouped in sections of
+    /// dialects, which have entries.
     fn file_resources(&mut self) -> Result<()> {
         let cursor = &mut self.cursor;
         while !cursor.eat("#-}") {
@@ -118,7 +119,8 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Reads a module, or an operation of one.
+    /// Reads the next item at the top of the text or of a module: a module, a function or another
+    /// operation.
     fn item(&mut self) -> Result<()> {
         let start = self.cursor.start()?;
         if self.cursor.sees("\"") {
@@ -160,7 +162,7 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Reads a module, after its first word.
+    /// Reads a module after its keyword.
     fn module(&mut self, start: usize) -> Result<()> {
         self.begin_module(start)?;
         if self.cursor.sees("@") {
@@ -177,7 +179,7 @@ impl<'a> MlirParser<'a> {
         self.location().map(drop)
     }
 
-    /// Reads a function, after its first word.
+    /// Reads a function after its keyword.
     fn function(&mut self, start: usize) -> Result<()> {
         let is_private = match self.cursor.clone().keyword() {
             visibility @ ("public" | "private" | "nested") => {
@@ -232,7 +234,7 @@ impl<'a> MlirParser<'a> {
         self.cursor.sees("{").then(|| self.cursor.dictionary()).transpose()
     }
 
-    /// Reads a module, a function or another operation of a module in the generic form.
+    /// Reads a module, a function or another item of a module that is written in the generic form.
     fn generic_item(&mut self, start: usize) -> Result<()> {
         let place = self.cursor.string()?;
         let name = self.cursor.text(place.start + 1..place.end - 1);
@@ -281,7 +283,8 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Returns the place of the value of an entry in one of several dictionaries.
+    /// Returns the place of an entry's value in the first of several dictionaries that has the
+    /// entry.
     fn entry(&self, dictionaries: &[Place], name: &str) -> Option<Place> {
         dictionaries.iter().find_map(|place| find_entry(&self.cursor, place, name))
     }
@@ -333,7 +336,8 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Reads a list of dictionaries, one for each of `count` arguments or results.
+    /// Reads a list of dictionaries for `count` arguments or results. Missing dictionaries are
+    /// `None`.
     fn dictionary_list(&self, place: Option<Place>, count: usize) -> Result<Vec<Option<Place>>> {
         let mut places = Vec::new();
         if let Some(place) = place {
@@ -348,7 +352,8 @@ impl<'a> MlirParser<'a> {
         Ok(places)
     }
 
-    /// Counts an instruction of the module that is to be.
+    /// Counts one more instruction. Returns an error if the module has too many instructions or too
+    /// much text.
     pub(super) fn counted(&mut self) -> Result<()> {
         self.count += 1;
         let (given, limit) = (self.count, MAX_INSTRUCTIONS);
@@ -362,7 +367,7 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Adds values of the given types.
+    /// Adds one value for each of the given types, and returns the range of their numbers.
     pub(super) fn add_values(&mut self, types: &[usize]) -> Result<Range<ValueId>> {
         let first = self.next_value();
         for &number in types {
@@ -376,7 +381,8 @@ impl<'a> MlirParser<'a> {
         ValueId::try_from(self.values.len()).expect("their number is limited")
     }
 
-    /// Gives values a name in the innermost open region.
+    /// Gives a name to one or more values, in the innermost open region. Returns an error if the
+    /// name is already in use.
     pub(super) fn define(
         &mut self,
         start: usize,
@@ -392,7 +398,7 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Reads the use of a value, such as `%0` or `%0#1`.
+    /// Reads the use of a value, such as `%0`, or `%0#1` for one of several results.
     pub(super) fn operand(&mut self) -> Result<ValueId> {
         let start = self.cursor.start()?;
         self.cursor.expect("%")?;
@@ -416,7 +422,8 @@ impl<'a> MlirParser<'a> {
         })
     }
 
-    /// Reads an argument of a block or a function, such as `%arg0: tensor<2xf32>`.
+    /// Reads the declaration of a block's or function's argument, such as `%arg0: tensor<2xf32>`,
+    /// and returns its value.
     pub(super) fn argument(&mut self) -> Result<ValueId> {
         let start = self.cursor.start()?;
         self.cursor.expect("%")?;
@@ -428,7 +435,8 @@ impl<'a> MlirParser<'a> {
         Ok(value.start)
     }
 
-    /// Opens a region, whose arguments are defined before its block is read.
+    /// Opens a region, so that names of its arguments can be defined before its block is read.
+    /// [`Self::close_region`] must follow.
     pub(super) fn open_region(&mut self) -> Result<()> {
         self.depth += 1;
         if self.depth > MAX_REGION_DEPTH {
@@ -439,13 +447,13 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Closes a region that was opened.
+    /// Closes the innermost open region. Its names are no longer visible.
     pub(super) fn close_region(&mut self) {
         self.depth -= 1;
         self.scopes.pop();
     }
 
-    /// Reads a region of its own scope, after its opening brace.
+    /// Opens a region, reads it from after its opening brace, and closes it.
     pub(super) fn scoped_region(&mut self) -> Result<MlirRegion<'a>> {
         self.open_region()?;
         let region = self.region(Vec::new())?;
@@ -453,7 +461,8 @@ impl<'a> MlirParser<'a> {
         Ok(region)
     }
 
-    /// Reads the block of a region, after its opening brace and up to its closing one.
+    /// Reads the block of the innermost open region, from after its opening brace up to and
+    /// including the closing one. `arguments` were declared before the brace.
     pub(super) fn region(&mut self, arguments: Vec<ValueId>) -> Result<MlirRegion<'a>> {
         let first = arguments.first().copied().unwrap_or_else(|| self.next_value());
         let mut region = MlirRegion { arguments, values: first..first, operations: Vec::new() };
@@ -494,7 +503,8 @@ impl<'a> MlirParser<'a> {
         Ok(region)
     }
 
-    /// Reads the location of an operation or a value, if one comes next.
+    /// Reads the location of an operation or a value, such as `loc("x")`, and returns the place
+    /// inside its parentheses. Returns `None` if there is none.
     pub(super) fn location(&mut self) -> Result<Option<Place>> {
         if !self.cursor.eat_keyword("loc") {
             return Ok(None);
@@ -507,7 +517,7 @@ impl<'a> MlirParser<'a> {
     }
 }
 
-/// Skips the name of a resource or of one of their sections.
+/// Skips the name of a resource, or of a section of resources.
 fn resource_name(cursor: &mut Cursor<'_>) -> Result<()> {
     if cursor.sees("\"") {
         return cursor.string().map(drop);

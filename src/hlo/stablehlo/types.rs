@@ -17,23 +17,24 @@ type Result<T> = std::result::Result<T, HloError>;
 /// The maximum depth of nested tuples and aliases.
 const MAX_TYPE_DEPTH: usize = 64;
 
-/// The types of a module.
+/// The types of a module, each converted to a shape.
 #[derive(Default)]
 pub(super) struct MlirTypes<'a> {
     shapes: Vec<Shape>,
-    /// The number of each type, by its text.
+    /// The index of each type's shape, by the type's text.
     numbers: HashMap<&'a str, usize>,
-    /// The type of each alias, such as `!t`.
+    /// The place of the type that each alias, such as `!t`, names.
     pub(super) aliases: HashMap<&'a str, Place>,
 }
 
 impl<'a> MlirTypes<'a> {
-    /// Returns the shape of a type by its number.
+    /// Returns the shape of the type with this index.
     pub(super) fn shape(&self, number: usize) -> &Shape {
         &self.shapes[number]
     }
 
-    /// Reads a type and returns its number. Equal types have equal numbers or equal shapes.
+    /// Reads a type and returns its index. Types with equal text have one index; equal types with
+    /// different text have equal shapes.
     pub(super) fn read(&mut self, cursor: &mut Cursor<'a>) -> Result<usize> {
         let place = cursor.type_text()?;
         let text = cursor.text(place.clone());
@@ -50,7 +51,7 @@ impl<'a> MlirTypes<'a> {
         Ok(given - 1)
     }
 
-    /// Returns the number of a type that has no text of its own.
+    /// Adds a type that has no text, and returns its index.
     pub(super) fn add(&mut self, shape: Shape) -> usize {
         self.shapes.push(shape);
         self.shapes.len() - 1
@@ -96,7 +97,8 @@ impl<'a> MlirTypes<'a> {
         }
     }
 
-    /// Reads a tensor type, after its name.
+    /// Reads the rest of a tensor type after its name: the extents, the element type and the
+    /// encoding.
     fn tensor(&self, cursor: &mut Cursor<'a>, depth: usize) -> Result<Shape> {
         let start = cursor.start()?;
         cursor.expect("<")?;
@@ -169,7 +171,8 @@ impl<'a> MlirTypes<'a> {
     }
 }
 
-/// Reads the bounds of dynamic extents, such as `#stablehlo.bounds<3, ?>`.
+/// Reads the bounds of dynamic extents from a tensor's encoding, such as `#stablehlo.bounds<3, ?>`,
+/// and stores them in `extents`.
 fn encoding(cursor: &mut Cursor<'_>, extents: &mut SmallVec<[Dimension; 8]>) -> Result<()> {
     let start = cursor.start()?;
     let is_list = cursor.eat("#stablehlo.bounds<") || cursor.eat("#mhlo.bounds<");
@@ -209,7 +212,7 @@ fn encoding(cursor: &mut Cursor<'_>, extents: &mut SmallVec<[Dimension; 8]>) -> 
     if close == "]" { cursor.expect(">") } else { Ok(()) }
 }
 
-/// Returns a short form of a type's name that has no shape.
+/// Returns a short description, for error messages, of a type that has no shape.
 fn excerpt_of(name: &str) -> &str {
     match name {
         "memref" => "a memref",

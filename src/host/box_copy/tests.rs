@@ -1,4 +1,4 @@
-//! What plans move, against loops over their axes.
+//! Compares the units that plans move with loops over the axes.
 
 use super::*;
 use crate::host::{
@@ -8,7 +8,7 @@ use crate::host::{
     stream::streaming,
 };
 
-/// Numbers below a limit, without a pattern.
+/// Returns a generator of pseudo-random numbers below a limit.
 fn numbers(mut state: u64) -> impl FnMut(u64) -> u64 {
     move |n| {
         state =
@@ -17,8 +17,9 @@ fn numbers(mut state: u64) -> impl FnMut(u64) -> u64 {
     }
 }
 
-/// Boxes of dense images whose axes come in two orders, with every instruction set, streamed and
-/// not, to places that begin anywhere in a cache line, against loops over the axes.
+/// Compares copied boxes with loops over their axes. The boxes lie in dense images whose axes have
+/// different orders, and start at any byte of a cache line. Every instruction set is used, with and
+/// without non-temporal stores.
 #[test]
 fn boxes_are_moved_and_nothing_else_is_written() {
     let mut below = numbers(11);
@@ -118,7 +119,7 @@ fn boxes_are_moved_and_nothing_else_is_written() {
     assert!(Simd::here().is_none() || of_sets.into_iter().all(seen), "{ways:?}");
 }
 
-/// The places that a plan of cells of length 1 moves, against loops over its axes.
+/// Compares the places that a plan with units of length 1 moves with loops over the axes.
 #[test]
 fn tiles_cover_a_box() {
     let mut below = numbers(7);

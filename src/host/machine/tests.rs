@@ -1,5 +1,5 @@
-//! Every row of the table, on any processor: it copies the same bytes, and its plans are those of
-//! the snapshots.
+//! Tests every row of the table on any processor: all rows copy the same bytes, and their plans
+//! equal the snapshots.
 
 use super::*;
 use crate::{
@@ -28,7 +28,7 @@ fn this_processor_has_a_row() {
     assert_eq!(rows.count(), 1, "{}", here.name);
 }
 
-/// Larger destinations are streamed in more ways, and never in fewer.
+/// Checks that a larger destination is streamed by at least the same kinds of copies.
 #[test]
 fn more_is_streamed_if_the_destination_is_larger() {
     for machine in &MACHINES {
@@ -49,7 +49,7 @@ fn more_is_streamed_if_the_destination_is_larger() {
 /// stride of each dimension.
 type TestCopy = (&'static str, &'static str, &'static [(u64, u64, i64)]);
 
-/// Copies that take every mover on some processor.
+/// Copies that together use every mover on some processor.
 const COPIES: &[TestCopy] = &[
     ("f32[300,200]", "f32[300,200]{0,1}", &[]),
     ("f32[1024,1025]", "f32[1024,1025]{0,1}", &[]),
@@ -95,8 +95,8 @@ fn nest((from, to, window): TestCopy) -> CopyNest {
     operation.expect("a copy").nest().clone()
 }
 
-/// Copies with the preferences and the last-level cache of every row, and with caches that are
-/// small enough for every copy to be streamed, against the copy position by position.
+/// Compares copies with the reference copy position by position. They use the preferences and the
+/// last-level cache of every row, and caches so small that every copy is streamed.
 #[test]
 fn every_row_copies_the_same_bytes() {
     let small = MACHINES.map(|row| &*Box::leak(Box::new(Machine { cache_bytes: 1 << 15, ..row })));
@@ -114,9 +114,9 @@ fn every_row_copies_the_same_bytes() {
     }
 }
 
-/// The plans of the copies on one thread and on two, by each processor with the widest registers,
-/// and by processors that were not measured with narrower ones. A change of a number or of an order
-/// that leaves all bytes as they are shows here.
+/// Compares the plans of the copies, on one thread and on two, with snapshots: by each processor
+/// with the widest registers, and by processors that were not measured with narrower ones. A change
+/// of a number or an order that leaves all bytes unchanged becomes visible here.
 #[test]
 fn plans_are_those_of_the_snapshots() {
     let other = &MACHINES[3];

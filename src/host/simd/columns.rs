@@ -1,4 +1,5 @@
-//! The columns of a matrix to write to, in one slice of the destination or in several.
+//! The columns of a matrix as destinations of a transpose, in one slice of the destination or in
+//! several.
 
 use std::marker::PhantomData;
 

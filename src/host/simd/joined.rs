@@ -1,7 +1,7 @@
 //! Transposes matrices with non-temporal stores into columns that are not aligned to cache lines.
 //!
-//! A non-temporal store needs a whole line. So each line is joined in a register, from the bytes
-//! that the rows before left over in its column, and from the new ones.
+//! A non-temporal store needs a whole line. Each line is therefore joined in a register, from bytes
+//! that the previous rows left over in its column and from bytes of the new rows.
 #![allow(unsafe_code)] // Register loads and stores take pointers.
 #![cfg_attr(
     not(target_arch = "x86_64"),

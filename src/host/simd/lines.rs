@@ -1,12 +1,11 @@
-//! Transposes matrices in squares of whole cache lines: 64 bytes of each of 64 rows, if units are
-//! bytes.
+//! Transposes matrices in squares of whole cache lines, for example 64 by 64 units of one byte.
 //!
 //! If rows or columns are a power of two apart, they share few sets of the first-level cache. If
 //! such a row were read 16 bytes at a time, its line would be evicted before the other bytes are
 //! needed. The same would happen to a line of a column that is written in two parts, with other
-//! columns in between. Here each line is loaded once, and squares follow each other along the
-//! columns. In long matrices, all squares except the first begin with a line on both sides, if the
-//! alignment of rows and columns permits it.
+//! columns in between. Here each line is loaded once, and consecutive squares lie along the same
+//! columns. In long matrices, all squares except the first start at cache-line boundaries in the
+//! source and in the destination, if the alignment of rows and columns permits it.
 #![allow(unsafe_code)] // Register loads and stores take pointers.
 
 use std::arch::x86_64::{__m512i, _mm512_shuffle_i32x4};

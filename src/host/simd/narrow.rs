@@ -1,5 +1,5 @@
-//! Transposes matrices with fewer rows or columns than 16 bytes have units, such as pixels of 5 to
-//! 15 bytes to planes and back.
+//! Transposes matrices in which 16 bytes hold more units than there are rows or columns, for
+//! example to convert pixels of 5 to 15 bytes to planes and back.
 //!
 //! A square is transposed as if it were full. Masks restrict its loads and stores to the matrix.
 #![allow(unsafe_code)] // Register loads and stores take pointers.

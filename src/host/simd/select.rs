@@ -1,8 +1,8 @@
 //! Fills rows with bytes selected from a few loads, by the shuffle instructions of the processor.
 //!
-//! A shuffle takes a register and a table, and gives a register whose byte `n` is the byte at
-//! `table[n]`. So planes of red, green and blue become pixels by three shuffles, whose results are
-//! combined.
+//! A shuffle takes a register and a table, and returns a register whose byte `n` is the byte at
+//! index `table[n]`. For example, three shuffles, whose results are combined, interleave planes of
+//! red, green and blue to pixels.
 #![allow(unsafe_code)] // Register loads take pointers.
 #![cfg_attr(
     not(any(target_arch = "x86_64", target_arch = "aarch64")),
@@ -172,9 +172,10 @@ impl Selection {
         self.byte_by_byte(source, moved(end), after);
     }
 
-    /// Returns where prefetching switches to the next row, which is read from byte `next`: the
-    /// first of `count` periods that prefetches lines of the next row, and the prefetch distance
-    /// from that period on. The distance is one row if a row is shorter than [`AHEAD`].
+    /// Returns the first of `count` periods that prefetches lines of the next row, and the prefetch
+    /// distance from that period on. The next row is read from byte `next`. If there is none, or if
+    /// it continues this row, no period does. The distance is one row if a row is shorter than
+    /// [`AHEAD`].
     fn ahead_of_end(&self, from: isize, next: Option<isize>, count: usize) -> (usize, isize) {
         let length = count.cast_signed() * self.advance;
         let Some(next) = next.filter(|&next| next != from + length) else {

@@ -58,7 +58,7 @@ impl Simd {
     }
 
     /// Returns every combination of an instruction set of this processor and the preferences of a
-    /// known processor model, so that tests reach all code paths.
+    /// known processor model, for tests.
     #[cfg(test)]
     pub(in crate::host) fn all_ways() -> impl Iterator<Item = Self> {
         crate::host::machine::MACHINES.iter().flat_map(Self::all)

@@ -24,8 +24,8 @@ pub(super) struct Memory {
     /// The position of each digit that has a pitch, paired with the pitch in elements. The largest
     /// pitch comes first.
     pub(super) pitches: Vec<(usize, u64)>,
-    /// The stride of the most significant digit of each dimension, or of the dimension if it has
-    /// one element. `None` if that stride says nothing.
+    /// The stride of the most significant digit of each dimension, or the stride of the dimension
+    /// if it has one element. `None` if that stride is 0, negative or unknown.
     pub(super) tops: Vec<Option<u64>>,
 }
 
@@ -56,8 +56,9 @@ impl Memory {
         Ok(Self { parts, pitches, tops })
     }
 
-    /// Inserts a dimension of one element into an order of dimensions, from major to minor: after
-    /// those with larger or equal strides. A dimension whose stride says nothing is outermost.
+    /// Inserts a dimension of one element into `order`, which lists dimensions from major to minor.
+    /// The new dimension follows all dimensions with larger or equal strides. If its stride is not
+    /// known, it becomes one of the outermost dimensions.
     pub(super) fn insert(&self, order: &mut Vec<usize>, dimension: usize) {
         let top = self.tops[dimension];
         let is_outside = |other: &&usize| match self.tops[**other] {
@@ -103,8 +104,8 @@ impl Memory {
         variants
     }
 
-    /// Returns the digits as items for [`keys`](crate::notation::keys), if the dimensions are in
-    /// the given order before the first tile.
+    /// Returns the digits as the items that [`keys`](crate::notation::keys) sorts. `order` is the
+    /// order of the dimensions before the first tile, from major to minor.
     pub(super) fn items(&self, order: &[usize]) -> Vec<Item> {
         let at = |dimension: Option<usize>, level: Option<usize>| {
             let (dimension, level) = (Some(dimension?), level?);

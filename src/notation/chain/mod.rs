@@ -56,8 +56,8 @@ pub(super) fn layout(tensor: &StrideDescriptor) -> Result<Layout, String> {
 
 /// A candidate: an order of the dimensions, from major to minor, and the tiles for this order.
 struct Found {
-    /// True if the order is not row-major, followed by the total number of extents in the tiles.
-    /// Smaller is better.
+    /// The pair by which candidates are compared: true if the order is not row-major, then the
+    /// total number of extents in the tiles. The smallest pair wins.
     cost: (bool, usize),
     order: Vec<usize>,
     tiles: Vec<Tile>,
@@ -66,7 +66,8 @@ struct Found {
 impl Memory {
     /// Returns an order of the dimensions, from major to minor, and the shortest chain of tiles.
     /// Among chains of equal length, a row-major order is preferred, and then the smallest total
-    /// number of extents.
+    /// number of extents. If the search finds no chain, the result is built by a fixed rule, or is
+    /// `None` if that rule needs more tiles than a layout can have.
     fn shortest(&self, rank: usize) -> Option<(Vec<usize>, Vec<Tile>)> {
         let variants: Vec<(Self, Vec<Vec<usize>>)> = self
             .variants(rank)
@@ -107,7 +108,7 @@ impl Memory {
     }
 
     /// Returns the orders of the dimensions to try, each from major to minor. Dimensions of one
-    /// element are where their strides put them.
+    /// element are then inserted at the positions that their strides suggest.
     fn orders(&self, rank: usize) -> Vec<Vec<usize>> {
         let appears =
             |dimension: &usize| self.parts.iter().any(|part| part.dimension == Some(*dimension));
@@ -132,6 +133,8 @@ impl Memory {
     }
 
     /// Returns the tiles that sort the digits by their keys, followed by one tile for each pitch.
+    /// `order` is the order of the dimensions before the first tile, and `bits` is the number of
+    /// bits of a key.
     fn tiles(&self, order: &[usize], keys: &[u64], bits: u32) -> Vec<Tile> {
         let mut sorting = Sorting::new(self, order);
         let mut tiles: Vec<Tile> = (0..bits).map(|bit| sorting.tile(keys, bit)).collect();

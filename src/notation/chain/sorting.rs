@@ -4,11 +4,11 @@
 use super::memory::{ChainDigit, Memory};
 use crate::shape::{Tile, TileDimension};
 
-/// The axes of memory during the application of tiles.
+/// The axes of memory while a chain of tiles is applied, one tile at a time.
 pub(super) struct Sorting<'a> {
     memory: &'a Memory,
-    /// The axes, from major to minor. Each is the list of its digits, the most significant first,
-    /// which is empty for an axis of extent 1.
+    /// The axes, from major to minor. An axis is a list of digits, the most significant first. The
+    /// list is empty for an axis of extent 1.
     places: Vec<Vec<usize>>,
     /// True for each digit that a tile has padded.
     is_padded: Vec<bool>,
@@ -31,7 +31,8 @@ impl<'a> Sorting<'a> {
         Self { memory, places, is_padded: vec![false; memory.parts.len()], units }
     }
 
-    /// Applies and returns the tile that moves the digits whose keys have this bit.
+    /// Applies the tile for bit number `bit` of the keys, and returns it. The tile moves the digits
+    /// whose keys have this bit set after all other digits.
     pub(super) fn tile(&mut self, keys: &[u64], bit: u32) -> Tile {
         let is_taken = |part: &usize| keys[*part] >> bit & 1 == 1;
         let (taken_units, units) = self.units.iter().copied().partition::<Vec<usize>, _>(is_taken);
@@ -54,14 +55,15 @@ impl<'a> Sorting<'a> {
         Tile::new(sizes)
     }
 
-    /// Returns the number of places that the digit occupies at present.
+    /// Returns the number of places that the digit currently occupies, which includes its padding
+    /// only after a tile has padded it.
     fn extent(&self, part: usize) -> u64 {
         let ChainDigit { extent, padded, .. } = self.memory.parts[part];
         if self.is_padded[part] { padded } else { extent }
     }
 
-    /// Applies and returns the tile that folds all axes inside the digit `outer`, so that the
-    /// values of `outer` are `pitch` elements apart.
+    /// Combines all axes inside the digit `outer` into one axis of extent `pitch`, so that
+    /// neighbouring values of `outer` are `pitch` elements apart. Returns the tile that does so.
     pub(super) fn fold(&mut self, outer: usize, pitch: u64) -> Tile {
         let inside = 1 + self.places.iter().position(|place| place.contains(&outer)).unwrap_or(0);
         let folded = self.places.split_off(inside);

@@ -156,8 +156,8 @@ fn all_tiles(most: usize, sizes: &[u64]) -> Vec<Vec<u64>> {
     all.split_off(1)
 }
 
-/// Checks that every shorter chain, in every order of the dimensions, puts some element at a
-/// different offset.
+/// Tries every shorter chain in every order of the dimensions, and checks that each puts some
+/// element at a different offset.
 #[test]
 #[cfg_attr(miri, ignore = "a hundred thousand layouts take minutes")]
 fn no_chain_is_shorter() {

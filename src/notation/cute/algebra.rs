@@ -42,9 +42,10 @@ impl CuteLayout {
         })
     }
 
-    /// Returns the complement, a layout with ascending strides. Each number below `size`, rounded
-    /// up, is the sum of an offset of this layout and an offset of the complement in exactly one
-    /// way.
+    /// Returns the complement of the layout, which has ascending strides. Its repetitions of the
+    /// layout's offsets cover a range without gaps or overlaps: each number below `size`, rounded
+    /// up to whole repetitions, is the sum of an offset of the layout and an offset of the
+    /// complement in exactly one way.
     ///
     /// # Errors
     ///
@@ -79,8 +80,9 @@ impl CuteLayout {
         Ok(Self::new(Mode::of_leaves(rest))?.coalesce())
     }
 
-    /// Divides the layout into tiles. Returns the layout inside a tile and the layout of the tiles:
-    /// `self ∘ (tiler, complement(tiler, size))`.
+    /// Divides the layout into tiles whose shape is given by `tiler`. Returns a layout with two
+    /// modes, the layout inside a tile and the layout of the tiles: `self ∘ (tiler,
+    /// complement(tiler, size))`.
     ///
     /// # Errors
     ///
@@ -92,10 +94,11 @@ impl CuteLayout {
         self.composition(&both)
     }
 
-    /// Divides each mode by its own tiler and groups the tiles first: `((tile, tile, …), (rest,
-    /// rest, …))`.
+    /// Divides each mode by the tiler at the same position. In the result, the first mode holds the
+    /// layouts inside the tiles, and the second mode holds the layouts of the tiles: `((tile, tile,
+    /// …), (rest, rest, …))`.
     ///
-    /// Modes without a tiler are part of the rest and do not change.
+    /// Modes without a tiler are added unchanged to the second mode.
     ///
     /// # Errors
     ///
@@ -117,7 +120,7 @@ impl CuteLayout {
         Self::new(Mode::Tuple(vec![Mode::Tuple(tiles), Mode::Tuple(rest)]))
     }
 
-    /// Repeats this layout for each coordinate of `other`: `(self, complement(self, size ·
+    /// Repeats this layout once for each coordinate of `other`: `(self, complement(self, size ·
     /// cosize(other)) ∘ other)`.
     ///
     /// # Errors

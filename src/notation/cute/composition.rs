@@ -30,9 +30,9 @@ impl CuteLayout {
     }
 }
 
-/// Returns an error if a stride is smaller than the combined span of all smaller strides. The sums
-/// of such offsets would carry from one digit into the next, so that the modes could not be
-/// composed one by one.
+/// Checks that no stride is smaller than the combined span of all smaller strides. Otherwise, sums
+/// of offsets would carry from one digit into the next, and the modes could not be composed one by
+/// one.
 fn nested(layout: &CuteLayout) -> Result<()> {
     let mut leaves = layout.mode().leaves();
     leaves.retain(|&(extent, stride)| extent > 1 && stride > 0);
@@ -47,7 +47,8 @@ fn nested(layout: &CuteLayout) -> Result<()> {
     Ok(())
 }
 
-/// Returns the composition of a coalesced layout with one mode.
+/// Returns the composition of the coalesced layout with the leaves `outer`, given as extents and
+/// strides, with one mode of the inner layout.
 fn composed(outer: &[(u64, i64)], inner: &Mode) -> Result<Mode> {
     let (extent, stride) = match inner {
         Mode::Tuple(modes) => {

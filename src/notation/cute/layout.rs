@@ -18,7 +18,7 @@ pub enum Mode {
     Leaf {
         /// The number of values, which is at least 1.
         extent: u64,
-        /// The distance between neighbours, in elements.
+        /// The difference between the offsets of neighbouring values.
         stride: i64,
     },
     /// A tuple, `(…):(…)`.
@@ -32,7 +32,7 @@ pub enum CuteError {
     /// Two numbers, neither of which divides the other.
     #[error("expected {what} of which one divides the other, got {given} and {by}")]
     Indivisible {
-        /// The kind of the numbers, in words.
+        /// A plural noun for the two numbers, such as `extents`.
         what: &'static str,
         /// The first number.
         given: u64,
@@ -157,8 +157,8 @@ impl CuteLayout {
             + 1
     }
 
-    /// Returns `layout(n)`, the offset of a coordinate in colexicographic order. Past the last
-    /// coordinate, the last leaf continues.
+    /// Returns the offset of `coordinate`, which counts in colexicographic order. For coordinates
+    /// past the last one, the most significant leaf continues with its stride.
     #[must_use]
     pub fn at(&self, coordinate: u64) -> i64 {
         let leaves = self.mode.leaves();

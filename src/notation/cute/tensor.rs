@@ -15,7 +15,7 @@ use crate::{
     stride::{Digit, StrideDescriptor},
 };
 
-/// Parses a layout. It may follow a swizzle that has no effect.
+/// Parses a layout. A swizzle may precede the layout if it does not change any offset.
 pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     cursor.skip_blanks();
     let has_type = cursor.peek().is_some_and(|letter| letter.is_ascii_alphabetic())
@@ -58,8 +58,9 @@ pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     Tensor::of_digits(tensor, place)
 }
 
-/// Parses `Sw<B,M,S> o offset o`. Returns the limit below which the swizzle does not change
-/// offsets, paired with the offset.
+/// Parses `Sw<B,M,S> o offset o`. Returns the limit below which the swizzle leaves offsets
+/// unchanged, paired with the offset that the text adds, or `None` if the text does not begin with
+/// a swizzle.
 fn swizzle(cursor: &mut Cursor<'_>) -> Result<Option<(u64, u64)>> {
     if !cursor.eat("Sw<") {
         return Ok(None);

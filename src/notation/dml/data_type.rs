@@ -72,13 +72,15 @@ impl TensorDataType {
         }
     }
 
-    /// Returns the type with this name, if it exists.
+    /// Returns the type whose name, without the prefix `DML_TENSOR_DATA_TYPE_`, is `name`, or
+    /// `None` if DirectML has no such type.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Returns the type with this number; `None` for 0 and for numbers that DirectML does not have.
+    /// Returns the type whose number in DirectML is `number`, or `None` for 0 and for unknown
+    /// numbers.
     pub(crate) fn from_number(number: i32) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as i32 == number)
     }

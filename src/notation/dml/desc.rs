@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::{DmlError, MAX_DIMENSION_COUNT, TensorDataType, calc_buffer_tensor_size};
 
-/// The known flags of `DML_TENSOR_FLAGS`: `DML_TENSOR_FLAG_OWNED_BY_DML`.
+/// All flags that `DML_TENSOR_FLAGS` defines. The only one is `DML_TENSOR_FLAG_OWNED_BY_DML`.
 const FLAGS: u32 = 1;
 
 /// The description of a tensor in a buffer, `DML_BUFFER_TENSOR_DESC`. A value of this type is
@@ -142,8 +142,8 @@ impl BufferTensorDesc {
         &self.sizes
     }
 
-    /// Returns the distances between neighbours, in elements, or `None` for a packed tensor without
-    /// explicit strides.
+    /// Returns the distance between neighbours along each dimension, in elements, or `None` if the
+    /// tensor was created without strides and is therefore packed.
     #[must_use]
     pub fn strides(&self) -> Option<&[u32]> {
         self.strides.as_deref()

@@ -5,8 +5,8 @@ use smallvec::SmallVec;
 use super::DmlError;
 use crate::text::excerpt;
 
-/// The letters that have a customary order of the logical dimensions: the letters of DirectML, and
-/// XLA's `p z y x`.
+/// The known sets of letters, each in the customary order of the logical dimensions: DirectML's
+/// letters, and XLA's `p z y x`.
 const CANONICAL: [&str; 2] = ["NCDHW", "PZYX"];
 
 /// Parses a layout from letters, the most major first. The letters may be upper or lower case.
@@ -59,7 +59,8 @@ pub fn minor_to_major_from_letters(
         .collect()
 }
 
-/// Converts the letters to upper case. Returns an error if a letter is repeated.
+/// Converts the letters to upper case. Returns an error if a character is not a letter or if a
+/// letter is repeated.
 fn distinct(text: &str) -> Result<SmallVec<[char; 8]>, DmlError> {
     let mut letters: SmallVec<[char; 8]> = SmallVec::new();
     for letter in text.chars().map(|letter| letter.to_ascii_uppercase()) {
@@ -74,7 +75,8 @@ fn distinct(text: &str) -> Result<SmallVec<[char; 8]>, DmlError> {
     Ok(letters)
 }
 
-/// Returns the letters in the customary order of the logical dimensions.
+/// Returns `letters` in the customary order of the logical dimensions. Returns an error if they do
+/// not all belong to the same known set.
 fn customary(text: &str, letters: &[char]) -> Result<SmallVec<[char; 8]>, DmlError> {
     let first = letters.first().copied().unwrap_or('N');
     let Some(known) = CANONICAL.into_iter().find(|known| known.contains(first)) else {

@@ -28,8 +28,8 @@ pub(super) struct Term {
     by: u64,
     /// The modulus, or `None` for a quotient without `mod`.
     modulus: Option<u64>,
-    /// The greatest value that the last `mod` allows and the product of all later divisors, or
-    /// `None` if the term has no `mod`.
+    /// The greatest value that the last `mod` allows, paired with the product of all later
+    /// divisors. `None` if the term has no `mod`.
     bound: Option<(u64, u64)>,
     /// True if the last operation is a `mod`.
     is_remainder: bool,
@@ -37,8 +37,8 @@ pub(super) struct Term {
 }
 
 impl Term {
-    /// Returns `scale` times the term, as pairs `(by, weight)` which mean the sum of `weight ·
-    /// ⌊dimension / by⌋`. Returns `None` on overflow.
+    /// Returns the term, multiplied by `scale`, as a sum without `mod`. A pair `(by, weight)` means
+    /// `weight · ⌊dimension / by⌋`. Returns `None` on overflow.
     pub(super) fn quotients(self, scale: i64) -> Option<SmallVec<[(u64, i64); 2]>> {
         let weight = self.weight.checked_mul(scale)?;
         let mut quotients = smallvec![(self.by, weight)];
@@ -58,8 +58,8 @@ pub(super) struct Sum {
     pub(super) constant: i64,
 }
 
-/// The greatest value of a result, computed in three ways. The extent of the dimension that the
-/// result describes is one more.
+/// The greatest value of a result of the map, computed in three ways. The result is an index along
+/// a dimension of memory, whose extent is the greatest value plus 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GreatestValues {
     /// The bound by MLIR's rule, which assumes that `d mod k` takes all values below `k` even if
@@ -67,7 +67,7 @@ pub(super) struct GreatestValues {
     pub(super) by_rule: i64,
     /// The greatest value that occurs at any index.
     pub(super) taken: i64,
-    /// The bound if quotients are not rounded.
+    /// The bound in rational arithmetic, which does not round quotients.
     pub(super) unrounded: i64,
 }
 
@@ -76,7 +76,8 @@ impl Sum {
         self.terms.iter().any(|term| term.weight < 0)
     }
 
-    /// Returns the dimension if the sum is a single part of a dimension, apart from a constant.
+    /// Returns the dimension if the sum has a single term, whose weight is 1. The constant is
+    /// ignored.
     pub(super) fn part_of(&self) -> Option<usize> {
         match self.terms[..] {
             [Term { dimension, weight: 1, .. }] => Some(dimension),
@@ -84,8 +85,8 @@ impl Sum {
         }
     }
 
-    /// Returns the dimension if the sum is a single part of a dimension whose last operation is a
-    /// `mod`.
+    /// Returns the dimension if the sum has a single term, whose weight is 1 and whose last
+    /// operation is a `mod`. The constant is ignored.
     pub(super) fn remainder_of(&self) -> Option<usize> {
         self.part_of().filter(|_| self.terms[0].is_remainder)
     }
@@ -118,8 +119,9 @@ impl Sum {
     }
 }
 
-/// Returns the maximum of `Σ stride · digit` over all numbers up to `last`. `digits` starts with
-/// the least significant one. Returns `None` on overflow.
+/// Returns the maximum of `Σ stride · digit` over all numbers from 0 to `last`, with negative
+/// strides counted as 0. `digits` lists the digits of such a number, the least significant first.
+/// Returns `None` on overflow.
 fn greatest_of_digits(digits: &[Digit], last: u64) -> Option<i64> {
     // The maximum sums over the digits so far: `any` for arbitrary digits, and `up_to_last` for
     // numbers that are at most the corresponding digits of `last`.
@@ -248,7 +250,8 @@ fn scaled(sum: Sum, by: i64) -> Option<Sum> {
     Some(Sum { terms, constant: sum.constant.checked_mul(by)? })
 }
 
-/// Returns the only term of the sum if its weight is 1 and the constant is 0.
+/// Returns the only term of the sum if the sum is exactly one term of weight 1, and `None`
+/// otherwise.
 fn single(sum: &Sum) -> Option<Term> {
     match sum.terms[..] {
         [term] if term.weight == 1 && sum.constant == 0 => Some(term),

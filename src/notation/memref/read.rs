@@ -155,7 +155,7 @@ fn strided(
     Tensor::strided(element_type, 0, sizes, &strides, offset, place)
 }
 
-/// Parses a number. `?` is an error.
+/// Parses a number. Returns an error for `?`, because every number must be known.
 fn static_number(cursor: &mut Cursor<'_>) -> Result<i64> {
     cursor.skip_blanks();
     if cursor.peek() == Some('?') {
@@ -198,7 +198,7 @@ fn map(
     Tensor::of_digits(tensor, place)
 }
 
-/// Returns the descriptor whose offsets are given by the results of a map.
+/// Returns the descriptor of an array whose affine map has the given results.
 fn lowered(
     element_type: ElementType,
     sizes: &[u64],

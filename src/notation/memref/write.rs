@@ -55,8 +55,8 @@ pub fn memref(tensor: &StrideDescriptor) -> Result<String, StrideError> {
     Ok(format!("memref<{}{layout}>", extents.join("x")))
 }
 
-/// Returns true if the strides describe a packed row-major array. The strides of dimensions of one
-/// element have no effect.
+/// Returns true if the strides describe a packed row-major array. Strides of dimensions with one
+/// element are ignored, because they have no effect.
 fn is_row_major(sizes: &[u64], strides: &[i64]) -> bool {
     let mut span = 1_i64;
     sizes.iter().zip(strides).rev().all(|(&size, &stride)| {
@@ -90,7 +90,8 @@ pub(in crate::notation) fn write(array: &Tensor) -> Result<String, String> {
     Ok(format!("memref<{extents}x{name}, affine_map<({dimensions}) -> ({results})>>"))
 }
 
-/// Returns one result for each digit, in memory order, or `None` if the memory is not dense.
+/// Returns the results of the affine map for dense memory: one for each digit, in memory order.
+/// Returns `None` if the memory is not dense or has fewer than two digits.
 fn dense(tensor: &StrideDescriptor) -> Option<Vec<String>> {
     let digits = tensor.digits()?;
     let Pitched { parts, step } = Pitched::of(tensor).ok()?;
@@ -106,8 +107,8 @@ fn dense(tensor: &StrideDescriptor) -> Option<Vec<String>> {
     })
 }
 
-/// Returns an expression such as `(d0 mod 8) floordiv 2` for a part of a dimension, with `by` as
-/// the divisor.
+/// Returns the affine expression of a digit, such as `(d0 mod 8) floordiv 2` for dimension 0, a
+/// modulus of 8 and a divisor `by` of 2.
 fn part_name(dimension: usize, by: u64, modulus: Option<u64>) -> String {
     match (modulus, by) {
         (None, 1) => format!("d{dimension}"),
@@ -117,7 +118,8 @@ fn part_name(dimension: usize, by: u64, modulus: Option<u64>) -> String {
     }
 }
 
-/// Returns the offset as a single result.
+/// Returns the offset as an affine expression, the single result of a map for memory that is not
+/// dense.
 fn offset(tensor: &StrideDescriptor) -> Result<String, String> {
     let digits = tensor.digits().ok_or("the offset is no sum over the digits of an index")?;
     let mut terms = Vec::new();

@@ -14,8 +14,10 @@ const fn format(
     NamedFormat { name, also, memory }
 }
 
-/// Returns the channels-last order: row-major, except that the dimension at `from_last` from the
-/// end, which holds the channels, becomes the most minor one. `block` rounds the channels up.
+/// Returns the channels-last layout: row-major, except that the channels are the most minor
+/// dimension. The channels are the dimension with index `from_last` from the end, with 1 for the
+/// last. If `block` is given, their number is rounded up to a multiple of it. Returns `None` if the
+/// array has too few dimensions.
 fn channels_last(sizes: &[u64], from_last: usize, block: Option<u64>) -> Option<FormatMemory> {
     let channels = sizes.len().checked_sub(from_last)?;
     let others = (0..sizes.len()).rev().filter(move |&dimension| dimension != channels);
@@ -26,7 +28,8 @@ fn channels_last(sizes: &[u64], from_last: usize, block: Option<u64>) -> Option<
     })
 }
 
-/// Returns the layout in which vectors of `size` channels are innermost.
+/// Returns the layout in which vectors of `size` channels are innermost. See [`channels_last`] for
+/// `from_last`. Returns `None` if the array has too few dimensions.
 fn vectors(sizes: &[u64], from_last: usize, size: u64) -> Option<FormatMemory> {
     let tile = std::iter::once(size).chain(std::iter::repeat_n(1, from_last - 1));
     let layout = Layout::default_for_rank(sizes.len());
@@ -37,7 +40,8 @@ fn row_major(sizes: &[u64]) -> FormatMemory {
     Layout::default_for_rank(sizes.len()).into()
 }
 
-/// Returns the number of elements in a line of 64 bytes.
+/// Returns the number of elements in a line of 64 bytes, or `None` for a type without elements. The
+/// formats for DLA pad rows to whole lines.
 fn line(element_type: ElementType) -> Option<u64> {
     Some(512 / u64::from(element_type.storage_bits()?))
 }
@@ -89,12 +93,13 @@ fn whole_vectors(sizes: &[u64], size: u64) -> Option<FormatMemory> {
     (sizes.len() == 4 && sizes[1].is_multiple_of(size)).then(|| vectors(sizes, 3, size))?
 }
 
-/// cuBLASLt's orders of a matrix of rows and columns, `cublasLtOrder_t`, and its layouts of scale
-/// factors, one for each block along a row. Dimensions before the matrix are batches.
+/// cuBLASLt's formats: the orders of a matrix, `cublasLtOrder_t`, and the layouts of a matrix of
+/// scale factors, which has one factor for each block along a row. The last two dimensions are rows
+/// and columns, and all others are batches.
 ///
-/// In `COL32` a row of 32 columns is contiguous. `COL4_4R2_8C` has tiles of 8 rows and 32 columns,
-/// in which 4 columns are contiguous, and even rows come before odd ones; `COL32_2R_4R4` has tiles
-/// of 32 rows and 32 columns. The leading dimension is the least possible.
+/// In `COL32`, a row of 32 columns is contiguous. `COL4_4R2_8C` has tiles of 8 rows and 32 columns.
+/// In such a tile, 4 columns are contiguous, and even rows precede odd ones. `COL32_2R_4R4` has
+/// tiles of 32 rows and 32 columns. The leading dimension is the smallest possible.
 pub(in crate::notation) const CUBLASLT: NamedFormats = &[
     format("COL", &["CUBLASLT_ORDER_COL"], |_, sizes| {
         let order = Stacked::new(vec![vec![], vec![]], [(0, 0), (1, 0)]);
@@ -125,8 +130,8 @@ fn matrix(sizes: &[u64], order: Stacked) -> Option<FormatMemory> {
 }
 
 /// Returns the layout of scale factors in tiles of 128 rows and 4 columns. A tile is stored as 32
-/// rows of 16 factors: first the 4 columns of row 0, then those of rows 32, 64 and 96; in the next
-/// row those of rows 1, 33, 65 and 97; and so on.
+/// groups of 16 factors. Group `i` contains the 4 factors of row `i`, then of rows `i + 32`, `i +
+/// 64` and `i + 96`.
 fn scale_factors(sizes: &[u64]) -> Option<FormatMemory> {
     let order = [(1, 0), (0, 1), (0, 0), (1, 1), (0, 2)];
     matrix(sizes, Stacked::new(vec![vec![32, 4], vec![4]], order))
@@ -151,8 +156,8 @@ fn filters(size: u64) -> FormatMemory {
     Layout::default_for_rank(4).tiled([size, size, 1, 1]).tiled([size, 1, 1, 1]).into()
 }
 
-/// TT-NN's layouts. Tiles of 32 by 32 cover the last two dimensions, and have four faces of 16 by
-/// 16. A vector is padded to 32 rows.
+/// TT-NN's layouts. Tiles of 32 by 32 cover the last two dimensions. A tile consists of four faces
+/// of 16 by 16. A vector is padded to 32 rows.
 pub(in crate::notation) const TTNN: NamedFormats = &[
     format("TILE", &["TILE_LAYOUT"], |_, sizes| {
         let tiles = Layout::default_for_rank(sizes.len()).tiled([32, 32]).tiled([16, 16]);

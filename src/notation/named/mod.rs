@@ -21,7 +21,7 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// A named layout.
+/// The description of a named layout: its names, and a function that applies it to an array.
 pub(super) struct NamedFormat {
     name: &'static str,
     /// Other names of the same layout.
@@ -54,8 +54,8 @@ impl From<Stacked> for FormatMemory {
 pub(super) type NamedFormats = &'static [NamedFormat];
 
 impl NamedFormat {
-    /// Returns true if a text names this format. What stands before the last `.` or `::` is the
-    /// name of the enumeration in a program.
+    /// Returns true if `text` names this format, in upper or lower case. A qualifier that ends in
+    /// `.` or `::`, such as `trt.TensorFormat.`, is ignored.
     fn is_named(&self, text: &str) -> bool {
         let word = text.rsplit(['.', ':']).next().unwrap_or(text);
         std::iter::once(&self.name).chain(self.also).any(|name| name.eq_ignore_ascii_case(word))
@@ -91,7 +91,7 @@ fn read_name(cursor: &mut Cursor<'_>, formats: NamedFormats, prefix: Prefix) -> 
 }
 
 /// Writes the array with the name of the first format that has the same offsets and the same memory
-/// size.
+/// size. Returns the reason, in words, if no format has them.
 pub(super) fn write(array: &Tensor, formats: NamedFormats) -> std::result::Result<String, String> {
     let tensor = array.descriptor();
     let (element_type, sizes) = (tensor.element_type(), tensor.sizes());

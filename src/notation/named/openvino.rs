@@ -13,8 +13,8 @@
 use super::{Cursor, Prefix, Result, Stacked, Tensor, no_such_format};
 use crate::notation::prefix::written;
 
-/// The formats of `src/plugins/intel_gpu/src/runtime/format.cpp` that follow the grammar. Those
-/// that are left out swizzle or align in other ways, or are images.
+/// The formats of `src/plugins/intel_gpu/src/runtime/format.cpp` that follow the grammar. The other
+/// formats in that file swizzle, align in other ways, or are images.
 const FORMATS: &str = "
 bfyx byxf yxfb fbyx fyxb fybx xbfy ybfx byfx bxfy bzyxf bfzyx bfwzyx bfuwzyx bfvuwzyx
 b_fs_yx_fsv2 b_fs_yx_fsv4 b_fs_yx_fsv8 b_fs_yx_fsv16 b_fs_yx_fsv32 b_fs_zyx_fsv2 b_fs_zyx_fsv4
@@ -39,7 +39,8 @@ g_os_is_yx_osv16_isv4 g_os_is_zyx_osv16_isv16 g_os_zyx_is_osv16_isv4 g_os_zyx_is
 g_os_zyx_is_osv16_isv32 g_os_zyx_is_osv32_isv4 g_os_zyx_is_osv32_isv16 g_os_zyx_is_osv32_isv32
 ";
 
-/// The letters in logical order. Data and weights have no letter but the spatial ones in common.
+/// The letters in logical order. Data and weights share only the spatial letters, so one list
+/// serves both.
 const LOGICAL: &str = "gbofivuwzyx";
 
 /// Parses `f32[2,17,8,8] b_fs_yx_fsv16`.
@@ -70,7 +71,8 @@ pub(in crate::notation) fn write(array: &Tensor) -> std::result::Result<String, 
     Ok(format!("{} {name}", written(tensor.element_type(), tensor.element_bits(), tensor.sizes())))
 }
 
-/// Returns the order of a format, or `None` if its name does not follow the grammar.
+/// Returns the memory order of the format `name`, or `None` if the name does not follow the
+/// grammar.
 fn stacked(name: &str) -> Option<Stacked> {
     let (mut outer, mut blocks) = (Vec::new(), Vec::new());
     for part in name.split('_') {

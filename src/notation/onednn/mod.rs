@@ -67,8 +67,9 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     tag.stacked().array(&prefix, tag.place)
 }
 
-/// Returns the bits of an element in oneDNN's memory: two elements of 4 bits share a byte, and all
-/// other types have their own size.
+/// Returns the size of an element in oneDNN's memory, in bits. Two elements of 4 bits share a byte.
+/// Other types occupy their width, rounded up to whole bytes. Returns `None` for a type without
+/// elements.
 fn memory_bits(element_type: ElementType) -> Option<u32> {
     match element_type.bits() {
         Some(4) => Some(4),
@@ -76,7 +77,8 @@ fn memory_bits(element_type: ElementType) -> Option<u32> {
     }
 }
 
-/// Sets the bits of an element, which may be given only if they are oneDNN's.
+/// Returns the prefix with the element size that oneDNN uses. Returns an error if the prefix
+/// specifies a different element size.
 fn packed(prefix: Prefix, cursor: &Cursor<'_>) -> Result<Prefix> {
     let bits = u64::from(memory_bits(prefix.element_type).unwrap_or(0));
     if ![0, bits].contains(&prefix.element_bits) {
@@ -166,8 +168,8 @@ fn domain(names: &str) -> Option<&'static str> {
     plain.or(named.copied()).filter(|_| !names.is_empty())
 }
 
-/// Parses `2x3x1 strides 5x1x7`, after `dims`. As in oneDNN, the memory has room for each
-/// dimension's size times its stride.
+/// Parses `2x3x1 strides 5x1x7`, the text after `dims`. As in oneDNN, the memory is as large as the
+/// greatest product of a dimension's size and its stride.
 fn of_strides(mut cursor: Cursor<'_>, element_type: ElementType) -> Result<Tensor> {
     let start = cursor.position();
     let numbers = |cursor: &mut Cursor<'_>| {
@@ -222,7 +224,9 @@ pub(super) fn write(array: &Tensor) -> std::result::Result<String, String> {
     strides(tensor).ok_or(reason)
 }
 
-/// Returns the description of a tensor with strides, if oneDNN has the same memory for it.
+/// Returns the text `TYPE dims SIZES strides STRIDES` for a tensor. Returns `None` if a dimension
+/// has no single stride, or if oneDNN's memory for these sizes and strides would differ from the
+/// tensor's.
 fn strides(tensor: &StrideDescriptor) -> Option<String> {
     let strides: Vec<i64> = tensor.strides().collect::<Option<_>>()?;
     let ends = tensor
@@ -241,14 +245,15 @@ fn strides(tensor: &StrideDescriptor) -> Option<String> {
     })
 }
 
-/// Returns true if a tag in the letters `a` to `l` describes a tensor.
+/// Returns true if `tag`, written with the letters `a` to `l`, describes the memory of the tensor.
 fn has_tag(tensor: &StrideDescriptor, tag: &str) -> bool {
     Cursor::starting_at(tag, 0)
         .and_then(|mut cursor| Tag::read(&mut cursor, tensor.rank()))
         .is_ok_and(|tag| tag.stacked().describes(tensor))
 }
 
-/// Returns the tag of a tensor, with the letters `a` to `l`.
+/// Returns the tag of a tensor, written with the letters `a` to `l`, even if oneDNN does not define
+/// it. Returns the reason, in words, if the memory does not consist of blocks.
 pub(super) fn tag(tensor: &StrideDescriptor) -> std::result::Result<String, String> {
     let rank = tensor.rank();
     if rank == 0 || rank > LETTERS.len() {
@@ -281,7 +286,8 @@ pub(super) fn tag(tensor: &StrideDescriptor) -> std::result::Result<String, Stri
     Ok(text)
 }
 
-/// A digit in memory, or a block that consists only of padding, of a dimension with one element.
+/// A digit in memory. A dimension of one element may also have blocks of extent 1, which exist only
+/// to be padded.
 struct TagBlock {
     dimension: usize,
     /// True if this is the most significant digit of its dimension.
@@ -291,8 +297,9 @@ struct TagBlock {
     padded: u64,
 }
 
-/// Returns the digits in memory, from major to minor. The digits of each dimension must be in order
-/// of significance, and only the most significant one may be padded.
+/// Returns the digits in memory, from major to minor. Returns the reason, in words, if the digits
+/// of a dimension are not in order of significance, or if padding of a less significant digit
+/// cannot be expressed by a block of a dimension of one element.
 fn blocked(tensor: &StrideDescriptor) -> std::result::Result<Vec<TagBlock>, String> {
     let Pitched { parts: pitched, step } = Pitched::of(tensor)?;
     // Other padding is expressed by a block of a dimension with one element, if the tensor has one.

@@ -9,13 +9,13 @@
 //!     grep -oE '^ *dnnl_[A-Za-z0-9]+,' | tr -d ' ,' | sed s/dnnl_// | fmt -w 96
 //! ```
 
-/// Returns the tags for arrays of a rank.
+/// Returns the tags for arrays with `rank` dimensions.
 pub(super) fn of_rank(rank: usize) -> impl Iterator<Item = &'static str> {
     let letters = |tag: &str| tag.bytes().take_while(u8::is_ascii_alphabetic).count();
     TAGS.split_ascii_whitespace().filter(move |tag| letters(tag) == rank)
 }
 
-/// Returns true if oneDNN has a tag.
+/// Returns true if oneDNN defines `tag`.
 pub(super) fn is_known(tag: &str) -> bool {
     TAGS.split_ascii_whitespace().any(|known| known == tag)
 }

@@ -6,5 +6,5 @@ mod from_proto;
 mod tests;
 mod to_proto;
 
-/// The number that stands for `?` in a dimension and for `*` in a tile.
+/// The number that represents `?` in a dimension and `*` in a tile.
 const UNBOUNDED: i64 = i64::MIN;

@@ -76,8 +76,8 @@ fn split_proto(config: &SplitConfig) -> xla::SplitConfig {
     xla::SplitConfig { dimension: int64(config.dimension), split_indices }
 }
 
-/// Converts a number, which is at most 2^63-1 in a valid shape. Larger numbers, which are possible
-/// in a `Layout` that is not part of a shape, become 2^63-1.
+/// Converts a number to an int64. In a valid shape, numbers are at most 2^63-1. Larger numbers,
+/// which are possible in a `Layout` that is not part of a shape, become 2^63-1.
 fn int64(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -112,8 +112,8 @@ pub(super) fn element_type(parser: &mut ShapeParser<'_>) -> Result<ElementType> 
     Ok(known)
 }
 
-/// Returns the element type whose name in numpy, `PyTorch`, MLIR or C is `name`. For example,
-/// `float32` and `F32` mean f32, and `i32` means s32.
+/// Returns the element type whose name in numpy, `PyTorch`, MLIR or C is `name`, so that an error
+/// can suggest XLA's name. For example, `float32` and `F32` mean f32, and `i32` means s32.
 fn meant(name: &str) -> Option<ElementType> {
     let name = name.to_ascii_lowercase().replace('_', "");
     let name = match name.as_str() {
@@ -166,8 +166,8 @@ fn dimensions(
     Ok(dimensions)
 }
 
-/// Parses a layout if the next token begins one. Returns `None` if it does not, and for `{no
-/// layout}`.
+/// Parses a layout if the next token begins one. Returns `None` if the next token does not, and for
+/// `{no layout}`.
 fn optional_layout(
     parser: &mut ShapeParser<'_>,
     rank: usize,

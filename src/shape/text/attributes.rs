@@ -16,8 +16,8 @@ use crate::shape::{
 /// The attributes in the order that XLA requires, followed by `PAD`, which is stridec's own.
 const ORDER: [&str; 11] = ["D", "T", "L", "#", "*", "E", "S", "SC", "P", "M", "PAD"];
 
-/// Parses the layout of an array with the given rank, if it is known. Returns `None` for `{no
-/// layout}`.
+/// Parses the layout of an array. `rank` is the rank of the array, if known. Returns `None` for
+/// `{no layout}`.
 pub(super) fn layout(
     parser: &mut ShapeParser<'_>,
     rank: Option<usize>,

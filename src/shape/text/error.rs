@@ -61,8 +61,8 @@ impl ParseError {
         Self { invalid: Some(Box::new(error)), ..Self::new(place, reason) }
     }
 
-    /// Moves the position of the error by `by` bytes, for a text that contains the parsed one from
-    /// that offset.
+    /// Returns the error with its position moved by `by` bytes. Used if the parsed text begins at
+    /// byte `by` of a longer text.
     #[must_use]
     pub(crate) fn shifted(self, by: usize) -> Self {
         Self { offset: self.offset + by, ..self }
@@ -95,7 +95,8 @@ impl ParseError {
         self.kind
     }
 
-    /// The rule that the shape breaks, if the notation itself is well formed.
+    /// Returns the error of the shape if the text is well formed but the shape breaks a rule, and
+    /// `None` otherwise.
     pub(crate) fn invalid_shape(&self) -> Option<&ShapeError> {
         self.invalid.as_deref()
     }

@@ -65,7 +65,8 @@ impl<'a> ShapeParser<'a> {
         Ok(place)
     }
 
-    /// Consumes the next token if it is `sign`. Returns true if it was.
+    /// Consumes the next token and returns true if it is `sign`. Otherwise, returns false and
+    /// consumes nothing.
     pub(super) fn eat(&mut self, sign: &str) -> Result<bool> {
         let there = self.token == Token::Sign(sign);
         if there {

@@ -31,8 +31,7 @@ impl<'a> text::Cursor<'a, ShardingError> {
         self.position()
     }
 
-    /// Reads a word of letters and underscores. Returns an empty word, reading nothing, if the next
-    /// character is neither.
+    /// Reads a word of letters and underscores. The word is empty if the next character is neither.
     pub(super) fn keyword(&mut self) -> &'a str {
         self.word(|letter| letter.is_ascii_alphabetic() || letter == '_').0
     }

@@ -90,8 +90,8 @@ impl Axes {
     }
 }
 
-/// Skips Shardy's priority of a dimension, such as `p1`. It guides propagation and does not affect
-/// the placement.
+/// Skips Shardy's priority of a dimension, such as `p1`, if there is one. Priorities guide
+/// propagation and do not affect the placement.
 fn priority(cursor: &mut Cursor<'_>, dimension: &DimensionSharding) -> Result<()> {
     cursor.skip_blanks();
     if !cursor.rest().starts_with('p') {
@@ -229,8 +229,8 @@ pub(super) fn lists(
     Ok(())
 }
 
-/// Reads the reduction of unreduced axes. Returns `None`, reading nothing, if the next word is not
-/// a reduction.
+/// Reads the reduction of unreduced axes. Returns `None` if the next word is not a reduction, and
+/// leaves the word unread.
 fn reduction(cursor: &mut Cursor<'_>) -> Option<ReductionOpProto> {
     let op = match cursor.peek_keyword() {
         "sum" => ReductionOpProto::Sum,

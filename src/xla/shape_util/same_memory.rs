@@ -14,10 +14,10 @@ const COMPARE_LIMIT: u64 = 1 << 22;
 /// Returns true if two tensors have memories of equal size in which the *i*-th element in row-major
 /// order has the same offset, for every *i*.
 ///
-/// The padding between the elements must also be the same. `ignore_element_type` ignores element
-/// types and widths, and the padding. A result of true is always correct. A result of false can be
-/// wrong in one case: tilings of different forms over more than 2^22 elements that agree on the
-/// first 2^22 elements.
+/// The padding between the elements must be the same too. If `ignore_element_type` is true, element
+/// types, element widths and padding are ignored. A result of true is always correct. A result of
+/// false can be wrong in one case: tilings of different forms over more than 2^22 elements that
+/// agree on the first 2^22 elements.
 ///
 /// # Errors
 ///

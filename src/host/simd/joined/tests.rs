@@ -1,4 +1,4 @@
-//! Tests matrices whose columns begin at every byte of a line.
+//! Tests matrices whose columns begin at every byte of a cache line.
 
 use super::*;
 use crate::host::stream::streaming;

@@ -1,4 +1,4 @@
-//! Matrices of every size around the registers, for every instruction set of this processor.
+//! Tests matrices of every size around the registers, with every instruction set of this processor.
 
 use super::*;
 use crate::host::stream::streaming;
