@@ -1,6 +1,6 @@
 //! [`Opcode`]: an operation with its attributes, such as the dimensions of a transpose.
 
-use super::Literal;
+use super::{Literal, opcode_names::OPCODES};
 
 /// The operation of an instruction. Attributes have the same names as in XLA. Computations are
 /// identified by their indices in [`Module::computations`](super::Module::computations).
@@ -466,6 +466,11 @@ impl Opcode {
             Self::Conditional { computations } | Self::Other { computations, .. } => computations,
             _ => &[],
         }
+    }
+
+    /// Returns true if no version of XLA has an opcode of this name.
+    pub(crate) fn is_unknown(&self) -> bool {
+        matches!(self, Self::Other { opcode, .. } if !OPCODES.contains(&opcode.as_str()))
     }
 
     /// Returns the opcode as one that the compiler does not support.

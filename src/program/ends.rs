@@ -5,10 +5,15 @@ use std::collections::HashSet;
 use super::{
     BufferId, ProgramError,
     graph::ArrayOrigin,
-    literal::{element, extents, storage_bits, uniform},
+    literal::{element, extents, parts, storage_bits, uniform},
     pull::{Halt, PendingValue, Pull, unsupported},
 };
-use crate::{hlo::Literal, nest::Index, shape::Shape, stride::StrideDescriptor};
+use crate::{
+    hlo::Literal,
+    nest::{Index, NestError},
+    shape::Shape,
+    stride::StrideDescriptor,
+};
 
 impl Pull<'_, '_> {
     /// Adds a case that reads the element from a buffer. The buffer holds an array of this shape.
@@ -21,24 +26,28 @@ impl Pull<'_, '_> {
         let PendingValue { node, region, mut index, part, .. } = item;
         let descriptor = StrideDescriptor::try_from(shape)
             .map_err(|error| ProgramError::layout(value, shape, error))?;
-        let storage = storage_bits(shape.element_type());
-        let parts = storage / self.unit;
-        if self.bits < 8 && !self.packs && shape.element_type().bits() != Some(self.bits) {
-            let reason = "; its low bits would take a byte each";
-            return Err(unsupported(self.graph, node, reason));
+        let (element_type, bits) = (shape.element_type(), descriptor.element_bits());
+        // The low bits of a wider element are a unit of their own if each takes a byte.
+        let is_cut = !self.packs && element_type.bits() != Some(self.bits);
+        if self.bits < 8 && self.unit == 8 && is_cut {
+            return Err(Halt::Unit(self.bits));
         }
-        let descriptor = if parts > 1 {
-            if descriptor.element_bits() != storage {
-                let reason = "; elements that its layout packs would be taken apart";
-                return Err(unsupported(self.graph, node, reason));
-            }
-            index.push(part);
-            descriptor.split_elements(parts)
-        } else {
+        let is_whole = self.unit < 8 || bits == storage_bits(element_type);
+        let memory = if self.unit < 8 { bits } else { storage_bits(element_type) };
+        let descriptor = if memory == self.unit {
             descriptor
+        } else if is_whole && bits.is_multiple_of(self.unit) {
+            index.push(part);
+            descriptor.split_elements(bits / self.unit)
+        } else {
+            let reason = "; elements that its layout packs would be taken apart";
+            return Err(unsupported(self.graph, node, reason));
         };
-        let source = self.source(value, false, |assembly| assembly.source(&descriptor))?;
-        Ok(self.assembly.read(region, source, &descriptor, index.into())?)
+        match self.source(value, false, |assembly| assembly.source(&descriptor)) {
+            // Some sources pack their elements, and others give each a byte.
+            Err(NestError::Widths { .. }) if self.width < self.unit => Err(Halt::Unit(self.width)),
+            source => Ok(self.assembly.read(region, source?, &descriptor, index.into())?),
+        }
     }
 
     /// Adds the cases for an element of a constant. If it is known which element, or if all are
@@ -60,8 +69,9 @@ impl Pull<'_, '_> {
             let value = self.constant_buffer(origin, literal);
             return self.read(item, value, shape);
         };
-        let kept = if self.bits < 8 { u128::MAX >> (128 - self.bits) } else { u128::MAX };
-        self.bits(item, bits & kept, storage_bits(shape.element_type()))
+        let is_cut = self.bits < 8 && self.unit == 8;
+        let kept = if is_cut { u128::MAX >> (128 - self.bits) } else { u128::MAX };
+        self.bits(item, bits & kept, parts(shape.element_type(), self.unit))
     }
 
     /// Returns the buffer that holds a constant, and adds it if it is new.
@@ -74,13 +84,16 @@ impl Pull<'_, '_> {
         BufferId::Constant(number)
     }
 
-    /// Adds cases for the parts of an element whose `storage` bits are known. If it is known which
-    /// part, or if all are equal, one case is enough; otherwise each part gets a case.
-    fn bits(&mut self, item: PendingValue, bits: u128, storage: u32) -> Result<(), Halt> {
+    /// Adds cases for the units of an element whose bits are known, of `parts` units. If the unit
+    /// is known or all units are equal, one case is enough; otherwise each unit gets a case.
+    fn bits(&mut self, item: PendingValue, bits: u128, parts: u32) -> Result<(), Halt> {
         let PendingValue { region, part, .. } = item;
         let mask = u128::MAX >> (128 - self.unit);
-        let parts = storage / self.unit;
-        let unit = |part: u64| bits >> (u32::try_from(part).unwrap_or(0) * self.unit) & mask;
+        let is_negative = |unit: u128| self.extends && unit >> (self.unit - 1) & 1 == 1;
+        let unit = |part: u64| {
+            let unit = bits >> (u32::try_from(part).unwrap_or(0) * self.unit) & mask;
+            if is_negative(unit) { unit | !mask } else { unit }
+        };
         let alike = (0..u64::from(parts)).map(unit).collect::<HashSet<_>>().len() == 1;
         if let Some(part) = part.as_constant().or(alike.then_some(0)) {
             return Ok(self.assembly.bits(region, unit(part))?);

@@ -29,43 +29,53 @@ pub(super) fn fold(instruction: &Instruction, operands: &[Literal]) -> Option<Li
     }
     let mut bytes = Vec::new();
     for place in 0..count {
-        let operand = |number: usize| -> Option<Scalar> {
+        let operand = |number: usize| {
             let literal = operands.get(number)?;
             // The bounds of clamp and the predicate of select may be scalars beside arrays.
             let place = if literal.shape().rank() == 0 { 0 } else { place };
-            Scalar::read(literal.shape().element_type(), element(literal, place))
+            Some((literal.shape().element_type(), element(literal, place)))
         };
         let bits = match instruction.opcode() {
             Opcode::Iota { dimension } => {
                 let inner: u64 = sizes[dimension + 1..].iter().product();
                 Scalar::Integer((place / inner % sizes[*dimension]).into()).write(to)?
             }
-            Opcode::Convert => operand(0)?.write(to)?,
-            Opcode::Compare { direction, total_order } => {
-                let sides = [operand(0)?, operand(1)?];
-                let [a, b] = if *total_order { sides.map(Scalar::total) } else { sides };
-                u128::from(a.compare(b, *direction)?)
-            }
-            // Select copies the bits of the chosen element unchanged.
-            Opcode::Select => {
-                let chosen = if operand(0)?.is_zero() { 2 } else { 1 };
-                element(operands.get(chosen)?, place)
-            }
-            Opcode::Clamp => {
-                let least = operand(1)?.binary(operand(0)?, to, Binary::Maximum)?;
-                least.binary(operand(2)?, to, Binary::Minimum)?.write(to)?
-            }
-            Opcode::Unary(unary) => {
-                let of = operands.first()?.shape().element_type();
-                operand(0)?.unary(of, *unary)?.write(to)?
-            }
-            Opcode::Binary(binary) => operand(0)?.binary(operand(1)?, to, *binary)?.write(to)?,
-            _ => return None,
+            _ => element_bits(instruction, operand)?,
         };
         let width = usize::try_from(storage_bits(to) / 8).ok()?;
         bytes.extend_from_slice(&bits.to_le_bytes()[..width]);
     }
     Literal::new(shape, bytes).ok()
+}
+
+/// Returns the bits of one element of an instruction that computes each element on its own.
+/// `operand` returns the type and the bits of the element of an operand. Returns `None` if the
+/// instruction is not folded.
+pub(super) fn element_bits(
+    instruction: &Instruction,
+    operand: impl Fn(usize) -> Option<(ElementType, u128)>,
+) -> Option<u128> {
+    let to = instruction.shape().element_type();
+    let scalar = |number: usize| operand(number).and_then(|(of, bits)| Scalar::read(of, bits));
+    Some(match instruction.opcode() {
+        Opcode::Convert => scalar(0)?.write(to)?,
+        Opcode::Compare { direction, total_order: true } => {
+            let total = |number| operand(number).and_then(|(of, bits)| Scalar::total(of, bits));
+            u128::from(total(0)?.compare(total(1)?, *direction)?)
+        }
+        Opcode::Compare { direction, .. } => {
+            u128::from(scalar(0)?.compare(scalar(1)?, *direction)?)
+        }
+        // Select copies the bits of the chosen element unchanged.
+        Opcode::Select => operand(if scalar(0)?.is_zero() { 2 } else { 1 })?.1,
+        Opcode::Clamp => {
+            let least = scalar(1)?.binary(scalar(0)?, to, Binary::Maximum)?;
+            least.binary(scalar(2)?, to, Binary::Minimum)?.write(to)?
+        }
+        Opcode::Unary(unary) => scalar(0)?.unary(operand(0)?.0, *unary)?.write(to)?,
+        Opcode::Binary(binary) => scalar(0)?.binary(scalar(1)?, to, *binary)?.write(to)?,
+        _ => return None,
+    })
 }
 
 /// The value of one element.
@@ -177,6 +187,10 @@ impl Scalar {
         let order = match (self, other) {
             (Self::Integer(a), Self::Integer(b)) => Some(a.cmp(&b)),
             (Self::Float(a), Self::Float(b)) => a.partial_cmp(&b),
+            // Complex numbers have no order.
+            (Self::Complex(..), Self::Complex(..)) if matches!(direction, Eq | Ne) => {
+                return Some((self == other) == (direction == Eq));
+            }
             _ => return None,
         };
         // Every comparison with NaN is false, except `!=`.
@@ -190,14 +204,16 @@ impl Scalar {
         })
     }
 
-    /// Returns the rank of a float in IEEE's total order, from negative to positive NaNs.
-    fn total(self) -> Self {
-        match self {
-            Self::Float(float) => {
-                let bits = float.to_bits().cast_signed();
-                Self::Integer(if bits < 0 { i64::MIN - bits - 1 } else { bits }.into())
+    /// Returns the place of an element in the total order of its type. Floats are ordered by their
+    /// bits, as a sign and a magnitude, so that NaNs lie outside the infinities.
+    fn total(of: ElementType, bits: u128) -> Option<Self> {
+        match Self::read(of, bits)? {
+            Self::Float(_) => {
+                let sign = 1 << (of.bits()? - 1);
+                let magnitude = (bits & (sign - 1)).cast_signed();
+                Some(Self::Integer(if bits & sign == 0 { magnitude } else { -1 - magnitude }))
             }
-            other => other,
+            other => Some(other),
         }
     }
 
@@ -304,14 +320,11 @@ fn float_binary(a: f64, b: f64, binary: Binary) -> Option<Scalar> {
 }
 
 /// Returns the power of an integer, modulo the number of values of its type. A negative exponent
-/// gives 0, but for 1 and -1.
+/// gives 0, except of 1, as in `HandlePower` of XLA's `hlo_evaluator_typed_visitor.h`: -1 gives 0
+/// too.
 fn power(base: i128, exponent: i128, mask: u128) -> i128 {
     if exponent < 0 {
-        return match base {
-            1 => 1,
-            -1 => 1 - 2 * (exponent & 1),
-            _ => 0,
-        };
+        return i128::from(base == 1);
     }
     let (mut result, mut square, mut rest) = (1_u128, base.cast_unsigned() & mask, exponent);
     while rest > 0 {

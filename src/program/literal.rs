@@ -2,7 +2,7 @@
 
 use crate::{
     hlo::Literal,
-    shape::{ElementType, Shape},
+    shape::{ElementType, Shape, queries},
 };
 
 /// Returns the extents of an array, or `None` if an extent is not fixed.
@@ -23,6 +23,18 @@ pub(super) fn elements(extents: &[u64]) -> u64 {
 /// Returns the size in bits of an element of this type in memory.
 pub(super) fn storage_bits(element_type: ElementType) -> u32 {
     element_type.storage_bits().unwrap_or(8)
+}
+
+/// Returns the size in bits of an element of this type in its tightest packing. A `pred` takes a
+/// byte.
+pub(super) fn packed_bits(element_type: ElementType) -> u32 {
+    queries::packed_bits(element_type).unwrap_or(8)
+}
+
+/// Returns the number of units of `unit` bits in an element. Units below a byte divide the bits of
+/// the type, because the other bits of a byte that holds a smaller element have no meaning.
+pub(super) fn parts(element_type: ElementType, unit: u32) -> u32 {
+    if unit < 8 { packed_bits(element_type) / unit } else { storage_bits(element_type) / unit }
 }
 
 /// Returns the bits of the element with this number, in row-major order.

@@ -10,16 +10,17 @@ use super::{
     BufferId, Program, ProgramError, ProgramStep,
     fold::{MAX_ELEMENTS, fold},
     graph::{ArrayOrigin, Graph, GraphNode, TuplePath},
-    literal::{elements, extents},
+    literal::{elements, extents, packed_bits},
     pull::{KernelOutput, ModuleBuffers, Pulled, Stop, pull, refused},
     reduce::{self, combiner},
+    sort::sort,
     trail::Trail,
 };
 use crate::{
     hlo::{Literal, Module, Opcode},
     host,
     nest::{CopyNest, GreatestSums, Lookup, MAX_CASES, NestError, Source, coalesce, refine, widen},
-    shape::{ElementType, Shape},
+    shape::{ElementType, Layout, Shape},
     stride::StrideDescriptor,
 };
 
@@ -151,7 +152,7 @@ impl ModuleLowering<'_> {
                     if passes_words(&nest)
                         && let Some(middle) = self.middle(&output, &nodes, is_scratch)?
                     {
-                        self.scratch(middle, TuplePath::new())?;
+                        self.scratch(middle, TuplePath::new(), false)?;
                         continue;
                     }
                     self.trails.extend(trail);
@@ -160,15 +161,16 @@ impl ModuleLowering<'_> {
                 }
                 Err(Stop::Refused(error)) => return Err(*error),
                 Err(Stop::Before(node, path)) => {
-                    if !path.is_empty() || self.constant(node, 0)?.is_none() {
-                        self.scratch(node, path)?;
+                    if self.constant(node, 0)?.is_none() {
+                        self.scratch(node, path, false)?;
                     }
                 }
+                Err(Stop::Apart(node, path)) => self.scratch(node, path, true)?,
                 Err(Stop::Compute(node)) => {
                     if self.constant(node, 0)?.is_none() {
                         let node = self.culprit(node)?;
-                        let reason = "; elements are only moved, and only indices are computed";
-                        return Err(self.unsupported(node, reason));
+                        let reason = self.reason(node)?;
+                        return Err(self.unsupported(node, &reason));
                     }
                 }
                 Err(Stop::Constant(node, error)) => {
@@ -191,13 +193,13 @@ impl ModuleLowering<'_> {
                             let instruction = self.graph.instruction(node).name().to_owned();
                             return Err(ProgramError::Nest { instruction, error });
                         };
-                        self.scratch(middle, TuplePath::new())?;
+                        self.scratch(middle, TuplePath::new(), false)?;
                     } else if let Some(shared) = shared(&visits) {
-                        self.scratch(shared, TuplePath::new())?;
+                        self.scratch(shared, TuplePath::new(), false)?;
                     } else if is_long && output.most_cases < MOST_CASES {
                         output.most_cases = MOST_CASES;
                     } else if let (false, Some(&(first, _))) = (is_long, visits.first()) {
-                        self.scratch(first, TuplePath::new())?;
+                        self.scratch(first, TuplePath::new(), false)?;
                     } else {
                         let instruction = self.graph.instruction(node).name().to_owned();
                         return Err(ProgramError::Nest { instruction, error });
@@ -239,9 +241,8 @@ impl ModuleLowering<'_> {
         }
         let shape = self.graph.instruction(node).shape();
         let element_type = shape.element_type();
-        let destination = extents(shape)
-            .and_then(|extents| Shape::new(element_type, extents, None).ok())
-            .and_then(|shape| StrideDescriptor::try_from(&shape).ok());
+        let destination =
+            plain(shape, false).and_then(|shape| StrideDescriptor::try_from(&shape).ok());
         let Some(destination) = &destination else { return false };
         let (path, keeps_trail, most_cases) = (TuplePath::new(), false, MAX_CASES);
         let output =
@@ -278,6 +279,22 @@ impl ModuleLowering<'_> {
         Ok(node)
     }
 
+    /// Returns the reason why a value is not computed.
+    fn reason(&mut self, node: GraphNode) -> Result<String, ProgramError> {
+        let instruction = self.graph.instruction(node);
+        if instruction.opcode().is_unknown() {
+            return Ok("; it is an unknown opcode".to_owned());
+        }
+        let is_large = extents(instruction.shape()).is_some_and(|it| elements(&it) > MAX_ELEMENTS);
+        if is_large && !self.reads_parameters(node)? {
+            return Ok(format!(
+                "; a value that depends on no parameter is computed when compiling, if it has at \
+                 most {MAX_ELEMENTS} elements"
+            ));
+        }
+        Ok("; elements are only moved, and only indices are computed".to_owned())
+    }
+
     /// Returns true if a value depends on a parameter of the program.
     fn reads_parameters(&mut self, node: GraphNode) -> Result<bool, ProgramError> {
         let (mut seen, mut pending) = (HashSet::new(), vec![node]);
@@ -310,7 +327,14 @@ impl ModuleLowering<'_> {
         }
         let found = match origin {
             ArrayOrigin::Instruction(found) => found,
-            ArrayOrigin::Part(found, ref path) => return Ok(self.graph.literal(found, path)),
+            ArrayOrigin::Part(found, ref path) => {
+                let literal = self.graph.literal(found, path);
+                if literal.is_some() || self.constant(found, depth)?.is_none() {
+                    return Ok(literal);
+                }
+                // The parts of a sort are folded together.
+                return Ok(self.buffers.folded.get(&origin).cloned());
+            }
             ArrayOrigin::Parameter(..) => return Ok(None),
         };
         let instruction = self.graph.instruction(found);
@@ -335,18 +359,21 @@ impl ModuleLowering<'_> {
             | Opcode::Unary(_)
             | Opcode::Binary(_)
             | Opcode::Reduce { .. } => {
-                let mut operands = Vec::new();
-                for number in 0..instruction.operands().len() {
-                    let operand = self.graph.operand(found, number);
-                    let Some(literal) = self.constant(operand, depth + 1)? else {
-                        return Ok(None);
-                    };
-                    operands.push(literal);
-                }
+                let Some(operands) = self.operands(found, depth)? else { return Ok(None) };
                 match combiner(&self.graph, instruction) {
                     Some(binary) => reduce::fold(instruction, binary, &operands),
                     None => fold(instruction, &operands),
                 }
+            }
+            Opcode::Sort { dimension, computation, .. } => {
+                let Some(operands) = self.operands(found, depth)? else { return Ok(None) };
+                let computation = &self.graph.computations()[*computation];
+                let sorted = sort(*dimension, computation, &operands);
+                for (part, literal) in sorted.iter().flatten().enumerate() {
+                    let path = std::iter::once(part).collect();
+                    self.buffers.folded.insert(ArrayOrigin::Part(found, path), literal.clone());
+                }
+                sorted.and_then(|sorted| sorted.into_iter().next())
             }
             _ => self.moved(found, depth)?,
         };
@@ -356,15 +383,29 @@ impl ModuleLowering<'_> {
         Ok(literal)
     }
 
+    /// Folds the operands of a node. Returns `None` if one of them does not fold.
+    fn operands(
+        &mut self,
+        node: GraphNode,
+        depth: usize,
+    ) -> Result<Option<Vec<Literal>>, ProgramError> {
+        let mut operands = Vec::new();
+        for number in 0..self.graph.instruction(node).operands().len() {
+            let operand = self.graph.operand(node, number);
+            let Some(literal) = self.constant(operand, depth + 1)? else { return Ok(None) };
+            operands.push(literal);
+        }
+        Ok(Some(operands))
+    }
+
     /// Folds a node that moves elements of constants, by running its nest on the host.
     fn moved(&mut self, node: GraphNode, depth: usize) -> Result<Option<Literal>, ProgramError> {
         let shape = self.graph.instruction(node).shape();
-        let Some(extents) = extents(shape).filter(|extents| elements(extents) <= MAX_ELEMENTS)
-        else {
+        if extents(shape).is_none_or(|extents| elements(&extents) > MAX_ELEMENTS) {
             return Ok(None);
-        };
+        }
         let element_type = shape.element_type();
-        let Ok(shape) = Shape::new(element_type, extents, None) else { return Ok(None) };
+        let Some(shape) = plain(shape, false) else { return Ok(None) };
         let Ok(destination) = StrideDescriptor::try_from(&shape) else { return Ok(None) };
         let path = TuplePath::new();
         let destination = &destination;
@@ -392,21 +433,25 @@ impl ModuleLowering<'_> {
                         return Ok(None);
                     }
                 }
-                Err(Stop::Bound(..)) => return Ok(None),
+                Err(Stop::Bound(..) | Stop::Apart(..)) => return Ok(None),
             }
         }
     }
 
-    /// Adds steps that compute a value into a scratch buffer with the default layout.
-    fn scratch(&mut self, node: GraphNode, path: TuplePath) -> Result<(), ProgramError> {
+    /// Adds steps that compute a value into a scratch buffer with the default layout, which packs
+    /// elements below a byte if `packs`.
+    fn scratch(
+        &mut self,
+        node: GraphNode,
+        path: TuplePath,
+        packs: bool,
+    ) -> Result<(), ProgramError> {
         if self.buffers.scratch.len() == MAX_SCRATCH {
             return Err(ProgramError::TooManyScratchBuffers { limit: MAX_SCRATCH });
         }
         let whole = self.graph.instruction(node).shape();
         let array = path.iter().fold(whole, |shape, &part| &shape.tuple_shapes()[part]);
-        let shape =
-            extents(array).and_then(|extents| Shape::new(array.element_type(), extents, None).ok());
-        let Some(shape) = shape else {
+        let Some(shape) = plain(array, packs) else {
             return Err(self.unsupported(node, "; its extents are not fixed"));
         };
         // Reserve the number first: this value may need scratch buffers too, which get later
@@ -418,6 +463,15 @@ impl ModuleLowering<'_> {
         self.buffers.scratch_of.insert(origin, number);
         Ok(())
     }
+}
+
+/// Returns a shape with the same elements in the default layout, which packs elements below a byte
+/// if `packs`. Returns `None` if an extent is not fixed.
+fn plain(shape: &Shape, packs: bool) -> Option<Shape> {
+    let (element_type, extents) = (shape.element_type(), extents(shape)?);
+    let bits = Some(packed_bits(element_type)).filter(|&bits| packs && bits < 8);
+    let layout = bits.map(|bits| Layout::default_for_rank(extents.len()).element_size(bits.into()));
+    Shape::new(element_type, extents, layout).ok()
 }
 
 /// Returns true if a kernel would divide or compare numbers of more than 32 bits, although its

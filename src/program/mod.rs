@@ -45,6 +45,7 @@ mod pull;
 mod reduce;
 mod regroup;
 mod scatter;
+mod sort;
 mod stages;
 mod trail;
 mod way;

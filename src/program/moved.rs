@@ -3,7 +3,7 @@
 
 use super::{
     graph::{Graph, GraphNode},
-    literal::{extents, is_integer, signed, storage_bits},
+    literal::{extents, is_integer, packed_bits, parts, signed, storage_bits},
     number::NumberRange,
     pull::{Halt, Pull, unsupported},
     regroup::regroup,
@@ -99,7 +99,7 @@ impl Pull<'_, '_> {
                 let part = part.scaled(1, parts).ok_or_else(past)?;
                 return Ok(Some((operand, index.to_vec(), part)));
             }
-            Opcode::Convert if self.keeps(node, operand) => index.to_vec(),
+            Opcode::Convert if self.keeps(node, operand, part) => index.to_vec(),
             _ => return Ok(None),
         };
         Ok(Some((operand, source, part.clone())))
@@ -145,14 +145,27 @@ impl Pull<'_, '_> {
         Ok(source)
     }
 
-    /// Returns true if a conversion between integers keeps all bits that the kernel writes. This is
-    /// possible only if it writes fewer than 8 bits, because wider elements are moved in bytes.
-    fn keeps(&self, node: GraphNode, operand: GraphNode) -> bool {
-        let enough = |node: GraphNode| {
-            let element_type = self.graph.instruction(node).shape().element_type();
-            is_integer(element_type) && element_type.bits() >= Some(self.bits)
-        };
-        self.bits < 8 && enough(node) && enough(operand)
+    /// Returns true if a conversion between integers keeps all bits that the kernel writes. This
+    /// can only be so if the kernel writes fewer than 8 bits, since wider elements are moved in
+    /// units of bytes. `part` is the unit in the element.
+    fn keeps(&self, node: GraphNode, operand: GraphNode, part: &Index) -> bool {
+        let types = [node, operand].map(|of| self.graph.instruction(of).shape().element_type());
+        if !types.into_iter().all(is_integer) {
+            return false;
+        }
+        if self.unit < 8 {
+            // The unit is one of those that both types have.
+            return part.interval().1 < signed(parts(types[1], self.unit).into());
+        }
+        self.bits < 8 && types.into_iter().all(|of| of.bits() >= Some(self.bits))
+    }
+
+    /// Returns the number of bits that an element of each array takes in memory.
+    fn memory_bits(&self, sides: &[Shape; 2]) -> [u32; 2] {
+        sides.each_ref().map(|side| {
+            let descriptor = StrideDescriptor::try_from(side).ok();
+            descriptor.map_or(storage_bits(side.element_type()), |of| of.element_bits())
+        })
     }
 
     fn rank(&self, node: GraphNode) -> usize {
@@ -172,41 +185,43 @@ impl Pull<'_, '_> {
     ) -> Result<Moved, Halt> {
         let operand = self.graph.operand(node, 0);
         let sides = [node, operand].map(|node| self.graph.instruction(node).shape().clone());
-        let widths = [&sides[0], &sides[1]].map(|shape| {
-            let element_type = shape.element_type();
-            (storage_bits(element_type), element_type.bits())
-        });
-        let packs = |&(storage, bits): &(u32, Option<u32>)| bits != Some(storage);
-        let ([own, source], [changes, ..]) = (widths, [widths[0].1 != widths[1].1]);
-        if changes && (packs(&own) || packs(&source)) {
-            let reason = "; one of its types has elements below a byte";
-            return Err(unsupported(self.graph, node, reason));
+        let types = sides.each_ref().map(Shape::element_type);
+        let storage = types.map(storage_bits);
+        let logical = types.map(packed_bits);
+        let widths = if in_memory { self.memory_bits(&sides) } else { logical };
+        let least = widths[0].min(widths[1]);
+        // A byte that holds a smaller integer repeats its sign, so that another signedness changes
+        // the byte.
+        let changes_sign =
+            !in_memory && least < 8 && types[0].is_signed_integer() != types[1].is_signed_integer();
+        if unit > least && (widths[0] != widths[1] || changes_sign) {
+            return Err(Halt::Unit(least));
         }
-        if source.0 < unit {
-            return Err(Halt::Unit(source.0));
+        let fits = if unit < 8 {
+            widths == logical
+        } else {
+            widths == storage || widths[0] == widths[1] && logical[0] == logical[1]
+        };
+        if in_memory && !fits {
+            return Err(unsupported(self.graph, node, "; one of its layouts packs elements"));
         }
         let has_tiles = |shape: &Shape| !shape.layout_or_default().tiles.is_empty();
         if in_memory && sides.iter().any(has_tiles) {
             return self.tiled_bitcast((node, operand), region, index, (part, unit), &sides);
         }
         let mut dimensions = Vec::new();
-        for (shape, (storage, _)) in sides.iter().zip(widths) {
+        for shape in &sides {
             let Some(extents) = extents(shape) else {
                 return Err(unsupported(self.graph, node, "; its extents are not fixed"));
             };
             let layout = shape.layout_or_default();
-            let packed = sides[0].layout_or_default().element_size_in_bits;
-            if in_memory && layout.element_size_in_bits != packed {
-                let reason = "; one of its layouts packs elements";
-                return Err(unsupported(self.graph, node, reason));
-            }
             let order: Vec<usize> = if in_memory {
                 layout.minor_to_major.iter().rev().copied().collect()
             } else {
                 (0..extents.len()).collect()
             };
             let mut sizes: Vec<u64> = order.iter().map(|&dimension| extents[dimension]).collect();
-            sizes.push(u64::from(storage / unit));
+            sizes.push(u64::from(parts(shape.element_type(), unit)));
             dimensions.push((order, sizes));
         }
         let [(order, from), (source_order, to)] = &dimensions[..] else {
@@ -239,12 +254,7 @@ impl Pull<'_, '_> {
         let [Ok(own), Ok(source)] = sides.each_ref().map(StrideDescriptor::try_from) else {
             return Err(refusal(self.graph, "; its layouts have no strides"));
         };
-        let bits = [&own, &source].map(StrideDescriptor::element_bits);
-        let parts = bits.map(|bits| u64::from(bits / unit.min(bits)));
-        let is_whole = bits == sides.each_ref().map(|side| storage_bits(side.element_type()));
-        if !is_whole && (bits[0] != bits[1] || parts != [1; 2]) {
-            return Err(refusal(self.graph, "; one of its layouts packs elements"));
-        }
+        let parts = sides.each_ref().map(|side| u64::from(parts(side.element_type(), unit)));
         if own.prefix_bytes() != source.prefix_bytes() {
             return Err(refusal(self.graph, "; one of its layouts has a prefix"));
         }

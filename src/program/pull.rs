@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use super::{
     BufferId, ProgramError,
     graph::{ArrayOrigin, Graph, GraphNode, TuplePath},
-    literal::{extents, is_integer, storage_bits},
+    literal::{extents, is_integer, packed_bits, parts, storage_bits},
     trail::Trail,
 };
 use crate::{
@@ -71,6 +71,9 @@ pub(super) enum Stop {
     Refused(Box<ProgramError>),
     /// This array of a value must be computed into a scratch buffer first.
     Before(GraphNode, TuplePath),
+    /// This array must be computed into a scratch buffer without padding first, because its
+    /// elements are put together from units, and its layout pads them or gives them other widths.
+    Apart(GraphNode, TuplePath),
     /// This value is computed from others. Lowering can continue if it folds to a constant.
     Compute(GraphNode),
     /// This value must fold to a constant; otherwise the error applies.
@@ -95,7 +98,11 @@ pub(super) fn pull(
     let mut unit = storage_bits(output.element_type);
     loop {
         match Pull::run(graph, buffers, output, unit) {
-            Err(Halt::Unit(bits)) => unit = bits,
+            Err(Halt::Unit(bits)) if bits < unit => unit = bits,
+            Err(Halt::Unit(_)) => {
+                let reason = "; its elements would be taken apart";
+                return Err(refused(graph, output.node, reason).into());
+            }
             Err(Halt::Stop(stop)) => return Err(stop),
             Err(Halt::Nest(error @ NestError::Bound { .. })) => {
                 return Err(Stop::Bound(Box::new(error), Vec::new()));
@@ -149,6 +156,11 @@ pub(super) struct Pull<'g, 'm> {
     pub(super) assembly: Assembly,
     /// The width of a unit in bits. An element is one or more units.
     pub(super) unit: u32,
+    /// The width of the destination's type in bits.
+    pub(super) width: u32,
+    /// True if units are signed and the destination gives each a wider place, which repeats the
+    /// sign.
+    pub(super) extends: bool,
     /// The width of an element that is written, in bits. If it is less than 8, the kernel copies
     /// only the low bits of the source.
     pub(super) bits: u32,
@@ -169,16 +181,12 @@ impl<'g, 'm> Pull<'g, 'm> {
         unit: u32,
     ) -> Result<Pulled, Halt> {
         let root = output.node;
-        let parts = storage_bits(output.element_type) / unit;
+        let parts = parts(output.element_type, unit);
         let (mut assembly, start) = if parts > 1 {
             if output.destination.padding() != 0
-                || output.destination.element_bits() != storage_bits(output.element_type)
+                || output.destination.element_bits() != parts * unit
             {
-                return Err(unsupported(
-                    graph,
-                    root,
-                    "; its elements are taken apart, and its layout pads or packs them",
-                ));
+                return Err(Halt::Stop(Stop::Apart(root, output.path.clone())));
             }
             Assembly::new(&output.destination.split_elements(parts))?
         } else {
@@ -190,6 +198,10 @@ impl<'g, 'm> Pull<'g, 'm> {
             buffers,
             assembly,
             unit,
+            width: packed_bits(output.element_type),
+            extends: output.element_type.is_signed_integer()
+                && unit < 8
+                && output.destination.element_bits() > parts * unit,
             bits: if is_integer(output.element_type) {
                 output.element_type.bits().unwrap_or(unit)
             } else {
@@ -213,7 +225,7 @@ impl<'g, 'm> Pull<'g, 'm> {
                 part,
             });
         }
-        let mut trail = output.keeps_trail.then(|| Trail::new(unit));
+        let mut trail = output.keeps_trail.then(|| Trail::new(unit, parts));
         while let Some(item) = pull.pending.pop() {
             if let Some(trail) = &mut trail {
                 trail.enter(&item, pull.graph)?;

@@ -193,7 +193,19 @@ impl Pull<'_, '_> {
             self.buffers.tables.insert(node, table.clone());
             table
         };
-        let PendingValue { mut region, index, part, .. } = item;
+        let PendingValue { mut region, mut index, part, .. } = item;
+        // Along other dimensions every window starts at 0, and may be shorter than the array.
+        for (dimension, &extent) in windows.extents.iter().enumerate() {
+            if dimensions.contains(&dimension) || extent == windows.own[dimension] {
+                continue;
+            }
+            let split = self.assembly.split_region(&region, &index[dimension], 0, extent)?;
+            if let Some((region, _)) = split.outside {
+                self.go_on(operand, region, index.clone(), part.clone());
+            }
+            let Some((inside, along)) = split.inside else { return Ok(()) };
+            (region, index[dimension]) = (inside, along);
+        }
         let at: Vec<Index> = dimensions.iter().map(|&d| index[d].clone()).collect();
         let window = self.entry(&mut region, node, number, &at, NumberRange::clamped(count))?;
         let split = self.assembly.split_region(&region, &window, 0, count)?;
@@ -206,7 +218,10 @@ impl Pull<'_, '_> {
             for (digit, &size) in batch.iter_mut().zip(&windows.sizes).rev() {
                 [rest, *digit] = self.assembly.divide(&mut region, &rest, size)?;
             }
-            self.go_on(updates, region, windows.update(batch, &index), part);
+            // A window is one element long where it has a place of its own.
+            let mut place = index;
+            dimensions.iter().for_each(|&dimension| place[dimension] = Index::constant(0));
+            self.go_on(updates, region, windows.update(batch, &place), part);
         }
         Ok(())
     }

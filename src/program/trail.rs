@@ -18,8 +18,10 @@ use crate::{
 /// The instructions that the elements of one kernel pass through, with the forms of their indices.
 #[derive(Debug)]
 pub(super) struct Trail {
-    /// The width of a unit in bits. An element consists of one or more units.
+    /// The width of a unit in bits.
     unit: u32,
+    /// The number of units in an element of the destination.
+    parts: u32,
     visits: Vec<Visit>,
     /// The number of the visit that added each case.
     ends: Vec<usize>,
@@ -51,9 +53,10 @@ pub(super) enum End {
 }
 
 impl Trail {
-    pub(super) fn new(unit: u32) -> Self {
+    pub(super) fn new(unit: u32, parts: u32) -> Self {
         Self {
             unit,
+            parts,
             visits: vec![],
             ends: vec![],
             parents: vec![None],
@@ -102,21 +105,23 @@ impl Trail {
     }
 
     /// Returns the instructions that a bit of an element passes through, with its index in each of
-    /// them, and the place at which its way ends. `index` is the index of the element in the
-    /// result, and `storage` its width in memory.
+    /// them, and the place at which its way ends. `index` is the index of the element in the destination.
+    /// Returns `None` if the bit belongs to no unit, as those after an element below a byte.
     pub(super) fn way<'a>(
         &self,
         destination: &StrideDescriptor,
-        storage: u32,
         index: &[u64],
         bit: u32,
         image: Option<&dyn Fn(BufferId) -> &'a [u8]>,
     ) -> Option<(Vec<Passed>, End)> {
         let nest = self.nest.as_ref()?;
         let (part, bit) = (bit / self.unit, bit % self.unit);
-        let place = if storage > self.unit {
+        if part >= self.parts {
+            return None;
+        }
+        let place = if self.parts > 1 {
             let index: Vec<u64> = index.iter().copied().chain([part.into()]).collect();
-            unit(&destination.split_elements(storage / self.unit), &index)?
+            unit(&destination.split_elements(self.parts), &index)?
         } else {
             unit(destination, index)?
         };

@@ -12,6 +12,10 @@ use super::{
 };
 use crate::hlo::Module;
 
+/// The maximum number of bytes of zeros that stand for images that are not given. Beyond it, every
+/// lookup is 0. More would take the memory of large modules for a drawing.
+const MAX_ZEROS: u64 = 1 << 28;
+
 /// A program that can report the [`Way`] of each element: the instructions that it passes through,
 /// from the result back to its origin.
 ///
@@ -105,11 +109,11 @@ impl<'m> Ways<'m> {
         let steps = program.steps().iter().enumerate();
         let steps = steps.map(|(number, step)| (step.destination(), number)).collect();
         let numbers: HashSet<BufferId> = trails.iter().flat_map(Trail::numbers).collect();
-        let zeros = |value: BufferId| {
-            let bytes = if numbers.contains(&value) { program.bytes_of(value) } else { 0 };
-            vec![0; usize::try_from(bytes).unwrap_or(0)]
-        };
-        let zeros = (!numbers.is_empty()).then(|| {
+        let bytes = |value| if numbers.contains(&value) { program.bytes_of(value) } else { 0 };
+        let all = numbers.iter().map(|&value| program.bytes_of(value));
+        let all = all.fold(0, u64::saturating_add);
+        let zeros = |value| vec![0; usize::try_from(bytes(value)).unwrap_or(0)];
+        let zeros = (!numbers.is_empty() && all <= MAX_ZEROS).then(|| {
             let parameters = (0..program.parameters().len()).map(BufferId::Parameter);
             let scratch = (0..program.scratch().len()).map(BufferId::Scratch);
             [parameters.map(zeros).collect(), scratch.map(zeros).collect()]
@@ -191,7 +195,7 @@ impl<'m> Ways<'m> {
             }
             let trail = &self.trails[step];
             let (found, end) = match self.images.as_ref().or(self.zeros.as_ref()) {
-                None => trail.way(buffer.descriptor(), storage, &index, bit, None)?,
+                None => trail.way(buffer.descriptor(), &index, bit, None)?,
                 Some([parameters, scratch]) => {
                     let image = |value: BufferId| match value {
                         BufferId::Parameter(number) => &parameters[number][..],
@@ -199,7 +203,7 @@ impl<'m> Ways<'m> {
                         BufferId::Scratch(number) => &scratch[number],
                         BufferId::Result(_) => unreachable!("no kernel reads a result"),
                     };
-                    trail.way(buffer.descriptor(), storage, &index, bit, Some(&image))?
+                    trail.way(buffer.descriptor(), &index, bit, Some(&image))?
                 }
             };
             // The instruction whose value a scratch buffer holds ends the way to that buffer and

@@ -1,6 +1,8 @@
 //! Programs on the GPU: the modules of `tests/data/hlo_cases.jsonl` and
 //! `tests/data/stablehlo_cases.jsonl`, and programs that need several kernels.
 
+use stridec::{hlo::Module, program::Program};
+
 use super::support::{
     gpu::gpu,
     hlo_cases::{check_outputs, hlo_cases, stablehlo_cases},
@@ -27,5 +29,47 @@ fn programs_of_several_kernels() {
                 [case.expected.as_slice()]
             );
         }
+    }
+}
+
+/// Elements below a byte that are put together and taken apart, padded and joined with others, as
+/// on the host.
+#[test]
+fn bits_of_elements_below_a_byte() {
+    let Some(gpu) = gpu("elements below a byte on the GPU") else { return };
+    for (entry, instructions) in [
+        ("(s4[37,2])->s8[37]", "p = s4[37,2] parameter(0)\nROOT b = s8[37] bitcast-convert(p)"),
+        ("(f32[9])->s4[9,8]", "p = f32[9] parameter(0)\nROOT b = s4[9,8] bitcast-convert(p)"),
+        (
+            "(f32[9])->s4[9,8]{0,1:E(4)}",
+            "p = f32[9] parameter(0)\nROOT b = s4[9,8]{0,1:E(4)} bitcast-convert(p)",
+        ),
+        ("(u1[11,2])->s2[11]", "p = u1[11,2] parameter(0)\nROOT b = s2[11] bitcast-convert(p)"),
+        ("(s32[23])->s4[23]", "p = s32[23] parameter(0)\nROOT b = s4[23] convert(p)"),
+        (
+            "(s4[3], s4[5]{0:E(4)})->(s4[10], s8[5]{0:T(4)})",
+            "p = s4[3] parameter(0)
+             q = s4[5]{0:E(4)} parameter(1)
+             n = s4[] constant(-3)
+             j = s4[8] concatenate(p, q), dimensions={0}
+             w = s4[10] pad(j, n), padding=1_1
+             g = s4[5,2] reshape(w)
+             b = s8[5] bitcast-convert(g)
+             ROOT t = (s4[10], s8[5]) tuple(w, b)",
+        ),
+    ] {
+        let text = format!(
+            "HloModule m, entry_computation_layout={{{entry}}}\nENTRY e {{\n{instructions}\n}}"
+        );
+        let module = Module::parse(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+        let program = Program::lower(&module).unwrap_or_else(|error| panic!("{text}\n{error}"));
+        let image = |bytes: u64| -> Vec<u8> {
+            (0..bytes).map(|n| u8::try_from((n * 89 + 7) % 251).unwrap()).collect()
+        };
+        let images: Vec<Vec<u8>> =
+            program.parameters().iter().map(|parameter| image(parameter.bytes())).collect();
+        let images: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
+        let expected = program.run_on_host(&images).unwrap();
+        assert_eq!(gpu.run_program(&program, &images).unwrap(), expected, "{text}");
     }
 }

@@ -279,3 +279,86 @@ fn a_refusal_names_the_instruction_that_computes() {
     let error = Program::lower(&Module::parse(text).unwrap()).unwrap_err().to_string();
     assert!(error.contains("wave"), "{error}");
 }
+
+/// Integer powers wrap around. A negative exponent gives 0, except of 1, as in XLA's evaluator.
+#[test]
+fn integer_powers_are_those_of_xla() {
+    let power = |kind: &str, pairs: &[(i64, i64)]| {
+        let list = |of: fn(&(i64, i64)) -> i64| {
+            pairs.iter().map(|pair| of(pair).to_string()).collect::<Vec<_>>().join(",")
+        };
+        let text = format!(
+            "HloModule m
+             ENTRY e {{
+               a = {kind}[{n}] constant({{{}}})
+               b = {kind}[{n}] constant({{{}}})
+               ROOT p = {kind}[{n}] power(a, b)
+             }}",
+            list(|pair| pair.0),
+            list(|pair| pair.1),
+            n = pairs.len(),
+        );
+        let program = Program::lower(&Module::parse(&text).unwrap()).unwrap();
+        program.run_on_host(&[]).unwrap().concat()
+    };
+    let pairs = [
+        (3, 0),
+        (0, 0),
+        (0, 3),
+        (2, 10),
+        (-3, 3),
+        (7, 20),
+        (1, -5),
+        (-1, -1),
+        (-1, -2),
+        (2, -1),
+        (0, -1),
+    ];
+    let expected = [1, 1, 0, 1024, -27, 7_i32.wrapping_pow(20), 1, 0, 0, 0, 0];
+    assert_eq!(power("s32", &pairs), integers(expected));
+    assert_eq!(power("u8", &[(3, 5), (2, 8), (255, 255), (16, 2)]), [243, 0, 255, 0]);
+    assert_eq!(power("s8", &[(-2, 7), (3, 5), (-128, 1)]), [0x80, 0xf3, 0x80]);
+    let wide = 3_u64.wrapping_pow(64);
+    assert_eq!(power("u64", &[(3, 64)]), wide.to_le_bytes());
+}
+
+/// Complex numbers are equal if both of their parts are.
+#[test]
+fn complex_constants_are_equal_or_not() {
+    let chosen = |direction: &str| {
+        result(
+            &format!(
+                "a = c64[3] constant({{(1, 2), (1, -2), (nan, 0)}})
+                 b = c64[3] constant({{(1, 2), (1, 2), (nan, 0)}})
+                 ROOT c = pred[3] compare(a, b), direction={direction}"
+            ),
+            &[],
+        )
+    };
+    assert_eq!(chosen("EQ"), [1, 0, 0]);
+    assert_eq!(chosen("NE"), [0, 1, 1]);
+}
+
+/// A value that is too large to be computed when compiling, and an opcode that nobody knows, are
+/// refused for that reason.
+#[test]
+fn refusals_say_why() {
+    let refusal = |instructions: &str| {
+        let text = format!("HloModule m\nENTRY e {{ p = f32[16] parameter(0)\n{instructions} }}");
+        Program::lower(&Module::parse(&text).unwrap()).unwrap_err().to_string()
+    };
+    assert_eq!(
+        refusal("ROOT i = f32[100000000000] iota(), iota_dimension=0"),
+        "`i`, f32[100000000000]: iota is not supported; a value that depends on no parameter is \
+         computed when compiling, if it has at most 1048576 elements"
+    );
+    assert_eq!(
+        refusal("ROOT r = f32[16] teleport(p)"),
+        "`r`, f32[16]: teleport is not supported; it is an unknown opcode"
+    );
+    assert_eq!(
+        refusal("ROOT r = f32[16] cosine(p)"),
+        "`r`, f32[16]: cosine is not supported; elements are only moved, and only indices are \
+         computed"
+    );
+}

@@ -1,6 +1,7 @@
 //! Programs of JAX and XLA, in `tests/data/hlo_cases.jsonl`: the outputs of every case to the byte,
 //! and the kind of every refusal.
 
+mod bitcasts;
 mod chains;
 mod converts;
 mod folds;
@@ -9,6 +10,7 @@ mod identities;
 mod interleave;
 mod pads;
 mod scratch;
+mod sorts;
 mod stablehlo;
 
 use stridec::{ErrorKind, hlo::Module, internals::Inspect, program::Program};

@@ -1,0 +1,163 @@
+//! Sort of constants, and scatters of constants at known places.
+
+use stridec::{hlo::Module, program::Program};
+
+fn results(text: &str, parameters: &[&[u8]]) -> Vec<Vec<u8>> {
+    let module = Module::parse(text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+    let program = Program::lower(&module).unwrap_or_else(|error| panic!("{text}\n{error}"));
+    program.run_on_host(parameters).unwrap()
+}
+
+fn words(list: &[i32]) -> Vec<u8> {
+    list.iter().flat_map(|n| n.to_le_bytes()).collect()
+}
+
+/// `x[argsort(constant)]`: the second result of a sort is an index.
+#[test]
+fn the_order_of_a_constant_is_an_index() {
+    let text = "HloModule m
+        less {
+          a = s32[] parameter(0)
+          b = s32[] parameter(1)
+          i = s32[] parameter(2)
+          j = s32[] parameter(3)
+          ROOT l = pred[] compare(a, b), direction=LT
+        }
+        ENTRY e {
+          x = u8[6] parameter(0)
+          keys = s32[6] constant({5, -1, 5, 0, 7, -1})
+          places = s32[6] iota(), iota_dimension=0
+          sorted = (s32[6], s32[6]) sort(keys, places), dimensions={0}, is_stable=true, to_apply=less
+          order = s32[6] get-tuple-element(sorted), index=1
+          first = s32[6] get-tuple-element(sorted), index=0
+          g = u8[6] gather(x, order), offset_dims={}, collapsed_slice_dims={0},
+            start_index_map={0}, index_vector_dim=1, slice_sizes={1}
+          ROOT t = (u8[6], s32[6], (s32[6], s32[6])) tuple(g, first, sorted)
+        }";
+    let sorted = words(&[-1, -1, 0, 5, 5, 7]);
+    let order = words(&[1, 5, 3, 0, 2, 4]);
+    assert_eq!(results(text, &[b"abcdef"]), [b"bfdace".to_vec(), sorted.clone(), sorted, order]);
+}
+
+/// Rows and columns, against `slice::sort` on each, with a comparator of several instructions.
+#[test]
+fn each_row_is_sorted_along_the_dimension() {
+    let values: Vec<i32> = (0..60).map(|n| n * n % 37 - 18).collect();
+    for (dimension, [outer, length, inner]) in [(0, [1, 3, 20]), (1, [3, 4, 5]), (2, [12, 5, 1])] {
+        let text = format!(
+            "HloModule m
+             greater {{
+               a = s32[] parameter(0)
+               b = s32[] parameter(1)
+               one = s32[] constant(1)
+               c = s32[] add(b, one)
+               ROOT l = pred[] compare(a, c), direction=GE
+             }}
+             ENTRY e {{
+               keys = s32[60] constant({{{}}})
+               whole = s32[3,4,5] reshape(keys)
+               ROOT s = s32[3,4,5] sort(whole), dimensions={{{dimension}}}, to_apply=greater
+             }}",
+            values.iter().map(i32::to_string).collect::<Vec<_>>().join(","),
+        );
+        let mut expected = values.clone();
+        for row in 0..outer * inner {
+            let place = |n: usize| row / inner * length * inner + n * inner + row % inner;
+            let mut row: Vec<i32> = (0..length).map(|n| values[place(n)]).collect();
+            row.sort_unstable_by(|a, b| b.cmp(a));
+            row.into_iter().enumerate().for_each(|(n, value)| expected[place(n)] = value);
+        }
+        assert_eq!(results(&text, &[]), [words(&expected)], "{dimension}");
+    }
+}
+
+/// JAX's comparator of floats: zeros are equal, and NaNs are last, by their total order.
+#[test]
+fn floats_are_sorted_in_their_total_order() {
+    let text = "HloModule m
+        less {
+          a = f32[] parameter(0)
+          b = f32[] parameter(1)
+          ROOT l = pred[] compare(a, b), direction=LT, type=TOTALORDER
+        }
+        ENTRY e {
+          bits = u32[9] constant({0x7f800001, 0, 0x80000000, 0xffc00000, 0x7f800000, 0xff800000,
+            0x3f800000, 0x7fc00000, 0xff800001})
+          keys = f32[9] bitcast-convert(bits)
+          ROOT s = f32[9] sort(keys), dimensions={0}, to_apply=less
+        }";
+    let text = text.replace("0x7f800001", "2139095041").replace("0x80000000", "2147483648");
+    let text = text.replace("0xffc00000", "4290772992").replace("0x7f800000", "2139095040");
+    let text = text.replace("0xff800000", "4286578688").replace("0x3f800000", "1065353216");
+    let text = text.replace("0x7fc00000", "2143289344").replace("0xff800001", "4286578689");
+    let expected: Vec<u8> = [
+        0xffc0_0000_u32,
+        0xff80_0001,
+        0xff80_0000,
+        0x8000_0000,
+        0,
+        0x3f80_0000,
+        0x7f80_0000,
+        0x7f80_0001,
+        0x7fc0_0000,
+    ]
+    .into_iter()
+    .flat_map(u32::to_le_bytes)
+    .collect();
+    assert_eq!(results(&text, &[]), [expected]);
+}
+
+/// A sort of a parameter, and a comparator that computes with something else, are refused by name.
+#[test]
+fn other_sorts_are_refused_by_name() {
+    let text = "HloModule m
+        less {
+          a = s32[] parameter(0)
+          b = s32[] parameter(1)
+          ROOT l = pred[] compare(a, b), direction=LT
+        }
+        ENTRY e {
+          p = s32[4] parameter(0)
+          ROOT sort.11 = s32[4] sort(p), dimensions={0}, to_apply=less
+        }";
+    let refusal =
+        |text: &str| Program::lower(&Module::parse(text).unwrap()).unwrap_err().to_string();
+    assert_eq!(
+        refusal(text),
+        "`sort.11`, s32[4]: sort is not supported; elements are only moved, and only indices are \
+         computed"
+    );
+    let sine = text
+        .replace("p = s32[4] parameter(0)", "p = f32[4] constant({1, 2, 0, 4})")
+        .replace("s32[4]", "f32[4]")
+        .replace("s32[] p", "f32[] p")
+        .replace(
+            "ROOT l = pred[] compare(a, b)",
+            "s = f32[] sine(a)\nROOT l = pred[] compare(s, b)",
+        );
+    assert!(refusal(&sine).contains("`sort.11`"), "{}", refusal(&sine));
+}
+
+/// Windows that are shorter than the array, along a dimension that has no indices.
+#[test]
+fn windows_at_known_places_may_be_shorter_than_the_array() {
+    let text = "HloModule m
+        override {
+          a = s32[] parameter(0)
+          ROOT b = s32[] parameter(1)
+        }
+        ENTRY e {
+          x = s32[50,5] parameter(0)
+          i = s32[24,1] iota(), iota_dimension=0
+          u = s32[24,1,3] parameter(1)
+          ROOT s = s32[50,5] scatter(x, i, u), update_window_dims={1,2}, inserted_window_dims={},
+            scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=override
+        }";
+    let x: Vec<i32> = (0..250).collect();
+    let u: Vec<i32> = (1000..1072).collect();
+    let mut expected = x.clone();
+    for row in 0..24 {
+        expected[row * 5..row * 5 + 3].copy_from_slice(&u[row * 3..row * 3 + 3]);
+    }
+    assert_eq!(results(text, &[&words(&x), &words(&u)]), [words(&expected)]);
+}
