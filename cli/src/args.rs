@@ -98,12 +98,22 @@ pub(super) struct MemoryArgs {
     /// notations
     #[arg(value_name = "@FILE|SHAPE")]
     pub(super) module: String,
-    /// How many instructions to show [default: 20 in a table, all for programs]
+    /// How many instructions to show [default: 20 in a table, all for programs; 8 orders]
     #[arg(long, value_name = "N")]
     pub(super) top: Option<usize>,
+    /// Gives shapes without tiles those of a device; a single shape is listed in every order of its
+    /// dimensions, the cheapest first
+    #[arg(long, value_enum)]
+    pub(super) tiles: Option<DeviceTiles>,
     /// How to print them
     #[arg(long, value_enum, default_value_t = MemoryFormat::Text)]
     pub(super) format: MemoryFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum DeviceTiles {
+    /// Tiles of 8 rows of 128 elements, and smaller ones for few rows
+    Tpu,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, path::Path, process::ExitCode, time::Duration};
 
 use similar::{ChangeTag, TextDiff};
-use stridec::hlo::MemoryReport;
+use stridec::hlo::{DefaultTiles, MemoryReport};
 
 use super::{
     args::DiffArgs,
@@ -77,7 +77,7 @@ fn read(path: &Path) -> Result<DiffInput, Failure> {
         Contents::Text(text) if !is_module(text) => {
             Ok(DiffInput::Snapshot(text.replace("\r\n", "\n")))
         }
-        _ => file.memory().map(DiffInput::Module),
+        _ => file.memory(DefaultTiles::None).map(DiffInput::Module),
     }
 }
 

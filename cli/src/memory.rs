@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use stridec::hlo::{InstructionMemory, MemoryReport, cheapest_order};
+use stridec::hlo::{DefaultTiles, InstructionMemory, MemoryReport, cheapest_order};
 
 use super::{
-    args::{MemoryArgs, MemoryFormat},
+    args::{DeviceTiles, MemoryArgs, MemoryFormat},
     errors::{Failure, input_name, printable},
     module_file::ModuleFile,
     output::print,
@@ -16,14 +16,22 @@ use super::{
 /// The default number of instructions in a table.
 const TOP: usize = 20;
 
+/// The default number of orders of a single shape.
+const ORDERS: usize = 8;
+
 /// The endings of files that hold a shape, not a module.
 const SHAPES: [&str; 4] = ["textproto", "pbtxt", "txtpb", "json"];
 
 pub(super) fn memory(args: &MemoryArgs) -> Result<(), Failure> {
     // Standard input needs no `@`, because no shape is called `-`.
     let path = if args.module == "-" { Some("-") } else { args.module.strip_prefix('@') };
+    let tiles = match args.tiles {
+        Some(DeviceTiles::Tpu) => DefaultTiles::Tpu,
+        None => DefaultTiles::None,
+    };
+    let mut top = args.top;
     let report = match path.map(Path::new) {
-        Some(path) if !is_shape(path) => ModuleFile::read(path)?.memory()?,
+        Some(path) if !is_shape(path) => ModuleFile::read(path)?.memory(tiles)?,
         _ => {
             let argument = ShapeArg::read(&args.module).map_err(|failure| {
                 if !Path::new(&args.module).is_file() {
@@ -38,12 +46,17 @@ pub(super) fn memory(args: &MemoryArgs) -> Result<(), Failure> {
                 );
                 return Err(Failure::invalid(reason));
             };
-            MemoryReport::of_shape(shape)
+            if args.tiles.is_some() {
+                top = top.or(Some(ORDERS));
+                MemoryReport::of_orders(shape, tiles)
+            } else {
+                MemoryReport::of_shape(shape)
+            }
         }
     };
     match args.format {
-        MemoryFormat::Text => print(&printable(&report.table(args.top.unwrap_or(TOP)))),
-        MemoryFormat::Json => print(&format!("{:#}\n", object(&report, args.top))),
+        MemoryFormat::Text => print(&printable(&report.table(top.unwrap_or(TOP)))),
+        MemoryFormat::Json => print(&format!("{:#}\n", object(&report, top))),
     }
 }
 

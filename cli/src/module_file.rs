@@ -4,7 +4,7 @@ use std::path::Path;
 
 use stridec::{
     Error,
-    hlo::{HloError, MemoryReport, Module},
+    hlo::{DefaultTiles, HloError, MemoryReport, Module},
 };
 
 use super::{
@@ -76,10 +76,10 @@ impl<'a> ModuleFile<'a> {
     }
 
     /// Returns the memory that the module takes.
-    pub(super) fn memory(&self) -> Result<MemoryReport, Failure> {
+    pub(super) fn memory(&self, tiles: DefaultTiles) -> Result<MemoryReport, Failure> {
         self.checked(match self.contents()? {
-            Contents::Proto(bytes) => MemoryReport::of_proto(bytes),
-            Contents::Text(text) => MemoryReport::of_text(text),
+            Contents::Proto(bytes) => MemoryReport::of_proto_tiled(bytes, tiles),
+            Contents::Text(text) => MemoryReport::of_text_tiled(text, tiles),
         })
     }
 

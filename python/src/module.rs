@@ -5,7 +5,7 @@ use pyo3::{
     prelude::*,
     types::{PyBytes, PyDict, PyString},
 };
-use stridec::hlo::{MemoryReport, Module};
+use stridec::hlo::{DefaultTiles, MemoryReport, Module};
 
 use crate::{
     errors::{invalid, raised},
@@ -80,10 +80,10 @@ impl Given {
         .map_err(raised)
     }
 
-    pub(crate) fn memory(&self, py: Python<'_>) -> PyResult<MemoryReport> {
+    pub(crate) fn memory(&self, py: Python<'_>, tiles: DefaultTiles) -> PyResult<MemoryReport> {
         py.detach(|| match &self.source {
-            Source::Proto(bytes) => MemoryReport::of_proto(bytes),
-            Source::Text(text) => MemoryReport::of_text(text),
+            Source::Proto(bytes) => MemoryReport::of_proto_tiled(bytes, tiles),
+            Source::Text(text) => MemoryReport::of_text_tiled(text, tiles),
         })
         .map_err(raised)
     }

@@ -8,7 +8,7 @@ use pyo3::{
     types::{PyDict, PyString},
 };
 use stridec::{
-    hlo::{InstructionMemory, MemoryReport as Measured, cheapest_order},
+    hlo::{DefaultTiles, InstructionMemory, MemoryReport as Measured, cheapest_order},
     xla::human_readable_num_bytes as num_bytes,
 };
 
@@ -279,9 +279,27 @@ fn colour(line: &str) -> Option<&'static str> {
 ///     64.0K       3.0K    21.3x  f32[128,6]{1,0:T(8,128)}
 ///                               60.0K less as f32[128,6]{0,1:T(8,128)}
 /// ...
+///
+/// `tiles="tpu"` gives shapes without tiles those of a TPU. One shape is then listed in every order
+/// of its dimensions, the cheapest first.
+///
+/// >>> print(stridec.memory("f32[128,6]", tiles="tpu"))
+///     bytes   unpadded   factor  shape
+///      4.0K       3.0K     1.3x  f32[128,6]{0,1:T(8,128)}
+///     64.0K       3.0K    21.3x  f32[128,6]{1,0:T(8,128)}
+/// <BLANKLINE>
 #[pyfunction]
-#[pyo3(signature = (module, /))]
-pub(crate) fn memory(py: Python<'_>, module: &Bound<'_, PyAny>) -> PyResult<MemoryReport> {
+#[pyo3(signature = (module, /, *, tiles = None))]
+pub(crate) fn memory(
+    py: Python<'_>,
+    module: &Bound<'_, PyAny>,
+    tiles: Option<&str>,
+) -> PyResult<MemoryReport> {
+    let default = match tiles {
+        None => DefaultTiles::None,
+        Some("tpu") => DefaultTiles::Tpu,
+        Some(given) => return Err(invalid("tiles", "\"tpu\" or None", format!("{given:?}"))),
+    };
     let shape = match module.cast::<Shape>() {
         Ok(shape) => Some(shape.get().described.clone()),
         Err(_) => match module.cast::<PyString>() {
@@ -291,10 +309,11 @@ pub(crate) fn memory(py: Python<'_>, module: &Bound<'_, PyAny>) -> PyResult<Memo
     };
     let measured = match shape {
         Some(described) => match described.xla() {
+            Some(shape) if tiles.is_some() => Measured::of_orders(shape, default),
             Some(shape) => Measured::of_shape(shape),
             None => return Err(invalid("module", "an XLA shape", described)),
         },
-        None => Given::of(module, "module")?.memory(py)?,
+        None => Given::of(module, "module")?.memory(py, default)?,
     };
     Ok(MemoryReport { measured })
 }
@@ -316,6 +335,9 @@ pub(crate) fn diff(
     old: &Bound<'_, PyAny>,
     new: &Bound<'_, PyAny>,
 ) -> PyResult<Difference> {
-    let (old, new) = (Given::of(old, "old")?.memory(py)?, Given::of(new, "new")?.memory(py)?);
+    let report = |given: &Bound<'_, PyAny>, name| {
+        Given::of(given, name)?.memory(py, DefaultTiles::None)
+    };
+    let (old, new) = (report(old, "old")?, report(new, "new")?);
     Ok(Difference { text: old.difference(&new) })
 }

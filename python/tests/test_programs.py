@@ -208,6 +208,11 @@ def test_memory_and_difference():
     assert "480.0K less as" in str(report) and "<table>" in report._repr_html_() and report == stridec.memory(text)
     assert len(xml.dom.minidom.parseString(report._repr_svg_()).getElementsByTagName("rect")) == 4
     assert stridec.memory(stridec.Shape("f32[8]")).total_bytes == 32
+    orders = stridec.memory("f32[1024,3]", tiles="tpu").instructions
+    assert [row["shape"] for row in orders] == ["f32[1024,3]{0,1:T(4,128)}", "f32[1024,3]{1,0:T(8,128)}"]
+    assert stridec.memory(TEXT, tiles="tpu").total_bytes > stridec.memory(TEXT).total_bytes
+    with pytest.raises(stridec.InvalidInput, match="tiles"):
+        stridec.memory(text, tiles="gpu")
     compiled = jax.jit(lambda x: jnp.sin(x) @ x.T).lower(jnp.ones((8, 4))).compile()
     assert stridec.memory(compiled).parameters_bytes == 128
     same_report, other = stridec.diff(text, text), stridec.diff(text, text.replace("{0,1:T(8,128)} copy", "{0,1} copy"))

@@ -49,12 +49,13 @@ use limits::{
     MAX_MODULE_BYTES,
 };
 
+pub use alias::{BufferDonor, InputOutputAlias};
 pub use builder::Builder;
 pub use computation::Computation;
 pub use error::{HloError, InstructionError};
 pub use instruction::Instruction;
 pub use literal::Literal;
-pub use memory::{Footprint, InstructionMemory, MemoryReport, cheapest_order};
+pub use memory::{DefaultTiles, Footprint, InstructionMemory, MemoryReport, cheapest_order};
 pub use module::Module;
 pub use opcode::{
     Binary, ComparisonDirection, Gather, IdentityCall, Opcode, PaddingDimension, Scatter,

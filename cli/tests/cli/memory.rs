@@ -67,6 +67,40 @@ fn json_for_programs() {
     }
 }
 
+/// `--tiles tpu`: a shape in every order of its dimensions, and a module whose layouts have no tiles.
+#[test]
+fn shapes_without_tiles_get_those_of_a_tpu() {
+    let sandbox = Sandbox::new();
+    let tiled = |arguments: &[&str]| {
+        sandbox.stridec(&[&["memory", "--tiles", "tpu"], arguments].concat()).text().to_owned()
+    };
+    assert_eq!(
+        tiled(&["f32[1024,3]"]),
+        "    bytes   unpadded   factor  shape\n    \
+         16.0K      12.0K     1.3x  f32[1024,3]{0,1:T(4,128)}\n   \
+         512.0K      12.0K    42.7x  f32[1024,3]{1,0:T(8,128)}\n"
+    );
+    let rows = |arguments: &[&str]| {
+        let report: Value = serde_json::from_str(&tiled(arguments)).unwrap();
+        let rows = report["instructions"].as_array().unwrap().iter();
+        rows.map(|row| row["bytes"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    let shape = "bf16[2,3,4,5]";
+    let few = rows(&[shape, "--format", "json"]);
+    let all = rows(&[shape, "--format", "json", "--top", "100"]);
+    assert_eq!((few.len(), all.len()), (8, 24));
+    assert_eq!(few[..], all[..8]);
+    assert!(all.is_sorted(), "{all:?}");
+    // 3 · 4 tiles of 2 rows of 128 elements, each of 512 bytes.
+    assert_eq!(all[0], 6144);
+    sandbox.write("m.hlo", "ENTRY main { ROOT x = bf16[4096,50257] parameter(0) }");
+    let file = format!("@{}", sandbox.path("m.hlo").display());
+    let report: Value = serde_json::from_str(&tiled(&[&file, "--format", "json"])).unwrap();
+    assert_eq!(report["instructions"][0]["shape"], "bf16[4096,50257]{1,0:T(8,128)(2,1)}");
+    assert_eq!(report["total_bytes"], 4096 * 50_304 * 2);
+    sandbox.stridec(&["memory", "f32[2]", "--tiles", "gpu"]).fails(2, "possible values: tpu");
+}
+
 #[test]
 fn what_is_no_module_is_invalid() {
     let sandbox = Sandbox::new();

@@ -11,7 +11,9 @@ mod report;
 mod scan;
 mod table;
 mod text;
+mod tiles;
 
 pub use footprint::Footprint;
 pub use order::cheapest_order;
 pub use report::{InstructionMemory, MemoryReport};
+pub use tiles::DefaultTiles;

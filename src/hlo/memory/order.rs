@@ -47,6 +47,29 @@ pub fn cheapest_order(shape: &Shape) -> Option<(Shape, Footprint)> {
     found
 }
 
+/// Returns an array in every order of its dimensions, beginning with its own; nothing for a shape
+/// that is no array.
+pub(super) fn orders(shape: &Shape) -> Vec<Shape> {
+    if !shape.is_array() {
+        return Vec::new();
+    }
+    let layout = shape.layout_or_default().into_owned();
+    let order = &layout.minor_to_major;
+    let count = (0..order.len()).try_fold(1_usize, |n, i| n.checked_mul(order.len() - i));
+    let tiled = layout.tiles.iter().map(|tile| tile.dimensions.len()).max().unwrap_or(2);
+    let is_few = count.is_some_and(|count| count <= MAX_TRIED);
+    let chosen = if is_few { order.len() } else { tiled.min(2) };
+    let mut found = Vec::new();
+    let mut orders = MinorOrders { order, chosen, minor: Vec::new() };
+    orders.for_each(&mut |candidate| {
+        let mut layout = layout.clone();
+        layout.minor_to_major = candidate.iter().copied().collect();
+        let dimensions = shape.dimensions().iter().copied();
+        found.extend(Shape::array(shape.element_type(), dimensions, layout).ok());
+    });
+    found
+}
+
 /// Enumerates the choices of minor-most dimensions, beginning with the array's current order.
 struct MinorOrders<'a> {
     order: &'a [usize],

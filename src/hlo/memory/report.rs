@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Footprint, proto, scan::ScannedModule, text};
+use super::{DefaultTiles, Footprint, order::orders, proto, scan::ScannedModule, text};
 use crate::{
     hlo::{HloError, Module, text::cursor::Cursor},
     shape::Shape,
@@ -40,6 +40,8 @@ pub struct MemoryReport {
     /// The size in bytes of the buffers that hold neither a parameter nor the result of the entry
     /// computation.
     pub temporaries_bytes: u64,
+    /// True if the instructions are the orders of one array.
+    pub(super) is_of_orders: bool,
 }
 
 /// The memory that one instruction occupies.
@@ -75,7 +77,17 @@ impl MemoryReport {
     /// Returns an error if `bytes` is not such a message, if a shape is invalid, or if there are
     /// too many instructions.
     pub fn of_proto(bytes: &[u8]) -> Result<Self, HloError> {
-        Ok(proto::scan(bytes)?.report())
+        Self::of_proto_tiled(bytes, DefaultTiles::None)
+    }
+
+    /// Reads a serialized module as [`of_proto`](Self::of_proto) does, and gives arrays without
+    /// tiles the tiles of a device.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`of_proto`](Self::of_proto).
+    pub fn of_proto_tiled(bytes: &[u8], tiles: DefaultTiles) -> Result<Self, HloError> {
+        Ok(proto::scan(bytes)?.report(tiles))
     }
 
     /// Reads HLO text, StableHLO text, or the allocations listed in XLA's out-of-memory report.
@@ -85,18 +97,69 @@ impl MemoryReport {
     ///
     /// Returns an error if the text is none of these, or if a shape is invalid.
     pub fn of_text(text: &str) -> Result<Self, HloError> {
+        Self::of_text_tiled(text, DefaultTiles::None)
+    }
+
+    /// Reads text as [`of_text`](Self::of_text) does, and gives arrays without tiles the tiles of a
+    /// device.
+    ///
+    /// ```
+    /// use stridec::hlo::{DefaultTiles, MemoryReport};
+    /// let text = "ENTRY main { ROOT x = f32[1024,3]{1,0} parameter(0) }";
+    /// let report = MemoryReport::of_text_tiled(text, DefaultTiles::Tpu)?;
+    /// assert_eq!(report.instructions[0].shape.to_string(), "f32[1024,3]{1,0:T(8,128)}");
+    /// assert_eq!(report.parameters_bytes, 524_288);
+    /// # Ok::<(), stridec::hlo::HloError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`of_text`](Self::of_text).
+    pub fn of_text_tiled(text: &str, tiles: DefaultTiles) -> Result<Self, HloError> {
         let mut cursor = Cursor::new(text);
         cursor.start()?;
         if cursor.is_mlir() {
             let printed = Module::parse(text)?.to_string();
-            return Ok(text::scan(&printed)?.report());
+            return Ok(text::scan(&printed)?.report(tiles));
         }
-        Ok(text::scan(text)?.report())
+        Ok(text::scan(text)?.report(tiles))
     }
 
     /// Measures a single shape as if it were an unnamed instruction.
     #[must_use]
     pub fn of_shape(shape: &Shape) -> Self {
-        ScannedModule::of_shape(shape).report()
+        ScannedModule::of_shape(shape).report(DefaultTiles::None)
+    }
+
+    /// Measures an array in every order of its dimensions, with the tiles of a device if it has
+    /// none of its own. Each order is an unnamed instruction, and the cheapest is the first one.
+    /// The totals are those of the array's own order.
+    ///
+    /// An array with more than 7 dimensions is measured in the orders that differ in the dimensions
+    /// that tiles cover. A shape that is no array has one row.
+    ///
+    /// ```
+    /// use stridec::hlo::{DefaultTiles, MemoryReport};
+    /// let report = MemoryReport::of_orders(&"f32[1024,3]".parse()?, DefaultTiles::Tpu);
+    /// let rows = report.instructions.iter();
+    /// let rows: Vec<_> = rows.map(|it| (it.shape.to_string(), it.buffers.bytes)).collect();
+    /// assert_eq!(rows[0], ("f32[1024,3]{0,1:T(4,128)}".to_owned(), 16_384));
+    /// assert_eq!(rows[1], ("f32[1024,3]{1,0:T(8,128)}".to_owned(), 524_288));
+    /// assert_eq!(report.total_bytes, 524_288);
+    /// # Ok::<(), stridec::shape::ParseError>(())
+    /// ```
+    #[must_use]
+    pub fn of_orders(shape: &Shape, tiles: DefaultTiles) -> Self {
+        let mut report = Self::of_shape(&tiles.apply(shape));
+        let rows = orders(shape).into_iter();
+        let mut rows: Vec<InstructionMemory> =
+            rows.flat_map(|shape| Self::of_shape(&tiles.apply(&shape)).instructions).collect();
+        if !rows.is_empty() {
+            // The sort is stable, so that orders of equal size begin with the array's own.
+            rows.sort_by_key(|row| row.buffers.bytes);
+            report.instructions = rows;
+            report.is_of_orders = true;
+        }
+        report
     }
 }

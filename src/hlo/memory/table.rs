@@ -29,7 +29,9 @@ impl MemoryReport {
             let factor = format!("{:.1}x", memory.expansion());
             let (shape, name) = (&instruction.shape, name(instruction));
             let _ = writeln!(text, "{bytes:>9}  {unpadded:>9}  {factor:>7}  {shape}{name}");
-            if let Some((cheapest, other)) = cheapest_order(shape) {
+            if !self.is_of_orders
+                && let Some((cheapest, other)) = cheapest_order(shape)
+            {
                 let saved = num_bytes(memory.bytes - other.bytes);
                 let _ = writeln!(text, "{:>30}{saved} less as {cheapest}", "");
             }
@@ -44,6 +46,10 @@ impl MemoryReport {
                 text,
                 "{unknown} shapes have extents or layouts whose bytes are not known"
             );
+        }
+        // The orders of an array are choices, so that they have no sum.
+        if self.is_of_orders {
+            return text;
         }
         let _ = writeln!(text);
         let mut sums = vec![];
