@@ -1,11 +1,169 @@
-//! Parameters whose buffer a result takes over, as donated arguments of JAX do.
+//! Buffers of parameters that results may take over.
 
-/// A part of the entry computation's result that takes over the buffer of a part of a parameter.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct InputOutputAlias {
+use std::collections::HashSet;
+
+use super::HloError;
+use crate::{
+    proto::hlo as proto,
+    shape::{ElementType, FieldPath, Shape},
+};
+
+/// A part of the result that takes over the buffer of a part of a parameter, as in XLA's
+/// `HloInputOutputAliasProto`. A path has the numbers of tuple elements, outermost first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct InputOutputAlias {
     /// The path of the part in the result.
-    pub(super) output: Vec<usize>,
-    pub(super) parameter: usize,
+    pub output_index: Vec<usize>,
+    /// The number of the parameter.
+    pub parameter_number: usize,
     /// The path of the part in the parameter.
-    pub(super) index: Vec<usize>,
+    pub parameter_index: Vec<usize>,
+    /// True if the caller relies on both parts having one buffer. Otherwise the result may have a
+    /// buffer of its own.
+    pub must_alias: bool,
+}
+
+/// A part of a parameter whose buffer any result may take over, as in XLA's `HloBufferDonorProto`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct BufferDonor {
+    /// The number of the parameter.
+    pub parameter_number: usize,
+    /// The path of the part in the parameter: numbers of tuple elements, outermost first.
+    pub parameter_index: Vec<usize>,
+}
+
+/// The buffers of parameters that the caller gives away.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct GivenBuffers {
+    pub(super) aliases: Vec<InputOutputAlias>,
+    pub(super) donors: Vec<BufferDonor>,
+}
+
+impl GivenBuffers {
+    /// Checks that every path leads to a part of the entry's parameters or result, and that no part
+    /// of the result has two buffers.
+    pub(super) fn check(&self, parameters: &[Shape], result: &Shape) -> Result<(), HloError> {
+        let of_parameter = |number: usize, index: &[usize]| {
+            parameters.get(number).is_some_and(|parameter| has_part(parameter, index))
+        };
+        let wrong = |list: &'static str, number: usize, field: &'static str, given, accepted| {
+            let field = FieldPath::new(list).field("entries").index(number).field(field);
+            Err(HloError::Field { field, given, accepted })
+        };
+        let mut outputs = HashSet::new();
+        for (number, alias) in self.aliases.iter().enumerate() {
+            let list = "input_output_alias";
+            let output = path(&alias.output_index);
+            if !has_part(result, &alias.output_index) {
+                let accepted = "the path of a part of the result";
+                return wrong(list, number, "output_shape_index", output, accepted);
+            }
+            if !outputs.insert(&alias.output_index) {
+                let accepted = "each part of the result once";
+                return wrong(list, number, "output_shape_index", output, accepted);
+            }
+            if !of_parameter(alias.parameter_number, &alias.parameter_index) {
+                let given = format!("{}, {}", alias.parameter_number, path(&alias.parameter_index));
+                let accepted = "a parameter and the path of a part of it";
+                return wrong(list, number, "parameter_number", given, accepted);
+            }
+        }
+        for (number, donor) in self.donors.iter().enumerate() {
+            if !of_parameter(donor.parameter_number, &donor.parameter_index) {
+                let given = format!("{}, {}", donor.parameter_number, path(&donor.parameter_index));
+                let accepted = "a parameter and the path of a part of it";
+                return wrong("buffer_donor", number, "parameter_number", given, accepted);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns true if a path leads to a part of a shape.
+fn has_part(shape: &Shape, path: &[usize]) -> bool {
+    let part = path.iter().try_fold(shape, |shape, &part| {
+        let is_tuple = shape.element_type() == ElementType::Tuple;
+        shape.tuple_shapes().get(part).filter(|_| is_tuple)
+    });
+    part.is_some()
+}
+
+/// Formats a path as XLA does, such as `{0, 1}`.
+pub(super) fn path(path: &[usize]) -> String {
+    let parts: Vec<String> = path.iter().map(usize::to_string).collect();
+    format!("{{{}}}", parts.join(", "))
+}
+
+/// Converts a path of a message. A number that is no index becomes one that no tuple has.
+fn indices(path: Vec<i64>) -> Vec<usize> {
+    path.into_iter().map(index).collect()
+}
+
+/// Converts a number of a message. A number that is no index becomes one that nothing has.
+fn index(number: i64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+fn numbers(path: &[usize]) -> Vec<i64> {
+    path.iter().map(|&part| i64::try_from(part).unwrap_or(i64::MAX)).collect()
+}
+
+impl From<proto::hlo_input_output_alias_proto::AliasEntryProto> for InputOutputAlias {
+    fn from(entry: proto::hlo_input_output_alias_proto::AliasEntryProto) -> Self {
+        Self {
+            output_index: indices(entry.output_shape_index),
+            parameter_number: index(entry.parameter_number),
+            parameter_index: indices(entry.parameter_shape_index),
+            must_alias: entry.kind == MUST_ALIAS,
+        }
+    }
+}
+
+impl From<&InputOutputAlias> for proto::hlo_input_output_alias_proto::AliasEntryProto {
+    fn from(alias: &InputOutputAlias) -> Self {
+        Self {
+            output_shape_index: numbers(&alias.output_index),
+            parameter_number: i64::try_from(alias.parameter_number).unwrap_or(i64::MAX),
+            parameter_shape_index: numbers(&alias.parameter_index),
+            kind: if alias.must_alias { MUST_ALIAS } else { MAY_ALIAS },
+        }
+    }
+}
+
+/// The numbers of XLA's `Kind` of an alias.
+const MAY_ALIAS: i32 = 1;
+const MUST_ALIAS: i32 = 2;
+
+impl From<proto::hlo_buffer_donor_proto::BufferDonorEntryProto> for BufferDonor {
+    fn from(entry: proto::hlo_buffer_donor_proto::BufferDonorEntryProto) -> Self {
+        Self {
+            parameter_number: index(entry.parameter_number),
+            parameter_index: indices(entry.parameter_shape_index),
+        }
+    }
+}
+
+impl From<&BufferDonor> for proto::hlo_buffer_donor_proto::BufferDonorEntryProto {
+    fn from(donor: &BufferDonor) -> Self {
+        Self {
+            parameter_number: i64::try_from(donor.parameter_number).unwrap_or(i64::MAX),
+            parameter_shape_index: numbers(&donor.parameter_index),
+        }
+    }
+}
+
+impl From<&GivenBuffers> for Option<proto::HloInputOutputAliasProto> {
+    fn from(given: &GivenBuffers) -> Self {
+        let entries: Vec<_> = given.aliases.iter().map(Into::into).collect();
+        (!entries.is_empty()).then_some(proto::HloInputOutputAliasProto { entries })
+    }
+}
+
+impl From<&GivenBuffers> for Option<proto::HloBufferDonorProto> {
+    fn from(given: &GivenBuffers) -> Self {
+        let entries: Vec<_> = given.donors.iter().map(Into::into).collect();
+        (!entries.is_empty()).then_some(proto::HloBufferDonorProto { entries })
+    }
 }

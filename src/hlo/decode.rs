@@ -10,6 +10,7 @@ use prost::Message;
 use super::{
     Builder, HloError, InstructionError, MAX_COMPUTATIONS, MAX_INSTRUCTIONS, MAX_LITERAL_BYTES,
     MAX_MODULE_BYTES, Module, Opcode,
+    alias::GivenBuffers,
     attributes::{self, OpcodeContext},
     infer::is_dynamic,
     literal_proto,
@@ -74,7 +75,11 @@ impl Module {
         let result = field.field("result");
         let shape = buffers.result.unwrap_or_default();
         let shape = Shape::try_from(&shape).map_err(|error| error.below(&result))?;
-        builder.module(entry, parameters, shape)
+        let given = GivenBuffers {
+            aliases: parts.aliases.entries.into_iter().map(Into::into).collect(),
+            donors: parts.donors.entries.into_iter().map(Into::into).collect(),
+        };
+        builder.module(entry, parameters, shape)?.with_given_buffers(given)
     }
 }
 
@@ -110,6 +115,8 @@ struct ModuleParts<'a> {
     computations: Vec<&'a [u8]>,
     buffers: Option<proto::ProgramShape>,
     entry: i64,
+    aliases: proto::HloInputOutputAliasProto,
+    donors: proto::HloBufferDonorProto,
     frames: StackFrames,
 }
 
@@ -120,6 +127,8 @@ impl<'a> ModuleParts<'a> {
             computations: Vec::new(),
             buffers: None,
             entry: 0,
+            aliases: proto::HloInputOutputAliasProto::default(),
+            donors: proto::HloBufferDonorProto::default(),
             frames: StackFrames::default(),
         };
         let mut frames = proto::StackFrameIndexProto::default();
@@ -140,6 +149,14 @@ impl<'a> ModuleParts<'a> {
                     merge(buffers, message, "host_program_shape")?;
                 }
                 6 => parts.entry = field.number("entry_computation_id")?,
+                8 => {
+                    let message = field.message("input_output_alias")?;
+                    merge(&mut parts.aliases, message, "input_output_alias")?;
+                }
+                18 => {
+                    let message = field.message("buffer_donor")?;
+                    merge(&mut parts.donors, message, "buffer_donor")?;
+                }
                 17 => {
                     let message = field.message("stack_frame_index")?;
                     merge(&mut frames, message, "stack_frame_index")?;

@@ -1,6 +1,8 @@
 //! [`Module`]: a list of computations, the one that runs, and the layouts of the program's buffers.
 
-use super::{Computation, HloError, Instruction};
+use super::{
+    BufferDonor, Computation, HloError, InputOutputAlias, Instruction, alias::GivenBuffers,
+};
 use crate::shape::{ElementType, FieldPath, Shape, queries};
 
 /// A program, valid by construction. See the [module documentation](super) for the rules.
@@ -15,6 +17,7 @@ pub struct Module {
     entry: usize,
     parameters: Vec<Shape>,
     result: Shape,
+    given: GivenBuffers,
 }
 
 impl Module {
@@ -51,7 +54,14 @@ impl Module {
             fits(field, expected, given)?;
         }
         fits(path.field("result"), computation.root_shape(), &result)?;
-        Ok(Self { name, computations, entry, parameters, result })
+        let given = GivenBuffers::default();
+        Ok(Self { name, computations, entry, parameters, result, given })
+    }
+
+    /// Returns the module with other buffers that the caller gives away.
+    pub(super) fn with_given_buffers(self, given: GivenBuffers) -> Result<Self, HloError> {
+        given.check(&self.parameters, &self.result)?;
+        Ok(Self { given, ..self })
     }
 
     /// Returns the name.
@@ -89,6 +99,35 @@ impl Module {
     #[must_use]
     pub fn result(&self) -> &Shape {
         &self.result
+    }
+
+    /// Returns the parts of the result that take over buffers of parameters, such as those that
+    /// JAX donates. They change no result.
+    ///
+    /// ```
+    /// use stridec::hlo::Module;
+    /// let module = Module::parse(
+    ///     "HloModule m, input_output_alias={ {}: (1, {}, may-alias) }
+    ///      ENTRY e { x = f32[2] parameter(0) ROOT y = f32[2] parameter(1) }",
+    /// )?;
+    /// assert_eq!(module.aliases()[0].parameter_number, 1);
+    /// assert_eq!(Module::decode(&module.encode())?.aliases(), module.aliases());
+    /// # Ok::<(), stridec::hlo::HloError>(())
+    /// ```
+    #[must_use]
+    pub fn aliases(&self) -> &[InputOutputAlias] {
+        &self.given.aliases
+    }
+
+    /// Returns the parts of parameters whose buffers any result may take over.
+    #[must_use]
+    pub fn donors(&self) -> &[BufferDonor] {
+        &self.given.donors
+    }
+
+    /// Returns the buffers that the caller gives away.
+    pub(super) fn given_buffers(&self) -> &GivenBuffers {
+        &self.given
     }
 
     /// Returns the instructions of all computations.

@@ -158,8 +158,8 @@ impl<'a> Analysis<'a> {
                     self.define(self.leaves(place));
                     self.leaves(place).for_each(|leaf| self.is_kept[leaf] = true);
                     for alias in &scan.aliases {
-                        if i64::try_from(alias.parameter) == Ok(instruction.number) {
-                            let given = self.part(place, alias.index.iter().copied());
+                        if i64::try_from(alias.parameter_number) == Ok(instruction.number) {
+                            let given = self.part(place, alias.parameter_index.iter().copied());
                             given.for_each(|leaf| self.is_kept[leaf] = false);
                         }
                     }
@@ -171,10 +171,10 @@ impl<'a> Analysis<'a> {
         let Some(root) = computation.root else { return };
         if is_entry {
             for alias in &scan.aliases {
-                let number = i64::try_from(alias.parameter).unwrap_or(i64::MAX);
-                let output = self.part(root, alias.output.iter().copied());
+                let number = i64::try_from(alias.parameter_number).unwrap_or(i64::MAX);
+                let output = self.part(root, alias.output_index.iter().copied());
                 if let Some(parameter) = parameter(scan, computation, number) {
-                    let given = self.part(parameter, alias.index.iter().copied());
+                    let given = self.part(parameter, alias.parameter_index.iter().copied());
                     if output.len() == given.len() {
                         self.forward(output, given);
                     }

@@ -7,8 +7,7 @@ use prost::Message;
 use super::scan::ScannedModule;
 use crate::{
     hlo::{
-        HloError,
-        alias::InputOutputAlias,
+        HloError, InputOutputAlias,
         decode::{low_bits, module_message},
         wire::{WireFields, malformed},
     },
@@ -58,13 +57,7 @@ fn decoded<M: Message + Default>(name: &str, bytes: &[u8]) -> Result<M> {
 
 fn aliases(bytes: &[u8]) -> Result<Vec<InputOutputAlias>> {
     let aliases: proto::HloInputOutputAliasProto = decoded("input_output_alias", bytes)?;
-    let natural = |n: i64| usize::try_from(n).unwrap_or(usize::MAX);
-    let alias = |entry: proto::hlo_input_output_alias_proto::AliasEntryProto| InputOutputAlias {
-        output: entry.output_shape_index.into_iter().map(natural).collect(),
-        parameter: natural(entry.parameter_number),
-        index: entry.parameter_shape_index.into_iter().map(natural).collect(),
-    };
-    Ok(aliases.entries.into_iter().map(alias).collect())
+    Ok(aliases.entries.into_iter().map(Into::into).collect())
 }
 
 /// The shapes that were decoded, by their serialized form.

@@ -7,9 +7,9 @@ use std::{
     sync::Arc,
 };
 
-use super::{Footprint, InstructionMemory, MemoryReport, buffers::Buffers};
+use super::{DefaultTiles, Footprint, InstructionMemory, MemoryReport, buffers::Buffers};
 use crate::{
-    hlo::{HloError, alias::InputOutputAlias},
+    hlo::{HloError, InputOutputAlias},
     proto::hlo as proto,
     shape::{ElementType, Shape},
 };
@@ -173,7 +173,16 @@ impl ScannedModule {
     }
 
     /// Sums the memory of all buffers and sorts the instructions by padding.
-    pub(super) fn report(self) -> MemoryReport {
+    /// Arrays without tiles get those of a device first.
+    pub(super) fn report(mut self, tiles: DefaultTiles) -> MemoryReport {
+        if tiles != DefaultTiles::None {
+            for measured in &mut self.shapes {
+                *measured = MeasuredShape::new(tiles.apply(&measured.shape).into());
+            }
+            if let Some((parameters, result)) = &mut self.buffers {
+                parameters.iter_mut().chain([result]).for_each(|shape| *shape = tiles.apply(shape));
+            }
+        }
         let buffers = Buffers::of(&self);
         let mut report = MemoryReport {
             total_bytes: buffers.total.bytes,

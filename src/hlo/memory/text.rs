@@ -55,14 +55,15 @@ pub(super) fn scan(text: &str) -> Result<ScannedModule> {
     let read = read_text(text, &mut target)?;
     let mut scan = target.scan;
     scan.buffers = read.buffers;
-    scan.aliases = read.aliases;
+    scan.aliases = read.given.aliases;
     scan.entry = i64::try_from(read.entry).ok();
     Ok(scan)
 }
 
 /// Words of the reports of GPUs, which name no shapes.
-const OF_GPUS: [&str; 4] = [
+const OF_GPUS: [&str; 5] = [
     "Out of memory while trying to allocate",
+    "Out of memory allocating",
     "torch.OutOfMemoryError",
     "CUDA out of memory",
     "CUDA_ERROR_OUT_OF_MEMORY",
@@ -108,7 +109,11 @@ impl TextTarget for MemoryTarget {
         let called = called.into_iter().map(|callee| i64::try_from(callee).unwrap_or(i64::MAX));
         proto.called_computation_ids = called.collect();
         // Protos have the layouts that texts may leave out.
-        let shape = self.explicit(shape);
+        let mut shape = self.explicit(shape);
+        if proto.opcode == "constant" && shape.element_type().bits() < Some(8) {
+            // XLA's literals give each element a byte, whatever the text says.
+            shape = unpacked(&shape).map_or(shape, Arc::new);
+        }
         let place = self.scan.add(&name, &shape, &proto, operands)?;
         let open = self.open.last_mut().expect("an open computation");
         open.push(place);
@@ -153,6 +158,13 @@ impl TextTarget for MemoryTarget {
     fn takes_fragments(&self) -> bool {
         true
     }
+}
+
+/// Returns an array that gives each element below a byte a byte of its own, or `None` for a shape
+/// that is no array.
+fn unpacked(shape: &Shape) -> Option<Shape> {
+    let layout = Layout { element_size_in_bits: 0, ..shape.layout()?.clone() };
+    Shape::array(shape.element_type(), shape.dimensions().iter().copied(), layout).ok()
 }
 
 /// Returns true if a text is a report of allocations: lines with shapes, or with sizes and kinds.

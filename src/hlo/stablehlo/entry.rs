@@ -7,7 +7,7 @@ use super::{
     syntax::MlirFunction,
 };
 use crate::{
-    hlo::{HloError, text::cursor::Cursor},
+    hlo::{BufferDonor, HloError, InputOutputAlias, alias::GivenBuffers, text::cursor::Cursor},
     shape::{ElementType, Layout, MAX_RANK, Shape, ShapeError, TileDimension},
 };
 
@@ -55,6 +55,36 @@ pub(super) fn buffers(
             .map_err(|error| parser.cursor.error(function.start, error.to_string()))?,
     };
     Ok((parameters, result))
+}
+
+/// Returns the buffers of arguments that results take over: those of `tf.aliasing_output`, which has
+/// the number of a result, and of `jax.buffer_donor`.
+pub(super) fn given_buffers(
+    parser: &MlirParser<'_>,
+    function: &MlirFunction<'_>,
+) -> Result<GivenBuffers> {
+    let mut given = GivenBuffers::default();
+    for (number, dictionary) in function.arguments.iter().enumerate() {
+        let Some(dictionary) = dictionary else { continue };
+        let entry = |name: &str| find_entry(&parser.cursor, dictionary, name);
+        if let Some(place) = entry("tf.aliasing_output") {
+            let result = parser.integer(place)?;
+            let result = usize::try_from(result).unwrap_or(usize::MAX);
+            // A single result is no part of a tuple.
+            let is_single = function.results.len() == 1 && result == 0;
+            given.aliases.push(InputOutputAlias {
+                output_index: if is_single { Vec::new() } else { vec![result] },
+                parameter_number: number,
+                ..InputOutputAlias::default()
+            });
+        }
+        let donates = entry("jax.buffer_donor");
+        if donates.is_some_and(|place| parser.cursor.text(place).trim() == "true") {
+            let donor = BufferDonor { parameter_number: number, ..BufferDonor::default() };
+            given.donors.push(donor);
+        }
+    }
+    Ok(given)
 }
 
 /// The layouts of arrays in the order of parameters or results. Empty if the module gives none.

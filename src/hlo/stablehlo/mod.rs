@@ -39,5 +39,6 @@ pub(super) fn parse(text: &str) -> Result<Module, HloError> {
     let mut emitter = MlirEmitter::new(parser);
     let computation = emitter.functions(&functions, entry)?;
     let (parameters, result) = entry::buffers(&emitter.parser, &functions[entry])?;
-    emitter.builder.module(computation, parameters, result)
+    let given = entry::given_buffers(&emitter.parser, &functions[entry])?;
+    emitter.builder.module(computation, parameters, result)?.with_given_buffers(given)
 }

@@ -3,7 +3,7 @@
 
 use super::{cursor::Cursor, source};
 use crate::{
-    hlo::{HloError, alias::InputOutputAlias},
+    hlo::{BufferDonor, HloError, InputOutputAlias},
     proto::hlo::{
         HloInstructionProto, OutputOperandAliasing, PaddingConfig,
         hlo_instruction_proto::SliceDimensions, padding_config::PaddingConfigDimension,
@@ -72,26 +72,53 @@ fn output_operand_aliasing(cursor: &mut Cursor<'_>) -> Result<Vec<OutputOperandA
 
 /// Reads the parameters whose buffers a result takes over, such as `{{}: (0, {}, may-alias)}`.
 pub(super) fn input_output_alias(cursor: &mut Cursor<'_>) -> Result<Vec<InputOutputAlias>> {
-    let path = |cursor: &mut Cursor<'_>| -> Result<Vec<usize>> {
-        Ok(numbers(cursor)?.into_iter().filter_map(|n| usize::try_from(n).ok()).collect())
-    };
     let mut parts = Vec::new();
     list(cursor, |cursor| {
-        let output = path(cursor)?;
+        let output_index = path(cursor)?;
         cursor.expect(":")?;
-        cursor.expect("(")?;
-        let parameter = cursor.number("the number of a parameter")?;
-        cursor.expect(",")?;
-        let index = path(cursor)?;
-        if cursor.eat(",") {
-            cursor.expect_word("`may-alias` or `must-alias`")?;
-        }
-        cursor.expect(")")?;
-        let parameter = usize::try_from(parameter).unwrap_or(usize::MAX);
-        parts.push(InputOutputAlias { output, parameter, index });
+        let (parameter_number, parameter_index, must_alias) = part_of_parameter(cursor)?;
+        parts.push(InputOutputAlias {
+            output_index,
+            parameter_number,
+            parameter_index,
+            must_alias,
+        });
         Ok(())
     })?;
     Ok(parts)
+}
+
+/// Reads the parameters whose buffers any result may take over, such as `{(0, {}), (1, {2})}`.
+pub(super) fn buffer_donor(cursor: &mut Cursor<'_>) -> Result<Vec<BufferDonor>> {
+    let mut parts = Vec::new();
+    list(cursor, |cursor| {
+        let (parameter_number, parameter_index, _) = part_of_parameter(cursor)?;
+        parts.push(BufferDonor { parameter_number, parameter_index });
+        Ok(())
+    })?;
+    Ok(parts)
+}
+
+/// Reads a part of a parameter, such as `(0, {1}, must-alias)`, and returns whether it must be
+/// shared.
+fn part_of_parameter(cursor: &mut Cursor<'_>) -> Result<(usize, Vec<usize>, bool)> {
+    cursor.expect("(")?;
+    let parameter = cursor.number("the number of a parameter")?;
+    cursor.expect(",")?;
+    let index = path(cursor)?;
+    let kind = if cursor.eat(",") {
+        cursor.expect_word("`may-alias` or `must-alias`")? == "must-alias"
+    } else {
+        false
+    };
+    cursor.expect(")")?;
+    Ok((usize::try_from(parameter).unwrap_or(usize::MAX), index, kind))
+}
+
+/// Reads the numbers of tuple elements. A number that is no index becomes one that no tuple has.
+fn path(cursor: &mut Cursor<'_>) -> Result<Vec<usize>> {
+    let numbers = numbers(cursor)?.into_iter();
+    Ok(numbers.map(|number| usize::try_from(number).unwrap_or(usize::MAX)).collect())
 }
 
 /// Reads a list of numbers, such as `{0,1}`.

@@ -54,7 +54,8 @@ impl Module {
         let builder = target.builder;
         let (parameters, result) =
             read.buffers.unwrap_or_else(|| builder.computations()[read.entry].signature());
-        builder.named(read.name).module(read.entry, parameters, result)
+        let module = builder.named(read.name).module(read.entry, parameters, result)?;
+        module.with_given_buffers(read.given)
     }
 }
 

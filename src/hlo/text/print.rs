@@ -7,7 +7,10 @@ use std::{
 
 use super::{cursor::is_word, source, values::PrintedScalar};
 use crate::{
-    hlo::{Computation, Gather, Instruction, Literal, Module, Opcode, Scatter},
+    hlo::{
+        Computation, Gather, Instruction, Literal, Module, Opcode, Scatter,
+        alias::{GivenBuffers, path},
+    },
     shape::{ElementType, Shape, queries},
 };
 
@@ -19,7 +22,9 @@ impl Display for Module {
         let names =
             names(computations.iter().map(Computation::name), |i| format!("computation.{i}"));
         let name = if is_name(self.name()) { self.name() } else { "module" };
-        write!(f, "HloModule {name}, entry_computation_layout={{(")?;
+        write!(f, "HloModule {name}")?;
+        print_given_buffers(f, self.given_buffers())?;
+        write!(f, ", entry_computation_layout={{(")?;
         for (i, parameter) in self.parameters().iter().enumerate() {
             let comma = if i == 0 { "" } else { ", " };
             write!(f, "{comma}{parameter}")?;
@@ -32,6 +37,25 @@ impl Display for Module {
         }
         Ok(())
     }
+}
+
+/// Prints the buffers that the caller gives away, after a comma.
+fn print_given_buffers(f: &mut Formatter<'_>, given: &GivenBuffers) -> fmt::Result {
+    let aliases = given.aliases.iter().map(|alias| {
+        let kind = if alias.must_alias { "must-alias" } else { "may-alias" };
+        let (output, index) = (path(&alias.output_index), path(&alias.parameter_index));
+        format!("{output}: ({}, {index}, {kind})", alias.parameter_number)
+    });
+    let donors = given
+        .donors
+        .iter()
+        .map(|donor| format!("({}, {})", donor.parameter_number, path(&donor.parameter_index)));
+    let lists: [(&str, Vec<String>); 2] =
+        [("input_output_alias", aliases.collect()), ("buffer_donor", donors.collect())];
+    for (name, list) in lists.iter().filter(|(_, list)| !list.is_empty()) {
+        write!(f, ", {name}={{ {} }}", list.join(", "))?;
+    }
+    Ok(())
 }
 
 impl Module {

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     hlo::{
-        HloError, InstructionError, alias::InputOutputAlias, source_line::StackFrames,
+        HloError, InstructionError, alias::GivenBuffers, source_line::StackFrames,
         text::cursor::Cursor,
     },
     proto::hlo as proto,
@@ -68,7 +68,7 @@ pub(in crate::hlo) struct TextModule {
     pub(in crate::hlo) name: String,
     /// The shapes of the entry's parameters and of its result, if they are declared.
     pub(in crate::hlo) buffers: Option<(Vec<Shape>, Shape)>,
-    pub(in crate::hlo) aliases: Vec<InputOutputAlias>,
+    pub(in crate::hlo) given: GivenBuffers,
     /// The index of the entry computation.
     pub(in crate::hlo) entry: usize,
 }
@@ -163,7 +163,10 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
             let part = &mut self.cursor.over(start, value);
             match name {
                 "entry_computation_layout" => module.buffers = Some(entry_layout(part)?),
-                "input_output_alias" => module.aliases = attributes::input_output_alias(part)?,
+                "input_output_alias" => {
+                    module.given.aliases = attributes::input_output_alias(part)?;
+                }
+                "buffer_donor" => module.given.donors = attributes::buffer_donor(part)?,
                 _ => {}
             }
         }
@@ -328,10 +331,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
             attributes::read(attribute.name, attribute.value, part, &mut proto)?;
             called.extend(attribute.callees.iter().copied());
         }
-        let shape = match declared {
-            Some(shape) => Ok(shape),
-            None => self.undeclared(opcode, &operands, &called, &written),
-        };
+        let shape = self.result(declared, opcode, &operands, &called, &written);
         let shape = shape.map_err(|error| {
             let error = self.target.locate(&name, error);
             located(self, error)
@@ -342,7 +342,9 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
             called = match part {
                 AsyncPart::Start(_) => {
                     let inner_called = std::mem::take(&mut called);
-                    let aliasing = std::mem::take(&mut proto.output_operand_aliasing);
+                    // The paths are of the wrapped opcode's result or of the start's, and no
+                    // path has a meaning in both.
+                    let aliasing = proto.output_operand_aliasing.clone();
                     let computation =
                         self.wrapped(&shape, std::mem::take(&mut proto), inner_called);
                     proto.output_operand_aliasing = aliasing;
@@ -660,9 +662,10 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(())
     }
 
-    /// Infers the shape of an instruction that does not declare one.
-    fn undeclared(
+    /// Returns the declared shape of an instruction, or infers it.
+    fn result(
         &self,
+        declared: Option<Arc<Shape>>,
         opcode: &str,
         operands: &[usize],
         called: &[usize],
@@ -679,7 +682,10 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
             attributes: written,
             cursor: &self.cursor,
         };
-        undeclared.shape().map(Arc::new)
+        match declared {
+            Some(declared) => Ok(undeclared.transferred(&declared).map_or(declared, Arc::new)),
+            None => undeclared.shape().map(Arc::new),
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 use super::{attributes, cursor::Cursor, written::WrittenAttribute};
 use crate::{
     hlo::InstructionError,
-    shape::{Dimension, ElementType, FieldPath, Shape, queries},
+    shape::{Dimension, ElementType, FieldPath, Layout, Shape, queries},
 };
 
 type Result<T> = std::result::Result<T, InstructionError>;
@@ -140,6 +140,25 @@ impl Undeclared<'_, '_> {
         }
     }
 
+    /// Returns the shape of an opcode whose declared shape XLA's parser does not take as it is: it
+    /// makes the tuples of transfers anew, with contexts of `u32[]` and tokens. Returns `None` for
+    /// other opcodes, and if a part is missing.
+    pub(super) fn transferred(&self, declared: &Shape) -> Option<Shape> {
+        let data = |shape: &Shape| shape.tuple_shapes().first().cloned();
+        let context = || Shape::new(ElementType::U32, [], None).ok();
+        match self.opcode {
+            "send" => {
+                let data = self.operands.first().copied().cloned()?;
+                Shape::tuple([data, context()?, Shape::token()]).ok()
+            }
+            "recv" => Shape::tuple([data(declared)?, context()?, Shape::token()]).ok(),
+            "recv-done" => Shape::tuple([data(self.operands.first()?)?, Shape::token()]).ok(),
+            "infeed" => Shape::tuple([data(declared)?, Shape::token()]).ok(),
+            "send-done" | "outfeed" => Some(Shape::token()),
+            _ => None,
+        }
+    }
+
     /// Returns the error for an instruction whose shape does not follow from the rest.
     fn missing() -> InstructionError {
         let accepted = "a shape, which the operands and attributes of this opcode do not give";
@@ -224,7 +243,15 @@ impl Undeclared<'_, '_> {
         let order = self.numbers("dimensions");
         let dimensions = order.iter().map(|&dimension| shape.dimensions().get(dimension).copied());
         let dimensions: Option<Vec<_>> = dimensions.collect();
-        Self::array(shape.element_type(), dimensions.ok_or_else(Self::missing)?)
+        let dimensions = dimensions.ok_or_else(Self::missing)?;
+        // The elements stay where they are in memory, as in XLA's `PermuteDimensions`.
+        let layout = shape.layout().map(|layout| {
+            let of = |old: &usize| order.iter().position(|dimension| dimension == old);
+            let minor_to_major = layout.minor_to_major.iter().map(of).collect::<Option<_>>();
+            let minor_to_major = minor_to_major.ok_or_else(Self::missing)?;
+            Ok::<_, InstructionError>(Layout { minor_to_major, ..layout.clone() })
+        });
+        Ok(Shape::array(shape.element_type(), dimensions, layout.transpose()?)?)
     }
 
     fn concatenate(&self) -> Result<Shape> {
@@ -510,9 +537,6 @@ fn with_type(shape: &Shape, element_type: ElementType) -> Result<Shape> {
     if shape.element_type() == element_type || queries::bounds(shape).is_none() {
         return Ok(shape.clone());
     }
-    let layout = shape
-        .layout()
-        .cloned()
-        .map(|layout| crate::shape::Layout { element_size_in_bits: 0, ..layout });
+    let layout = shape.layout().cloned().map(|layout| Layout { element_size_in_bits: 0, ..layout });
     Ok(Shape::array(element_type, shape.dimensions().iter().copied(), layout)?)
 }

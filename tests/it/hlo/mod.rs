@@ -1,5 +1,6 @@
 //! HLO modules: those that XLA and JAX wrote are read, or refused for the right reason.
 
+mod aliases;
 mod decode;
 mod memory;
 mod mutations;

@@ -6,6 +6,11 @@ use stridec::hlo::{MemoryReport, Module, Opcode};
 const MODULES: [(&str, u64); 27] = [
     ("01_nested", 12_288),
     ("02_noentry", 32),
+    // The parameter, two values of the callee and the context of 4 bytes. By XLA's
+    // `hlo_dataflow_analysis.cc`, a start defines only its tuples and its contexts
+    // (`kAsyncStart` in `InitializeInstructionValueSets`); its operands keep their buffers
+    // (`UpdateAsyncChainOperandValueSet`), and its output is the root of the callee
+    // (`UpdateAsyncChainOutputValueSet`).
     ("03_callstart", 12_292),
     ("04_inline", 12_288),
     ("05_literal", 48),
