@@ -219,22 +219,45 @@ fn call(
             Opcode::Constant(literal) => constant(literal),
             Opcode::Tuple => Value::Tuple(operands.into_iter().cloned().collect()),
             Opcode::GetTupleElement { index } => match operands[0] {
-                Value::Tuple(parts) => parts[*index].clone(),
+                // The context of a start has no value.
+                Value::Tuple(parts) => parts.get(*index)?.clone(),
                 Value::Array(_) => panic!("an array has no parts"),
             },
             Opcode::Call { computation } | Opcode::Fusion { computation, .. } => {
                 let arguments: Vec<Value> = operands.into_iter().cloned().collect();
                 call(module, *computation, &arguments, see)?
             }
-            Opcode::OptBarrier | Opcode::IdentityCall(_) | Opcode::Copy => operands[0].clone(),
+            Opcode::OptBarrier
+            | Opcode::IdentityCall(_)
+            | Opcode::Copy
+            | Opcode::AddDependency
+            | Opcode::Domain => operands[0].clone(),
+            Opcode::AsyncUpdate if operands.len() == 1 => operands[0].clone(),
+            Opcode::AsyncStart { computation } => {
+                let arguments: Vec<Value> = operands.into_iter().cloned().collect();
+                let result = call(module, *computation, &arguments, see)?;
+                Value::Tuple(vec![Value::Tuple(arguments), result])
+            }
+            Opcode::CopyStart => Value::Tuple(vec![operands[0].clone(); 2]),
+            Opcode::AsyncDone => part(operands[0], 1)?,
+            Opcode::CopyDone => part(operands[0], 0)?,
+            Opcode::Conditional { computations } => {
+                let Value::Array(chooser) = operands[0] else { return None };
+                let branch = match (chooser.element_type, chooser.integer(&[])?) {
+                    (ElementType::Pred, chosen) => usize::from(chosen == 0),
+                    (_, chosen) => {
+                        let last = computations.len() - 1;
+                        usize::try_from(chosen).map_or(last, |chosen| chosen.min(last))
+                    }
+                };
+                call(module, computations[branch], &[operands[branch + 1].clone()], see)?
+            }
             opcode => {
-                let arrays: Vec<&Array> = operands
-                    .iter()
-                    .map(|operand| match operand {
-                        Value::Array(array) => array,
-                        Value::Tuple(_) => panic!("{} of a tuple", opcode.name()),
-                    })
-                    .collect();
+                let arrays = operands.iter().map(|operand| match operand {
+                    Value::Array(array) => Some(array),
+                    Value::Tuple(_) => None,
+                });
+                let arrays = arrays.collect::<Option<Vec<&Array>>>()?;
                 let operand = instruction.operands().first();
                 let from = operand.map(|&at| computation.instructions()[at].shape());
                 Value::Array(array(module, opcode, instruction.shape(), from, &arrays)?)
@@ -244,6 +267,14 @@ fn call(
         values.push(Some(value));
     }
     values[computation.root()].clone()
+}
+
+/// Returns a part of a tuple, if the tuple has it.
+fn part(value: &Value, number: usize) -> Option<Value> {
+    match value {
+        Value::Tuple(parts) => parts.get(number).cloned(),
+        Value::Array(_) => None,
+    }
 }
 
 fn constant(literal: &Literal) -> Value {
@@ -281,6 +312,11 @@ fn array(
             }
         }
         Opcode::Reshape => Array { sizes: out, ..operands[0].clone() },
+        Opcode::Convert if operands[0].element_type == element_type => operands[0].clone(),
+        Opcode::GetDimensionSize { dimension } => {
+            let cells = vec![operands[0].sizes[*dimension].into()];
+            Array { element_type, sizes: out, cells }
+        }
         Opcode::Bitcast => {
             let image = to_image(from?, operands[0], Fill::Zero);
             from_image(shape, &image)
@@ -484,8 +520,10 @@ fn bitcast_convert(operand: &Array, to: ElementType, sizes: Vec<u64>) -> Array {
         let part = |cell: u128, n: u32| cell >> (n * to_bits) & mask(to_bits);
         operand.cells.iter().flat_map(|&cell| (0..parts).map(move |n| part(cell, n))).collect()
     } else {
-        let join =
-            |cells: &[u128]| cells.iter().rev().fold(0, |value, cell| value << from_bits | cell);
+        let join = |cells: &[u128]| {
+            let cells = cells.iter().rev().map(|cell| cell & mask(from_bits));
+            cells.fold(0, |value, cell| value << from_bits | cell)
+        };
         operand.cells.chunks((to_bits / from_bits) as usize).map(join).collect()
     };
     Array { element_type: to, sizes, cells }
