@@ -105,8 +105,9 @@ impl Trail {
     }
 
     /// Returns the instructions that a bit of an element passes through, with its index in each of
-    /// them, and the place at which its way ends. `index` is the index of the element in the destination.
-    /// Returns `None` if the bit belongs to no unit, as those after an element below a byte.
+    /// them, and the place at which its way ends. `index` is the index of the element in the
+    /// destination. Returns `None` if the bit belongs to no unit, as those after an element below a
+    /// byte.
     pub(super) fn way<'a>(
         &self,
         destination: &StrideDescriptor,

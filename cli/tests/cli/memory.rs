@@ -67,7 +67,8 @@ fn json_for_programs() {
     }
 }
 
-/// `--tiles tpu`: a shape in every order of its dimensions, and a module whose layouts have no tiles.
+/// `--tiles tpu`: a shape in every order of its dimensions, and a module whose layouts have no
+/// tiles.
 #[test]
 fn shapes_without_tiles_get_those_of_a_tpu() {
     let sandbox = Sandbox::new();

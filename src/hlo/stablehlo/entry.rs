@@ -57,8 +57,8 @@ pub(super) fn buffers(
     Ok((parameters, result))
 }
 
-/// Returns the buffers of arguments that results take over: those of `tf.aliasing_output`, which has
-/// the number of a result, and of `jax.buffer_donor`.
+/// Returns the buffers of arguments that results take over: those of `tf.aliasing_output`, which
+/// has the number of a result, and of `jax.buffer_donor`.
 pub(super) fn given_buffers(
     parser: &MlirParser<'_>,
     function: &MlirFunction<'_>,
