@@ -160,14 +160,6 @@ impl Pull<'_, '_> {
         self.bits < 8 && types.into_iter().all(|of| of.bits() >= Some(self.bits))
     }
 
-    /// Returns the number of bits that an element of each array takes in memory.
-    fn memory_bits(&self, sides: &[Shape; 2]) -> [u32; 2] {
-        sides.each_ref().map(|side| {
-            let descriptor = StrideDescriptor::try_from(side).ok();
-            descriptor.map_or(storage_bits(side.element_type()), |of| of.element_bits())
-        })
-    }
-
     fn rank(&self, node: GraphNode) -> usize {
         self.graph.instruction(node).shape().rank()
     }
@@ -188,7 +180,7 @@ impl Pull<'_, '_> {
         let types = sides.each_ref().map(Shape::element_type);
         let storage = types.map(storage_bits);
         let logical = types.map(packed_bits);
-        let widths = if in_memory { self.memory_bits(&sides) } else { logical };
+        let widths = if in_memory { memory_bits(&sides) } else { logical };
         let least = widths[0].min(widths[1]);
         // A byte that holds a smaller integer repeats its sign, so that another signedness changes
         // the byte.
@@ -286,4 +278,12 @@ pub(super) fn vector_at(
         at.insert(index_vector_dim, Index::constant(number as u64));
     }
     at
+}
+
+/// Returns the number of bits that an element of each array takes in memory.
+fn memory_bits(sides: &[Shape; 2]) -> [u32; 2] {
+    sides.each_ref().map(|side| {
+        let descriptor = StrideDescriptor::try_from(side).ok();
+        descriptor.map_or(storage_bits(side.element_type()), |of| of.element_bits())
+    })
 }

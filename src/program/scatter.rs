@@ -220,7 +220,9 @@ impl Pull<'_, '_> {
             }
             // A window is one element long where it has a place of its own.
             let mut place = index;
-            dimensions.iter().for_each(|&dimension| place[dimension] = Index::constant(0));
+            for &dimension in &dimensions {
+                place[dimension] = Index::constant(0);
+            }
             self.go_on(updates, region, windows.update(batch, &place), part);
         }
         Ok(())

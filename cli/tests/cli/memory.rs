@@ -73,7 +73,7 @@ fn json_for_programs() {
 fn shapes_without_tiles_get_those_of_a_tpu() {
     let sandbox = Sandbox::new();
     let tiled = |arguments: &[&str]| {
-        sandbox.stridec(&[&["memory", "--tiles", "tpu"], arguments].concat()).text().to_owned()
+        sandbox.stridec(&[&["memory", "--tiles", "tpu"][..], arguments].concat()).text().to_owned()
     };
     assert_eq!(
         tiled(&["f32[1024,3]"]),

@@ -16,7 +16,7 @@ fn element_type(name: &str) -> ElementType {
 
 /// Returns the image of an array whose elements are in row-major order, packed or in whole bytes.
 /// A byte that holds a smaller signed integer repeats its sign.
-fn image(bits: &Bits, name: &str, is_packed: bool) -> Vec<u8> {
+fn image(bits: &[bool], name: &str, is_packed: bool) -> Vec<u8> {
     let element_type = element_type(name);
     let width = element_type.bits().unwrap() as usize;
     let mut all = Vec::new();

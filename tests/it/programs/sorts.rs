@@ -65,7 +65,9 @@ fn each_row_is_sorted_along_the_dimension() {
             let place = |n: usize| row / inner * length * inner + n * inner + row % inner;
             let mut row: Vec<i32> = (0..length).map(|n| values[place(n)]).collect();
             row.sort_unstable_by(|a, b| b.cmp(a));
-            row.into_iter().enumerate().for_each(|(n, value)| expected[place(n)] = value);
+            for (n, value) in row.into_iter().enumerate() {
+                expected[place(n)] = value;
+            }
         }
         assert_eq!(results(&text, &[]), [words(&expected)], "{dimension}");
     }
