@@ -42,9 +42,9 @@ impl CuteLayout {
         })
     }
 
-    /// Returns the complement of the layout, which has ascending strides. Its repetitions of the
-    /// layout's offsets cover a range without gaps or overlaps: each number below `size`, rounded
-    /// up to whole repetitions, is the sum of an offset of the layout and an offset of the
+    /// Returns the complement of the layout, which has ascending strides. Copies of the layout at
+    /// the complement's offsets cover a range without gaps or overlaps: each number below `size`,
+    /// rounded up to whole copies, is the sum of an offset of the layout and an offset of the
     /// complement in exactly one way.
     ///
     /// # Errors

@@ -32,7 +32,7 @@ pub enum CuteError {
     /// Two numbers, neither of which divides the other.
     #[error("expected {what} of which one divides the other, got {given} and {by}")]
     Indivisible {
-        /// A plural noun for the two numbers, such as `extents`.
+        /// A description of the two numbers, such as `an extent and a stride`.
         what: &'static str,
         /// The first number.
         given: u64,

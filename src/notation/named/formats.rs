@@ -15,9 +15,9 @@ const fn format(
 }
 
 /// Returns the channels-last layout: row-major, except that the channels are the most minor
-/// dimension. The channels are the dimension with index `from_last` from the end, with 1 for the
-/// last. If `block` is given, their number is rounded up to a multiple of it. Returns `None` if the
-/// array has too few dimensions.
+/// dimension. `from_last` is the position of the channels, counted from the end, with 1 for the
+/// last dimension. If `block` is given, the number of channels is rounded up to a multiple of it.
+/// Returns `None` if the array has too few dimensions.
 fn channels_last(sizes: &[u64], from_last: usize, block: Option<u64>) -> Option<FormatMemory> {
     let channels = sizes.len().checked_sub(from_last)?;
     let others = (0..sizes.len()).rev().filter(move |&dimension| dimension != channels);
