@@ -278,7 +278,7 @@ unsafe fn tensor(shape: *const StridecShape) -> Result<proto::Tensor, StridecSta
 }
 
 /// Returns a text of C. Neither messages nor kernels have zero bytes.
-fn text(text: String) -> *mut c_char {
+fn text(text: &str) -> *mut c_char {
     CString::new(text.replace('\0', " ")).map_or(ptr::null_mut(), CString::into_raw)
 }
 
@@ -312,11 +312,11 @@ impl From<proto::CompileResponse> for StridecKernel {
                 kernel.workgroup_size = three(&of.workgroup_size);
                 kernel.source_bytes = of.source_bytes;
                 kernel.destination_bytes = of.destination_bytes;
-                kernel.wgsl = text(of.wgsl);
-                kernel.entry_point = text(of.entry_point);
+                kernel.wgsl = text(&of.wgsl);
+                kernel.entry_point = text(&of.entry_point);
             }
-            Some(Error(error)) => kernel.error = text(error.message),
-            _ => kernel.error = text("a defect of stridec: no kernel and no error".to_owned()),
+            Some(Error(error)) => kernel.error = text(&error.message),
+            _ => kernel.error = text("a defect of stridec: no kernel and no error"),
         }
         kernel
     }

@@ -9,6 +9,9 @@ const KERNELS: u32 = 1000;
 /// The number of command buffers, of which the fastest counts.
 const ROUNDS: u32 = 21;
 
+/// Records a number of kernels.
+type Record<'a> = Box<dyn Fn(&mut wgpu::CommandEncoder) -> Result<(), Box<dyn Error>> + 'a>;
+
 /// Measures a cached kernel on the same two buffers.
 pub fn measure(gpu: &Gpu) -> Result<(), Box<dyn Error>> {
     let operation = Operation::relayout("f32[64,64]".parse()?, "f32[64,64]{0,1}".parse()?)?;
@@ -17,7 +20,6 @@ pub fn measure(gpu: &Gpu) -> Result<(), Box<dyn Error>> {
     let ranges = buffers.each_ref().map(|buffer| buffer.handle().as_entire_buffer_binding());
     let recording = gpu.bind(&kernel, &ranges)?;
     println!("{:40} {:>10}", "µs for each kernel, best", "recording");
-    type Record<'a> = Box<dyn Fn(&mut wgpu::CommandEncoder) -> Result<(), Box<dyn Error>> + 'a>;
     let open = |encoder: &mut wgpu::CommandEncoder| {
         encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()).forget_lifetime()
     };

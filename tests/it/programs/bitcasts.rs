@@ -123,8 +123,7 @@ fn bits_are_moved_between_bitcast_conversions() {
             last / width,
             parts = wide / width,
         );
-        let moved: Bits =
-            bits.chunks(width as usize).rev().flat_map(|element| element.to_vec()).collect();
+        let moved: Bits = bits.chunks(width as usize).rev().flat_map(<[bool]>::to_vec).collect();
         let given = run(&text, &[&image(&bits, from, false)]);
         assert_eq!(given, image(&moved, to, false), "{text}");
     }

@@ -75,22 +75,27 @@ fn a_transpose_and_a_reshape_are_one_kernel() {
 /// A module that stacks all windows of `x` of the given size, innermost, as JAX's patches do.
 fn patches(sizes: [u64; 2], window: [u64; 2], channels: u64) -> Module {
     let [rows, columns] = [0, 1].map(|d| sizes[d] - window[d] + 1);
-    let mut text =
-        format!("ENTRY main {{\n x = f32[{},{},{channels}] parameter(0)\n", sizes[0], sizes[1]);
-    let mut names = vec![];
+    let (mut slices, mut names) = (vec![], vec![]);
     for a in 0..window[0] {
         for b in 0..window[1] {
-            text += &format!(
+            slices.push(format!(
                 " s{a}_{b} = f32[{rows},{columns},{channels}] slice(x), slice={{[{a}:{}], [{b}:{}], [0:{channels}]}}\n",
                 a + rows,
                 b + columns
-            );
+            ));
             names.push(format!("s{a}_{b}"));
         }
     }
     let depth = channels * names.len() as u64;
-    text += &format!(
-        " ROOT all = f32[{rows},{columns},{depth}] concatenate({}), dimensions={{2}}\n}}",
+    let text = format!(
+        "ENTRY main {{
+           x = f32[{},{},{channels}] parameter(0)
+           {}
+           ROOT all = f32[{rows},{columns},{depth}] concatenate({}), dimensions={{2}}
+         }}",
+        sizes[0],
+        sizes[1],
+        slices.concat(),
         names.join(", ")
     );
     Module::parse(&text).unwrap()
