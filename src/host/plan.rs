@@ -88,7 +88,7 @@ const LINES_TILE: (usize, usize) = (1 << 10, 1 << 10);
 const LARGE_TILE: (usize, usize) = (1 << 8, 1 << 7);
 
 /// The largest small unit.
-pub(super) const SMALL: usize = 16;
+const SMALL: usize = 16;
 
 /// The least number of small units of a tile along the destination: the number of loads from the
 /// source that are in flight at a time.

@@ -11,7 +11,7 @@ use super::{
     fill::run_of,
     kept::Record,
     pattern::{BLOCK_BYTES, BlockPart, BlockValue, Pattern},
-    plan::{LineAlignment, Mover, SMALL, Streams, TilePlan},
+    plan::{LineAlignment, Mover, Streams, TilePlan},
     plane::{PlanAxis, merged},
     repeat::Series,
     share::Share,
@@ -667,11 +667,7 @@ impl Filling<'_, '_, '_> {
             let parts = (vec![block], smallvec![stays]);
             pattern = self.pattern(simd, plan.unit, parts, loops).map(|pattern| (pattern, stays));
         }
-        let gathers = match (&pattern, &plan.mover) {
-            (Some((pattern, _)), _) => pattern.gathers(),
-            (None, Mover::Units) => task.simd.is_some() && plan.unit <= SMALL,
-            (None, _) => false,
-        };
+        let gathers = pattern.as_ref().is_some_and(|(pattern, _)| pattern.gathers());
         let bits = Bits::of(task.nest);
         let staged = if has_whole_bytes(task.nest) {
             gathers
