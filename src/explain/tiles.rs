@@ -43,7 +43,7 @@ impl TiledDimension {
 pub(super) struct BoxLevels {
     /// The dimensions that tiles can cut. Dimensions that a tile joins are listed as one.
     pub(super) dimensions: Vec<TiledDimension>,
-    /// For each level, coarse to fine, the extents of its boxes along each coordinate.
+    /// The extents of the boxes of each level along each coordinate, from coarse to fine.
     ///
     /// For example, the levels of a matrix with `T(8,128)(2,1)` are `[[8, 128, …], [2, 1, …]]`. A
     /// dimension that no tile cuts has extent 1, so that each index is a separate box.

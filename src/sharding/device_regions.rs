@@ -16,7 +16,7 @@ use crate::shape::FieldPath;
 /// device holds all tiles inside its part. It holds exactly one if no two different parts overlap.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct DeviceRegions {
-    /// For each device, its part of the array and the numbers of the tiles in the part, in
+    /// The part of the array that each device holds, and the numbers of the tiles in the part, in
     /// ascending order.
     pub(super) of_device: BTreeMap<u64, (Region, Vec<u64>)>,
     /// The devices that hold each tile, in ascending order. Tiles are numbered row-major.

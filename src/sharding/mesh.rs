@@ -133,8 +133,8 @@ impl Mesh {
 /// references may overlap.
 pub(super) struct CheckedAxes<'a> {
     mesh: &'a Mesh,
-    /// For each axis, the parts that earlier references cover, as pairs of `pre` and `pre·k`. They
-    /// do not overlap, so an axis has at most 63.
+    /// The parts of each axis that earlier references cover, as pairs of `pre` and `pre·k`. They do
+    /// not overlap, so an axis has at most 63.
     spans: Vec<Vec<(u64, u64)>>,
 }
 

@@ -25,8 +25,8 @@ pub(super) enum Named {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct NamedAxes {
     pub(super) mesh: Mesh,
-    /// For each dimension, the axes that divide it, major to minor, and true if the dimension is
-    /// closed to further division.
+    /// The axes that divide each dimension, major to minor, and true if the dimension is closed to
+    /// further division.
     pub(super) dimensions: Vec<(Vec<AxisRef>, bool)>,
     /// The axes of each subgroup in [`Subgroup::ALL`], in mesh order.
     pub(super) lists: [Vec<AxisRef>; 3],

@@ -65,7 +65,7 @@ const AREAS: [Area; 4] = [
         paths: &["src", "cli/src"],
         markers: 4,
         // The help of the command line.
-        first_words: 34,
+        first_words: 32,
         // Tables, grammars and formulas.
         long_lines: 20,
     },
