@@ -335,9 +335,8 @@ pub(crate) fn diff(
     old: &Bound<'_, PyAny>,
     new: &Bound<'_, PyAny>,
 ) -> PyResult<Difference> {
-    let report = |given: &Bound<'_, PyAny>, name| {
-        Given::of(given, name)?.memory(py, DefaultTiles::None)
-    };
+    let report =
+        |given: &Bound<'_, PyAny>, name| Given::of(given, name)?.memory(py, DefaultTiles::None);
     let (old, new) = (report(old, "old")?, report(new, "new")?);
     Ok(Difference { text: old.difference(&new) })
 }
