@@ -12,6 +12,8 @@ cp "$module" "$site/stridec.wasm"
 cp page/* ../src/explain/page/*.js ../src/explain/page/page.css "$site"
 # The page starts otherwise, and shows no reshards.
 rm "$site/start.js" "$site/reshard.js"
+# Comments are for readers of the sources, and a seventh of the scripts as a browser loads them.
+sed -i -E '/^ *\/\*\*.*\*\/ *$/d; /^ *\/\*\*/,/\*\/ *$/d; /^ *\/\//d' "$site"/*.js
 # As text in a script too, for a page that is opened from a file.
 {
     printf 'const MODULE = "'
