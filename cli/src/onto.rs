@@ -49,8 +49,8 @@ impl Onto {
         &self.bytes[self.start..]
     }
 
-    /// Returns the header of a `.npy` output: that of the file, or else that of the destination,
-    /// whose image must then be the whole file.
+    /// Returns the header of a `.npy` output. The file's own header is kept. A file without one
+    /// gets the header of the destination, whose image must then be the whole file.
     pub(super) fn header(
         &self,
         output: &Path,

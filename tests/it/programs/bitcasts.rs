@@ -59,9 +59,7 @@ fn packed(shape: &str, is_packed: bool) -> String {
 }
 
 fn run(text: &str, images: &[&[u8]]) -> Vec<u8> {
-    let module = Module::parse(text).unwrap_or_else(|error| panic!("{text}\n{error}"));
-    let program = Program::lower(&module).unwrap_or_else(|error| panic!("{text}\n{error}"));
-    program.run_on_host(images).unwrap_or_else(|error| panic!("{text}\n{error}")).concat()
+    super::results(text, images).concat()
 }
 
 #[test]

@@ -4,9 +4,7 @@ use stridec::{hlo::Module, program::Program};
 
 /// Returns the bytes of the results of a module on parameters of these bytes.
 fn results(text: &str, parameters: &[&[u8]]) -> Vec<u8> {
-    let module = Module::parse(text).unwrap_or_else(|error| panic!("{text}\n{error}"));
-    let program = Program::lower(&module).unwrap_or_else(|error| panic!("{text}\n{error}"));
-    program.run_on_host(parameters).unwrap().concat()
+    super::results(text, parameters).concat()
 }
 
 /// Returns the text of the error for a module that is not lowered.

@@ -20,6 +20,13 @@ use super::support::{
     hlo_cases::{check_outputs, hlo_cases},
 };
 
+/// Returns the bytes of each result of a module on parameters of these bytes.
+fn results(text: &str, parameters: &[&[u8]]) -> Vec<Vec<u8>> {
+    let module = Module::parse(text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+    let program = Program::lower(&module).unwrap_or_else(|error| panic!("{text}\n{error}"));
+    program.run_on_host(parameters).unwrap_or_else(|error| panic!("{text}\n{error}"))
+}
+
 #[test]
 fn outputs_are_equal_to_the_byte_on_the_host() {
     check_outputs(hlo_cases(), |program, images| Ok(program.run_on_host(images)?));

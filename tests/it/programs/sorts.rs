@@ -2,11 +2,7 @@
 
 use stridec::{hlo::Module, program::Program};
 
-fn results(text: &str, parameters: &[&[u8]]) -> Vec<Vec<u8>> {
-    let module = Module::parse(text).unwrap_or_else(|error| panic!("{text}\n{error}"));
-    let program = Program::lower(&module).unwrap_or_else(|error| panic!("{text}\n{error}"));
-    program.run_on_host(parameters).unwrap()
-}
+use super::results;
 
 fn words(list: &[i32]) -> Vec<u8> {
     list.iter().flat_map(|n| n.to_le_bytes()).collect()
@@ -76,22 +72,31 @@ fn each_row_is_sorted_along_the_dimension() {
 /// JAX's comparator of floats: zeros are equal, and NaNs are last, by their total order.
 #[test]
 fn floats_are_sorted_in_their_total_order() {
-    let text = "HloModule m
-        less {
-          a = f32[] parameter(0)
-          b = f32[] parameter(1)
-          ROOT l = pred[] compare(a, b), direction=LT, type=TOTALORDER
-        }
-        ENTRY e {
-          bits = u32[9] constant({0x7f800001, 0, 0x80000000, 0xffc00000, 0x7f800000, 0xff800000,
-            0x3f800000, 0x7fc00000, 0xff800001})
-          keys = f32[9] bitcast-convert(bits)
-          ROOT s = f32[9] sort(keys), dimensions={0}, to_apply=less
-        }";
-    let text = text.replace("0x7f800001", "2139095041").replace("0x80000000", "2147483648");
-    let text = text.replace("0xffc00000", "4290772992").replace("0x7f800000", "2139095040");
-    let text = text.replace("0xff800000", "4286578688").replace("0x3f800000", "1065353216");
-    let text = text.replace("0x7fc00000", "2143289344").replace("0xff800001", "4286578689");
+    let bits = [
+        0x7f80_0001_u32,
+        0,
+        0x8000_0000,
+        0xffc0_0000,
+        0x7f80_0000,
+        0xff80_0000,
+        0x3f80_0000,
+        0x7fc0_0000,
+        0xff80_0001,
+    ];
+    let text = format!(
+        "HloModule m
+         less {{
+           a = f32[] parameter(0)
+           b = f32[] parameter(1)
+           ROOT l = pred[] compare(a, b), direction=LT, type=TOTALORDER
+         }}
+         ENTRY e {{
+           bits = u32[9] constant({{{}}})
+           keys = f32[9] bitcast-convert(bits)
+           ROOT s = f32[9] sort(keys), dimensions={{0}}, to_apply=less
+         }}",
+        bits.map(|bits| bits.to_string()).join(",")
+    );
     let expected: Vec<u8> = [
         0xffc0_0000_u32,
         0xff80_0001,
