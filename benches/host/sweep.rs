@@ -1,7 +1,7 @@
 //! `--cases sweep`: random operations, each as a share of a copy of as many bytes by as many
 //! threads.
 
-use std::time::Instant;
+use std::{collections::HashSet, time::Instant};
 
 use rayon::{ThreadPoolBuilder, prelude::*};
 use stridec::{
@@ -33,11 +33,26 @@ const LEAST_SECONDS: f64 = 0.1;
 /// The largest number of positions whose bytes are compared with the meaning of the nest.
 const CHECKED: u64 = 20_000;
 
+/// The smallest destination that the second summary counts, in bytes. The copies of smaller ones
+/// take little longer than a call.
+const LARGE: usize = 1 << 16;
+
+/// The share below which the cache lines of the source are counted that a copy has to read.
+const COUNTED: f64 = 0.4;
+
+/// The length of a cache line, in bytes.
+const LINE: usize = 64;
+
 /// A measured case.
 struct Row {
     name: String,
+    /// The bytes of the destination.
+    bytes: usize,
     share: f64,
     rate: f64,
+    /// The share of a copy that reads as many cache lines of the source as this one has to. It is
+    /// larger than `share` if many lines hold only a few of the bytes, as with padded dimensions.
+    of_lines: f64,
     plan: String,
 }
 
@@ -57,8 +72,8 @@ pub fn measure(number: impl Fn(&str, usize) -> usize) {
 /// Prints the worst rows and a summary, by family and in all.
 fn report(mut rows: Vec<Row>, threads: usize, worst: usize) {
     rows.sort_by(|a, b| a.share.total_cmp(&b.share));
-    for Row { name, share, rate, plan } in rows.iter().take(worst) {
-        println!("{share:6.3} {rate:7.2} GB/s  {name}");
+    for Row { name, share, rate, of_lines, plan, .. } in rows.iter().take(worst) {
+        println!("{share:6.3} {of_lines:6.3} {rate:7.2} GB/s  {name}");
         plan.lines().take(PLAN_LINES).for_each(|line| println!("                       {line}"));
     }
     let family = |row: &Row| row.name.split('/').next().unwrap_or_default().to_owned();
@@ -66,16 +81,24 @@ fn report(mut rows: Vec<Row>, threads: usize, worst: usize) {
     families.sort_unstable();
     families.dedup();
     for of in families {
-        let shares: Vec<f64> =
-            rows.iter().filter(|row| family(row) == of).map(|row| row.share).collect();
-        println!("{of:12} {}", summary(&shares));
+        println!(
+            "{of:12} {}",
+            summary(rows.iter().filter(|row| family(row) == of), |row| row.share)
+        );
     }
-    let shares: Vec<f64> = rows.iter().map(|row| row.share).collect();
-    println!("{} cases, {threads} threads: {}", shares.len(), summary(&shares));
+    let large = || rows.iter().filter(|row| row.bytes >= LARGE);
+    println!("64 KiB and more: {}", summary(large(), |row| row.share));
+    println!("the same, of lines read: {}", summary(large(), |row| row.of_lines));
+    println!("{} cases, {threads} threads: {}", rows.len(), summary(rows.iter(), |row| row.share));
 }
 
-/// Describes shares in ascending order.
-fn summary(shares: &[f64]) -> String {
+/// Describes the shares of some rows.
+fn summary<'a>(rows: impl Iterator<Item = &'a Row>, share: impl Fn(&Row) -> f64) -> String {
+    let mut shares: Vec<f64> = rows.map(share).collect();
+    if shares.is_empty() {
+        return "no cases".into();
+    }
+    shares.sort_by(f64::total_cmp);
     format!(
         "geometric mean {:.3}, 5th percentile {:.3}, least {:.3}",
         geomean(shares.iter().copied()),
@@ -117,13 +140,35 @@ fn row(name: String, what: &What, threads: usize) -> Row {
     }
     let moved = 2.0 * bytes as f64 / 1e9;
     let rate = moved / ours;
+    let share = rate / (moved / copied).min(MOST_RATE);
+    let lines = if share < COUNTED { source_lines(what) } else { 0 };
+    let of_lines = share * (bytes + bytes.max(lines * LINE)) as f64 / (2 * bytes) as f64;
     let plan = match what {
         What::Operation(operation) => host::plan(operation.nest(), threads),
         What::Program(program) => {
             program.steps().iter().map(|step| host::plan(step.nest(), threads)).collect()
         }
     };
-    Row { name, share: rate / (moved / copied).min(MOST_RATE), rate, plan }
+    Row { name, bytes, share, rate, of_lines, plan }
+}
+
+/// Returns the number of cache lines of the sources that hold a unit which is copied.
+fn source_lines(what: &What) -> usize {
+    let of_nest = |nest: &CopyNest| {
+        let mut lines = HashSet::new();
+        for unit in 0..nest.dst_units() {
+            if let PositionValue::Unit { source, unit } =
+                nest.read(unit + nest.dst_base().unsigned_abs())
+            {
+                lines.insert((source, unit * u64::from(nest.src_bits()) / 8 / LINE as u64));
+            }
+        }
+        lines.len()
+    };
+    match what {
+        What::Operation(operation) => of_nest(operation.nest()),
+        What::Program(program) => program.steps().iter().map(|step| of_nest(step.nest())).sum(),
+    }
 }
 
 fn seconds(run: &mut dyn FnMut()) -> f64 {

@@ -28,6 +28,7 @@
 //! | the same bytes again | `step` | an outer axis reads rows again that are no long runs |
 //! | runs | `step` | the box is small and its runs are long |
 //! | a pattern | `pattern` | units shorter than a register, not transposed; boxes make one block |
+//! | a pattern through a buffer | `expanded` | the units of a block are distant in the source |
 //! | through a buffer | `staged` | units of a line go to distant places; short runs below a byte |
 //! | a plan | `plan`, with `plane`, `box_copy`, `tile`, `micro`, `shuffle`, `strips` | all other boxes |
 //! | a plan | `bits`, `packed` | units are smaller than a byte or change their width |
@@ -54,6 +55,7 @@ mod box_copy;
 mod boxes;
 mod columns;
 mod error;
+mod expanded;
 mod fill;
 mod gathered;
 mod kept;

@@ -207,6 +207,15 @@ impl Pattern {
                 .collect();
             return self.registers.write(&starts, destination.place(to), loops, stream);
         }
+        // The loops that lead from slice to slice come first, so that the others run together.
+        let leaves = |of: &PatternLoop| !destination.same_slice(0, of.dst.abs());
+        if let Some(number) = loops.iter().position(leaves)
+            && number > 0
+        {
+            let mut loops: SmallVec<[PatternLoop; 8]> = loops.into();
+            loops[..=number].rotate_right(1);
+            return self.walk(&loops, sources, moved, (destination, to), stream);
+        }
         let [outer, inner @ ..] = loops else {
             return self.registers.write_bytes(sources, moved, destination.place(to));
         };

@@ -1,6 +1,8 @@
 //! [`run`]: runs a nest. Decides if the destination is large enough for several threads and for
 //! non-temporal stores, and hands each share to a thread.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use super::{
@@ -204,6 +206,7 @@ impl<'a> Task<'a> {
             simd: Simd::best(machine).filter(|_| whole_bytes),
             streams,
             is_streamed,
+            plans: Arc::default(),
         }
     }
 

@@ -34,10 +34,9 @@ const SHARES_PER_THREAD: usize = 4;
 /// together. With less, two threads read the same lines.
 const LINE_PAIR_BYTES: usize = 128;
 
-/// The length from which on the contiguous runs of a share count as long enough, in bytes. With 16
-/// KiB, case 50 of `f32` in the TTC cases took 1.96 instead of 1.31 ms on two threads; 256 KiB
-/// changed nothing (`benches/NOTES.md`, "Runs of a share").
-const LONG_RUN_BYTES: u64 = 1 << 16;
+/// The number of bytes that are copied in the time that a slice of a share takes to start. Loops
+/// that lead from slice to slice end at each of them.
+const SLICE_BYTES: u64 = 1 << 11;
 
 /// The greatest number of slices in a share. A higher limit lets a share be cut along more axes,
 /// but every write looks up its slice in a table with one entry for each.
@@ -105,6 +104,24 @@ impl Cut {
         self.extent.div_ceil(self.steps)
     }
 
+    /// Returns about which part of the threads' time is spent on copying, as a number that is
+    /// greater if it is more. `read` is the number of contiguous bytes of the source that a share
+    /// reads at a time, and `slice` that of the destination that it writes; `None` if all of them
+    /// are contiguous.
+    fn worth(&self, read: Option<u64>, slice: Option<u64>, (wanted, threads): (u64, u64)) -> u64 {
+        let part = |of: u64, all: u64| (u128::from(of) << 10) / u128::from(all);
+        let of_run = |bytes: Option<u64>, cost: u64| {
+            bytes.map_or(1 << 10, |bytes| part(bytes, bytes.saturating_add(cost)))
+        };
+        let count = self.share_count();
+        // The threads wait for the one with the most steps. With more shares, a slow thread gets
+        // fewer of them.
+        let busy = part(self.extent, count.div_ceil(threads) * threads * self.steps);
+        let few = part(count.min(wanted), count.min(wanted) + 1);
+        let runs = of_run(read, LINE_PAIR_BYTES as u64) * of_run(slice, SLICE_BYTES);
+        u64::try_from(busy * few * runs).unwrap_or(u64::MAX)
+    }
+
     fn divide<'a>(&self, nest: &CopyNest, destination: &'a mut [u8]) -> Vec<Share<'a>> {
         let &Self { axis, extent, stride, steps, shift } = self;
         let bytes = |cells: u64| length(cells * u64::from(nest.dst_bits()) / 8);
@@ -131,14 +148,12 @@ impl Cut {
     }
 }
 
-/// Chooses the axis to divide. Among the axes with the most shares, up to `wanted`, it is the one
-/// whose shares have the longest contiguous runs on both sides. If several have runs that are long
-/// enough, it is the outermost.
+/// Chooses the axis to divide: the one whose shares are worth most.
 fn cut(nest: &CopyNest, wanted: u64, threads: u64) -> Option<Cut> {
     if !nest.is_exact() {
         return None;
     }
-    let (mut best, mut around) = (None::<(Cut, (u64, u64))>, 1);
+    let (mut best, mut around) = (None::<(Cut, u64)>, 1);
     for (axis, of) in nest.axes().enumerate() {
         let whole_bytes = (of.dst_stride * u64::from(nest.dst_bits())).is_multiple_of(8);
         if around > MOST_SLICES || !whole_bytes {
@@ -157,18 +172,15 @@ fn cut(nest: &CopyNest, wanted: u64, threads: u64) -> Option<Cut> {
         let shift = isize::BITS - 4 - around.ilog2();
         let cells = steps * of.dst_stride;
         let fits = (cells * u64::from(nest.dst_bits().div_ceil(8))) >> shift == 0;
-        let read = match of.src_stride.unsigned_abs() {
-            0 => LONG_RUN_BYTES,
-            stride => steps.saturating_mul(stride).saturating_mul(nest.src_bits().into()) / 8,
-        };
-        let run = read.min(cells * u64::from(nest.dst_bits()) / 8).min(LONG_RUN_BYTES);
         let cut = Cut { axis, extent: of.extent, stride: of.dst_stride, steps, shift };
-        let worth = (cut.share_count().min(wanted), run);
+        let read = match of.src_stride.unsigned_abs() {
+            0 => None,
+            stride => Some(steps.saturating_mul(stride).saturating_mul(nest.src_bits().into()) / 8),
+        };
+        let slice = (around > 1).then_some(cells * u64::from(nest.dst_bits()) / 8);
+        let worth = cut.worth(read, slice, (wanted, threads));
         if fits && best.as_ref().is_none_or(|&(_, least)| least < worth) {
             best = Some((cut, worth));
-            if worth == (wanted, LONG_RUN_BYTES) {
-                break;
-            }
         }
         around *= of.extent;
     }

@@ -83,9 +83,9 @@ enum Gatherer {
     Pattern(Box<Pattern>),
 }
 
-/// The mover from the buffer.
+/// The mover of a tile from or to a buffer.
 #[derive(Clone, Debug)]
-enum TileMover {
+pub(super) enum TileMover {
     Plan(Box<TilePlan>),
     Pattern(Box<Pattern>),
 }
@@ -93,7 +93,7 @@ enum TileMover {
 /// The buffers of a [`StagedCopy`].
 #[derive(Default)]
 pub(super) struct StagingBuffers {
-    source: Vec<u8>,
+    pub(super) source: Vec<u8>,
     destination: Vec<u8>,
 }
 
@@ -129,18 +129,7 @@ impl StagedCopy {
         tile: &TileChoice,
         packs: bool,
     ) -> Self {
-        let around = |(&PlanAxis { extent, src, dst }, &block): (&PlanAxis, &usize)| {
-            let (by, last) = (block.cast_signed(), (extent - block).cast_signed());
-            (block < extent).then_some(PatternLoop {
-                times: extent / block,
-                src: src * by,
-                dst: dst * by,
-                last: (!extent.is_multiple_of(block)).then_some((last * src, last * dst)),
-            })
-        };
-        let mut loops: SmallVec<[PatternLoop; 8]> =
-            axes.iter().zip(&tile.blocks).filter_map(around).collect();
-        loops.sort_by_key(|of| std::cmp::Reverse(of.src.abs().min(of.dst.abs())));
+        let loops = loops_around(axes, &tile.blocks);
         let (piece, low) = tile.piece(axes, unit);
         // Pieces follow each other in the buffer by their distance in the source.
         let mut inner: SmallVec<[PlanAxis; 8]> = axes.into();
@@ -254,15 +243,11 @@ impl StagedCopy {
     /// Returns about how many bytes the copy occupies.
     pub(super) fn bytes(&self) -> usize {
         let runs = self.packed.as_ref().map_or(0, |(runs, _)| size_of_val(&runs[..]));
-        let mover = match &self.mover {
-            TileMover::Plan(plan) => plan.bytes(),
-            TileMover::Pattern(pattern) => size_of::<Pattern>() + pattern.bytes(),
-        };
         let gatherer = match &self.gatherer {
             Gatherer::Pieces(pieces, _) => size_of_val(&pieces[..]),
             Gatherer::Pattern(pattern) => size_of::<Pattern>() + pattern.bytes(),
         };
-        size_of::<Self>() + gatherer + runs + mover
+        size_of::<Self>() + gatherer + runs + self.mover.bytes()
     }
 }
 
@@ -277,15 +262,22 @@ impl fmt::Display for StagedCopy {
         self.loops.iter().try_for_each(|PatternLoop { times, src, dst, .. }| {
             write!(f, ", {times} times (source {src:+}, destination {dst:+})")
         })?;
-        match &self.mover {
-            TileMover::Plan(plan) => write!(f, "; from it {plan}"),
-            TileMover::Pattern(pattern) => write!(f, "; from it a {pattern}"),
+        write!(f, "; from it {}", self.mover)
+    }
+}
+
+impl fmt::Display for TileMover {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Plan(plan) => write!(f, "{plan}"),
+            Self::Pattern(pattern) => write!(f, "a {pattern}"),
         }
     }
 }
 
 impl TileMover {
-    fn new(
+    /// Returns the mover of a tile with the given axes.
+    pub(super) fn new(
         machine: &'static Machine,
         axes: &[PlanAxis],
         (unit, simd): (usize, Option<Simd>),
@@ -301,8 +293,16 @@ impl TileMover {
         Self::Plan(Box::new(plan))
     }
 
-    /// Moves a tile from byte `from` of the buffer to address `to`.
-    fn run(
+    /// Returns about how many bytes the mover occupies.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Plan(plan) => plan.bytes(),
+            Self::Pattern(pattern) => size_of::<Pattern>() + pattern.bytes(),
+        }
+    }
+
+    /// Moves a tile from byte `from` of an image to address `to`.
+    pub(super) fn run(
         &self,
         (source, from): (&[u8], isize),
         (destination, to): (&mut DestinationSlices, isize),
@@ -421,13 +421,36 @@ impl TileChoice {
 
 /// Returns the size of blocks of about `most` steps of an axis, of which the last is as long as
 /// the others if possible.
-fn balanced(extent: usize, most: usize) -> usize {
+pub(super) fn balanced(extent: usize, most: usize) -> usize {
     let most = most.clamp(1, extent);
     extent.div_ceil(extent.div_ceil(most))
 }
 
+/// Returns the loops around tiles that have a number of steps of each axis, outermost first. The
+/// last step of a loop overlaps the one before it if tiles do not divide the axis.
+pub(super) fn loops_around(axes: &[PlanAxis], blocks: &[usize]) -> SmallVec<[PatternLoop; 8]> {
+    let around = |(&PlanAxis { extent, src, dst }, &block): (&PlanAxis, &usize)| {
+        let (by, last) = (block.cast_signed(), (extent - block).cast_signed());
+        (block < extent).then_some(PatternLoop {
+            times: extent / block,
+            src: src * by,
+            dst: dst * by,
+            last: (!extent.is_multiple_of(block)).then_some((last * src, last * dst)),
+        })
+    };
+    let mut loops: SmallVec<[PatternLoop; 8]> =
+        axes.iter().zip(blocks).filter_map(around).collect();
+    loops.sort_by_key(|of| std::cmp::Reverse(of.src.abs().min(of.dst.abs())));
+    loops
+}
+
 /// Calls `each` with the offsets of every tile.
-fn each_tile(loops: &[PatternLoop], from: isize, to: isize, each: &mut impl FnMut(isize, isize)) {
+pub(super) fn each_tile(
+    loops: &[PatternLoop],
+    from: isize,
+    to: isize,
+    each: &mut impl FnMut(isize, isize),
+) {
     let [PatternLoop { times, src, dst, last }, inner @ ..] = loops else { return each(from, to) };
     for step in 0..times.cast_signed() {
         each_tile(inner, from + step * src, to + step * dst, each);

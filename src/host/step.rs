@@ -1,13 +1,14 @@
 //! The steps that fill a share, in order. They contain everything that was decided, so that they
 //! can be kept, printed, and carried out again.
 
-use std::{fmt, rc::Rc};
+use std::{fmt, sync::Arc};
 
 use smallvec::SmallVec;
 
 use super::{
     bits::Bits,
     box_copy::{BoxCopy, TileBuffer},
+    expanded::ExpandedCopy,
     fill::{Fill, each_start},
     pattern::Pattern,
     pieces::{Destination as _, DestinationSlices},
@@ -33,13 +34,15 @@ pub(super) struct PatternPlace {
 /// A step of a share. It writes at an address of the share, and reads at a byte of a source.
 pub(super) enum CopyStep {
     /// Copies a box by a plan.
-    Copy { plan: Rc<TilePlan>, source: usize, from: isize, to: isize },
+    Copy { plan: Arc<TilePlan>, source: usize, from: isize, to: isize },
     /// Copies a box through a buffer.
-    Staged { copy: Rc<StagedCopy>, source: usize, from: isize, to: isize },
+    Staged { copy: Arc<StagedCopy>, source: usize, from: isize, to: isize },
     /// Copies runs of `bytes` bytes along the axes, outermost first.
     Runs { axes: SmallVec<[PlanAxis; 4]>, bytes: usize, source: usize, from: isize, to: isize },
     /// Writes the repetitions of a block, from the given places of the sources that it reads.
-    Pattern { pattern: Rc<Pattern>, places: SmallVec<[PatternPlace; 2]>, to: isize },
+    Pattern { pattern: Arc<Pattern>, places: SmallVec<[PatternPlace; 2]>, to: isize },
+    /// Writes the repetitions of a block through a buffer.
+    Expanded { copy: Arc<ExpandedCopy>, places: SmallVec<[PatternPlace; 2]>, to: isize },
     /// Copies the `bytes` bytes that are in the destination at `to` to the `count` places after
     /// them, at every step of the axes. A broadcast needs this.
     Again { axes: SmallVec<[(usize, isize); 8]>, bytes: usize, count: usize, to: isize },
@@ -64,6 +67,7 @@ impl CopyStep {
                 Self::Copy { plan, .. } => plan.bytes(),
                 Self::Staged { copy, .. } => copy.bytes(),
                 Self::Pattern { pattern, places, .. } => pattern.bytes() + size_of_val(&places[..]),
+                Self::Expanded { copy, places, .. } => copy.bytes() + size_of_val(&places[..]),
                 Self::Runs { .. } | Self::Again { .. } | Self::Fill { .. } => 0,
             }
     }
@@ -79,6 +83,7 @@ impl fmt::Display for CopyStep {
                 axes.iter().try_for_each(|axis| write!(f, ", {} times", axis.extent))
             }
             Self::Pattern { pattern, .. } => write!(f, "{pattern}"),
+            Self::Expanded { copy, .. } => write!(f, "{copy}"),
             Self::Again { axes, bytes, count, .. } => {
                 write!(f, "the same {bytes} bytes {count} times more")?;
                 axes.iter().try_for_each(|(extent, _)| write!(f, ", {extent} times"))
@@ -130,12 +135,12 @@ impl<'a, 'b> StepRunner<'a, 'b> {
                 }
             }
             CopyStep::Pattern { ref pattern, ref places, to } => {
-                let places = places.iter().map(|&PatternPlace { source, from, stays }| {
-                    PatternSource { image: task.sources[source], at: from, stays }
-                });
-                let places: SmallVec<[PatternSource; 8]> = places.collect();
                 let stream = self.stream.map(|(stream, _)| stream);
-                pattern.run(&places, &mut self.destination, to, stream);
+                pattern.run(&sources_at(task, places), &mut self.destination, to, stream);
+            }
+            CopyStep::Expanded { ref copy, ref places, to } => {
+                let room = &mut self.buffers.source;
+                copy.run(&sources_at(task, places), &mut self.destination, to, room);
             }
             CopyStep::Runs { ref axes, bytes, source, from, to } => {
                 let source = task.sources[source];
@@ -181,6 +186,16 @@ impl<'a, 'b> StepRunner<'a, 'b> {
             Bits::of(nest).copy(plan, (source, from), (destination, to), stream);
         }
     }
+}
+
+/// Returns the sources of a pattern at the places from which it reads.
+fn sources_at<'a>(task: &Task<'a>, places: &[PatternPlace]) -> SmallVec<[PatternSource<'a>; 8]> {
+    let source = |&PatternPlace { source, from, stays }: &PatternPlace| PatternSource {
+        image: task.sources[source],
+        at: from,
+        stays,
+    };
+    places.iter().map(source).collect()
 }
 
 /// The number of bytes that are copied at a time to repeat a shorter row. If a row and its

@@ -1,13 +1,14 @@
 //! Fills one share of a destination: chooses for each box if it is filled, copied by a plan, or
 //! moved as a pattern together with others.
 
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::{SmallVec, smallvec};
 
 use super::{
     bits::Bits,
     boxes::{Bound, FoundBox, Periods, Repeated, Resolved, WalkBox, resolve},
+    expanded::ExpandedCopy,
     fill::run_of,
     kept::Record,
     pattern::{BLOCK_BYTES, BlockPart, BlockValue, Pattern},
@@ -22,8 +23,8 @@ use super::{
 };
 use crate::nest::{Case, CaseValue, CopyAxis, CopyNest, PositionValue, Value};
 
-/// The number of plans that a share keeps. If it needs more, it drops all of them and makes them
-/// again, because a search compares every plan.
+/// The number of plans of each kind that a copy keeps. If it needs more, it drops all of them and
+/// makes them again, because a search compares every plan.
 const CACHED_PLANS: usize = 16;
 
 /// Fills shares of the destination of a nest.
@@ -38,6 +39,49 @@ pub(super) struct Task<'a> {
     pub(super) streams: Streams,
     /// True if some copies use non-temporal stores.
     pub(super) is_streamed: bool,
+    /// The plans that the shares have made so far.
+    pub(super) plans: Arc<Plans>,
+}
+
+/// The plans of a copy, which all of its shares use. Most shares have the same boxes, and a plan
+/// takes longer than a small share.
+#[derive(Default)]
+pub(super) struct Plans {
+    kinds: Mutex<CachedPlans>,
+}
+
+/// The plans of each kind.
+#[derive(Default)]
+struct CachedPlans {
+    tiles: Vec<CachedPlan>,
+    patterns: Vec<CachedBlock<Pattern>>,
+    expanded: Vec<CachedBlock<ExpandedCopy>>,
+    /// The copies through a buffer, with the axes of their boxes; `None` for boxes that are better
+    /// copied without one.
+    staged: Vec<CachedStaged>,
+}
+
+impl Plans {
+    /// Returns the value of `found` in a list of plans. If there is none, adds the one that `plan`
+    /// makes. Other threads wait meanwhile: they often need the same plan.
+    fn get<P, T: Clone>(
+        &self,
+        list: impl FnOnce(&mut CachedPlans) -> &mut Vec<P>,
+        found: impl Fn(&P) -> Option<T>,
+        plan: impl FnOnce() -> (P, T),
+    ) -> T {
+        let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
+        let list = list(&mut kinds);
+        if let Some(found) = list.iter().find_map(found) {
+            return found;
+        }
+        if list.len() == CACHED_PLANS {
+            list.clear();
+        }
+        let (cached, plan) = plan();
+        list.push(cached);
+        plan
+    }
 }
 
 /// Returns true if a unit has the same whole number of bytes on both sides.
@@ -48,13 +92,13 @@ pub(super) fn has_whole_bytes(nest: &CopyNest) -> bool {
 /// The extents of a box.
 type Extents = SmallVec<[usize; 8]>;
 
-/// A plan with the boxes that it copies: their case, their alignment to cache lines, and their
-/// extents.
+/// A plan with the boxes that it copies: their extents and strides, and their alignment to cache
+/// lines.
 struct CachedPlan {
-    case: usize,
     start: LineAlignment,
     extents: Extents,
-    plan: Rc<TilePlan>,
+    strides: AxisStrides,
+    plan: Arc<TilePlan>,
 }
 
 /// The source and destination strides of each axis.
@@ -83,9 +127,6 @@ impl Task<'_> {
             streams: Streams { pieces: apart, ..self.streams },
             dst,
             strides,
-            plans: Vec::new(),
-            patterns: Vec::new(),
-            staged: Vec::new(),
             block_axis: 0,
             slice_axis: axis,
             found: Vec::new(),
@@ -114,28 +155,23 @@ impl Task<'_> {
         dst.iter().enumerate().map(|(axis, &dst)| (src(axis), dst)).collect()
     }
 
-    /// Returns the plan for a box of one case.
-    fn plan<'k>(
-        &self,
-        cache: &'k mut Vec<CachedPlan>,
-        (case, streams): (usize, Streams),
-        extents: Extents,
-        strides: &[(isize, isize)],
-    ) -> &'k Rc<TilePlan> {
+    /// Returns the plan for a box.
+    fn plan(&self, streams: Streams, extents: &Extents, strides: &AxisStrides) -> Arc<TilePlan> {
         let start = streams.start;
-        let same = |cached: &CachedPlan| {
-            cached.case == case && cached.start == start && cached.extents == extents
+        let same = |of: &CachedPlan| {
+            let same = of.start == start && of.extents == *extents && of.strides == *strides;
+            same.then(|| of.plan.clone())
         };
-        let found = cache.iter().position(same).unwrap_or_else(|| {
-            if cache.len() == CACHED_PLANS {
-                cache.clear();
-            }
-            let axes = plan_axes(extents.iter().copied(), strides);
-            let plan = Rc::new(TilePlan::new(axes, self.scale(), self.simd, streams));
-            cache.push(CachedPlan { case, start, extents, plan });
-            cache.len() - 1
-        });
-        &cache[found].plan
+        self.plans.get(
+            |plans| &mut plans.tiles,
+            same,
+            || {
+                let axes = plan_axes(extents.iter().copied(), strides);
+                let plan = Arc::new(TilePlan::new(axes, self.scale(), self.simd, streams));
+                let (extents, strides) = (extents.clone(), strides.clone());
+                (CachedPlan { start, extents, strides, plan: plan.clone() }, plan)
+            },
+        )
     }
 
     /// Returns the size of a unit in addresses: its bytes if both sides have the same whole number
@@ -198,12 +234,6 @@ struct Filling<'a, 'b, 'c> {
     dst: SmallVec<[isize; 8]>,
     /// The strides on both sides, for each case and for positions without a case.
     strides: SmallVec<[AxisStrides; 2]>,
-    plans: Vec<CachedPlan>,
-    /// The last patterns.
-    patterns: Vec<CachedPattern>,
-    /// The last copies through a buffer, with the axes of their boxes; `None` for boxes that are
-    /// better copied without one.
-    staged: Vec<CachedStaged>,
     /// The first axis whose steps, together with all axes inside it, take at most the bytes of a
     /// block and lie in one slice of the destination.
     block_axis: usize,
@@ -221,6 +251,10 @@ const FOUND_BOXES: usize = 1 << 10;
 /// lines of smaller ones.
 const LEAST_STAGED: usize = 1 << 14;
 
+/// The longest block that is put together through a buffer, in bytes. The rows of a longer one make
+/// shorter blocks, which read more of each cache line at a time.
+const MOST_EXPANDED: usize = 1 << 10;
+
 /// The greatest box that is copied run by run without a plan, in bytes. A larger box repays the
 /// time for a plan, which chooses a better order.
 const SMALL_BOX: usize = 1 << 15;
@@ -229,15 +263,35 @@ const SMALL_BOX: usize = 1 << 15;
 const LEAST_REPEATS: usize = 4;
 
 /// The axes of a box with its copy through a buffer.
-type CachedStaged = (SmallVec<[PlanAxis; 8]>, Option<Rc<StagedCopy>>);
+type CachedStaged = (SmallVec<[PlanAxis; 8]>, Option<Arc<StagedCopy>>);
 
-/// A pattern with the block that it fills; `None` if the parts are better copied separately.
-struct CachedPattern {
+/// The parts of a block, and for each of its sources true if the loops do not move it.
+type BlockOf = (Vec<BlockPart>, SmallVec<[bool; 2]>);
+
+/// The plan that fills a block, with the block; `None` if the parts are better copied separately.
+struct CachedBlock<P> {
     unit: usize,
     parts: Vec<BlockPart>,
     stays: SmallVec<[bool; 2]>,
     loops: SmallVec<[PlanAxis; 8]>,
-    pattern: Option<Rc<Pattern>>,
+    plan: Option<Arc<P>>,
+}
+
+impl<P> CachedBlock<P> {
+    /// Returns the plan if it fills this block; the inner `None` means that there is none.
+    #[expect(clippy::option_option, reason = "no plan is a result that is kept too")]
+    fn find(
+        &self,
+        unit: usize,
+        (parts, stays): (&[BlockPart], &[bool]),
+        loops: &[PlanAxis],
+    ) -> Option<Option<Arc<P>>> {
+        let same = self.unit == unit
+            && self.parts == parts
+            && self.stays[..] == *stays
+            && self.loops[..] == *loops;
+        same.then(|| self.plan.clone())
+    }
 }
 
 impl Filling<'_, '_, '_> {
@@ -313,13 +367,12 @@ impl Filling<'_, '_, '_> {
     }
 
     /// Fills boxes that differ only along the axes from number `outer` on, together if they make
-    /// one block. A block that does not repeat, such as a whole small image, has rows that do.
+    /// one block. The rows of a block may make blocks of their own.
     fn fill_group(&mut self, group: &[FoundBox], outer: usize) {
         if let Some(step) = self.block(group, None) {
             return self.step(step);
         }
-        let repeats: usize = group[0].walk_box.extents().take(outer).product();
-        let splits = group.len() > 1 && repeats < LEAST_REPEATS && outer < self.dst.len();
+        let splits = group.len() > 1 && outer < self.dst.len();
         let mut rest = group;
         while let [FoundBox { walk_box, value, case }, others @ ..] = rest {
             if splits {
@@ -445,30 +498,75 @@ impl Filling<'_, '_, '_> {
             parts.push(BlockPart { axes, to: self.place(walk_box) - to, take });
         }
         let stays = places.iter().map(|place| place.stays).collect();
-        let pattern = self.pattern(simd, unit, (parts, stays), loops)?;
-        let (cycles, bytes) = pattern.cost();
-        if cycles > bytes / 4 && self.is_transposed(group) {
+        let block = (parts, stays);
+        let pattern = self.pattern(simd, unit, &block, &loops);
+        if let Some(pattern) = pattern {
+            let (cycles, bytes) = pattern.cost();
+            // The lines that a long block gathers would evict each other before the next block
+            // reads them.
+            if bytes <= LINE || !pattern.gathers() {
+                if cycles > bytes / 4 {
+                    let (transposed, positions) = self.transposed(group);
+                    if transposed == positions {
+                        return None;
+                    }
+                }
+                return Some(CopyStep::Pattern { pattern, places, to });
+            }
+        }
+        // A loop from slice to slice would start the second pass for each of its steps.
+        let leaves = |axis: &PlanAxis| !self.runner.destination.same_slice(0, axis.dst.abs());
+        if loops.iter().any(leaves) {
             return None;
         }
-        // The lines that a long block gathers would evict each other before the next block reads
-        // them.
-        if bytes > LINE && pattern.gathers() {
+        let (transposed, positions) = self.transposed(group);
+        if transposed > positions / 4 * 3 {
             return None;
         }
-        Some(CopyStep::Pattern { pattern, places, to })
+        let copy = self.expanded(simd, unit, &block, &loops)?;
+        Some(CopyStep::Expanded { copy, places, to })
     }
 
-    /// Returns true if all boxes that read are transposed in registers, and constants fill long
-    /// runs. These boxes are better moved separately.
-    fn is_transposed(&mut self, group: &[FoundBox]) -> bool {
+    /// Returns the copy of blocks through a buffer, which is kept for blocks that are equal; `None`
+    /// if the copy is small, or if it would gain nothing.
+    fn expanded(
+        &self,
+        simd: Simd,
+        unit: usize,
+        (parts, stays): &BlockOf,
+        loops: &SmallVec<[PlanAxis; 8]>,
+    ) -> Option<Arc<ExpandedCopy>> {
         let task = self.runner.task;
-        group.iter().all(|of| {
+        let units = |axes: &[PlanAxis]| axes.iter().map(|axis| axis.extent).product::<usize>();
+        let block = parts.iter().map(|part| units(&part.axes) * unit).sum::<usize>();
+        if block > MOST_EXPANDED || block * units(loops) < LEAST_STAGED {
+            return None;
+        }
+        let same = |of: &CachedBlock<ExpandedCopy>| of.find(unit, (parts, stays), loops);
+        task.plans.get(
+            |plans| &mut plans.expanded,
+            same,
+            || {
+                let machine = task.streams.machine;
+                let copy = ExpandedCopy::new(machine, (simd, unit), parts, stays, loops);
+                let copy = copy.map(Arc::new);
+                let (parts, stays, loops) = (parts.clone(), stays.clone(), loops.clone());
+                (CachedBlock { unit, parts, stays, loops, plan: copy.clone() }, copy)
+            },
+        )
+    }
+
+    /// Returns how many of the positions of some boxes are transposed in registers, or are constants
+    /// in long runs, and the number of all positions. These are better moved separately.
+    fn transposed(&mut self, group: &[FoundBox]) -> (usize, usize) {
+        let task = self.runner.task;
+        group.iter().fold((0, 0), |(separate, all), of| {
             let extents: Extents = of.walk_box.extents().collect();
-            match of.value {
+            let positions = extents.iter().product::<usize>();
+            let is_separate = match of.value {
                 PositionValue::Unit { .. } => {
-                    let to = self.place(&of.walk_box);
-                    let key = (of.case, self.streams(to));
-                    let plan = task.plan(&mut self.plans, key, extents, &self.strides[of.case]);
+                    let streams = self.streams(self.place(&of.walk_box));
+                    let plan = task.plan(streams, &extents, &self.strides[of.case]);
                     matches!(plan.mover, Mover::Transpose(_) | Mover::Strips(_))
                 }
                 PositionValue::Bits(_) => {
@@ -477,36 +575,30 @@ impl Filling<'_, '_, '_> {
                     run_of(&axes, task.scale()).1 >= LINE
                 }
                 PositionValue::Kept => true,
-            }
+            };
+            (separate + if is_separate { positions } else { 0 }, all + positions)
         })
     }
 
     /// Returns the pattern of a block, which is kept for blocks that are equal.
     fn pattern(
-        &mut self,
+        &self,
         simd: Simd,
         unit: usize,
-        (parts, stays): (Vec<BlockPart>, SmallVec<[bool; 2]>),
-        loops: SmallVec<[PlanAxis; 8]>,
-    ) -> Option<Rc<Pattern>> {
-        let same = |of: &CachedPattern| {
-            of.unit == unit && of.parts == parts && of.stays == stays && of.loops == loops
-        };
-        let found = self.patterns.iter().position(same).unwrap_or_else(|| {
-            if self.patterns.len() == CACHED_PLANS {
-                self.patterns.clear();
-            }
-            let pattern = Pattern::new(simd, unit, &parts, &stays, loops.iter().copied());
-            self.patterns.push(CachedPattern {
-                unit,
-                parts,
-                stays,
-                loops,
-                pattern: pattern.map(Rc::new),
-            });
-            self.patterns.len() - 1
-        });
-        self.patterns[found].pattern.clone()
+        (parts, stays): &BlockOf,
+        loops: &SmallVec<[PlanAxis; 8]>,
+    ) -> Option<Arc<Pattern>> {
+        let same = |of: &CachedBlock<Pattern>| of.find(unit, (parts, stays), loops);
+        self.runner.task.plans.get(
+            |plans| &mut plans.patterns,
+            same,
+            || {
+                let pattern = Pattern::new(simd, unit, parts, stays, loops.iter().copied());
+                let pattern = pattern.map(Arc::new);
+                let (parts, stays, loops) = (parts.clone(), stays.clone(), loops.clone());
+                (CachedBlock { unit, parts, stays, loops, plan: pattern.clone() }, pattern)
+            },
+        )
     }
 
     /// Fills the boxes of a period in all periods, together if they make one block. Each axis of a
@@ -547,7 +639,7 @@ impl Filling<'_, '_, '_> {
                         step
                     } else {
                         let streams = self.streams(to);
-                        let plan = Rc::new(TilePlan::new(of, task.scale(), task.simd, streams));
+                        let plan = Arc::new(TilePlan::new(of, task.scale(), task.simd, streams));
                         self.copy(plan, axes, (source, from), to)
                     }
                 }
@@ -636,14 +728,13 @@ impl Filling<'_, '_, '_> {
     /// Returns the step that copies a box.
     fn read(&mut self, walk_box: &WalkBox, source: usize, unit: u64, case: usize) -> CopyStep {
         let task = self.runner.task;
-        let (to, extents) = (self.place(walk_box), walk_box.extents().collect());
+        let (to, extents) = (self.place(walk_box), walk_box.extents().collect::<Extents>());
         let axes = plan_axes(walk_box.extents(), &self.strides[case]);
         let from = task.offset(unit.cast_signed());
         if let Some(step) = task.broadcast(axes, (source, from), to) {
             return step;
         }
-        let of = (case, self.streams(to));
-        let plan = task.plan(&mut self.plans, of, extents, &self.strides[case]).clone();
+        let plan = task.plan(self.streams(to), &extents, &self.strides[case]);
         let axes: SmallVec<[PlanAxis; 8]> =
             plan_axes(walk_box.extents(), &self.strides[case]).collect();
         self.copy(plan, axes, (source, from), to)
@@ -653,7 +744,7 @@ impl Filling<'_, '_, '_> {
     /// better.
     fn copy(
         &mut self,
-        plan: Rc<TilePlan>,
+        plan: Arc<TilePlan>,
         axes: impl IntoIterator<Item = PlanAxis>,
         (source, from): (usize, isize),
         to: isize,
@@ -665,7 +756,7 @@ impl Filling<'_, '_, '_> {
             let (block, loops) = BlockPart::of_box(&plan, &axes, task.scale());
             let stays = loops.iter().all(|axis| axis.src == 0);
             let parts = (vec![block], smallvec![stays]);
-            pattern = self.pattern(simd, plan.unit, parts, loops).map(|pattern| (pattern, stays));
+            pattern = self.pattern(simd, plan.unit, &parts, &loops).map(|pattern| (pattern, stays));
         }
         let gathers = pattern.as_ref().is_some_and(|(pattern, _)| pattern.gathers());
         let bits = Bits::of(task.nest);
@@ -688,22 +779,23 @@ impl Filling<'_, '_, '_> {
 
     /// Returns the copy of a box through a buffer, if it has one. It is kept for boxes that are
     /// equal.
-    fn staged(&mut self, axes: &[PlanAxis]) -> Option<Rc<StagedCopy>> {
+    fn staged(&self, axes: &[PlanAxis]) -> Option<Arc<StagedCopy>> {
         let task = self.runner.task;
-        let found = self.staged.iter().position(|(of, _)| of[..] == *axes).unwrap_or_else(|| {
-            if self.staged.len() == CACHED_PLANS {
-                self.staged.clear();
-            }
-            let of = axes.iter().copied();
-            let copy = if has_whole_bytes(task.nest) {
-                StagedCopy::of_bytes(task.streams.machine, of, task.scale(), task.simd)
-            } else {
-                Some(StagedCopy::of_packed(task.streams.machine, of))
-            };
-            self.staged.push((axes.into(), copy.map(Rc::new)));
-            self.staged.len() - 1
-        });
-        self.staged[found].1.clone()
+        let same = |(of, copy): &CachedStaged| (of[..] == *axes).then(|| copy.clone());
+        task.plans.get(
+            |plans| &mut plans.staged,
+            same,
+            || {
+                let of = axes.iter().copied();
+                let copy = if has_whole_bytes(task.nest) {
+                    StagedCopy::of_bytes(task.streams.machine, of, task.scale(), task.simd)
+                } else {
+                    Some(StagedCopy::of_packed(task.streams.machine, of))
+                };
+                let copy = copy.map(Arc::new);
+                ((axes.into(), copy.clone()), copy)
+            },
+        )
     }
 
     /// Returns the use of non-temporal stores for a box that is written from address `to`.

@@ -1,0 +1,207 @@
+//! Copies of blocks whose units come from distant places of a source, through a buffer.
+//!
+//! A block of the destination can be a mixture of units and constants, as in a blocked format whose
+//! last block is partial. If its units are also transposed, a register of it needs a load for each
+//! unit, and the cache lines of the loads evict each other. So several blocks are put together in
+//! two passes. The first one copies the units of each part of the block to a buffer, without gaps,
+//! as a copy of its own. The second one is a pattern from the buffer, which inserts the constants.
+//!
+//! ```text
+//! s8[1,32,56,112] abcd to Acdb4a: blocks of c0 0 0 0 c1 0 0 0 … for 32 channels
+//! 512 of them: a transpose of 32 rows of 512 bytes to the buffer, and a pattern of 32 bytes to 128
+//! ```
+
+use std::fmt;
+
+use smallvec::SmallVec;
+
+use super::{
+    machine::Machine,
+    pattern::{BlockPart, BlockValue, Pattern},
+    pieces::DestinationSlices,
+    plane::PlanAxis,
+    simd::{PatternLoop, PatternSource, Simd},
+    staged::{TileMover, balanced, each_tile, loops_around},
+    stream::LINE,
+};
+
+/// The size of the buffer, in bytes. The first-level cache holds it together with the lines of both
+/// sides.
+const BUFFER: usize = 1 << 14;
+
+/// The shortest run of the destination that is long enough, in bytes. Shorter ones leave more lines
+/// of the destination to be completed later.
+const RUN: usize = 4 * LINE;
+
+/// A copy of blocks through a buffer.
+#[derive(Clone, Debug)]
+pub(super) struct ExpandedCopy {
+    /// The loops around the blocks that are put together at a time, outermost first.
+    loops: SmallVec<[PatternLoop; 8]>,
+    /// The parts of the blocks that are copied to the buffer.
+    parts: Vec<BufferPart>,
+    /// The number of bytes of the buffer.
+    size: usize,
+    /// The pattern whose first source is the buffer, and whose others are those that stay.
+    pattern: Pattern,
+}
+
+/// A part of the blocks with its copy to the buffer.
+#[derive(Clone, Debug)]
+struct BufferPart {
+    /// The number of the source, and the offset of the part in it.
+    source: usize,
+    from: isize,
+    /// The offset of the part in the buffer.
+    to: usize,
+    mover: TileMover,
+}
+
+impl ExpandedCopy {
+    /// Returns the copy of blocks that consist of `parts`, in units of `unit` bytes, and are
+    /// repeated along `loops`. If `stays` is true for a source, the loops do not move the place
+    /// that is read.
+    ///
+    /// Returns `None` if no part is read from a source that moves, or if the second pass would
+    /// still need many loads.
+    pub(super) fn new(
+        machine: &'static Machine,
+        (simd, unit): (Simd, usize),
+        parts: &[BlockPart],
+        stays: &[bool],
+        loops: &[PlanAxis],
+    ) -> Option<Self> {
+        let moves = |take: BlockValue| match take {
+            BlockValue::Unit { source, from } if !stays[source] => Some((source, from)),
+            _ => None,
+        };
+        let units = |part: &BlockPart| part.axes.iter().map(|axis| axis.extent).product::<usize>();
+        let moving = || parts.iter().filter_map(|part| Some((part, moves(part.take)?)));
+        let block = moving().map(|(part, _)| units(part) * unit).sum::<usize>();
+        if block == 0 {
+            return None;
+        }
+        let whole = parts.iter().map(|part| units(part) * unit).sum();
+        let (steps, buffer) = steps_in_buffer(loops, (block, whole));
+        let mut of_pattern: Vec<BlockPart> = parts.to_vec();
+        let (mut to, mut copies) = (0, Vec::new());
+        for part in &mut of_pattern {
+            let Some((source, from)) = moves(part.take) else {
+                if let BlockValue::Unit { source, .. } = &mut part.take {
+                    *source += 1;
+                }
+                continue;
+            };
+            let length = units(part) * unit;
+            // The units of the part follow each other in the buffer by their order in the block.
+            let mut order: SmallVec<[usize; 8]> = (0..part.axes.len()).collect();
+            order.sort_by_key(|&axis| part.axes[axis].dst.abs());
+            let (mut axes, mut size) = (part.axes.clone(), unit.cast_signed());
+            for axis in order {
+                axes[axis].dst = size;
+                part.axes[axis].src = size;
+                size *= axes[axis].extent.cast_signed();
+            }
+            let of_loops = loops.iter().zip(&steps).zip(&buffer);
+            let around = of_loops.map(|((axis, &extent), &dst)| PlanAxis { extent, dst, ..*axis });
+            let all: SmallVec<[PlanAxis; 8]> = around.chain(axes).collect();
+            let mover = TileMover::new(machine, &all, (unit, Some(simd)));
+            copies.push(BufferPart { source, from, to, mover });
+            part.take = BlockValue::Unit { source: 0, from: to.cast_signed() };
+            to += length;
+        }
+        let stays: SmallVec<[bool; 4]> =
+            std::iter::once(false).chain(stays.iter().copied()).collect();
+        let of_buffer = loops.iter().zip(&steps).zip(&buffer);
+        let inner = of_buffer.map(|((axis, &extent), &src)| PlanAxis { extent, src, ..*axis });
+        let pattern = Pattern::new(simd, unit, &of_pattern, &stays, inner)?;
+        let size = block * steps.iter().product::<usize>();
+        let loops = loops_around(loops, &steps);
+        (!pattern.gathers()).then_some(Self { loops, parts: copies, size, pattern })
+    }
+
+    /// Writes every block. The first one reads from the start of each source, and is written to
+    /// address `to`.
+    pub(super) fn run(
+        &self,
+        sources: &[PatternSource],
+        destination: &mut DestinationSlices,
+        to: isize,
+        room: &mut Vec<u8>,
+    ) {
+        room.resize(self.size + 2 * LINE, 0);
+        each_tile(&self.loops, 0, to, &mut |moved, to| {
+            for part in &self.parts {
+                let PatternSource { image, at, .. } = sources[part.source];
+                let to = (LINE + part.to).cast_signed();
+                let mut buffer = DestinationSlices::whole(room);
+                part.mover.run((image, at + part.from + moved), (&mut buffer, to));
+            }
+            let buffer = PatternSource { image: room, at: LINE.cast_signed(), stays: false };
+            let others = sources.iter().copied();
+            let sources: SmallVec<[PatternSource; 4]> =
+                std::iter::once(buffer).chain(others).collect();
+            self.pattern.run(&sources, destination, to, None);
+        });
+    }
+
+    /// Returns about how many bytes the copy occupies.
+    pub(super) fn bytes(&self) -> usize {
+        let parts = self.parts.iter().map(|part| size_of_val(part) + part.mover.bytes());
+        size_of::<Self>() + self.pattern.bytes() + parts.sum::<usize>()
+    }
+}
+
+/// Returns the number of steps of each loop that are put together at a time, and the distance of
+/// two steps in the buffer. A block has `block` bytes in the buffer and `whole` bytes in the
+/// destination.
+///
+/// The steps make a run of the destination of at least [`RUN`] bytes if they can, and then as much
+/// of the source as fits. In the buffer they have the order of the destination, so that the pattern
+/// needs few loads.
+fn steps_in_buffer(
+    loops: &[PlanAxis],
+    (block, whole): (usize, usize),
+) -> (SmallVec<[usize; 8]>, SmallVec<[isize; 8]>) {
+    let mut steps: SmallVec<[usize; 8]> = SmallVec::from_elem(1, loops.len());
+    let mut run = whole;
+    while run < RUN
+        && let Some(number) = loops.iter().position(|axis| axis.dst == run.cast_signed())
+    {
+        steps[number] = balanced(loops[number].extent, RUN.div_ceil(run));
+        run *= steps[number];
+        if steps[number] < loops[number].extent {
+            break;
+        }
+    }
+    let ordered = |key: fn(&PlanAxis) -> isize| {
+        let moving = (0..loops.len()).filter(|&number| loops[number].src != 0);
+        let mut order: SmallVec<[usize; 8]> = moving.collect();
+        order.sort_by_key(|&number| key(&loops[number]).abs());
+        order
+    };
+    for number in ordered(|axis| axis.src) {
+        let others = block * steps.iter().product::<usize>() / steps[number];
+        let fits = balanced(loops[number].extent, BUFFER / others.clamp(1, BUFFER));
+        steps[number] = steps[number].max(fits);
+    }
+    let (mut distances, mut size) = (SmallVec::from_elem(0, loops.len()), block);
+    for number in ordered(|axis| axis.dst) {
+        distances[number] = size.cast_signed();
+        size *= steps[number];
+    }
+    (steps, distances)
+}
+
+impl fmt::Display for ExpandedCopy {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "through a buffer of {} bytes: ", self.size)?;
+        for part in &self.parts {
+            write!(f, "{}; ", part.mover)?;
+        }
+        write!(f, "from it a {}", self.pattern)?;
+        self.loops.iter().try_for_each(|PatternLoop { times, src, dst, .. }| {
+            write!(f, ", {times} times (source {src:+}, destination {dst:+})")
+        })
+    }
+}
