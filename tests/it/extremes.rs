@@ -345,6 +345,8 @@ fn sizes_up_to_those_of_xla() {
         let module = format!("ENTRY e {{ p = {text} parameter(0)\nROOT c = {text} copy(p) }}");
         let report = MemoryReport::of_text(&module).unwrap();
         assert_eq!((report.parameters_bytes, report.total_bytes), (bytes, 2 * bytes), "{text}");
+        let prefix = shape.layout().map_or(0, |layout| layout.dynamic_shape_metadata_prefix_bytes);
+        assert_eq!(report.total_padding_bytes, 2 * prefix, "{text}");
         let error = compile_module(&Module::parse(&module).unwrap(), &Target::webgpu());
         assert_eq!(error.unwrap_err().kind(), ErrorKind::Unsupported, "{text}");
     }
