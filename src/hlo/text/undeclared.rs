@@ -116,8 +116,13 @@ impl Undeclared<'_, '_> {
             | Opcode::Real
             | Opcode::Imag
             | Opcode::Reverse { .. } => with_layout_of(self.operand(0)?, &shape),
+            // The layout is that of the predicate, with the element size of the values.
             Opcode::Select if self.operand(0)?.rank() > 0 => {
-                with_layout_of(self.operand(0)?, &shape)
+                let Some(layout) = self.operand(0)?.layout() else { return Ok(shape) };
+                let values = self.operand(1)?.layout();
+                let element_size_in_bits = values.map_or(0, |layout| layout.element_size_in_bits);
+                let layout = Layout { element_size_in_bits, ..layout.clone() };
+                with_layout(layout, &shape)
             }
             Opcode::Select | Opcode::Clamp => with_layout_of(self.operand(1)?, &shape),
             Opcode::Scatter(_) | Opcode::Sort { .. } if shape.is_array() => {
@@ -133,9 +138,7 @@ impl Undeclared<'_, '_> {
                 let Some(layout) = self.operand(0)?.layout() else { return Ok(shape) };
                 let of = |old: &usize| dimensions.iter().position(|dimension| dimension == old);
                 let minor_to_major = layout.minor_to_major.iter().filter_map(of).collect();
-                let layout = Layout { minor_to_major, ..layout.clone() };
-                let dimensions = shape.dimensions().iter().copied();
-                Ok(Shape::array(shape.element_type(), dimensions, layout)?)
+                with_layout(Layout { minor_to_major, ..layout.clone() }, &shape)
             }
             _ => Ok(shape),
         }
@@ -419,9 +422,12 @@ fn component(element_type: ElementType) -> ElementType {
 
 /// Returns the second shape, which has the same extents as the first, with the layout of the first.
 fn with_layout_of(of: &Shape, shape: &Shape) -> Result<Shape> {
-    let layout = of.layout().cloned().map(|layout| match of.element_type() {
-        same if same == shape.element_type() => layout,
-        _ => Layout { element_size_in_bits: 0, ..layout },
-    });
+    let Some(layout) = of.layout().cloned() else { return Ok(shape.clone()) };
+    let is_same = of.element_type() == shape.element_type();
+    let element_size_in_bits = if is_same { layout.element_size_in_bits } else { 0 };
+    with_layout(Layout { element_size_in_bits, ..layout }, shape)
+}
+
+fn with_layout(layout: Layout, shape: &Shape) -> Result<Shape> {
     Ok(Shape::array(shape.element_type(), shape.dimensions().iter().copied(), layout)?)
 }

@@ -256,7 +256,7 @@ const BEFORE_UNDECLARED: &str = "HloModule m
         ROOT r = ";
 
 /// Instructions without shapes, and the shapes that the parser of jaxlib 0.10.2 infers for them.
-const UNDECLARED: [(&str, &str); 52] = [
+const UNDECLARED: [(&str, &str); 53] = [
     ("negate(x)", "f32[4,6]{0,1}"),
     ("add(x, y)", "f32[4,6]{0,1}"),
     ("add(x, h)", "f32[4,6]{0,1}"),
@@ -266,6 +266,7 @@ const UNDECLARED: [(&str, &str); 52] = [
     ("select(p, x, h)", "f32[4,6]{1,0}"),
     ("select(p, h, h)", "bf16[4,6]{1,0}"),
     ("select(q, x, y)", "f32[4,6]{0,1}"),
+    ("select(p, n, n)", "s4[4,6]{1,0:E(4)}"),
     ("clamp(s, x, s)", "f32[4,6]{0,1}"),
     ("is-finite(x)", "pred[4,6]{0,1}"),
     ("abs(c)", "f32[4,6]{0,1}"),
