@@ -97,11 +97,12 @@ fn used(descriptor: &StrideDescriptor) -> u64 {
 fn padding(descriptor: &StrideDescriptor, boxes: &BoxLevels) -> Option<String> {
     let places = descriptor.physical_elements();
     let unused = Some(unused(descriptor)).filter(|&unused| unused > 0)?;
-    let bits = u64::from(descriptor.element_bits());
-    let bytes = if (unused * bits).is_multiple_of(8) {
-        count(unused * bits / 8, "byte")
+    let bits = u128::from(unused) * u128::from(descriptor.element_bits());
+    let number = |n: u128| u64::try_from(n).unwrap_or(u64::MAX);
+    let bytes = if bits.is_multiple_of(8) {
+        count(number(bits / 8), "byte")
     } else {
-        count(unused * bits, "bit")
+        count(number(bits), "bit")
     };
     let mut text = format!(
         "{} of {} are padding: {bytes}, {}% of the memory.",

@@ -6,6 +6,7 @@ use super::HloError;
 use crate::{
     proto::hlo as proto,
     shape::{ElementType, FieldPath, Shape},
+    stride::size,
 };
 
 /// A part of the result that takes over the buffer of a part of a parameter, as in XLA's
@@ -42,38 +43,52 @@ pub(super) struct GivenBuffers {
 }
 
 impl GivenBuffers {
-    /// Checks that every path leads to a part of the entry's parameters or result, and that no part
-    /// of the result has two buffers.
+    /// Checks the buffers by the rules of `HloInputOutputAliasConfig::Verify` and
+    /// `HloBufferDonorConfig::Verify` of XLA: every path leads to an array of the entry's
+    /// parameters or result, no part has two buffers, no buffer is given twice, and both parts of
+    /// an alias have the same size.
     pub(super) fn check(&self, parameters: &[Shape], result: &Shape) -> Result<(), HloError> {
         let of_parameter = |number: usize, index: &[usize]| {
-            parameters.get(number).is_some_and(|parameter| has_part(parameter, index))
+            parameters.get(number).and_then(|parameter| array_at(parameter, index))
         };
         let wrong = |list: &'static str, number: usize, field: &'static str, given, accepted| {
             let field = FieldPath::new(list).field("entries").index(number).field(field);
             Err(HloError::Field { field, given, accepted })
         };
-        let mut outputs = HashSet::new();
+        let (mut outputs, mut inputs) = (HashSet::new(), HashSet::new());
+        let accepted_input = "a parameter and the path of an array in it, each once";
+        let input = |number: usize, index: &[usize]| format!("{number}, {}", path(index));
         for (number, alias) in self.aliases.iter().enumerate() {
             let list = "input_output_alias";
             let output = path(&alias.output_index);
-            if !has_part(result, &alias.output_index) {
-                let accepted = "the path of a part of the result";
+            let Some(taken) = array_at(result, &alias.output_index) else {
+                let accepted = "the path of an array of the result";
                 return wrong(list, number, "output_shape_index", output, accepted);
-            }
+            };
             if !outputs.insert(&alias.output_index) {
                 let accepted = "each part of the result once";
                 return wrong(list, number, "output_shape_index", output, accepted);
             }
-            if !of_parameter(alias.parameter_number, &alias.parameter_index) {
-                let given = format!("{}, {}", alias.parameter_number, path(&alias.parameter_index));
-                let accepted = "a parameter and the path of a part of it";
-                return wrong(list, number, "parameter_number", given, accepted);
+            let at = (alias.parameter_number, &alias.parameter_index[..]);
+            let Some(given) = of_parameter(at.0, at.1).filter(|_| inputs.insert(at)) else {
+                return wrong(list, number, "parameter_number", input(at.0, at.1), accepted_input);
+            };
+            // Sizes that are unknown are not compared.
+            if let (Ok(have), Ok(need)) = (size::array_size(given), size::array_size(taken))
+                && have != need
+            {
+                let given = format!(
+                    "{given} of {have} bytes, at {} of the parameters, for {taken} of {need} bytes, at {output} of the result",
+                    input(at.0, at.1)
+                );
+                return wrong(list, number, "parameter_number", given, "parts of the same size");
             }
         }
         for (number, donor) in self.donors.iter().enumerate() {
-            if !of_parameter(donor.parameter_number, &donor.parameter_index) {
-                let given = format!("{}, {}", donor.parameter_number, path(&donor.parameter_index));
-                let accepted = "a parameter and the path of a part of it";
+            let at = (donor.parameter_number, &donor.parameter_index[..]);
+            if of_parameter(at.0, at.1).is_none() || inputs.contains(&at) {
+                let given = input(at.0, at.1);
+                let accepted = "a parameter and the path of an array in it that no alias gives";
                 return wrong("buffer_donor", number, "parameter_number", given, accepted);
             }
         }
@@ -81,13 +96,13 @@ impl GivenBuffers {
     }
 }
 
-/// Returns true if a path leads to a part of a shape.
-fn has_part(shape: &Shape, path: &[usize]) -> bool {
+/// Returns the array that a path leads to, or `None` if it leads to none.
+fn array_at<'a>(shape: &'a Shape, path: &[usize]) -> Option<&'a Shape> {
     let part = path.iter().try_fold(shape, |shape, &part| {
         let is_tuple = shape.element_type() == ElementType::Tuple;
         shape.tuple_shapes().get(part).filter(|_| is_tuple)
     });
-    part.is_some()
+    part.filter(|part| part.is_array())
 }
 
 /// Formats a path as XLA does, such as `{0, 1}`.

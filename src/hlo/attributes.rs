@@ -42,8 +42,8 @@ pub(super) struct OpcodeContext<'a> {
     pub(super) called: Vec<usize>,
     /// The shapes of the operands.
     pub(super) operands: &'a [&'a Shape],
-    /// The declared shape of the instruction.
-    pub(super) shape: &'a Shape,
+    /// The declared shape of the instruction, or `None` if it is to be inferred.
+    pub(super) shape: Option<&'a Shape>,
 }
 
 /// Converts the fields of an instruction to an opcode with its attributes.
@@ -52,7 +52,7 @@ pub(super) fn opcode(
     context: OpcodeContext<'_>,
 ) -> Result<Opcode> {
     let is_known = STRUCTURE.contains(&proto.opcode.as_str()) || proto.opcode.is_empty();
-    if !is_known && context.operands.iter().copied().chain([context.shape]).any(is_dynamic) {
+    if !is_known && context.operands.iter().copied().chain(context.shape).any(is_dynamic) {
         return Ok(other(proto, context.called));
     }
     if is_mixed(proto, &context) {
@@ -67,11 +67,15 @@ fn is_mixed(proto: &proto::HloInstructionProto, context: &OpcodeContext<'_>) -> 
     let name = proto.opcode.as_str();
     !matches!(name, "copy" | "reshape")
         && Opcode::mixes_floats(name)
-        && mixes_floats(context.operands.iter().copied().chain([context.shape]))
+        && mixes_floats(context.operands.iter().copied().chain(context.shape))
 }
 
-/// Returns the opcode of a message with all of its attributes.
-fn known(proto: &proto::HloInstructionProto, context: OpcodeContext<'_>) -> Result<Opcode> {
+/// Converts the fields of an instruction to an opcode, also if an extent is not fixed or floats are
+/// of several types.
+pub(super) fn known(
+    proto: &proto::HloInstructionProto,
+    context: OpcodeContext<'_>,
+) -> Result<Opcode> {
     let dimensions = || naturals(|| FieldPath::new("dimensions"), &proto.dimensions);
     Ok(match proto.opcode.as_str() {
         "" => return Err(missing("opcode", "the name of an opcode, such as `transpose`")),
@@ -109,7 +113,7 @@ fn known(proto: &proto::HloInstructionProto, context: OpcodeContext<'_>) -> Resu
         },
         "scatter" => Opcode::Scatter(scatter(proto, single_callee(&context)?)?.into()),
         // A reduce that returns a tuple is kept as `Opcode::Other`.
-        "reduce" if context.operands.len() == 2 && context.shape.is_array() => {
+        "reduce" if context.operands.len() == 2 && context.shape.is_none_or(Shape::is_array) => {
             Opcode::Reduce { dimensions: dimensions()?, computation: single_callee(&context)? }
         }
         "sort" => Opcode::Sort {
@@ -161,16 +165,16 @@ fn overlaps(one: &[usize], other: &[usize]) -> bool {
 }
 
 fn returns_its_operand(context: &OpcodeContext<'_>, call: IdentityCall) -> bool {
-    let [operand] = context.operands else { return false };
+    let ([operand], Some(shape)) = (context.operands, context.shape) else { return false };
     let content = |shape: &Shape, buffer: &Shape| {
         let content = buffer.tuple_shapes().first();
         buffer.element_type() == ElementType::Buffer
             && content.is_some_and(|content| queries::compatible(content, shape))
     };
     match call {
-        IdentityCall::Pin => content(operand, context.shape),
-        IdentityCall::Unpin => content(context.shape, operand),
-        _ => queries::compatible(operand, context.shape),
+        IdentityCall::Pin => content(operand, shape),
+        IdentityCall::Unpin => content(shape, operand),
+        _ => queries::compatible(operand, shape),
     }
 }
 

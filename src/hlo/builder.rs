@@ -4,7 +4,7 @@
 use super::{
     Computation, HloError, Instruction, InstructionError, MAX_CALLED_SHAPES, MAX_COMPUTATIONS,
     MAX_INSTRUCTIONS, MAX_LITERAL_BYTES, Module, Opcode, SourceLine,
-    infer::{Inputs, infer, infer_mixed},
+    infer::{Callees, Inputs, Signature, infer, infer_mixed},
 };
 use crate::{
     shape::{FieldPath, Shape},
@@ -50,6 +50,17 @@ pub struct Builder {
     literal_bytes: usize,
     /// The number of shapes among the operands of all calls and fusions so far.
     called_shapes: usize,
+}
+
+impl Callees for Builder {
+    fn signature(&self, computation: usize) -> Option<Signature<'_>> {
+        let computation = self.computations.get(computation)?;
+        Some(Signature {
+            name: computation.name(),
+            parameters: computation.parameter_shapes().collect(),
+            result: computation.root_shape(),
+        })
+    }
 }
 
 impl Builder {
@@ -170,8 +181,7 @@ impl Builder {
                 }
             })?);
         }
-        let (operand_shapes, computations) = (&shapes, &self.computations);
-        let inputs = Inputs { operands: operand_shapes, declared: declared.as_ref(), computations };
+        let inputs = Inputs { operands: &shapes, declared: declared.as_ref(), callees: self };
         let opcode = match opcode {
             opcode if opcode.takes_dynamic_extents() || !inputs.are_dynamic() => opcode,
             opcode => opcode.without_attributes(),

@@ -278,7 +278,7 @@ fn instruction(
         let instructions = builder.instructions();
         let shapes: Vec<&Shape> =
             operands.iter().map(|&place| instructions[place].shape()).collect();
-        let context = OpcodeContext { literal, called, operands: &shapes, shape: &shape };
+        let context = OpcodeContext { literal, called, operands: &shapes, shape: Some(&shape) };
         Ok((attributes::opcode(&proto, context)?, operands, shape))
     };
     let (opcode, operands, shape) =

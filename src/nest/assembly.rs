@@ -77,11 +77,6 @@ impl Assembly {
     pub(crate) fn new(
         destination: &StrideDescriptor,
     ) -> Result<(Self, Option<WalkStart>), NestError> {
-        let bits = destination.element_bits();
-        let bytes = destination.prefix_bytes();
-        if !(bytes * 8).is_multiple_of(bits.into()) {
-            return Err(NestError::Prefix { bytes, bits });
-        }
         let (dst_units, prefix) = elements(Operand::Destination, destination)?;
         let walk = walk(destination, prefix + destination.base_offset(), dst_units)?;
         let nest = CopyNest {
@@ -94,8 +89,8 @@ impl Assembly {
             dst_base: walk.dst_base,
             dst_units,
             dst_bytes: destination.image_bytes(),
-            src_bits: bits,
-            dst_bits: bits,
+            src_bits: destination.element_bits(),
+            dst_bits: destination.element_bits(),
             sign_extend: destination.element_type().is_signed_integer(),
         };
         let padding = padding_case(&walk.guards, destination.padding());
@@ -150,17 +145,13 @@ impl Assembly {
     pub(crate) fn source(&mut self, descriptor: &StrideDescriptor) -> Result<usize, NestError> {
         let (operand, given) =
             (Operand::Source(self.nest.sources.len()), descriptor.element_bits());
-        let bytes = descriptor.prefix_bytes();
-        if !(bytes * 8).is_multiple_of(given.into()) {
-            return Err(NestError::Prefix { bytes, bits: given });
-        }
+        let (units, _) = elements(operand, descriptor)?;
         let is_first = !self.nest.cases.iter().any(Case::reads);
         if is_first {
             self.nest.src_bits = given;
         } else if given != self.nest.src_bits {
             return Err(NestError::Widths { operand, given, expected: self.nest.src_bits });
         }
-        let (units, _) = elements(operand, descriptor)?;
         Ok(self.add_source(units, descriptor.image_bytes()))
     }
 
@@ -361,7 +352,7 @@ impl Assembly {
         }
         let mut values = index;
         descriptor.forward(&mut CoordinateBuilder { assembly: self, region }, &mut values)?;
-        let prefix = descriptor.prefix_bytes() * 8 / u64::from(descriptor.element_bits());
+        let prefix = descriptor.prefix_elements().expect("a source's prefix is checked");
         let mut at = Index::constant(prefix + descriptor.base_offset());
         for axis in descriptor.axes() {
             if descriptor.extents()[axis.coordinate] > 1 {

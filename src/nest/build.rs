@@ -176,7 +176,7 @@ fn unit_bits(source: &StrideDescriptor, destination: &StrideDescriptor) -> Resul
     let mut unit = source.element_bits();
     for side in [source, destination] {
         let (bytes, bits) = (side.prefix_bytes(), side.element_bits());
-        if !(bytes * 8).is_multiple_of(bits.into()) {
+        if side.prefix_elements().is_none() {
             let uniform = source.element_bits() == destination.element_bits();
             if !uniform || destination.padding() != 0 {
                 return Err(NestError::Prefix { bytes, bits });
@@ -190,14 +190,21 @@ fn unit_bits(source: &StrideDescriptor, destination: &StrideDescriptor) -> Resul
 
 /// Returns the number of elements in an image, including its prefix, and the number of elements in
 /// the prefix.
+///
+/// # Errors
+///
+/// Returns an error if the prefix is not a whole number of elements, or if the image has more
+/// elements than [`LIMIT`] or more than 2^63-1 bits.
 pub(super) fn elements(
     operand: Operand,
     descriptor: &StrideDescriptor,
 ) -> Result<(u64, u64), NestError> {
-    let prefix = descriptor.prefix_bytes() * 8 / u64::from(descriptor.element_bits());
-    let given = prefix + descriptor.physical_elements();
-    if given > LIMIT {
-        return Err(NestError::TooLarge { operand, given, limit: LIMIT });
+    let (bytes, bits) = (descriptor.prefix_bytes(), descriptor.element_bits());
+    let prefix = descriptor.prefix_elements().ok_or(NestError::Prefix { bytes, bits })?;
+    let given = prefix.saturating_add(descriptor.physical_elements());
+    let limit = LIMIT.min(i64::MAX.unsigned_abs() / u64::from(bits));
+    if given > limit {
+        return Err(NestError::TooLarge { operand, given, limit });
     }
     Ok((given, prefix))
 }

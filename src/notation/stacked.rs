@@ -80,7 +80,7 @@ impl Stacked {
     ///
     /// # Errors
     ///
-    /// Returns an error if the memory exceeds 2^63-1 bits.
+    /// Returns an error if the memory exceeds 2^63-1 bytes.
     pub(super) fn descriptor(
         &self,
         element_type: ElementType,

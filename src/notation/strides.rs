@@ -24,7 +24,7 @@ use crate::{
 ///
 /// Returns an error if the numbers of sizes and strides differ, if a stride or the offset is not a
 /// whole number of elements, if an element is before the start of the memory, or if the memory
-/// exceeds 2^63-1 bits.
+/// exceeds 2^63-1 bytes.
 pub fn from_byte_strides(
     element_type: ElementType,
     sizes: &[u64],
@@ -283,7 +283,7 @@ mod tests {
                 &[3],
                 &[i64::MIN],
                 None,
-                "strides: expected at most 2^63-1 bits of memory, got extents whose product is more",
+                "strides: expected at most 2^63-1 bytes of memory, got extents whose product is more",
             ),
             (
                 Token,

@@ -44,6 +44,11 @@ const MOST_CASES: usize = 1 << 12;
 /// of recursion. Deeper values are not folded.
 const MAX_FOLDS: usize = 64;
 
+/// The greatest size of all values together that are computed at compile time, in bytes. It bounds
+/// the memory and the time that a hostile module can take. A lower limit would refuse modules with
+/// many large tables.
+const MAX_FOLDED_BYTES: usize = 256 << 20;
+
 /// A program; for each array of the parameters, its parameter and the path to the array; and the
 /// trail of each step, which records the instructions that elements pass through.
 pub(super) type Traced = (Program, Vec<(usize, TuplePath)>, Vec<Trail>);
@@ -71,8 +76,8 @@ fn lowered(module: &Module, keeps_trail: bool) -> Result<Traced, ProgramError> {
     });
     let buffers = ModuleBuffers { parameters, ..ModuleBuffers::default() };
     let graph = Graph::new(module);
-    let mut lowering =
-        ModuleLowering { graph, buffers, steps: Vec::new(), keeps_trail, trails: Vec::new() };
+    let (steps, trails, folded_bytes) = (Vec::new(), Vec::new(), 0);
+    let mut lowering = ModuleLowering { graph, buffers, steps, keeps_trail, trails, folded_bytes };
     let root = lowering.graph.root();
     for (number, (path, shape)) in results.iter().enumerate() {
         lowering.value(root, path.clone(), shape, BufferId::Result(number))?;
@@ -121,6 +126,8 @@ struct ModuleLowering<'m> {
     keeps_trail: bool,
     /// The trail of each step; empty if trails are not kept.
     trails: Vec<Trail>,
+    /// The size of all values that were computed, in bytes.
+    folded_bytes: usize,
 }
 
 impl ModuleLowering<'_> {
@@ -399,16 +406,40 @@ impl ModuleLowering<'_> {
                 let sorted = sort(*dimension, computation, &operands);
                 for (part, literal) in sorted.iter().flatten().enumerate() {
                     let path = std::iter::once(part).collect();
-                    self.buffers.folded.insert(ArrayOrigin::Part(found, path), literal.clone());
+                    self.keep(found, ArrayOrigin::Part(found, path), literal)?;
                 }
                 sorted.and_then(|sorted| sorted.into_iter().next())
             }
             _ => self.moved(found, depth)?,
         };
         if let Some(literal) = &literal {
-            self.buffers.folded.insert(origin, literal.clone());
+            self.keep(found, origin, literal)?;
         }
         Ok(literal)
+    }
+
+    /// Keeps the value of an instruction that was computed, for `origin`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if all values together exceed [`MAX_FOLDED_BYTES`].
+    fn keep(
+        &mut self,
+        node: GraphNode,
+        origin: ArrayOrigin,
+        literal: &Literal,
+    ) -> Result<(), ProgramError> {
+        self.folded_bytes = self.folded_bytes.saturating_add(literal.bytes().len());
+        if self.folded_bytes > MAX_FOLDED_BYTES {
+            let reason = format!(
+                "; the values that depend on no parameter and are computed when compiling take \
+                 more than {MAX_FOLDED_BYTES} bytes together, which passing some of them as \
+                 parameters avoids"
+            );
+            return Err(self.unsupported(node, &reason));
+        }
+        self.buffers.folded.insert(origin, literal.clone());
+        Ok(())
     }
 
     /// Folds the operands of a node. Returns `None` if one of them does not fold.

@@ -344,9 +344,8 @@ impl Pull<'_, '_> {
             .map_err(|error| ProgramError::layout(value, shape, error))?;
         let own = integer(shape.element_type());
         let Some(own) = own.filter(|own| {
-            let bits = own.bits_in_memory();
-            descriptor.element_bits() == bits
-                && (descriptor.prefix_bytes() * 8).is_multiple_of(bits.into())
+            descriptor.element_bits() == own.bits_in_memory()
+                && descriptor.prefix_elements().is_some()
         }) else {
             return Err(unsupported(self.graph, node, NO_INTEGER));
         };

@@ -163,8 +163,7 @@ impl Trail {
 
 /// Returns the offset of an element in units.
 fn unit(descriptor: &StrideDescriptor, index: &[u64]) -> Option<u64> {
-    let prefix = descriptor.prefix_bytes() * 8 / u64::from(descriptor.element_bits());
-    Some(prefix + descriptor.offset(index).ok()?)
+    Some(descriptor.prefix_elements()? + descriptor.offset(index).ok()?)
 }
 
 impl End {

@@ -164,8 +164,9 @@ fn scatter_units(nest: &CopyNest, message: &[u8], image: &mut [u8]) {
 /// the elements fill the memory.
 pub(super) fn write_padding(shape: &Shape, image: &mut [u8]) -> Result<(), ReshardError> {
     let destination = StrideDescriptor::try_from(shape)?;
-    let all_elements = destination.elements() * u64::from(destination.element_bits());
-    if all_elements == destination.image_bytes().saturating_mul(8) {
+    let is_filled = destination.prefix_bytes() == 0
+        && destination.elements() == destination.physical_elements();
+    if is_filled {
         return Ok(());
     }
     let steps = vec![0; shape.rank()];

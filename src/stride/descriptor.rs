@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use smallvec::SmallVec;
 
-use super::{Coordinate, Coordinates, Forward, StrideError};
+use super::{Coordinate, Coordinates, Forward, StrideError, size::bytes_of};
 use crate::shape::ElementType;
 
 /// The maximum length, in bytes, of a coordinate's name that is repeated inside the names of other
@@ -154,8 +154,17 @@ impl StrideDescriptor {
     /// whole.
     #[must_use]
     pub fn image_bytes(&self) -> u64 {
-        // This cannot overflow: lowering has checked that the image has at most 2^63-1 bits.
-        self.prefix_bytes + (self.physical_elements * u64::from(self.element_bits)).div_ceil(8)
+        // This cannot saturate: lowering has checked that the image has at most 2^63-1 bytes.
+        let places = bytes_of(self.physical_elements, self.element_bits).unwrap_or(u64::MAX);
+        self.prefix_bytes.saturating_add(places)
+    }
+
+    /// Returns the number of elements that take as much memory as the prefix, or `None` if that is
+    /// no whole number.
+    pub(crate) fn prefix_elements(&self) -> Option<u64> {
+        let (bits, element) = (u128::from(self.prefix_bytes) * 8, u128::from(self.element_bits));
+        let is_whole = bits.is_multiple_of(element);
+        is_whole.then(|| u64::try_from(bits / element).unwrap_or(u64::MAX))
     }
 
     /// Returns the number of elements: the product of the extents.
@@ -294,7 +303,8 @@ impl StrideDescriptor {
             extents,
             axes,
             offset: self.offset.saturating_mul(parts.into()),
-            physical_elements: self.physical_elements * u64::from(parts),
+            // Nests refuse images in which this saturates.
+            physical_elements: self.physical_elements.saturating_mul(parts.into()),
             ..self.clone()
         }
     }

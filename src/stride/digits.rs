@@ -41,7 +41,7 @@ impl StrideDescriptor {
     /// # Errors
     ///
     /// Returns an error if `digits` does not have one list for each dimension, if the digits of a
-    /// dimension have fewer values than the dimension, if the memory exceeds 2^63-1 bits, or if a
+    /// dimension have fewer values than the dimension, if the memory exceeds 2^63-1 bytes, or if a
     /// negative stride reaches below the start of the memory.
     pub(crate) fn of_digits(
         element_type: ElementType,

@@ -57,8 +57,8 @@ pub enum StrideError {
         /// The minimum size for a value of the type, in bits.
         limit: u32,
     },
-    /// A tensor whose memory is larger than 2^63-1 bits.
-    #[error("{what}: expected at most 2^63-1 bits of memory, got extents whose product is more")]
+    /// A tensor whose memory is larger than 2^63-1 bytes, or has more places than that.
+    #[error("{what}: expected at most 2^63-1 bytes of memory, got extents whose product is more")]
     TooLarge {
         /// The path of the field that makes the memory exceed the limit.
         what: &'static str,

@@ -4,11 +4,12 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::{Axis, Step, StrideDescriptor, StrideError, descriptor::signed};
+use super::{Axis, Step, StrideDescriptor, StrideError, descriptor::signed, size::bytes_of};
 use crate::shape::{ElementType, Layout, PaddingValue, Shape, StridedShape, Tile, TileDimension};
 
-/// The maximum size of an image, in bits. It ensures that all byte and bit offsets fit an `i64`.
-const MAX_BITS: u64 = i64::MAX.unsigned_abs();
+/// The maximum size of an image, in bytes, and the maximum number of its places: what XLA accepts.
+/// It ensures that all byte offsets and all offsets in elements fit an `i64`.
+const MAX_BYTES: u64 = i64::MAX.unsigned_abs();
 
 /// The maximum number of characters of a layout that an error message shows.
 const MOST_SHOWN: usize = 200;
@@ -75,7 +76,7 @@ impl TryFrom<&Shape> for StrideDescriptor {
             axes.push(Axis { coordinate, extent, stride });
             cells = cells
                 .checked_mul(extent.max(1))
-                .filter(|&n| n <= MAX_BITS)
+                .filter(|&n| n <= MAX_BYTES)
                 .ok_or(StrideError::TooLarge { what })?;
         }
         axes.reverse();
@@ -145,7 +146,7 @@ impl StrideDescriptor {
     /// # Errors
     ///
     /// Returns an error if the numbers of sizes and strides differ, if the memory exceeds 2^63-1
-    /// bits, or if a negative stride reaches below the start of the memory.
+    /// bytes, or if a negative stride reaches below the start of the memory.
     pub fn strided(
         element_type: ElementType,
         element_size_in_bits: u64,
@@ -194,7 +195,7 @@ impl StrideDescriptor {
         for &size in sizes {
             elements = elements
                 .checked_mul(size.max(1))
-                .filter(|&n| n <= MAX_BITS)
+                .filter(|&n| n <= MAX_BYTES)
                 .ok_or(StrideError::TooLarge { what: "sizes" })?;
         }
         Self {
@@ -247,7 +248,7 @@ impl StrideDescriptor {
     /// # Errors
     ///
     /// Returns an error if `physical_elements` is less than the current size, or if the memory
-    /// exceeds 2^63-1 bits.
+    /// exceeds 2^63-1 bytes.
     pub(crate) fn with_physical_elements(
         mut self,
         physical_elements: u64,
@@ -261,12 +262,11 @@ impl StrideDescriptor {
     }
 
     /// Returns the descriptor unchanged, or an error that names the field `what` if the image
-    /// exceeds 2^63-1 bits.
+    /// exceeds 2^63-1 bytes.
     fn checked(self, what: &'static str) -> Result<Self, StrideError> {
-        self.physical_elements
-            .checked_mul(u64::from(self.element_bits))
-            .and_then(|bits| self.prefix_bytes.checked_mul(8)?.checked_add(bits))
-            .filter(|&bits| bits <= MAX_BITS)
+        bytes_of(self.physical_elements, self.element_bits)
+            .and_then(|bytes| bytes.checked_add(self.prefix_bytes))
+            .filter(|&bytes| bytes <= MAX_BYTES && self.physical_elements <= MAX_BYTES)
             .map(|_| self)
             .ok_or(StrideError::TooLarge { what })
     }

@@ -36,9 +36,8 @@ pub fn byte_size_of(shape: &Shape) -> Result<u64, StrideError> {
     let sizes = sizes(shape)?;
     let strides = vec![0; sizes.len()];
     let element = StrideDescriptor::strided(shape.element_type(), layout, &sizes, &strides, 0)?;
-    let bits =
-        elements_in(shape).and_then(|elements| elements.checked_mul(element.element_bits().into()));
-    bits.map(|bits| bits.div_ceil(8)).ok_or(StrideError::TooLarge { what: "dimensions" })
+    let bytes = elements_in(shape).and_then(|elements| bytes_of(elements, element.element_bits()));
+    bytes.filter(|bytes| bytes >> 63 == 0).ok_or(StrideError::TooLarge { what: "dimensions" })
 }
 
 fn sizes(shape: &Shape) -> Result<Vec<u64>, StrideError> {
@@ -67,4 +66,10 @@ fn sizes(shape: &Shape) -> Result<Vec<u64>, StrideError> {
 /// Returns an error if the shape cannot be lowered.
 pub fn array_size(shape: &Shape) -> Result<u64, StrideError> {
     Ok(StrideDescriptor::try_from(shape)?.image_bytes())
+}
+
+/// Returns the size of elements in bytes, rounded up to whole ones, or `None` if a `u64` does not
+/// hold it.
+pub(crate) fn bytes_of(elements: u64, element_bits: u32) -> Option<u64> {
+    u64::try_from((u128::from(elements) * u128::from(element_bits)).div_ceil(8)).ok()
 }

@@ -203,42 +203,45 @@ fn huge_extents() {
         (
             format!("u8[{N}]"),
             format!("u8[{N}]"),
-            Invalid,
-            "dimensions: expected at most 2^63-1 bits of memory, got extents whose product is more"
-                .to_owned(),
+            Unsupported,
+            format!("source: expected an image of at most 1152921504606846975 elements, got {N} in the source"),
         ),
         (
             format!("u8[2]{{0:PAD({N})}}"),
             "u8[2]".to_owned(),
-            Invalid,
-            "layout.padded_dimensions: expected at most 2^63-1 bits of memory, got extents whose product is more"
-                .to_owned(),
+            Unsupported,
+            format!("source: expected an image of at most 1152921504606846975 elements, got {N} in the source"),
         ),
         (
             format!("u8[2,2]{{1,0:PAD({N},{N})}}"),
             "u8[2,2]".to_owned(),
             Invalid,
-            "layout.padded_dimensions: expected at most 2^63-1 bits of memory, got extents whose product is more"
+            "layout.padded_dimensions: expected at most 2^63-1 bytes of memory, got extents whose product is more"
                 .to_owned(),
         ),
         (
             format!("u8[3,3] strided<[{N},{N}]>"),
             "u8[3,3]".to_owned(),
             Invalid,
-            "strides: expected at most 2^63-1 bits of memory, got extents whose product is more".to_owned(),
+            "strides: expected at most 2^63-1 bytes of memory, got extents whose product is more".to_owned(),
         ),
         (
             format!("u8[2]{{0:T({N})}}"),
             "u8[2]".to_owned(),
-            Invalid,
-            "dimensions: expected at most 2^63-1 bits of memory, got extents whose product is more"
-                .to_owned(),
+            Unsupported,
+            format!("source: expected an image of at most 1152921504606846975 elements, got {N} in the source"),
         ),
         (
             format!("u8[2]{{0:L({N})}}"),
             "u8[2]".to_owned(),
+            Unsupported,
+            format!("source: expected an image of at most 1152921504606846975 elements, got {N} in the source"),
+        ),
+        (
+            format!("c128[{}]{{0:T({N})}}", N / 16),
+            "c128[2]".to_owned(),
             Invalid,
-            "dimensions: expected at most 2^63-1 bits of memory, got extents whose product is more"
+            "dimensions: expected at most 2^63-1 bytes of memory, got extents whose product is more"
                 .to_owned(),
         ),
         (
@@ -252,7 +255,7 @@ fn huge_extents() {
     }
     // The strides of an array without elements are checked too.
     let text =
-        "dimensions: expected at most 2^63-1 bits of memory, got extents whose product is more";
+        "dimensions: expected at most 2^63-1 bytes of memory, got extents whose product is more";
     check(relayout("f64[4611686018427387904,4,0]", "f64[4611686018427387904,4,0]"), Invalid, text);
 }
 

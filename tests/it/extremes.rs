@@ -3,13 +3,13 @@
 
 use stridec::{
     Error, ErrorKind, Operation, Target, Tensor,
-    hlo::Module,
+    hlo::{MemoryReport, Module},
     internals::{Inspect, build, coalesce, refine, slabs, split},
     nest::{CopyNest, PositionValue},
     notation::{DlPack, NumpyArray, PjrtMemoryLayout, TensorForm, memref},
     program::{Program, compile_module},
     schedule::schedule,
-    shape::Notation,
+    shape::{Notation, Shape},
     stride::StrideDescriptor,
     window::Slice,
 };
@@ -322,5 +322,36 @@ fn slices_that_failed() {
         describe(&source);
         let operation = Operation::slice(source, &slice, Some(destination.parse().unwrap()));
         compile(&mut Random(1), operation);
+    }
+}
+
+/// Shapes are as large as XLA's, up to 2^63-1 bytes, and copies are refused.
+#[test]
+fn sizes_up_to_those_of_xla() {
+    for (text, bytes) in [
+        ("f32[1048576,1048576,1024,1024]", 1 << 62),
+        ("f32[1048576,1048576,1024,1024]{3,2,1,0:T(8,128)}", 1 << 62),
+        ("u8[9223372036854775807]", i64::MAX.unsigned_abs()),
+        ("u1[9223372036854775807]{0:E(1)}", 1 << 60),
+        ("c128[576460752303423487]", (1 << 63) - 16),
+        ("f32[2]{0:M(9223372036854775799)}", i64::MAX.unsigned_abs()),
+    ] {
+        let shape: Shape = text.parse().unwrap();
+        assert_eq!(StrideDescriptor::try_from(&shape).unwrap().image_bytes(), bytes, "{text}");
+        describe(&text.parse().unwrap());
+        let tensor: Tensor = text.parse().unwrap();
+        let error = Operation::relayout(tensor.clone(), tensor).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{text}: {error}");
+        let module = format!("ENTRY e {{ p = {text} parameter(0)\nROOT c = {text} copy(p) }}");
+        let report = MemoryReport::of_text(&module).unwrap();
+        assert_eq!((report.parameters_bytes, report.total_bytes), (bytes, 2 * bytes), "{text}");
+        let prefix = shape.layout().map_or(0, |layout| layout.dynamic_shape_metadata_prefix_bytes);
+        assert_eq!(report.total_padding_bytes, 2 * prefix, "{text}");
+        let error = compile_module(&Module::parse(&module).unwrap(), &Target::webgpu());
+        assert_eq!(error.unwrap_err().kind(), ErrorKind::Unsupported, "{text}");
+    }
+    for text in ["f32[2]{0:M(9223372036854775800)}", "f32[4,2]{0,1:T(4611686018427387904)}"] {
+        let shape: Shape = text.parse().unwrap();
+        assert!(StrideDescriptor::try_from(&shape).is_err(), "{text}");
     }
 }

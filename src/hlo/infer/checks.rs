@@ -1,15 +1,16 @@
 //! Checks that several opcodes share, such as the number of operands and equal element types.
 
-use super::{Inputs, Result, structure::unknown_computation};
+use super::{Inputs, Result, Signature, structure::unknown_computation};
 use crate::{
-    hlo::{Computation, InstructionError},
-    shape::{ElementType, FieldPath, Shape, ShapeError, queries},
+    hlo::InstructionError,
+    shape::{Dimension, ElementType, FieldPath, Shape, ShapeError, queries},
 };
 
-/// An operand's or result's shape, known to be an array with fixed extents.
+/// An operand's or result's shape, known to be an array without unknown extents.
 pub(super) struct ArrayShape<'a> {
     pub(super) shape: &'a Shape,
     pub(super) element_type: ElementType,
+    /// The extents, with the bound of each bounded dimension.
     pub(super) extents: Vec<u64>,
 }
 
@@ -18,14 +19,28 @@ impl ArrayShape<'_> {
         self.extents.len()
     }
 
+    /// Returns the extents, which may be bounded.
+    pub(super) fn dimensions(&self) -> &[Dimension] {
+        self.shape.dimensions()
+    }
+
     /// Returns the shape of an array with the same element type but other extents.
     pub(super) fn with_extents(&self, extents: impl IntoIterator<Item = u64>) -> Result<Shape> {
-        Ok(Shape::new(self.element_type, extents, None)?)
+        self.with_dimensions(extents.into_iter().map(Dimension::Fixed))
+    }
+
+    /// Returns the shape of an array with the same element type but other extents, which may be
+    /// bounded.
+    pub(super) fn with_dimensions(
+        &self,
+        dimensions: impl IntoIterator<Item = Dimension>,
+    ) -> Result<Shape> {
+        Ok(Shape::array(self.element_type, dimensions, None)?)
     }
 
     /// Returns the shape of an array with the same extents but another element type.
     pub(super) fn with_type(&self, element_type: ElementType) -> Result<Shape> {
-        Ok(Shape::new(element_type, self.extents.iter().copied(), None)?)
+        Ok(Shape::array(element_type, self.dimensions().iter().copied(), None)?)
     }
 }
 
@@ -40,14 +55,13 @@ impl<'a> Inputs<'a> {
     }
 
     /// Returns the shape of operand number `operand`, or an error if that operand is not an array.
-    /// All extents are fixed here, because an instruction with any other extent has already been
-    /// turned into [`Opcode::Other`](crate::hlo::Opcode::Other).
+    /// Extents are not fixed only if the shape of the instruction is undeclared: one with a
+    /// declared shape has already been turned into [`Opcode::Other`](crate::hlo::Opcode::Other).
     pub(super) fn array(&self, operand: usize) -> Result<ArrayShape<'a>> {
         let shape = self.operands[operand];
-        match array(shape) {
-            Some(array) => Ok(array),
-            None => Err(self.operand_error(operand, "an array")),
-        }
+        let of_known_extents = if shape.is_array() { " without unknown extents" } else { "" };
+        let expected = || format!("an array{of_known_extents}");
+        array(shape).ok_or_else(|| self.operand_error(operand, expected()))
     }
 
     /// Returns the shape of operand number `operand`, or an error if that operand is not an array
@@ -64,11 +78,17 @@ impl<'a> Inputs<'a> {
         Err(self.operand_error(operand, format!("an array of {}", other.element_type)))
     }
 
-    /// Returns an error unless operand number `operand` has the element type and extents of
-    /// `other`.
-    pub(super) fn expect_same(&self, operand: usize, other: &ArrayShape<'_>) -> Result<()> {
-        if queries::compatible(self.operands[operand], other.shape) {
-            return Ok(());
+    /// Returns the shape of an array of `element_type` with the extents of `other` and of operand
+    /// number `operand`, or an error unless these have the same element type and extents.
+    pub(super) fn same(
+        &self,
+        operand: usize,
+        other: &ArrayShape<'_>,
+        element_type: ElementType,
+    ) -> Result<Shape> {
+        let shape = self.operands[operand];
+        if queries::compatible(shape, other.shape) {
+            return Ok(Shape::array(element_type, bounds_of_either(other.shape, shape), None)?);
         }
         Err(self.operand_error(operand, other.shape.without_layout().to_string()))
     }
@@ -83,9 +103,10 @@ impl<'a> Inputs<'a> {
         InstructionError::Operand { operand, expected: expected.into(), given }
     }
 
-    /// Returns the computation with the given index, or an error if it does not exist.
-    pub(super) fn callee(&self, computation: usize) -> Result<&'a Computation> {
-        self.computations.get(computation).ok_or_else(|| unknown_computation(0, computation))
+    /// Returns the shapes of the computation with the given index, or an error if it does not
+    /// exist.
+    pub(super) fn callee(&self, computation: usize) -> Result<Signature<'a>> {
+        self.callees.signature(computation).ok_or_else(|| unknown_computation(0, computation))
     }
 
     /// Returns the declared shape, or an error if it is missing or not an array.
@@ -98,6 +119,12 @@ impl<'a> Inputs<'a> {
 fn array(shape: &Shape) -> Option<ArrayShape<'_>> {
     let extents = shape.is_array().then(|| queries::bounds(shape)).flatten()?;
     Some(ArrayShape { shape, element_type: shape.element_type(), extents })
+}
+
+/// Returns the extents of two arrays of equal extents, bounded where either is.
+pub(super) fn bounds_of_either(one: &Shape, other: &Shape) -> impl Iterator<Item = Dimension> {
+    let pairs = one.dimensions().iter().zip(other.dimensions());
+    pairs.map(|(&one, &other)| if matches!(other, Dimension::Fixed(_)) { one } else { other })
 }
 
 /// Returns the error for a declared shape that differs from the expected one.

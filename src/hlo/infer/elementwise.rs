@@ -23,8 +23,7 @@ pub(super) fn convert(inputs: &Inputs<'_>) -> Result<Shape> {
 pub(super) fn compare(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(2)?;
     let first = inputs.array(0)?;
-    inputs.expect_same(1, &first)?;
-    first.with_type(ElementType::Pred)
+    inputs.same(1, &first, ElementType::Pred)
 }
 
 pub(super) fn select(inputs: &Inputs<'_>) -> Result<Shape> {
@@ -35,8 +34,7 @@ pub(super) fn select(inputs: &Inputs<'_>) -> Result<Shape> {
         let expected = on_true.with_type(ElementType::Pred)?;
         return Err(inputs.operand_error(0, expected.to_string()));
     }
-    inputs.expect_same(2, &on_true)?;
-    on_true.with_type(on_true.element_type)
+    inputs.same(2, &on_true, on_true.element_type)
 }
 
 pub(super) fn clamp(inputs: &Inputs<'_>) -> Result<Shape> {
@@ -45,7 +43,7 @@ pub(super) fn clamp(inputs: &Inputs<'_>) -> Result<Shape> {
     for bound in [0, 2] {
         let array = inputs.array_like(bound, &value)?;
         if array.rank() > 0 {
-            inputs.expect_same(bound, &value)?;
+            inputs.same(bound, &value, value.element_type)?;
         }
     }
     value.with_type(value.element_type)
@@ -92,8 +90,7 @@ pub(super) fn binary(binary: Binary, inputs: &Inputs<'_>) -> Result<Shape> {
     if matches!(binary, Binary::And | Binary::Or | Binary::Xor) && !of_bits {
         return Err(inputs.operand_error(0, "an array of integers or of pred"));
     }
-    inputs.expect_same(1, &first)?;
-    first.with_type(first.element_type)
+    inputs.same(1, &first, first.element_type)
 }
 
 pub(super) fn complex(inputs: &Inputs<'_>) -> Result<Shape> {
@@ -104,8 +101,7 @@ pub(super) fn complex(inputs: &Inputs<'_>) -> Result<Shape> {
         ElementType::F64 => ElementType::C128,
         _ => return Err(inputs.operand_error(0, "an array of f32 or f64")),
     };
-    inputs.expect_same(1, &real)?;
-    real.with_type(element_type)
+    inputs.same(1, &real, element_type)
 }
 
 /// Infers the shape of the real or imaginary part of an array. An array of floats is accepted as

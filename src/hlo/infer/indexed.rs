@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     hlo::{Gather, InstructionError, Scatter},
-    shape::{FieldPath, Shape, ShapeError, queries},
+    shape::{Dimension, FieldPath, Shape, ShapeError, queries},
 };
 
 pub(super) fn dynamic_slice(sizes: &[u64], inputs: &Inputs<'_>) -> Result<Shape> {
@@ -85,14 +85,14 @@ impl Indices<'_> {
 
     /// Checks the dimension numbers. Returns the extents of the indices without the dimension that
     /// holds the index vectors.
-    fn check(&self, operand: &ArrayShape<'_>, indices: &ArrayShape<'_>) -> Result<Vec<u64>> {
+    fn check(&self, operand: &ArrayShape<'_>, indices: &ArrayShape<'_>) -> Result<Vec<Dimension>> {
         let [_, map, operand_batching, indices_batching] = self.names;
         let rank = indices.rank();
         dimension(|| self.field("index_vector_dim"), self.index_vector_dim, rank + 1)?;
-        let mut extents = indices.extents.clone();
+        let mut extents = indices.dimensions().to_vec();
         let length = match self.index_vector_dim {
             scalar if scalar == rank => 1,
-            vector => extents.remove(vector),
+            vector => extents.remove(vector).bound().unwrap_or(0),
         };
         if self.map.len() as u64 != length {
             return Err(ShapeError::Count {
@@ -173,7 +173,7 @@ pub(super) fn gather(gather: &Gather, inputs: &Inputs<'_>) -> Result<Shape> {
         let most = if lost || batching { extent.min(1) } else { extent };
         at_most(|| sizes().index(dimension), size, most)?;
         if !lost && !batching {
-            window.push(size);
+            window.push(Dimension::Fixed(size));
         }
     }
     let rank = window.len() + batch.len();
@@ -190,7 +190,7 @@ pub(super) fn gather(gather: &Gather, inputs: &Inputs<'_>) -> Result<Shape> {
             if gather.offset_dims.contains(&dimension) { window.next() } else { batch.next() };
         extent.expect("as many as there are dimensions")
     });
-    operand.with_extents(extents.collect::<Vec<_>>())
+    operand.with_dimensions(extents.collect::<Vec<_>>())
 }
 
 pub(super) fn scatter(scatter: &Scatter, inputs: &Inputs<'_>) -> Result<Shape> {
@@ -255,7 +255,7 @@ fn scatter_updates(
             if scatter.update_window_dims.contains(&dimension) {
                 kept.next().is_some_and(|own| extent <= operand.extents[own])
             } else {
-                batch.next() == Some(extent)
+                batch.next().and_then(Dimension::bound) == Some(extent)
             }
         });
     if !fits {
@@ -279,12 +279,13 @@ fn check_combiner(
         [scalar] => scalar.clone(),
         scalars => Shape::tuple(scalars.iter().cloned())?,
     };
-    let fits = callee.parameters().len() == 2 * scalars.len()
+    let fits = callee.parameters.len() == 2 * scalars.len()
         && callee
-            .parameter_shapes()
+            .parameters
+            .iter()
             .zip(scalars.iter().cycle())
             .all(|(given, expected)| queries::compatible(given, expected))
-        && queries::compatible(callee.root_shape(), &result);
+        && queries::compatible(callee.result, &result);
     if fits {
         return Ok(());
     }
@@ -293,7 +294,7 @@ fn check_combiner(
         shapes.collect::<Vec<_>>().join(", ")
     };
     let expected = listed(&mut scalars.iter().chain(&scalars));
-    let (given, root) = (callee.parameter_shapes(), callee.root_shape().without_layout());
+    let (given, root) = (callee.parameters, callee.result.without_layout());
     Err(InstructionError::Callee {
         expected: format!("a computation ({expected}) -> {result}"),
         given: format!("({}) -> {root}", listed(&mut given.into_iter())),

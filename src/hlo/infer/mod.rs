@@ -8,8 +8,10 @@ mod movement;
 mod reduce;
 mod structure;
 
-use super::{Computation, InstructionError, Opcode};
+use super::{InstructionError, Opcode};
 use crate::shape::{Dimension, ElementType, FieldPath, Shape, queries};
+
+pub(super) use reduce::reduced;
 
 type Result<T> = std::result::Result<T, InstructionError>;
 
@@ -21,7 +23,21 @@ pub(super) struct Inputs<'a> {
     /// builder may lack one.
     pub(super) declared: Option<&'a Shape>,
     /// The computations that the instruction may call.
-    pub(super) computations: &'a [Computation],
+    pub(super) callees: &'a dyn Callees,
+}
+
+/// The shapes that a computation takes and returns.
+pub(super) struct Signature<'a> {
+    pub(super) name: &'a str,
+    /// The shapes of the parameters, ordered by parameter number.
+    pub(super) parameters: Vec<&'a Shape>,
+    pub(super) result: &'a Shape,
+}
+
+/// Computations that instructions may call, by their index in the module.
+pub(super) trait Callees {
+    /// Returns the shapes of a computation, or `None` if there is no computation with this index.
+    fn signature(&self, computation: usize) -> Option<Signature<'_>>;
 }
 
 impl<'a> Inputs<'a> {
@@ -54,8 +70,7 @@ pub(super) fn infer_mixed(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Option
         return Ok(None);
     }
     if opcode.computations().is_empty() {
-        let operands = inputs.operands.iter().map(|shape| with_equal_floats(shape));
-        let operands = operands.collect::<Result<Vec<_>>>()?;
+        let operands = all_with_equal_floats(inputs.operands)?;
         let operands: Vec<&Shape> = operands.iter().collect();
         let declared = inputs.declared.map(with_equal_floats).transpose()?;
         let declared = declared.as_ref();
@@ -74,6 +89,10 @@ pub(super) fn mixes_floats<'a>(shapes: impl Iterator<Item = &'a Shape>) -> bool 
 fn is_float(element_type: ElementType) -> bool {
     element_type.float_bits(0.0).is_some()
         || matches!(element_type, ElementType::F32 | ElementType::F64)
+}
+
+fn all_with_equal_floats(shapes: &[&Shape]) -> Result<Vec<Shape>> {
+    shapes.iter().map(|shape| with_equal_floats(shape)).collect()
 }
 
 /// Returns the array's shape with `f32` in place of any other float type.
@@ -99,7 +118,7 @@ pub(super) fn is_dynamic(shape: &Shape) -> bool {
 /// Returns an error if the operands or the attributes break a rule of the opcode, or if the
 /// declared shape differs from the inferred one.
 pub(super) fn infer(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Shape> {
-    let inferred = infer_undeclared(opcode, inputs)?;
+    let inferred = inferred(opcode, inputs)?;
     match inputs.declared {
         Some(declared) if !queries::compatible(&inferred, declared) => {
             Err(checks::mismatch(inferred.without_layout().to_string(), declared))
@@ -108,8 +127,50 @@ pub(super) fn infer(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Shape> {
     }
 }
 
+/// Infers the shape of an instruction whose text declares none. Unlike [`infer`], it keeps bounds,
+/// and mixes float types as XLA does: the result has the wider type, or that of the array that is
+/// changed in part.
+///
+/// # Errors
+///
+/// Returns an error if the operands or the attributes break a rule of the opcode, or do not
+/// determine the shape.
+pub(super) fn infer_undeclared(
+    opcode: &Opcode,
+    operands: &[&Shape],
+    callees: &dyn Callees,
+) -> Result<Shape> {
+    let inputs = Inputs { operands, declared: None, callees };
+    let result = inferred(opcode, &inputs);
+    let is_mixed = Opcode::mixes_floats(opcode.name())
+        && mixes_floats(operands.iter().copied())
+        && operands.iter().all(|shape| shape.is_array());
+    if result.is_ok() || !is_mixed {
+        return result;
+    }
+    let equal = all_with_equal_floats(operands)?;
+    let equal: Vec<&Shape> = equal.iter().collect();
+    let shape = inferred(opcode, &Inputs { operands: &equal, ..inputs })?;
+    if !shape.is_array() || !is_float(shape.element_type()) {
+        return Ok(shape);
+    }
+    let element_type = match opcode {
+        Opcode::Clamp => operands[1].element_type(),
+        Opcode::DynamicUpdateSlice | Opcode::Scatter(_) => operands[0].element_type(),
+        _ => widest_float(operands),
+    };
+    Ok(Shape::array(element_type, shape.dimensions().iter().copied(), None)?)
+}
+
+/// Returns the widest float type of the operands, and the first of equally wide ones.
+fn widest_float(operands: &[&Shape]) -> ElementType {
+    let floats = operands.iter().map(|shape| shape.element_type()).filter(|&of| is_float(of));
+    let wider = |a: ElementType, b: ElementType| if b.bits() > a.bits() { b } else { a };
+    floats.reduce(wider).unwrap_or(ElementType::F32)
+}
+
 /// Infers the shape of an instruction without comparing it with the declared one.
-fn infer_undeclared(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Shape> {
+fn inferred(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Shape> {
     match opcode {
         Opcode::Parameter { .. } => structure::parameter(inputs),
         Opcode::Constant(literal) => structure::constant(literal, inputs),

@@ -2,11 +2,14 @@
 
 use super::{
     Inputs, Result,
-    checks::{ArrayShape, at_most, dimension, distinct, in_range, is_complex, mismatch, one_each},
+    checks::{
+        ArrayShape, at_most, bounds_of_either, dimension, distinct, in_range, is_complex, mismatch,
+        one_each,
+    },
 };
 use crate::{
     hlo::{InstructionError, PaddingDimension, SliceDimension},
-    shape::{ElementType, FieldPath, Shape, ShapeError, queries},
+    shape::{Dimension, ElementType, FieldPath, Shape, ShapeError, queries},
     stride::size,
 };
 
@@ -89,7 +92,7 @@ pub(super) fn transpose(dimensions: &[usize], inputs: &Inputs<'_>) -> Result<Sha
     let array = inputs.array(0)?;
     one_each(dimensions_field, dimensions.len(), array.rank())?;
     distinct(dimensions_field, dimensions, array.rank())?;
-    array.with_extents(dimensions.iter().map(|&dimension| array.extents[dimension]))
+    array.with_dimensions(dimensions.iter().map(|&dimension| array.dimensions()[dimension]))
 }
 
 pub(super) fn broadcast(dimensions: &[usize], inputs: &Inputs<'_>) -> Result<Shape> {
@@ -146,9 +149,12 @@ pub(super) fn pad(dimensions: &[PaddingDimension], inputs: &Inputs<'_>) -> Resul
             let (least, greatest) = (0, i64::MAX);
             return Err(ShapeError::Range { field, given: padded, least, greatest }.into());
         };
-        extents.push(extent);
+        extents.push(match array.dimensions()[i] {
+            Dimension::Fixed(_) => Dimension::Fixed(extent),
+            _ => Dimension::AtMost(extent),
+        });
     }
-    array.with_extents(extents)
+    array.with_dimensions(extents)
 }
 
 pub(super) fn concatenate(dimension: usize, inputs: &Inputs<'_>) -> Result<Shape> {
@@ -158,7 +164,7 @@ pub(super) fn concatenate(dimension: usize, inputs: &Inputs<'_>) -> Result<Shape
     }
     let first = inputs.array(0)?;
     self::dimension(|| dimensions_field().index(0), dimension, first.rank())?;
-    let mut extents = first.extents.clone();
+    let mut result = first.with_type(first.element_type)?;
     for operand in 1..inputs.operands.len() {
         let array = inputs.array_like(operand, &first)?;
         let mut expected = first.extents.clone();
@@ -172,7 +178,14 @@ pub(super) fn concatenate(dimension: usize, inputs: &Inputs<'_>) -> Result<Shape
             return Err(inputs
                 .operand_error(operand, format!("{shape}, or other extents along {dimension}")));
         }
-        extents[dimension] = extents[dimension].saturating_add(array.extents[dimension]);
+        let sum = result.dimensions()[dimension].bound().unwrap_or(0);
+        let sum = sum.saturating_add(array.extents[dimension]);
+        let mut dimensions: Vec<_> = bounds_of_either(&result, array.shape).collect();
+        dimensions[dimension] = match dimensions[dimension] {
+            Dimension::Fixed(_) => Dimension::Fixed(sum),
+            _ => Dimension::AtMost(sum),
+        };
+        result = first.with_dimensions(dimensions)?;
     }
-    first.with_extents(extents)
+    Ok(result)
 }

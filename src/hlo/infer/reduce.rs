@@ -24,16 +24,24 @@ pub(super) fn reduce(
     }
     distinct(|| FieldPath::new("dimensions"), dimensions, array.rank())?;
     let callee = inputs.callee(computation)?;
-    let shapes: Vec<&Shape> = callee.parameter_shapes().chain([callee.root_shape()]).collect();
+    let shapes: Vec<&Shape> = callee.parameters.into_iter().chain([callee.result]).collect();
     if shapes.len() != 3 || shapes.iter().any(|shape| !shape.is_array() || shape.rank() != 0) {
         return Err(InstructionError::Callee {
             expected: "a computation of two scalars that gives a scalar".to_owned(),
-            given: callee.name().to_owned(),
+            given: callee.name.to_owned(),
         });
     }
-    let kept = (0..array.rank()).filter(|dimension| !dimensions.contains(dimension));
-    let extents = kept.map(|dimension| array.extents[dimension]);
-    Ok(Shape::new(callee.root_shape().element_type(), extents.collect::<Vec<_>>(), None)?)
+    reduced(array.shape, dimensions, callee.result.element_type())
+}
+
+/// Returns the shape of the result of a reduce: the array without the reduced dimensions.
+pub(in crate::hlo) fn reduced(
+    array: &Shape,
+    dimensions: &[usize],
+    element_type: ElementType,
+) -> Result<Shape> {
+    let kept = array.dimensions().iter().enumerate().filter(|(i, _)| !dimensions.contains(i));
+    Ok(Shape::array(element_type, kept.map(|(_, &extent)| extent), None)?)
 }
 
 /// Infers the shape of a sort: the shape of its only operand, or a tuple of the shapes of several
@@ -58,7 +66,7 @@ pub(super) fn sort(along: usize, computation: usize, inputs: &Inputs<'_>) -> Res
     }
     scalars.push(Shape::new(ElementType::Pred, [], None)?);
     let callee = inputs.callee(computation)?;
-    let shapes: Vec<&Shape> = callee.parameter_shapes().chain([callee.root_shape()]).collect();
+    let shapes: Vec<&Shape> = callee.parameters.into_iter().chain([callee.result]).collect();
     let fits = shapes.len() == scalars.len()
         && shapes
             .iter()
@@ -67,7 +75,7 @@ pub(super) fn sort(along: usize, computation: usize, inputs: &Inputs<'_>) -> Res
     if !fits {
         return Err(InstructionError::Callee {
             expected: "a computation of two scalars of each operand that gives a pred".to_owned(),
-            given: callee.name().to_owned(),
+            given: callee.name.to_owned(),
         });
     }
     if parts.len() == 1 { Ok(parts.remove(0)) } else { Ok(Shape::tuple(parts)?) }

@@ -2,7 +2,7 @@
 
 use super::{
     Inputs, Result,
-    checks::{at_most, dimension, mismatch},
+    checks::{at_most, bounds_of_either, dimension, mismatch},
 };
 use crate::{
     hlo::{IdentityCall, InstructionError, Literal},
@@ -69,21 +69,31 @@ pub(super) fn conditional(computations: &[usize], inputs: &Inputs<'_>) -> Result
         let expected = format!("{}, one more than computations", count + 1);
         return Err(InstructionError::OperandCount { expected, given: inputs.operands.len() });
     }
-    let result = inputs.callee(computations[0])?.root_shape();
+    let mut result = inputs.callee(computations[0])?.result.clone();
     for (number, (&computation, &operand)) in computations.iter().zip(operands).enumerate() {
         let callee = inputs.callee(computation)?;
-        let parameters: Vec<&Shape> = callee.parameter_shapes().collect();
-        let fits = matches!(parameters[..], [parameter] if queries::compatible(parameter, operand))
-            && queries::compatible(callee.root_shape(), result);
+        let takes = |parameter| queries::compatible(parameter, operand);
+        let fits = matches!(callee.parameters[..], [parameter] if takes(parameter))
+            && queries::compatible(callee.result, &result);
         if !fits {
-            let [operand, result] = [operand, result].map(Shape::without_layout);
+            let [operand, result] = [operand, &result].map(Shape::without_layout);
             return Err(InstructionError::Callee {
                 expected: format!("a computation ({operand}) -> {result} as branch {number}"),
-                given: callee.name().to_owned(),
+                given: callee.name.to_owned(),
             });
         }
+        result = bounded_as_either(&result, callee.result)?;
     }
-    Ok(result.clone())
+    Ok(result)
+}
+
+/// Returns the first of two compatible shapes, with the bounds of either if they are arrays.
+fn bounded_as_either(one: &Shape, other: &Shape) -> Result<Shape> {
+    if !one.is_array() || one.dimensions() == other.dimensions() {
+        return Ok(one.clone());
+    }
+    let dimensions = bounds_of_either(one, other);
+    Ok(Shape::array(one.element_type(), dimensions, one.layout().cloned())?)
 }
 
 /// Infers the shape of the start of an asynchronous call: a tuple of the operands, the result, and
@@ -92,8 +102,8 @@ pub(super) fn async_start(computation: usize, inputs: &Inputs<'_>) -> Result<Sha
     let operands = Shape::tuple(inputs.operands.iter().copied().cloned())?;
     let callee = inputs.callee(computation)?;
     // XLA also binds operands later, in updates.
-    let result = if inputs.operands.len() < callee.parameters().len() {
-        callee.root_shape().clone()
+    let result = if inputs.operands.len() < callee.parameters.len() {
+        callee.result.clone()
     } else {
         call(computation, inputs)?
     };
@@ -165,22 +175,20 @@ pub(super) fn element(index: usize, inputs: &Inputs<'_>) -> Result<Shape> {
 
 pub(super) fn call(computation: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     let callee = inputs.callee(computation)?;
-    inputs.expect(callee.parameters().len())?;
-    for (number, (given, expected)) in
-        inputs.operands.iter().zip(callee.parameter_shapes()).enumerate()
-    {
+    inputs.expect(callee.parameters.len())?;
+    for (number, (given, expected)) in inputs.operands.iter().zip(&callee.parameters).enumerate() {
         if !queries::compatible(expected, given) {
             let expected =
                 format!("{}, as parameter {number} of the callee", expected.without_layout());
             return Err(inputs.operand_error(number, expected));
         }
     }
-    Ok(callee.root_shape().clone())
+    Ok(callee.result.clone())
 }
 
 pub(super) fn other(computations: &[usize], inputs: &Inputs<'_>) -> Result<Shape> {
-    let known = inputs.computations.len();
-    match computations.iter().enumerate().find(|(_, callee)| **callee >= known) {
+    let is_unknown = |callee: usize| inputs.callees.signature(callee).is_none();
+    match computations.iter().enumerate().find(|(_, callee)| is_unknown(**callee)) {
         Some((i, &callee)) => Err(unknown_computation(i, callee)),
         None => inputs.declared().cloned(),
     }

@@ -68,7 +68,7 @@ impl Footprint {
 /// the layout gives it more.
 fn unpadded_bytes(shape: &Shape) -> Option<u64> {
     let bytes = size::byte_size_of(shape).ok()?;
-    let bits = u64::from(shape.element_type().storage_bits()?);
-    let elements = queries::elements_in(shape)?;
-    Some(bytes.min(elements.saturating_mul(bits).div_ceil(8)))
+    let bits = shape.element_type().storage_bits()?;
+    let of_type = size::bytes_of(queries::elements_in(shape)?, bits);
+    Some(of_type.map_or(bytes, |of_type| bytes.min(of_type)))
 }

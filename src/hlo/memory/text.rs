@@ -7,10 +7,10 @@ use super::{Footprint, scan::ScannedModule};
 use crate::{
     hlo::{
         HloError, InstructionError,
+        infer::{Callees, Signature},
         text::{
             cursor::Cursor,
             reader::{TextTarget, read_text},
-            undeclared::Signature,
             written::WrittenInstruction,
         },
     },
@@ -87,6 +87,25 @@ impl MemoryTarget {
     }
 }
 
+impl Callees for MemoryTarget {
+    fn signature(&self, computation: usize) -> Option<Signature<'_>> {
+        let computation = self.scan.computations.get(computation)?;
+        let mut parameters: Vec<(i64, &Shape)> = Vec::new();
+        for &place in &computation.instructions {
+            let instruction = &self.scan.instructions[place];
+            if &*instruction.opcode == "parameter" {
+                parameters.push((instruction.number, self.scan.shape(place)));
+            }
+        }
+        parameters.sort_by_key(|(number, _)| *number);
+        Some(Signature {
+            name: &computation.name,
+            parameters: parameters.into_iter().map(|(_, shape)| shape).collect(),
+            result: self.scan.shape(computation.root?),
+        })
+    }
+}
+
 impl TextTarget for MemoryTarget {
     const HAS_LITERALS: bool = false;
 
@@ -123,20 +142,6 @@ impl TextTarget for MemoryTarget {
     fn shape(&self, instruction: usize) -> &Shape {
         let open = self.open.last().expect("an open computation");
         self.scan.shape(open[instruction])
-    }
-
-    fn signature(&self, computation: usize) -> Signature<'_> {
-        let computation = &self.scan.computations[computation];
-        let mut parameters: Vec<(i64, &Shape)> = Vec::new();
-        for &place in &computation.instructions {
-            let instruction = &self.scan.instructions[place];
-            if &*instruction.opcode == "parameter" {
-                parameters.push((instruction.number, self.scan.shape(place)));
-            }
-        }
-        parameters.sort_by_key(|(number, _)| *number);
-        let root = computation.root.expect("texts have roots");
-        (parameters.into_iter().map(|(_, shape)| shape).collect(), self.scan.shape(root))
     }
 
     fn locate(&self, name: &str, error: InstructionError) -> HloError {

@@ -10,10 +10,13 @@ pub enum DefaultTiles {
     /// No tiles, as on a CPU or a GPU.
     #[default]
     None,
-    /// The tiles of a TPU, by XLA's `docs/tiled_layout.md`: 8 rows of 128 elements, and 2 or 4 rows
-    /// if the second most minor dimension has at most as many. Elements below 32 bits are put
-    /// together to words of 32 bits, from consecutive rows. A vector takes whole tiles of 128 words
-    /// up to 1024 elements, and a scalar a tile of 128 words. Elements below a byte are packed.
+    /// The tiles of a TPU, by XLA's `docs/tiled_layout.md`: 8 rows of 128 elements, and 1, 2 or 4
+    /// rows if the second most minor dimension has at most as many. (The document gives a single
+    /// row a tile of 2, as older compilers did; dumps of current ones have
+    /// `f32[1,128]{1,0:T(1,128)}`, for example in XLA's `host_offloader_test.cc`.) Elements below
+    /// 32 bits are put together to words of 32 bits, from consecutive rows. A vector takes whole
+    /// tiles of 128 words up to 1024 elements, and a scalar a tile of 128 words. Elements below a
+    /// byte are packed.
     ///
     /// ```
     /// use stridec::hlo::DefaultTiles;
@@ -83,7 +86,8 @@ fn tpu(shape: &Shape) -> Option<Shape> {
         }
         _ => {
             let rows = match extent(1)? {
-                ..=2 => 2,
+                ..=1 => 1,
+                2 => 2,
                 3..=4 => 4,
                 _ => ROWS,
             };
@@ -111,7 +115,11 @@ mod tests {
             ("f32[4,9]{0,1}", "f32[4,9]{0,1:T(8,128)}"),
             ("f32[2,2,2,100]", "f32[2,2,2,100]{3,2,1,0:T(2,128)}"),
             ("bf16[4096,50257]", "bf16[4096,50257]{1,0:T(8,128)(2,1)}"),
+            ("f32[1,128]", "f32[1,128]{1,0:T(1,128)}"),
+            ("f32[8,4,1]{1,2,0}", "f32[8,4,1]{1,2,0:T(1,128)}"),
+            ("s32[1,1,128]", "s32[1,1,128]{2,1,0:T(1,128)}"),
             ("bf16[1,64]", "bf16[1,64]{1,0:T(2,128)(2,1)}"),
+            ("pred[1,1]", "pred[1,1]{1,0:T(4,128)(4,1)}"),
             ("bf16[3,64]", "bf16[3,64]{1,0:T(4,128)(2,1)}"),
             ("s8[1,64]", "s8[1,64]{1,0:T(4,128)(4,1)}"),
             ("pred[64,64]", "pred[64,64]{1,0:T(8,128)(4,1)}"),

@@ -551,7 +551,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         let instructions = self.builder.instructions();
         let shapes: Vec<&Shape> =
             operands.iter().map(|&place| instructions[place].shape()).collect();
-        let context = OpcodeContext { literal, called, operands: &shapes, shape: &shape };
+        let context = OpcodeContext { literal, called, operands: &shapes, shape: Some(&shape) };
         let opcode = opcode(proto, context);
         let opcode = opcode.map_err(|error| self.refused(start, &name, error))?;
         let added = self.builder.add_named(name, opcode, operands, Some(shape));

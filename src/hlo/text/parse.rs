@@ -3,7 +3,6 @@
 use super::{
     cursor::Cursor,
     reader::{TextTarget, read_text},
-    undeclared::Signature,
     written::WrittenInstruction,
 };
 use crate::{
@@ -11,6 +10,7 @@ use crate::{
         Builder, HloError, InstructionError, MAX_MODULE_BYTES, Module,
         attributes::{OpcodeContext, opcode},
         builder::OpenComputation,
+        infer::{Callees, Signature},
         stablehlo,
     },
     shape::Shape,
@@ -66,6 +66,12 @@ struct ModuleTarget {
     outer: Vec<OpenComputation>,
 }
 
+impl Callees for ModuleTarget {
+    fn signature(&self, computation: usize) -> Option<Signature<'_>> {
+        self.builder.signature(computation)
+    }
+}
+
 impl TextTarget for ModuleTarget {
     const HAS_LITERALS: bool = true;
 
@@ -89,7 +95,7 @@ impl TextTarget for ModuleTarget {
         let instructions = self.builder.instructions();
         let shapes: Vec<&Shape> =
             operands.iter().map(|&place| instructions[place].shape()).collect();
-        let context = OpcodeContext { literal, called, operands: &shapes, shape: &shape };
+        let context = OpcodeContext { literal, called, operands: &shapes, shape: Some(&shape) };
         let opcode = opcode(&proto, context)
             .map_err(|error| self.builder.instruction_error(&name, error))?;
         self.builder.add_named(name, opcode, operands, Some(Shape::clone(&shape)))
@@ -97,11 +103,6 @@ impl TextTarget for ModuleTarget {
 
     fn shape(&self, instruction: usize) -> &Shape {
         self.builder.instructions()[instruction].shape()
-    }
-
-    fn signature(&self, computation: usize) -> Signature<'_> {
-        let computation = &self.builder.computations()[computation];
-        (computation.parameter_shapes().collect(), computation.root_shape())
     }
 
     fn locate(&self, name: &str, error: InstructionError) -> HloError {

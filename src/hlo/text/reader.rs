@@ -8,12 +8,12 @@ use super::{
     attributes, literal,
     log::without_log_prefixes,
     source,
-    undeclared::{Signature, Undeclared},
+    undeclared::Undeclared,
     written::{AsyncPart, WrittenAttribute, WrittenInstruction, has_callees},
 };
 use crate::{
     hlo::{
-        HloError, InstructionError, alias::GivenBuffers, source_line::StackFrames,
+        HloError, InstructionError, alias::GivenBuffers, infer::Callees, source_line::StackFrames,
         text::cursor::Cursor,
     },
     proto::hlo as proto,
@@ -33,7 +33,7 @@ const TABLES: [&str; 4] = ["FileNames", "FunctionNames", "FileLocations", "Stack
 const ALONE: &str = "_";
 
 /// A receiver of the instructions of a text.
-pub(in crate::hlo) trait TextTarget {
+pub(in crate::hlo) trait TextTarget: Callees {
     /// True if the values of constants are needed.
     const HAS_LITERALS: bool;
 
@@ -48,9 +48,6 @@ pub(in crate::hlo) trait TextTarget {
 
     /// Returns the shape of an instruction of the open computation.
     fn shape(&self, instruction: usize) -> &Shape;
-
-    /// Returns the shapes of a computation's parameters and of its root.
-    fn signature(&self, computation: usize) -> Signature<'_>;
 
     /// Adds the path of the next instruction to an error.
     fn locate(&self, name: &str, error: InstructionError) -> HloError;
@@ -306,6 +303,10 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
                 literal = self.literal(shape)?;
                 self.literal_bytes += self.cursor.position() - begin;
             }
+            ("constant", None) => {
+                literal::skip(&mut self.cursor)?;
+                problem = Some(Undeclared::missing());
+            }
             _ => self.operands(scope, &mut operands, &mut problem)?,
         }
         self.cursor.expect(")")?;
@@ -331,7 +332,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
             attributes::read(attribute.name, attribute.value, part, &mut proto)?;
             called.extend(attribute.callees.iter().copied());
         }
-        let shape = self.result(declared, opcode, &operands, &called, &written);
+        let shape = self.result(declared, wrapped.is_some(), &proto, &operands, &called, &written);
         let shape = shape.map_err(|error| {
             let error = self.target.locate(&name, error);
             located(self, error)
@@ -666,24 +667,26 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
     fn result(
         &self,
         declared: Option<Arc<Shape>>,
-        opcode: &str,
+        is_wrapped: bool,
+        proto: &proto::HloInstructionProto,
         operands: &[usize],
         called: &[usize],
         written: &[WrittenAttribute<'a>],
     ) -> std::result::Result<Arc<Shape>, InstructionError> {
         let operands: Vec<&Shape> =
             operands.iter().map(|&operand| self.target.shape(operand)).collect();
-        let called: Vec<Signature<'_>> =
-            called.iter().map(|&callee| self.target.signature(callee)).collect();
         let undeclared = Undeclared {
-            opcode,
+            proto,
             operands: &operands,
-            called: &called,
+            called,
+            callees: &*self.target,
             attributes: written,
             cursor: &self.cursor,
         };
         match declared {
             Some(declared) => Ok(undeclared.transferred(&declared).map_or(declared, Arc::new)),
+            // The fields are those of the wrapped opcode.
+            None if is_wrapped => Err(Undeclared::missing()),
             None => undeclared.shape().map(Arc::new),
         }
     }

@@ -1,22 +1,28 @@
 //! Infers the shapes of instructions whose text declares none, by the rules of XLA's
-//! `shape_inference.cc`.
+//! `shape_inference.cc`. Opcodes that the compiler knows are inferred as in modules of any source;
+//! this file has the rules of the others, which it only measures.
 
 use super::{attributes, cursor::Cursor, written::WrittenAttribute};
 use crate::{
-    hlo::InstructionError,
-    shape::{Dimension, ElementType, FieldPath, Layout, Shape, queries},
+    hlo::{
+        InstructionError, Opcode,
+        attributes::{OpcodeContext, known},
+        infer::{Callees, Signature, infer_undeclared, reduced},
+    },
+    proto::hlo as proto,
+    shape::{Dimension, ElementType, FieldPath, Layout, Shape},
 };
 
 type Result<T> = std::result::Result<T, InstructionError>;
 
-/// The shapes of a computation's parameters and of its root.
-pub(in crate::hlo) type Signature<'a> = (Vec<&'a Shape>, &'a Shape);
-
 /// An instruction whose text declares no shape.
 pub(super) struct Undeclared<'a, 'b> {
-    pub(super) opcode: &'b str,
+    /// The instruction's fields, as far as they affect data movement.
+    pub(super) proto: &'b proto::HloInstructionProto,
     pub(super) operands: &'b [&'b Shape],
-    pub(super) called: &'b [Signature<'b>],
+    /// The indices of the called computations.
+    pub(super) called: &'b [usize],
+    pub(super) callees: &'b dyn Callees,
     pub(super) attributes: &'b [WrittenAttribute<'a>],
     pub(super) cursor: &'b Cursor<'a>,
 }
@@ -33,96 +39,42 @@ struct WindowStep {
 
 impl Undeclared<'_, '_> {
     /// Returns the shape of the result.
-    #[expect(clippy::too_many_lines)] // one arm for each rule of XLA
     pub(super) fn shape(&self) -> Result<Shape> {
-        match self.opcode {
-            "abs" | "real" | "imag" => {
-                let shape = self.operand(0)?;
-                with_type(shape, component(shape.element_type()))
-            }
-            "is-finite" => with_type(self.operand(0)?, ElementType::Pred),
-            "compare" => with_type(&self.wider(0, 1)?, ElementType::Pred),
-            "complex" => {
-                let shape = self.wider(0, 1)?;
-                let double = shape.element_type() == ElementType::F64;
-                with_type(&shape, if double { ElementType::C128 } else { ElementType::C64 })
-            }
+        match self.proto.opcode.as_str() {
             "acos"
             | "acosh"
             | "asin"
             | "asinh"
             | "atanh"
             | "cbrt"
-            | "ceil"
-            | "copy"
             | "cosine"
             | "cosh"
-            | "count-leading-zeros"
-            | "domain"
             | "erf"
             | "exponential"
             | "exponential-minus-one"
-            | "floor"
             | "log"
             | "log-plus-one"
             | "logistic"
-            | "negate"
-            | "not"
-            | "opt-barrier"
-            | "popcnt"
-            | "round-nearest-afz"
-            | "round-nearest-even"
             | "rsqrt"
-            | "sign"
             | "sine"
             | "sinh"
-            | "sqrt"
             | "tan"
             | "tanh"
-            | "reverse"
             | "cholesky"
             | "select-and-scatter"
-            | "add-dependency"
             | "while"
             | "batch-norm-inference" => self.operand(0).cloned(),
-            "add"
-            | "and"
-            | "atan2"
-            | "divide"
-            | "maximum"
-            | "minimum"
-            | "multiply"
-            | "or"
-            | "power"
-            | "remainder"
-            | "shift-left"
-            | "shift-right-arithmetic"
-            | "shift-right-logical"
-            | "subtract"
-            | "xor" => self.wider(0, 1),
-            "clamp" | "triangular-solve" => self.operand(1).cloned(),
-            "select" => self.wider(1, 2),
+            "atan2" => Ok(self.wider(0, 1)?.clone()),
+            "triangular-solve" => self.operand(1).cloned(),
             "after-all" => Ok(Shape::token()),
             "partition-id" | "replica-id" => Self::array(ElementType::U32, Vec::new()),
-            "get-dimension-size" => Self::array(ElementType::S32, Vec::new()),
             "set-dimension-size" => self.set_dimension_size(),
             "broadcast" => self.broadcast(),
-            "transpose" => self.transpose(),
-            "concatenate" => self.concatenate(),
-            "pad" => self.pad(),
-            "gather" => self.gather(),
-            "scatter" => self.variadic(self.operands.len() / 2),
-            "sort" => self.variadic(self.operands.len()),
-            "tuple" => Ok(Shape::tuple(self.operands.iter().copied().cloned())?),
-            "get-tuple-element" => {
-                let index = usize::try_from(self.number("index")?).unwrap_or(usize::MAX);
-                let part = self.operand(0)?.tuple_shapes().get(index).cloned();
-                part.ok_or_else(Self::missing)
+            "map" => {
+                let dimensions = self.operand(0)?.dimensions().to_vec();
+                Self::array(self.callee(0)?.result.element_type(), dimensions)
             }
-            "call" => Ok(self.callee(0)?.1.clone()),
-            "conditional" => self.conditional(),
-            "map" => with_type(self.operand(0)?, self.callee(0)?.1.element_type()),
-            "reduce" => self.reduce(),
+            "reduce" if self.is_variadic_reduce() => self.reduce(),
             "reduce-window" => {
                 let value = self.operand(self.operands.len() / 2)?.element_type();
                 let dimensions = Self::windowed(self.operand(0)?.dimensions(), &self.window()?)?;
@@ -136,7 +88,59 @@ impl Undeclared<'_, '_> {
             "ragged-dot" => self.ragged_dot(),
             "convolution" => self.convolution(),
             "batch-norm-training" | "batch-norm-grad" => self.batch_norm(),
-            _ => Err(Self::missing()),
+            _ => self.of_known_opcode(),
+        }
+    }
+
+    /// Returns the shape of the result of an opcode that the compiler knows.
+    fn of_known_opcode(&self) -> Result<Shape> {
+        let context = OpcodeContext {
+            literal: None,
+            called: self.called.to_vec(),
+            operands: self.operands,
+            shape: None,
+        };
+        let opcode = known(self.proto, context)?;
+        let shape = infer_undeclared(&opcode, self.operands, self.callees)?;
+        self.with_operand_layout(&opcode, shape)
+    }
+
+    /// Returns an inferred shape with the layout that it has in XLA, whose inference changes a copy
+    /// of an operand's shape for some opcodes.
+    fn with_operand_layout(&self, opcode: &Opcode, shape: Shape) -> Result<Shape> {
+        match opcode {
+            Opcode::Unary(_)
+            | Opcode::Binary(_)
+            | Opcode::Compare { .. }
+            | Opcode::Complex
+            | Opcode::Real
+            | Opcode::Imag
+            | Opcode::Reverse { .. } => with_layout_of(self.operand(0)?, &shape),
+            // The layout is that of the predicate, with the element size of the values.
+            Opcode::Select if self.operand(0)?.rank() > 0 => {
+                let Some(layout) = self.operand(0)?.layout() else { return Ok(shape) };
+                let values = self.operand(1)?.layout();
+                let element_size_in_bits = values.map_or(0, |layout| layout.element_size_in_bits);
+                let layout = Layout { element_size_in_bits, ..layout.clone() };
+                with_layout(layout, &shape)
+            }
+            Opcode::Select | Opcode::Clamp => with_layout_of(self.operand(1)?, &shape),
+            Opcode::Scatter(_) | Opcode::Sort { .. } if shape.is_array() => {
+                with_layout_of(self.operand(0)?, &shape)
+            }
+            Opcode::Scatter(_) | Opcode::Sort { .. } => {
+                let parts = self.operands.iter().zip(shape.tuple_shapes());
+                let parts = parts.map(|(operand, part)| with_layout_of(operand, part));
+                Ok(Shape::tuple(parts.collect::<Result<Vec<_>>>()?)?)
+            }
+            // The elements stay where they are in memory, as in XLA's `PermuteDimensions`.
+            Opcode::Transpose { dimensions } => {
+                let Some(layout) = self.operand(0)?.layout() else { return Ok(shape) };
+                let of = |old: &usize| dimensions.iter().position(|dimension| dimension == old);
+                let minor_to_major = layout.minor_to_major.iter().filter_map(of).collect();
+                with_layout(Layout { minor_to_major, ..layout.clone() }, &shape)
+            }
+            _ => Ok(shape),
         }
     }
 
@@ -146,7 +150,7 @@ impl Undeclared<'_, '_> {
     pub(super) fn transferred(&self, declared: &Shape) -> Option<Shape> {
         let data = |shape: &Shape| shape.tuple_shapes().first().cloned();
         let context = || Shape::new(ElementType::U32, [], None).ok();
-        match self.opcode {
+        match self.proto.opcode.as_str() {
             "send" => {
                 let data = self.operands.first().copied().cloned()?;
                 Shape::tuple([data, context()?, Shape::token()]).ok()
@@ -160,7 +164,7 @@ impl Undeclared<'_, '_> {
     }
 
     /// Returns the error for an instruction whose shape does not follow from the rest.
-    fn missing() -> InstructionError {
+    pub(super) fn missing() -> InstructionError {
         let accepted = "a shape, which the operands and attributes of this opcode do not give";
         InstructionError::Missing { field: FieldPath::new("shape"), accepted }
     }
@@ -172,8 +176,9 @@ impl Undeclared<'_, '_> {
         })
     }
 
-    fn callee(&self, number: usize) -> Result<&(Vec<&Shape>, &Shape)> {
-        self.called.get(number).ok_or_else(Self::missing)
+    fn callee(&self, number: usize) -> Result<Signature<'_>> {
+        let callee = self.called.get(number);
+        callee.and_then(|&callee| self.callees.signature(callee)).ok_or_else(Self::missing)
     }
 
     fn array(element_type: ElementType, dimensions: Vec<Dimension>) -> Result<Shape> {
@@ -201,23 +206,11 @@ impl Undeclared<'_, '_> {
         number.ok_or_else(Self::missing)
     }
 
-    /// Returns the shape of two operands, with the more precise of their types, and with the
-    /// bounds of either.
-    fn wider(&self, first: usize, second: usize) -> Result<Shape> {
+    /// Returns the operand with the wider type of two, and the first of equally wide ones.
+    fn wider(&self, first: usize, second: usize) -> Result<&Shape> {
         let (first, second) = (self.operand(first)?, self.operand(second)?);
         let bits = |shape: &Shape| shape.element_type().bits().unwrap_or(0);
-        let of = if bits(second) > bits(first) { second } else { first };
-        if first.dimensions() == second.dimensions() || first.rank() != second.rank() {
-            return with_type(first, of.element_type());
-        }
-        let dimensions = first.dimensions().iter().zip(second.dimensions());
-        let dimensions = dimensions.map(|(&one, &other)| match (one, other) {
-            (Dimension::Fixed(1), other) => other,
-            (Dimension::Fixed(_), Dimension::AtMost(_)) => other,
-            _ => one,
-        });
-        let layout = first.layout().cloned();
-        Ok(Shape::array(of.element_type(), dimensions, layout)?)
+        Ok(if bits(second) > bits(first) { second } else { first })
     }
 
     fn set_dimension_size(&self) -> Result<Shape> {
@@ -238,117 +231,15 @@ impl Undeclared<'_, '_> {
         Self::array(shape.element_type(), sizes.chain(shape.dimensions().iter().copied()).collect())
     }
 
-    fn transpose(&self) -> Result<Shape> {
-        let shape = self.operand(0)?;
-        let order = self.numbers("dimensions");
-        let dimensions = order.iter().map(|&dimension| shape.dimensions().get(dimension).copied());
-        let dimensions: Option<Vec<_>> = dimensions.collect();
-        let dimensions = dimensions.ok_or_else(Self::missing)?;
-        // The elements stay where they are in memory, as in XLA's `PermuteDimensions`.
-        let layout = shape.layout().map(|layout| {
-            let of = |old: &usize| order.iter().position(|dimension| dimension == old);
-            let minor_to_major = layout.minor_to_major.iter().map(of).collect::<Option<_>>();
-            let minor_to_major = minor_to_major.ok_or_else(Self::missing)?;
-            Ok::<_, InstructionError>(Layout { minor_to_major, ..layout.clone() })
-        });
-        Ok(Shape::array(shape.element_type(), dimensions, layout.transpose()?)?)
-    }
-
-    fn concatenate(&self) -> Result<Shape> {
-        let first = self.operand(0)?;
-        let along = self.numbers("dimensions").first().copied().unwrap_or(usize::MAX);
-        let mut dimensions = first.dimensions().to_vec();
-        for shape in &self.operands[1..] {
-            let (Some(sum), Some(&other)) =
-                (dimensions.get_mut(along), shape.dimensions().get(along))
-            else {
-                return Err(Self::missing());
-            };
-            *sum = match (*sum, other) {
-                (Dimension::Fixed(a), Dimension::Fixed(b)) => Dimension::Fixed(a.saturating_add(b)),
-                (
-                    Dimension::Fixed(a) | Dimension::AtMost(a),
-                    Dimension::Fixed(b) | Dimension::AtMost(b),
-                ) => Dimension::AtMost(a.saturating_add(b)),
-                _ => Dimension::Unbounded,
-            };
-        }
-        Self::array(first.element_type(), dimensions)
-    }
-
-    fn pad(&self) -> Result<Shape> {
-        let shape = self.operand(0)?;
-        let value = self.value("padding").ok_or_else(Self::missing)?;
-        let config = attributes::padding(value, self.cursor).map_err(|_| Self::missing())?;
-        let dimensions = shape.dimensions().iter().zip(&config.dimensions).map(|(&extent, pad)| {
-            mapped(extent, |n| {
-                let edges = pad.edge_padding_low.checked_add(pad.edge_padding_high)?;
-                let between = pad.interior_padding.checked_mul((n - 1).max(0))?;
-                n.checked_add(edges)?.checked_add(between)
-            })
-        });
-        let dimensions: Option<Vec<_>> = dimensions.collect();
-        Self::array(shape.element_type(), dimensions.ok_or_else(Self::missing)?)
-    }
-
-    fn gather(&self) -> Result<Shape> {
-        let (operand, indices) = (self.operand(0)?, self.operand(1)?);
-        let offset = self.numbers("offset_dims");
-        let mut dropped = self.numbers("collapsed_slice_dims");
-        dropped.extend(self.numbers("operand_batching_dims"));
-        let sizes = self.numbers("slice_sizes");
-        let vector = usize::try_from(self.number("index_vector_dim")?).unwrap_or(usize::MAX);
-        let mut window = sizes.iter().enumerate().filter(|(i, _)| !dropped.contains(i));
-        let mut batch = indices.dimensions().iter().enumerate().filter(|(i, _)| *i != vector);
-        let rank = window.clone().count() + batch.clone().count();
-        let dimensions = (0..rank).map(|dimension| {
-            if offset.contains(&dimension) {
-                window.next().map(|(_, &size)| Dimension::Fixed(size as u64))
-            } else {
-                batch.next().map(|(_, &extent)| extent)
-            }
-        });
-        let dimensions: Option<Vec<_>> = dimensions.collect();
-        Self::array(operand.element_type(), dimensions.ok_or_else(Self::missing)?)
-    }
-
-    /// Returns the shape of the only one of the first operands, or the tuple of these.
-    fn variadic(&self, count: usize) -> Result<Shape> {
-        match self.operands.get(..count) {
-            Some([shape]) => Ok((*shape).clone()),
-            Some(shapes) => Ok(Shape::tuple(shapes.iter().copied().cloned())?),
-            None => Err(Self::missing()),
-        }
-    }
-
-    fn conditional(&self) -> Result<Shape> {
-        let mut shape = self.callee(0)?.1.clone();
-        for (_, other) in &self.called[1..] {
-            if shape.is_array() && other.is_array() && shape.rank() == other.rank() {
-                let dimensions = shape.dimensions().iter().zip(other.dimensions());
-                let dimensions: Vec<_> = dimensions
-                    .map(|(&one, &other)| match other {
-                        Dimension::Fixed(_) => one,
-                        other => other,
-                    })
-                    .collect();
-                let layout = shape.layout().cloned();
-                shape = Shape::array(shape.element_type(), dimensions, layout)?;
-            }
-        }
-        Ok(shape)
+    /// Returns true for a reduce of several arrays, or one whose computation returns a tuple.
+    fn is_variadic_reduce(&self) -> bool {
+        self.operands.len() != 2 || self.callee(0).is_ok_and(|callee| !callee.result.is_array())
     }
 
     fn reduce(&self) -> Result<Shape> {
-        let lost = self.numbers("dimensions");
-        let kept = self.operand(0)?.dimensions().iter().enumerate();
-        let kept: Vec<_> = kept.filter(|(i, _)| !lost.contains(i)).map(|(_, &n)| n).collect();
-        let result = self.callee(0)?.1;
-        if result.is_array() {
-            return Self::array(result.element_type(), kept);
-        }
-        let parts = result.tuple_shapes().iter();
-        let parts = parts.map(|part| Self::array(part.element_type(), kept.clone()));
+        let (array, dimensions) = (self.operand(0)?, self.numbers("dimensions"));
+        let parts = self.callee(0)?.result.tuple_shapes().iter();
+        let parts = parts.map(|part| reduced(array, &dimensions, part.element_type()));
         Ok(Shape::tuple(parts.collect::<Result<Vec<_>>>()?)?)
     }
 
@@ -362,7 +253,7 @@ impl Undeclared<'_, '_> {
             dimensions.insert(along.min(dimensions.len()), extent);
             Self::array(shape.element_type(), dimensions)
         };
-        let result = self.callee(0)?.1;
+        let result = self.callee(0)?.result;
         if result.is_array() {
             return if carries > 0 { Ok(result.clone()) } else { longer(result) };
         }
@@ -403,6 +294,7 @@ impl Undeclared<'_, '_> {
 
     /// Infers the shape of a matrix product of two operands.
     fn dot(&self, left: usize, right: usize, groups: &[Dimension]) -> Result<Shape> {
+        let wider = self.wider(left, right)?;
         let (left, right) = (self.operand(left)?, self.operand(right)?);
         let batch = self.numbers("lhs_batch_dims");
         let mut dimensions = groups.to_vec();
@@ -417,9 +309,7 @@ impl Undeclared<'_, '_> {
         dimensions.extend(kept(left, &lost));
         let names = ["rhs_batch_dims", "rhs_contracting_dims", "rhs_group_dims"];
         dimensions.extend(kept(right, &names.map(|name| self.numbers(name)).concat()));
-        let wider = |shape: &Shape| shape.element_type().bits().unwrap_or(0);
-        let of = if wider(right) > wider(left) { right } else { left };
-        Self::array(of.element_type(), dimensions)
+        Self::array(wider.element_type(), dimensions)
     }
 
     fn ragged_dot(&self) -> Result<Shape> {
@@ -453,9 +343,7 @@ impl Undeclared<'_, '_> {
             digit => extents.get(usize::try_from(digit.to_digit(10)?).ok()?).copied(),
         });
         let dimensions: Option<Vec<_>> = dimensions.collect();
-        let bits = |shape: &Shape| shape.element_type().bits().unwrap_or(0);
-        let of = if bits(right) > bits(left) { right } else { left };
-        Self::array(of.element_type(), dimensions.ok_or_else(Self::missing)?)
+        Self::array(self.wider(0, 1)?.element_type(), dimensions.ok_or_else(Self::missing)?)
     }
 
     /// Reads the attribute `window`, such as `{size=3x3 stride=2x2 pad=0_1x0_1}`.
@@ -532,11 +420,14 @@ fn component(element_type: ElementType) -> ElementType {
     }
 }
 
-/// Returns the shape with another element type.
-fn with_type(shape: &Shape, element_type: ElementType) -> Result<Shape> {
-    if shape.element_type() == element_type || queries::bounds(shape).is_none() {
-        return Ok(shape.clone());
-    }
-    let layout = shape.layout().cloned().map(|layout| Layout { element_size_in_bits: 0, ..layout });
-    Ok(Shape::array(element_type, shape.dimensions().iter().copied(), layout)?)
+/// Returns the second shape, which has the same extents as the first, with the layout of the first.
+fn with_layout_of(of: &Shape, shape: &Shape) -> Result<Shape> {
+    let Some(layout) = of.layout().cloned() else { return Ok(shape.clone()) };
+    let is_same = of.element_type() == shape.element_type();
+    let element_size_in_bits = if is_same { layout.element_size_in_bits } else { 0 };
+    with_layout(Layout { element_size_in_bits, ..layout }, shape)
+}
+
+fn with_layout(layout: Layout, shape: &Shape) -> Result<Shape> {
+    Ok(Shape::array(shape.element_type(), shape.dimensions().iter().copied(), layout)?)
 }

@@ -11,7 +11,7 @@ fn bytes(hex: &str) -> Vec<u8> {
 }
 
 /// Bytes written by Google's protobuf library, paired with the shape that they encode.
-const MODERN: [(&str, &str); 9] = [
+const MODERN: [(&str, &str); 10] = [
     ("100b1a0202032a070a02010080010132020000", "f32[2,3]{1,0}"),
     (
         "10101a04020880012a150a0302010032050a0308800132040a0202018001013203000000",
@@ -30,6 +30,7 @@ const MODERN: [(&str, &str); 9] = [
     ),
     ("100d2210100b1a01022a060a010080010132010022021011", "(f32[2]{0}, token[])"),
     ("100b2a03800101", "f32[]"),
+    ("100b1a0202032a130a0201004a0200006a0201017202010180010132020000", "f32[2,3]{1,0:D(D,D)}"),
 ];
 const TENSORFLOW: [(&str, &str); 7] = [
     ("100b1a0202032a0a0a020001120203051801", "f32[2,3]{0,1:PAD(3,5,zero)}"),

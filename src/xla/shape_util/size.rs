@@ -2,7 +2,7 @@
 
 use crate::{
     shape::{ElementType, Shape},
-    stride::{StrideDescriptor, StrideError},
+    stride::{StrideDescriptor, StrideError, size::bytes_of},
     xla::index_util::multidimensional_index_to_linear_index,
 };
 
@@ -21,7 +21,8 @@ pub fn array_data_size(shape: &Shape) -> Result<u64, StrideError> {
     }
     let last: Vec<u64> = descriptor.sizes().iter().map(|&size| size - 1).collect();
     let elements = multidimensional_index_to_linear_index(shape, &last)? + 1;
-    Ok((elements * u64::from(descriptor.element_bits())).div_ceil(8))
+    bytes_of(elements, descriptor.element_bits())
+        .ok_or(StrideError::TooLarge { what: "dimensions" })
 }
 
 /// Returns the stride of each dimension in bytes, like XLA's `ByteStrides`.

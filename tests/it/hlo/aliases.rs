@@ -61,10 +61,19 @@ fn aliases_are_read_and_written() {
 fn parts_that_do_not_exist_are_refused() {
     for (attributes, expected) in [
         ("input_output_alias={ {2}: (1, {}) }", "input_output_alias.entries[0].output_shape_index"),
-        ("input_output_alias={ {0,0}: (1, {}) }", "the path of a part of the result"),
-        ("input_output_alias={ {0}: (2, {}) }", "a parameter and the path of a part of it"),
+        ("input_output_alias={ {0,0}: (1, {}) }", "the path of an array of the result"),
+        ("input_output_alias={ {}: (1, {}) }", "the path of an array of the result"),
+        ("input_output_alias={ {0}: (2, {}) }", "a parameter and the path of an array in it"),
+        ("input_output_alias={ {0}: (0, {}) }", "a parameter and the path of an array in it"),
+        ("input_output_alias={ {0}: (1, {}), {1}: (1, {}) }", "entries[1].parameter_number: 1, {}"),
+        (
+            "input_output_alias={ {0}: (0, {1}) }",
+            "parameter_number: s32[] of 4 bytes, at 0, {1} of the parameters, for f32[2] of 8 bytes, \
+             at {0} of the result; expected parts of the same size",
+        ),
+        ("input_output_alias={ {0}: (1, {}) }, buffer_donor={ (1, {}) }", "that no alias gives"),
         ("input_output_alias={ {0}: (1, {0}) }", "got 1, {0}"),
-        ("input_output_alias={ {0}: (-1, {}) }", "a parameter and the path of a part of it"),
+        ("input_output_alias={ {0}: (-1, {}) }", "a parameter and the path of an array in it"),
         (
             "input_output_alias={ {0}: (1, {}), {0}: (0, {0}) }",
             "entries[1].output_shape_index: {0}; expected each part of the result once",

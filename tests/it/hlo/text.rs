@@ -218,3 +218,122 @@ fn errors_say_the_line_and_what_was_expected() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
+
+/// Computations and parameters for instructions whose shapes are inferred.
+const BEFORE_UNDECLARED: &str = "HloModule m
+    add { a = f32[] parameter(0)
+        b = f32[] parameter(1)
+        ROOT c = f32[] add(a, b) }
+    pair { a = f32[] parameter(0)
+        b = s32[] parameter(1)
+        c = f32[] parameter(2)
+        d = s32[] parameter(3)
+        ROOT r = (f32[], s32[]) tuple(a, b) }
+    second { a = f32[] parameter(0)
+        ROOT b = f32[] parameter(1) }
+    less { a = f32[] parameter(0)
+        b = f32[] parameter(1)
+        c = s32[] parameter(2)
+        d = s32[] parameter(3)
+        ROOT r = pred[] compare(a, b), direction=LT }
+    half { a = f32[4] parameter(0)
+        ROOT b = f32[4] negate(a) }
+    ENTRY e {
+        x = f32[4,6]{0,1} parameter(0)
+        y = f32[4,6]{1,0} parameter(1)
+        h = bf16[4,6]{0,1} parameter(2)
+        p = pred[4,6]{1,0} parameter(3)
+        i = s32[4,6]{0,1} parameter(4)
+        s = f32[] parameter(5)
+        z = s32[] parameter(6)
+        d = f32[<=4,6]{0,1} parameter(7)
+        c = c64[4,6]{0,1} parameter(8)
+        v = s32[2] parameter(9)
+        u = f32[6] parameter(10)
+        w = f32[4] parameter(11)
+        q = pred[] parameter(12)
+        n = s4[4,6]{0,1:E(4)} parameter(13)
+        ROOT r = ";
+
+/// Instructions without shapes, and the shapes that the parser of jaxlib 0.10.2 infers for them.
+const UNDECLARED: [(&str, &str); 53] = [
+    ("negate(x)", "f32[4,6]{0,1}"),
+    ("add(x, y)", "f32[4,6]{0,1}"),
+    ("add(x, h)", "f32[4,6]{0,1}"),
+    ("add(h, x)", "f32[4,6]{0,1}"),
+    ("compare(x, y), direction=LT", "pred[4,6]{0,1}"),
+    ("compare(x, h), direction=LT", "pred[4,6]{0,1}"),
+    ("select(p, x, h)", "f32[4,6]{1,0}"),
+    ("select(p, h, h)", "bf16[4,6]{1,0}"),
+    ("select(q, x, y)", "f32[4,6]{0,1}"),
+    ("select(p, n, n)", "s4[4,6]{1,0:E(4)}"),
+    ("clamp(s, x, s)", "f32[4,6]{0,1}"),
+    ("is-finite(x)", "pred[4,6]{0,1}"),
+    ("abs(c)", "f32[4,6]{0,1}"),
+    ("real(c)", "f32[4,6]{0,1}"),
+    ("complex(x, y)", "c64[4,6]{0,1}"),
+    ("not(n)", "s4[4,6]{0,1:E(4)}"),
+    ("copy(x)", "f32[4,6]{0,1}"),
+    ("tuple(x, tuple(x))", "(f32[4,6]{0,1}, (f32[4,6]{0,1}))"),
+    ("transpose(x), dimensions={1,0}", "f32[6,4]{1,0}"),
+    ("transpose(y), dimensions={1,0}", "f32[6,4]{0,1}"),
+    ("transpose(n), dimensions={1,0}", "s4[6,4]{1,0:E(4)}"),
+    ("reverse(x), dimensions={0}", "f32[4,6]{0,1}"),
+    ("pad(x, s), padding=1_2_3x0_0", "f32[16,6]{1,0}"),
+    ("pad(d, s), padding=1_2x0_0", "f32[<=7,6]{1,0}"),
+    ("concatenate(x, y), dimensions={1}", "f32[4,12]{1,0}"),
+    ("concatenate(x, h), dimensions={0}", "f32[8,6]{1,0}"),
+    ("concatenate(d, y), dimensions={0}", "f32[<=8,6]{1,0}"),
+    ("concatenate(y, d), dimensions={1}", "f32[<=4,12]{1,0}"),
+    ("clamp(d, y, d)", "f32[4,6]{1,0}"),
+    ("complex(y, d)", "c64[<=4,6]{1,0}"),
+    (
+        "gather(x, v), offset_dims={}, collapsed_slice_dims={0,1}, start_index_map={0,1}, \
+         index_vector_dim=0, slice_sizes={1,1}",
+        "f32[]",
+    ),
+    (
+        "gather(x, v), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, \
+         index_vector_dim=1, slice_sizes={1,6}",
+        "f32[2,6]{1,0}",
+    ),
+    ("reduce(x, s), dimensions={0}, to_apply=add", "f32[6]{0}"),
+    ("reduce(d, s), dimensions={1}, to_apply=add", "f32[<=4]{0}"),
+    ("reduce(x, i, s, z), dimensions={0}, to_apply=pair", "(f32[6]{0}, s32[6]{0})"),
+    ("sort(x, i), dimensions={0}, to_apply=less", "(f32[4,6]{0,1}, s32[4,6]{0,1})"),
+    (
+        "scatter(x, v, s), update_window_dims={}, inserted_window_dims={0,1}, \
+         scatter_dims_to_operand_dims={0,1}, index_vector_dim=0, to_apply=second",
+        "f32[4,6]{0,1}",
+    ),
+    ("call(w), to_apply=half", "f32[4]{0}"),
+    ("conditional(q, w, w), true_computation=half, false_computation=half", "f32[4]{0}"),
+    ("get-dimension-size(d), dimensions={0}", "s32[]"),
+    ("map(x, y), dimensions={0,1}, to_apply=add", "f32[4,6]{1,0}"),
+    ("cosine(x)", "f32[4,6]{0,1}"),
+    ("atan2(x, h)", "f32[4,6]{0,1}"),
+    ("dot(x, u), lhs_contracting_dims={1}, rhs_contracting_dims={0}", "f32[4]{0}"),
+    ("negate(d)", "f32[<=4,6]{0,1}"),
+    ("add(d, y)", "f32[<=4,6]{0,1}"),
+    ("add(y, d)", "f32[<=4,6]{1,0}"),
+    ("select(p, y, d)", "f32[<=4,6]{1,0}"),
+    ("compare(y, d), direction=EQ", "pred[<=4,6]{1,0}"),
+    ("after-all()", "token[]"),
+    ("domain(x), domain={kind=\"sharding\"}", "f32[4,6]{0,1}"),
+    ("reduce-window(x, s), window={size=2x2 stride=2x2}, to_apply=add", "f32[2,3]{1,0}"),
+    ("set-dimension-size(x, z), dimensions={0}", "f32[<=4,6]{0,1}"),
+];
+
+#[test]
+fn shapes_that_are_left_out_are_those_of_xla() {
+    for (instruction, expected) in UNDECLARED {
+        let text = format!("{BEFORE_UNDECLARED}{instruction} }}");
+        let module = Module::parse(&text).unwrap_or_else(|error| panic!("{instruction}: {error}"));
+        let shape = module.result().clone().with_default_layouts();
+        assert_eq!(shape.to_string(), expected, "{instruction}");
+    }
+    for instruction in ["reshape(x)", "convert(x)", "iota(), iota_dimension=0", "constant(7)"] {
+        let error = Module::parse(&format!("{BEFORE_UNDECLARED}{instruction} }}")).unwrap_err();
+        assert!(error.to_string().contains("shape: "), "{instruction}: {error}");
+    }
+}

@@ -1,6 +1,6 @@
 //! The forms of HLO text that XLA's parser reads, each in a module of its own.
 
-use stridec::hlo::{MemoryReport, Module, Opcode};
+use stridec::hlo::{Footprint, MemoryReport, Module, Opcode};
 
 /// Each module of `tests/data/xla_text/` with the bytes of its buffers.
 const MODULES: [(&str, u64); 27] = [
@@ -114,7 +114,19 @@ fn loops_share_the_buffers_of_their_operand() {
 fn allocations_without_a_shape_are_kept() {
     let report = "  1. Size: 29.66M\n     XLA label: register allocator spill slots\n     Allocation type: scoped\n";
     assert_eq!(MemoryReport::of_text(report).unwrap().total_bytes, 31_100_764);
-    let gpu = "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 8589934592 bytes.";
-    let error = MemoryReport::of_text(gpu).unwrap_err().to_string();
-    assert!(error.contains("a GPU's report, which names no shapes"), "{error}");
+    for gpu in [
+        "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 8589934592 bytes.",
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has",
+    ] {
+        let error = MemoryReport::of_text(gpu).unwrap_err().to_string();
+        assert!(error.contains("a GPU's report, which names no shapes"), "{error}");
+    }
+}
+
+/// XLA's report of this allocation has 64.00M unpadded: a `pred` of 32 bits has 8 of its own.
+#[test]
+fn wide_elements_are_padding_beyond_the_bits_of_their_type() {
+    let shape = "pred[64,512,2048]{2,1,0:T(8,128)E(32)}".parse().unwrap();
+    let memory = Footprint::of(&shape).unwrap();
+    assert_eq!((memory.unpadded_bytes, memory.bytes), (64 << 20, 256 << 20));
 }

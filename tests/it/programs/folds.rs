@@ -383,3 +383,23 @@ fn a_reduce_of_no_elements_to_many_is_not_folded() {
     .unwrap();
     assert_eq!(Program::lower(&module).unwrap_err().kind(), ErrorKind::Unsupported);
 }
+
+/// All values that are computed when compiling together have a limit too.
+#[test]
+fn many_large_values_are_not_folded() {
+    let lowered = |count: usize| {
+        let iotas = (0..count).map(|n| format!("i{n} = c128[1048576] iota(), iota_dimension=0\n"));
+        let (iotas, names): (String, Vec<String>) =
+            (iotas.collect(), (0..count).map(|n| format!("i{n}")).collect());
+        let shapes = vec!["c128[1048576]"; count].join(", ");
+        let text = format!("ENTRY e {{ {iotas} ROOT t = ({shapes}) tuple({}) }}", names.join(", "));
+        Program::lower(&Module::parse(&text).unwrap())
+    };
+    assert!(lowered(2).is_ok());
+    assert_eq!(
+        lowered(17).unwrap_err().to_string(),
+        "`i16`, c128[1048576]: iota is not supported; the values that depend on no parameter and \
+         are computed when compiling take more than 268435456 bytes together, which passing some \
+         of them as parameters avoids"
+    );
+}

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use stridec::{
     Kernel, Target,
-    hlo::Module,
+    hlo::{Module, Opcode},
     program::{Program, compile_module},
 };
 
@@ -42,6 +42,23 @@ fn the_oracle_agrees_with_xla() {
 #[test]
 fn the_host_agrees_with_the_oracle() {
     check_random_programs(scope::cases(10_000), |program, images| Ok(program.run_on_host(images)?));
+}
+
+#[test]
+fn random_programs_scatter_to_two_arrays_and_reinterpret_tiles() {
+    let (mut scatters, mut tiled) = (0, 0);
+    for seed in 0..400 {
+        let module = generate::module(&mut Random(seed << 32));
+        for instruction in module.instructions() {
+            let has_tiles = instruction.shape().layout().is_some_and(|of| !of.tiles.is_empty());
+            match instruction.opcode() {
+                Opcode::Scatter(_) if instruction.operands().len() == 5 => scatters += 1,
+                Opcode::Bitcast if has_tiles => tiled += 1,
+                _ => {}
+            }
+        }
+    }
+    assert!(scatters > 10 && tiled > 10, "{scatters} and {tiled}");
 }
 
 /// If `STRIDEC_WGSL` names a folder, the kernels are written to it, for other validators.

@@ -2,8 +2,8 @@
 
 use stridec::{
     hlo::{
-        Binary, Builder, ComparisonDirection, Gather, Literal, Module, Opcode, PaddingDimension,
-        Scatter, SliceDimension, Unary,
+        Binary, Builder, ComparisonDirection, Footprint, Gather, Literal, Module, Opcode,
+        PaddingDimension, Scatter, SliceDimension, Unary,
     },
     shape::{Dimension, ElementType, Layout, Shape},
 };
@@ -51,6 +51,8 @@ struct Program<'a> {
     values: Vec<(usize, Shape)>,
     /// A computation that returns the second of two elements.
     combiner: usize,
+    /// A computation that returns the last two of four elements.
+    pair_combiner: usize,
     /// Computations that reduce numbers of a type.
     reducers: Vec<(ElementType, usize)>,
 }
@@ -74,6 +76,9 @@ pub(crate) fn module(random: &mut Random) -> Module {
     let element = Shape::new(element_type, [], None).unwrap();
     let [_, update] = [0, 1].map(|_| builder.parameter(element.clone()).unwrap());
     let combiner = builder.computation("replace", update).unwrap();
+    let [_, _, first, second] = [0; 4].map(|_| builder.parameter(element.clone()).unwrap());
+    let pair = builder.add(Opcode::Tuple, &[first, second]).unwrap();
+    let pair_combiner = builder.computation("replace_two", pair).unwrap();
     let mut reducers = vec![];
     for (of, binary) in REDUCERS {
         let scalar = Shape::new(of, [], None).unwrap();
@@ -81,8 +86,16 @@ pub(crate) fn module(random: &mut Random) -> Module {
         let root = builder.add(Opcode::Binary(binary), &sides).unwrap();
         reducers.push((of, builder.computation(binary.name(), root).unwrap()));
     }
-    let mut program =
-        Program { random, builder, element_type, parameters, values, combiner, reducers };
+    let mut program = Program {
+        random,
+        builder,
+        element_type,
+        parameters,
+        values,
+        combiner,
+        pair_combiner,
+        reducers,
+    };
     for _ in 0..=program.random.below(3) {
         let sizes = program.sizes();
         program.parameter(element_type, &sizes);
@@ -123,6 +136,11 @@ fn laid_out(random: &mut Random, shape: &Shape) -> Shape {
     let mut layout = random::layout(random, shape.element_type(), &sizes);
     layout.element_size_in_bits = 0;
     Shape::new(shape.element_type(), sizes, layout).unwrap()
+}
+
+/// Returns true if no place of the shape's memory is padding.
+fn is_dense(shape: &Shape) -> bool {
+    Footprint::of(shape).is_some_and(|memory| memory.padding_bytes() == 0)
 }
 
 /// Images for the buffers that a module reads: any elements, and any bits between them.
@@ -419,7 +437,7 @@ impl Program<'_> {
         let entries = scatter_dims_to_operand_dims.len();
         let (indices, index_vector_dim) = self.indices_of(&batch, entries, vector);
         let updates = self.parameter(self.element_type, &of_updates);
-        let scatter = Scatter {
+        let mut scatter = Scatter {
             update_window_dims,
             inserted_window_dims: lost,
             scatter_dims_to_operand_dims,
@@ -427,7 +445,49 @@ impl Program<'_> {
             computation: self.combiner,
             ..Scatter::default()
         };
-        self.push(Opcode::Scatter(Box::new(scatter)), &[operand, indices, updates], sizes);
+        if !self.random.one_in(3) {
+            let operands = [operand, indices, updates];
+            return self.push(Opcode::Scatter(Box::new(scatter)), &operands, sizes);
+        }
+        // Two arrays at once, of which the program goes on with either.
+        scatter.computation = self.pair_combiner;
+        let (other, _) = self.same_as(sizes);
+        let others = self.parameter(self.element_type, &of_updates);
+        let operands = [operand, other, indices, updates, others];
+        let pair = self.builder.add(Opcode::Scatter(Box::new(scatter)), &operands).unwrap();
+        let first = usize::from(self.random.one_in(2));
+        for index in [first, 1 - first] {
+            self.push(Opcode::GetTupleElement { index }, &[pair], sizes);
+        }
+    }
+
+    /// Adds a bitcast to a layout with tiles, of as many bytes as the dense operand. If the tiles
+    /// are partial, the elements in their padding are lost.
+    fn tiled_bitcast(&mut self, operand: usize, count: u64, sizes: &[u64]) {
+        let mut sizes = self.regrouped(count, sizes);
+        if self.random.one_in(2) {
+            sizes = self.regrouped(count, &sizes);
+        }
+        let order = self.random.permutation(sizes.len());
+        let covered = sizes.len().min(1 + usize::from(self.random.one_in(2)));
+        let divisor = |random: &mut Random, n: u64| {
+            let divisors: Vec<u64> = (1..=n).filter(|&by| n.is_multiple_of(by)).collect();
+            random.pick(&divisors)
+        };
+        let tile: Vec<u64> =
+            order[..covered].iter().rev().map(|&d| divisor(self.random, sizes[d])).collect();
+        let mut layout = Layout::new(order.clone()).tiled(tile.iter().copied());
+        if self.random.one_in(2) {
+            layout = layout.tiled(tile.iter().map(|&n| divisor(self.random, n)));
+        }
+        for (&dimension, &by) in order[..covered].iter().rev().zip(&tile) {
+            if self.random.one_in(4) {
+                sizes[dimension] -= self.random.below(by);
+            }
+        }
+        let shape = Shape::new(self.element_type, sizes, layout).unwrap();
+        let place = self.builder.add_as(Opcode::Bitcast, &[operand], shape.clone());
+        self.values.push((place.unwrap(), shape));
     }
 
     /// Selects elements of one array or of another, by a parameter.
@@ -558,6 +618,11 @@ impl Program<'_> {
             }
             12 if rank > 1 => self.triangle(operand, &sizes),
             13 => self.push(Opcode::Copy, &[operand], &sizes),
+            // What is in the padding of tiles is not specified.
+            14 if !is_dense(&shape) => self.push(Opcode::Copy, &[operand], &sizes),
+            14 if count > 0 && self.random.one_in(2) => {
+                self.tiled_bitcast(operand, count, &sizes);
+            }
             14 => {
                 let sizes = self.regrouped(count, &sizes);
                 let layout = Layout::new(self.random.permutation(sizes.len()));

@@ -252,12 +252,19 @@ fn call(
                 };
                 call(module, computations[branch], &[operands[branch + 1].clone()], see)?
             }
+            Opcode::Scatter(scatter) if operands.len() > 3 => {
+                let count = operands.len() / 2;
+                let arrays: Option<Vec<&Array>> = operands.iter().copied().map(as_array).collect();
+                let arrays = arrays?;
+                let part = |number: usize| {
+                    let operands = [arrays[number], arrays[count], arrays[count + 1 + number]];
+                    put(module, scatter, operands, count).map(Value::Array)
+                };
+                Value::Tuple((0..count).map(part).collect::<Option<_>>()?)
+            }
             opcode => {
-                let arrays = operands.iter().map(|operand| match operand {
-                    Value::Array(array) => Some(array),
-                    Value::Tuple(_) => None,
-                });
-                let arrays = arrays.collect::<Option<Vec<&Array>>>()?;
+                let arrays: Option<Vec<&Array>> = operands.iter().copied().map(as_array).collect();
+                let arrays = arrays?;
                 let operand = instruction.operands().first();
                 let from = operand.map(|&at| computation.instructions()[at].shape());
                 Value::Array(array(module, opcode, instruction.shape(), from, &arrays)?)
@@ -267,6 +274,13 @@ fn call(
         values.push(Some(value));
     }
     values[computation.root()].clone()
+}
+
+fn as_array(value: &Value) -> Option<&Array> {
+    match value {
+        Value::Array(array) => Some(array),
+        Value::Tuple(_) => None,
+    }
 }
 
 /// Returns a part of a tuple, if the tuple has it.
@@ -388,7 +402,7 @@ fn array(
             })
         }
         Opcode::Gather(gather) => take(gather, operands[0], operands[1], &out)?,
-        Opcode::Scatter(scatter) => put(module, scatter, operands)?,
+        Opcode::Scatter(scatter) => put(module, scatter, operands.try_into().ok()?, 1)?,
         Opcode::Reduce { dimensions, computation } => {
             reduce(module, *computation, dimensions, &out, operands)?
         }
@@ -584,14 +598,33 @@ fn take(gather: &Gather, operand: &Array, indices: &Array, out: &[u64]) -> Optio
     Some(Array { element_type: operand.element_type, sizes: out.to_vec(), cells })
 }
 
-/// A scatter whose combiner returns its update.
-fn put(module: &Module, scatter: &Scatter, operands: &[&Array]) -> Option<Array> {
+/// Returns true if the combiner of a scatter of `count` arrays returns the updates, which are its
+/// last parameters.
+fn returns_updates(module: &Module, scatter: &Scatter, count: usize) -> bool {
     let combiner = &module.computations()[scatter.computation];
-    let root = &combiner.instructions()[combiner.root()];
-    if !matches!(root.opcode(), Opcode::Parameter { number: 1 }) {
+    let instructions = combiner.instructions();
+    let root = &instructions[combiner.root()];
+    let is_update = |opcode: &Opcode, update: usize| matches!(opcode, Opcode::Parameter { number } if *number == count + update);
+    match root.opcode() {
+        Opcode::Tuple if count > 1 => {
+            let mut parts = root.operands().iter().enumerate();
+            parts.all(|(number, &at)| is_update(instructions[at].opcode(), number))
+        }
+        opcode => count == 1 && is_update(opcode, 0),
+    }
+}
+
+/// The result for one of the `count` arrays of a scatter whose combiner returns the updates. The
+/// operands are the array, the indices and its updates.
+fn put(
+    module: &Module,
+    scatter: &Scatter,
+    [operand, indices, updates]: [&Array; 3],
+    count: usize,
+) -> Option<Array> {
+    if !returns_updates(module, scatter, count) {
         return None;
     }
-    let [operand, indices, updates] = operands else { return None };
     let mut out = Array::clone(operand);
     let rank = operand.sizes.len();
     let batching = (&scatter.input_batching_dims[..], &scatter.scatter_indices_batching_dims[..]);
