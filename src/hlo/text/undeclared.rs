@@ -1,4 +1,4 @@
-//! Infers the shapes of instructions whose text declares none, by the rules of XLA's
+//! Infers the shapes of instructions for which the text declares no shape, by the rules of XLA's
 //! `shape_inference.cc`.
 
 use super::{attributes, cursor::Cursor, written::WrittenAttribute};
@@ -12,7 +12,7 @@ type Result<T> = std::result::Result<T, InstructionError>;
 /// The shapes of a computation's parameters and of its root.
 pub(in crate::hlo) type Signature<'a> = (Vec<&'a Shape>, &'a Shape);
 
-/// An instruction whose text declares no shape.
+/// An instruction for which the text declares no shape.
 pub(super) struct Undeclared<'a, 'b> {
     pub(super) opcode: &'b str,
     pub(super) operands: &'b [&'b Shape],
@@ -140,9 +140,9 @@ impl Undeclared<'_, '_> {
         }
     }
 
-    /// Returns the shape of an opcode whose declared shape XLA's parser does not take as it is: it
-    /// makes the tuples of transfers anew, with contexts of `u32[]` and tokens. Returns `None` for
-    /// other opcodes, and if a part is missing.
+    /// Returns the shape that XLA's parser uses in place of the declared one. For transfers between
+    /// devices, it rebuilds the tuple with `u32[]` contexts and tokens. Returns `None` for other
+    /// opcodes, and if a part is missing.
     pub(super) fn transferred(&self, declared: &Shape) -> Option<Shape> {
         let data = |shape: &Shape| shape.tuple_shapes().first().cloned();
         let context = || Shape::new(ElementType::U32, [], None).ok();
@@ -159,7 +159,8 @@ impl Undeclared<'_, '_> {
         }
     }
 
-    /// Returns the error for an instruction whose shape does not follow from the rest.
+    /// Returns the error for an instruction whose shape does not follow from its operands and
+    /// attributes.
     fn missing() -> InstructionError {
         let accepted = "a shape, which the operands and attributes of this opcode do not give";
         InstructionError::Missing { field: FieldPath::new("shape"), accepted }
@@ -189,7 +190,7 @@ impl Undeclared<'_, '_> {
         self.attributes.iter().find(|it| it.name == name).map(|attribute| attribute.value)
     }
 
-    /// Returns the numbers of an attribute, or an empty list without it.
+    /// Returns the numbers in an attribute, or an empty list if there is no such attribute.
     fn numbers(&self, name: &str) -> Vec<usize> {
         let read = |mut cursor: Cursor<'_>| attributes::numbers(&mut cursor).ok();
         let numbers = self.attribute(name).and_then(read).unwrap_or_default();
@@ -201,8 +202,8 @@ impl Undeclared<'_, '_> {
         number.ok_or_else(Self::missing)
     }
 
-    /// Returns the shape of two operands, with the more precise of their types, and with the
-    /// bounds of either.
+    /// Returns the common shape of two operands, with the wider of their element types, and with a
+    /// bound if either has one.
     fn wider(&self, first: usize, second: usize) -> Result<Shape> {
         let (first, second) = (self.operand(first)?, self.operand(second)?);
         let bits = |shape: &Shape| shape.element_type().bits().unwrap_or(0);
@@ -231,7 +232,7 @@ impl Undeclared<'_, '_> {
         Ok(Shape::array(shape.element_type(), dimensions, shape.layout().cloned())?)
     }
 
-    /// Infers the shape of a broadcast whose attribute gives sizes of new, outer dimensions.
+    /// Infers the shape of a broadcast that is written with the extents of new, outer dimensions.
     fn broadcast(&self) -> Result<Shape> {
         let shape = self.operand(0)?;
         let sizes = self.numbers("dimensions").into_iter().map(|n| Dimension::Fixed(n as u64));
@@ -244,7 +245,7 @@ impl Undeclared<'_, '_> {
         let dimensions = order.iter().map(|&dimension| shape.dimensions().get(dimension).copied());
         let dimensions: Option<Vec<_>> = dimensions.collect();
         let dimensions = dimensions.ok_or_else(Self::missing)?;
-        // The elements stay where they are in memory, as in XLA's `PermuteDimensions`.
+        // The elements keep their places in memory, as in XLA's `PermuteDimensions`.
         let layout = shape.layout().map(|layout| {
             let of = |old: &usize| order.iter().position(|dimension| dimension == old);
             let minor_to_major = layout.minor_to_major.iter().map(of).collect::<Option<_>>();
@@ -312,7 +313,8 @@ impl Undeclared<'_, '_> {
         Self::array(operand.element_type(), dimensions.ok_or_else(Self::missing)?)
     }
 
-    /// Returns the shape of the only one of the first operands, or the tuple of these.
+    /// Returns the tuple of the first `count` operands' shapes, or the shape itself if `count` is
+    /// 1.
     fn variadic(&self, count: usize) -> Result<Shape> {
         match self.operands.get(..count) {
             Some([shape]) => Ok((*shape).clone()),
@@ -401,7 +403,8 @@ impl Undeclared<'_, '_> {
         Ok(Shape::array(element_type, dimensions, shape.layout().cloned())?)
     }
 
-    /// Infers the shape of a matrix product of two operands.
+    /// Infers the shape of a matrix product. `left` and `right` are the numbers of the operands,
+    /// and `groups` are dimensions that come first in the result.
     fn dot(&self, left: usize, right: usize, groups: &[Dimension]) -> Result<Shape> {
         let (left, right) = (self.operand(left)?, self.operand(right)?);
         let batch = self.numbers("lhs_batch_dims");
@@ -513,7 +516,7 @@ impl Undeclared<'_, '_> {
     }
 }
 
-/// Applies a function to an extent or a bound. Returns `None` if the result is no extent.
+/// Applies a function to an extent or a bound. Returns `None` if the result is not an extent.
 fn mapped(extent: Dimension, of: impl FnOnce(i64) -> Option<i64>) -> Option<Dimension> {
     let apply = |n: u64| u64::try_from(of(i64::try_from(n).ok()?)?).ok();
     Some(match extent {
@@ -523,7 +526,7 @@ fn mapped(extent: Dimension, of: impl FnOnce(i64) -> Option<i64>) -> Option<Dime
     })
 }
 
-/// Returns the type of the parts of a complex number, and any other type as it is.
+/// Returns the type of the parts of a complex number. Returns any other type unchanged.
 fn component(element_type: ElementType) -> ElementType {
     match element_type {
         ElementType::C64 => ElementType::F32,
@@ -532,7 +535,8 @@ fn component(element_type: ElementType) -> ElementType {
     }
 }
 
-/// Returns the shape with another element type.
+/// Returns the shape with another element type. A shape with an unknown extent is returned
+/// unchanged.
 fn with_type(shape: &Shape, element_type: ElementType) -> Result<Shape> {
     if shape.element_type() == element_type || queries::bounds(shape).is_none() {
         return Ok(shape.clone());
