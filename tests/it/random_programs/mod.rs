@@ -1,5 +1,5 @@
-//! Programs: the modules that XLA ran, and random modules, against an interpreter that runs one
-//! instruction after another.
+//! Modules that XLA ran and random modules, compared with an interpreter that runs one instruction
+//! after another.
 
 mod mutations;
 mod ways;
@@ -44,7 +44,7 @@ fn the_host_agrees_with_the_oracle() {
     check_random_programs(scope::cases(10_000), |program, images| Ok(program.run_on_host(images)?));
 }
 
-/// If `STRIDEC_WGSL` names a folder, the kernels are written to it, for other validators.
+/// If `STRIDEC_WGSL` names a folder, the kernels are written to it for other validators.
 #[test]
 fn kernels_of_random_programs_are_valid() {
     let folder = std::env::var_os("STRIDEC_WGSL").map(std::path::PathBuf::from);
