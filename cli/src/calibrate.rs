@@ -247,8 +247,7 @@ mod device {
             let (from, to) = (from.map_err(Error::from)?, to.map_err(Error::from)?);
             cases.push(relayout(from, to)?);
         }
-        // Types and kinds are mixed, so that the first cases have all of them, however many are
-        // measured.
+        // The cases are mixed, so that even the first few have every type and every kind.
         let count = cases.len();
         let mut mixed: Vec<_> = cases.into_iter().enumerate().collect();
         mixed.sort_by_key(|&(n, _)| n * 23 % count);

@@ -199,8 +199,8 @@ mod tests {
         }
     }
 
-    /// With errors of a tenth, the choices are within a tenth of the best choices, on operations to
-    /// which the model was not fitted.
+    /// A model is fitted to times with errors of a tenth. On other operations, its choices are
+    /// within a tenth of the best choices.
     #[test]
     fn noise_changes_choices_little() {
         for (truth, bytes, lanes) in devices() {

@@ -19,8 +19,8 @@ const MAX_BYTES: u64 = 1 << 30;
 pub(super) struct ModuleFile<'a> {
     path: &'a Path,
     bytes: InputBytes,
-    /// True if the name of the file has the ending of a text, false if it has the ending of a
-    /// message, and `None` if it has another ending.
+    /// True if the file's name ends like that of a text, false if it ends like that of a message,
+    /// and `None` otherwise.
     is_text: Option<bool>,
 }
 

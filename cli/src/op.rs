@@ -75,7 +75,7 @@ impl OpArgs {
         self.flags.request(self.operation, source)
     }
 
-    /// Returns a failure if the argument is given that only a program takes.
+    /// Returns a failure if a module is given, because only programs take one.
     pub(super) fn refuse_module(&self) -> Result<(), Failure> {
         match &self.module {
             Some(module) => Err(unexpected(module)),

@@ -74,7 +74,7 @@ fn persist<F>(file: NamedTempFile<F>, path: &Path) -> io::Result<()> {
 }
 
 /// Creates a file without a name. Returns `None` if the file system does not support this, or if
-/// there is no `/proc`, through which the file gets its name later.
+/// there is no `/proc`. The file gets its name later through `/proc`.
 #[cfg(target_os = "linux")]
 fn unnamed(folder: &Path) -> Option<File> {
     use std::os::unix::fs::OpenOptionsExt;

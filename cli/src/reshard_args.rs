@@ -37,10 +37,10 @@ pub(super) struct SidesArgs {
     /// The number of devices on both sides, if a sharding does not give it
     #[arg(long, value_name = "N")]
     pub(super) devices: Option<u64>,
-    /// The number of devices that have the array before
+    /// The number of devices that have the array before the move
     #[arg(long, value_name = "N", conflicts_with = "devices")]
     pub(super) from_devices: Option<u64>,
-    /// The number of devices that have the array afterwards
+    /// The number of devices that have the array after the move
     #[arg(long, value_name = "N", conflicts_with = "devices")]
     pub(super) to_devices: Option<u64>,
     /// The layout of the shards that are read, such as '{0,1}' or '{1,0:T(8,128)}' [default: the

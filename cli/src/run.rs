@@ -75,8 +75,8 @@ fn refuse_onto(args: &RunArgs) -> Result<(), Failure> {
     }
 }
 
-/// Returns the only file of a flag. Returns a failure if there are several, which only a program
-/// takes.
+/// Returns the only file of a flag. Returns a failure if there are several files, because only
+/// programs take more than one.
 fn the_one<'a>(paths: &'a [PathBuf], flag: &str) -> Result<&'a Path, Failure> {
     match paths {
         [path] => Ok(path),

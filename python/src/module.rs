@@ -134,8 +134,8 @@ impl Call {
 }
 
 /// Returns the numbers of the arguments that JAX kept. JAX drops the arguments that a function does
-/// not use, and records the others in attributes, most of which are private and may change. Returns
-/// `None` if no such attribute is found; the module must then have every argument.
+/// not use, and records the others in attributes. Most of these attributes are private and may
+/// change. Returns `None` if no such attribute is found; the module must then have every argument.
 fn kept(given: &Bound<'_, PyAny>) -> Option<Vec<usize>> {
     let found = given
         .getattr("_lowering")

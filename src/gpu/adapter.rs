@@ -100,8 +100,8 @@ impl Adapter {
         self.limits
     }
 
-    /// Returns true if the adapter can run kernels, which takes compute shaders with at least two
-    /// storage buffers.
+    /// Returns true if the adapter can run kernels. Kernels require compute shaders with at least
+    /// two storage buffers.
     #[must_use]
     pub fn computes(&self) -> bool {
         self.computes
@@ -117,7 +117,7 @@ impl Adapter {
 ///
 /// Hardware comes before software. A discrete GPU comes before an integrated one, unless the
 /// environment variable `WGPU_POWER_PREF` is `low`. If a device has two drivers, the native one
-/// (Vulkan, Metal, DX12) comes before OpenGL, whereas wgpu may pick OpenGL if there is no Vulkan
+/// (Vulkan, Metal, DX12) comes before OpenGL. wgpu itself may choose OpenGL if there is no Vulkan
 /// loader.
 #[derive(Clone, Debug, Default)]
 pub struct Adapters {

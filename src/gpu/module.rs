@@ -23,8 +23,8 @@ pub(super) fn create(device: &wgpu::Device, kernel: &Kernel) -> wgpu::ShaderModu
     unsafe { device.create_shader_module_trusted(descriptor, checks) }
 }
 
-/// Returns the compilation options of a pipeline. A proved kernel has no workgroup memory, so that
-/// memory is not zeroed for it.
+/// Returns the compilation options of a pipeline. Workgroup memory is not zeroed for a proved
+/// kernel, because such a kernel has none.
 pub(super) fn compilation_options(kernel: &Kernel) -> wgpu::PipelineCompilationOptions<'static> {
     wgpu::PipelineCompilationOptions {
         zero_initialize_workgroup_memory: !is_proved(kernel),

@@ -79,10 +79,15 @@ impl Gpu {
     /// bind and hold both images, one kernel runs the copy. Otherwise the copy is run as
     /// [`run_in_parts`](Self::run_in_parts) does.
     ///
-    /// The copy is run in parts if an image exceeds `max_storage_buffer_binding_size` or
-    /// `max_buffer_size`, if the copy has too many units for 32-bit numbers, if it needs more
-    /// workgroups than one dispatch can have, or if the device is out of memory. After each kernel,
-    /// `progress` is called with the number of bytes of the destination that are complete.
+    /// The copy is run in parts
+    ///
+    /// - if an image exceeds `max_storage_buffer_binding_size` or `max_buffer_size`;
+    /// - if the copy has too many units for 32-bit numbers;
+    /// - if it needs more workgroups than one dispatch can have;
+    /// - if the device is out of memory.
+    ///
+    /// After each kernel, `progress` is called with the number of bytes of the destination that are
+    /// complete.
     ///
     /// # Errors
     /// Returns the errors of [`run`](Self::run) and [`run_in_parts`](Self::run_in_parts).

@@ -17,7 +17,7 @@ pub enum Opcode {
     },
     /// A value that the module stores.
     Constant(Box<Literal>),
-    /// For each element, its index along a dimension, as a number of the result's type.
+    /// The index of each element along a dimension, as a number of the result's type.
     Iota {
         /// The dimension along which the elements count.
         dimension: usize,
@@ -165,8 +165,8 @@ pub enum Opcode {
         /// True if floats are compared in their total order, in which NaNs have a place too.
         total_order: bool,
     },
-    /// For each element, the second operand if the first operand is true, and the third operand
-    /// otherwise.
+    /// Each element is taken from the second operand if the first operand is true, and from the
+    /// third operand otherwise.
     Select,
     /// The second operand, clamped to the range from the first operand to the third.
     Clamp,

@@ -30,8 +30,8 @@ impl Pull<'_, '_> {
         let descriptor = StrideDescriptor::try_from(shape)
             .map_err(|error| ProgramError::layout(value, shape, error))?;
         let (element_type, bits) = (shape.element_type(), descriptor.element_bits());
-        // If elements below 8 bits take a byte each, and the elements of the source have another
-        // width, the low bits of the source's elements have to be units of their own.
+        // Elements below 8 bits may take a byte each. If the source's elements then have another
+        // width, their low bits have to be units of their own.
         let is_cut = !self.packs && element_type.bits() != Some(self.bits);
         if self.bits < 8 && self.unit == 8 && is_cut {
             return Err(Halt::Unit(self.bits));

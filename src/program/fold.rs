@@ -246,9 +246,9 @@ impl Scalar {
     /// operation is not folded. The result is not yet rounded to the type; [`write`](Self::write)
     /// rounds it.
     ///
-    /// Floats are computed as `f64`. Rounding a sum, a difference, a product or a quotient again,
-    /// to a narrower type, has the same result as rounding it once, because `f64` has more than
-    /// twice the digits.
+    /// Floats are computed as `f64`. A sum, a difference, a product or a quotient is rounded to
+    /// `f64`, and then again to a narrower type. The result is the same as with one rounding,
+    /// because `f64` has more than twice the digits.
     pub(super) fn binary(self, other: Self, of: ElementType, binary: Binary) -> Option<Self> {
         let (a, b) = match (self, other) {
             (Self::Integer(a), Self::Integer(b)) => (a, b),

@@ -136,7 +136,7 @@ impl Pull<'_, '_> {
         for number in 0..count {
             let Some((region, chosen)) = rest.take() else { break };
             self.graph.step()?;
-            // Branch 0 is the one for true, and the predicate is then 1.
+            // A predicate that is true, which is the number 1, chooses branch 0.
             let branch = if is_index { number } else { count - 1 - number };
             let split =
                 self.assembly.split_region(&region, &chosen, number as u64, number as u64 + 1)?;

@@ -32,8 +32,7 @@ pub(super) fn packed_bits(element_type: ElementType) -> u32 {
 }
 
 /// Returns the number of units of `unit` bits in an element. If units are below a byte, only the
-/// bits of the type count, because the other bits of a byte that holds a smaller element have no
-/// meaning.
+/// bits of the type count. The other bits of a byte that holds a smaller element have no meaning.
 pub(super) fn parts(element_type: ElementType, unit: u32) -> u32 {
     if unit < 8 { packed_bits(element_type) / unit } else { storage_bits(element_type) / unit }
 }

@@ -215,9 +215,9 @@ impl ModuleLowering<'_> {
     }
 
     /// Returns the value to compute into a scratch buffer first if the numbers in a nest are too
-    /// large. Values near the middle of the way from the output to its sources are preferred, so
-    /// that the kernels before and after the scratch buffer both have shorter forms. Returns `None`
-    /// if no value is suitable.
+    /// large. Values near the middle of the way from the output to its sources are preferred. The
+    /// kernels before and after the scratch buffer then both have shorter forms. Returns `None` if
+    /// no value is suitable.
     fn middle(
         &mut self,
         output: &KernelOutput,
@@ -238,7 +238,7 @@ impl ModuleLowering<'_> {
                 return Ok(Some(node));
             }
         }
-        // A reshape of a parameter in the default layout moves no element, so a copy of the
+        // A reshape of a parameter in the default layout moves no element. Therefore a copy of the
         // parameter in that layout makes the forms shorter.
         for &node in nodes {
             for number in 0..self.graph.instruction(node).operands().len() {

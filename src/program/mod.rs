@@ -2,9 +2,9 @@
 //!
 //! A module is a graph of instructions such as `transpose` and `concatenate`. Running them one
 //! after the other would copy every element once for each instruction. Instead, [`compile_module`]
-//! visits each place of a result's memory and hands the index of the element there backwards
-//! through the instructions, until a parameter or a constant is reached (`pull`). For example,
-//! index (2,1) of the result below becomes (1,2) through `transpose`. Column 2 belongs to the first
+//! visits each place of a result's memory. It follows the index of the element at this place
+//! backwards through the instructions, up to a parameter or a constant (`pull`). For example, index
+//! (2,1) of the result below becomes (1,2) through `transpose`. Column 2 belongs to the first
 //! operand of `concatenate`, so the element is (1,2) of `x`. All of these steps together become one
 //! [`CopyNest`](crate::nest::CopyNest), so each element is copied once.
 //!

@@ -96,9 +96,9 @@ pub(super) fn fold(
 }
 
 impl Pull<'_, '_> {
-    /// Returns the index of an element in the operand of a reduce that only copies elements,
-    /// because it reduces dimensions of extent 1 and starts with the neutral element. Returns
-    /// `None` for any other reduce.
+    /// Returns the index of an element in the operand of a reduce that only copies elements: it
+    /// reduces dimensions of extent 1 and starts with the neutral element. Returns `None` for any
+    /// other reduce.
     pub(super) fn unreduced(
         &mut self,
         node: GraphNode,

@@ -56,8 +56,8 @@ impl ScatterWindows<'_> {
         batch
     }
 
-    /// Calls `start` for each dimension in which the start of a window is read from the indices,
-    /// with the dimension and the index of the start in the array of indices.
+    /// Calls `start` for each dimension in which the start of a window is read from the indices.
+    /// The arguments are the dimension, and the index of the start in the array of indices.
     fn starts<E>(
         &self,
         batch: &[u64],

@@ -22,9 +22,9 @@ pub(super) struct Trail {
     /// The number of units in an element of the destination.
     parts: u32,
     visits: Vec<Visit>,
-    /// For each case, the number of the visit that added it.
+    /// The number of the visit that added each case.
     ends: Vec<usize>,
-    /// For each pending element, the number of the visit that added it.
+    /// The number of the visit that added each pending element.
     parents: Vec<Option<usize>>,
     cases: Vec<Case>,
     /// The nest before any pass runs. The forms refer to its axes and quotients.

@@ -38,7 +38,7 @@ use crate::hlo::Module;
 pub struct Ways<'m> {
     module: &'m Module,
     program: Program,
-    /// For each array that the program reads, the number of its parameter and the path to the
+    /// The arrays that the program reads. Each has the number of its parameter and the path to the
     /// array.
     parameters: Vec<(usize, TuplePath)>,
     /// The trail of each step of the program.
@@ -192,8 +192,8 @@ impl<'m> Ways<'m> {
                 (BufferId::Result(_), _) => unreachable!("no kernel reads a result"),
             };
             let (found, end) = trail.way(buffer.descriptor(), &index, bit, &image)?;
-            // The value of the scratch buffer's instruction is reported both as the end of the way
-            // to the buffer and as the start of the way from it. One of the two is skipped.
+            // An instruction whose value is in a scratch buffer is found twice: as the last one on
+            // the way to the buffer, and as the first one on the way from it. It is kept only once.
             let again = passed.last() == found.first();
             passed.extend(found.into_iter().skip(usize::from(again)));
             match end {

@@ -120,8 +120,8 @@ pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
     });
 }
 
-/// Returns the parts of an access. A part whose units guards can exclude is wrapped in a `select`,
-/// which gives the bits `refused` to each position that a guard excludes.
+/// Returns the parts of an access. If guards can exclude units of a part, the part is wrapped in a
+/// `select`, which gives the bits `refused` to each excluded position.
 fn selected(
     block: &Block,
     guards: &[&Guard],

@@ -163,8 +163,8 @@ pub(super) fn write_axes(
 /// argument is the bits that the position gets, or `None` if the position keeps its own. This code
 /// has to leave the function or the loop.
 ///
-/// Guards are tested as early as possible, because most positions without an element need no
-/// quotient, and because a quotient has a meaning only if the guards before it hold. But a guard is
+/// Guards are tested as early as possible, so that most positions without an element need no
+/// quotient. Besides, a quotient has a meaning only if the guards before it hold. But a guard is
 /// never tested before an earlier guard that gives other bits, because the first guard that fails
 /// decides.
 pub(super) fn guards(

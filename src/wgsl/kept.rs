@@ -71,8 +71,9 @@ pub(super) fn give_nothing(writer: &mut Writer, nest: &CopyNest, remark: &str) {
     }
 }
 
-/// Writes a kernel in which each invocation writes the elements of one word of the destination, or
-/// one unit if units are wider than a word, and keeps all other bits.
+/// Writes a kernel in which each invocation writes the elements of one word of the destination and
+/// keeps all other bits of the word. If units are wider than a word, each invocation writes one
+/// unit.
 pub(super) fn kept_words(writer: &mut Writer, nest: &CopyNest) {
     let Some(runs) = WordRuns::of(nest) else { return };
     let source_words = (nest.src_bits() / 32).max(1);

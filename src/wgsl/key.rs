@@ -11,8 +11,8 @@ use super::{Binding, KernelParts, writer::ends_line};
 /// its bindings, and whether it has a proof.
 ///
 /// Kernels with equal keys can share a pipeline, even if their comments name different tensors. A
-/// kernel without a proof never has the same key as one with a proof, because the pipeline of a
-/// kernel with a proof has no run-time checks. A key is cheap to clone and to compare.
+/// kernel with a proof and a kernel without one never have the same key, because only one of their
+/// pipelines has run-time checks. A key is cheap to clone and to compare.
 #[derive(Clone, Debug)]
 pub struct KernelKey(Arc<KeyParts>);
 

@@ -53,8 +53,8 @@ struct RunStart {
     /// number of accesses from that access to the start of the run.
     first: String,
     accesses: i64,
-    /// The variable for the distance from the start of that access to the start of the run, in
-    /// units if accesses are wider than a word, and in bits otherwise.
+    /// The variable for the distance from the start of that access to the start of the run. It is
+    /// in units if accesses are wider than a word, and in bits otherwise.
     by: String,
 }
 

@@ -339,9 +339,9 @@ fn pair(low: Unit, high: Unit, bits: u32) -> (CombinedWord, u32) {
     (CombinedWord { low: low.word, high: high.word, combine }, place.unsigned_abs())
 }
 
-/// Returns the words that contain the units, each with the number of bits by which it is shifted
-/// and the mask of the bits that are taken from it. Units have `bits` bits. A word occurs several
-/// times if its units move by different distances.
+/// Returns the words that contain the units. Each word has the number of bits by which it is
+/// shifted, and the mask of the bits that are taken from it. Units have `bits` bits. A word occurs
+/// several times if its units move by different distances.
 pub(super) fn parts(units: &[Unit], bits: u32) -> Vec<(Word, i32, u32)> {
     let mut parts: Vec<(Word, i32, u32)> = Vec::new();
     for (unit, to) in units.iter().zip(0..) {

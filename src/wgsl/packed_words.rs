@@ -42,7 +42,7 @@ pub(super) struct PackedWords {
     /// same form.
     constants: Vec<(String, String)>,
     lines: Vec<(String, String)>,
-    /// For each prefix of names, the number of values whose names have it so far.
+    /// The prefixes of names, with the number of values whose names have each prefix.
     counts: Vec<(&'static str, usize)>,
     words: Vec<String>,
     /// The arguments of the `insertBits` that makes each word, or `None` if the word does not
@@ -56,8 +56,8 @@ pub(super) struct PackedWords {
     is_short: bool,
 }
 
-/// The greatest number of words of which each may be made by `insertBits`. A higher limit slows the
-/// validation of long kernels; a lower limit leaves shifts and masks in more kernels.
+/// If there are at most this many words, each of them may be made by `insertBits`. A higher limit
+/// slows the validation of long kernels. A lower limit leaves shifts and masks in more kernels.
 const SHORT: usize = 32;
 
 /// A word with some bits replaced by bits of another word.

@@ -33,8 +33,8 @@ use crate::{
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Proof {
-    /// For each source, the last word that is read, or `None` if no word is read, and the number of
-    /// words in its binding.
+    /// The last word that is read of each source, or `None` if no word is read, and the number of
+    /// words in the source's binding.
     sources: SmallVec<[(Option<u64>, u64); 1]>,
     last_destination_word: u64,
     destination_words: u64,

@@ -204,8 +204,8 @@ impl SegmentWriter<'_> {
         }
     }
 
-    /// Writes the stores of a turn, which is the accesses that an invocation copies at a time.
-    /// `value` returns the value of the access at `at` plus its argument.
+    /// Writes the stores of one turn of the loop, in which an invocation copies `rows.width`
+    /// accesses. `value(n)` is the value of the access at `at + n`.
     fn stores(&self, writer: &mut Writer, stop: &str, value: impl Fn(u64) -> String) {
         let Self { rows, alone: (low, high), .. } = *self;
         let is_whole = |access: u64| access.is_multiple_of(rows.width);

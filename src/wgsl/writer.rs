@@ -76,8 +76,8 @@ impl Writer {
 
     /// Writes a comment. Lines after the first are indented by the width of `label`.
     ///
-    /// Every character that ends a line in WGSL starts a new comment line, because shapes and names
-    /// come from users and no part of them may become code.
+    /// Every character that ends a line in WGSL starts a new comment line. Shapes and names come
+    /// from users, and no part of them may become code.
     pub(super) fn comment(&mut self, label: &str, text: fmt::Arguments<'_>) {
         let text = text.to_string();
         let room = MAX_WIDTH - 4 * self.depth - 3 - label.len();

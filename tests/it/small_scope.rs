@@ -9,9 +9,9 @@
 //! - up to rank 4: extents 0 to 4 in each dimension × every order × every pair of six tilings, with
 //!   the units taken in turn.
 //!
-//! The source has the default order. Every other pair of orders becomes a pair with the default
-//! order first if the dimensions are renamed, and all extents are tested, so each renaming is
-//! tested too.
+//! The source has the default order. If the dimensions are renamed, every other pair of orders
+//! becomes a pair with the default order first. All extents are tested, so each renaming is tested
+//! too.
 
 use rayon::prelude::*;
 use stridec::{

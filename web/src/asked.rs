@@ -94,8 +94,8 @@ impl<'a> Asked<'a> {
         self.module
     }
 
-    /// Returns the module as text, or `None` for a serialized message, which has bytes that no text
-    /// has.
+    /// Returns the module as text, or `None` for a serialized message. Such a message has bytes
+    /// that no text has.
     pub(crate) fn module_text(&self) -> Option<&'a str> {
         let is_text = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
         let is_text = self.module.iter().all(is_text);

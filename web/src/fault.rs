@@ -54,8 +54,8 @@ impl Field {
 pub(crate) struct Fault {
     field: Field,
     message: String,
-    /// The position in the field's text, in UTF-16 units, which scripts count in; `None` if it is
-    /// not known.
+    /// The position in the field's text, or `None` if it is not known. It is counted in UTF-16
+    /// units, as in scripts.
     place: Option<Range<usize>>,
 }
 

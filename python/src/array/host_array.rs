@@ -109,8 +109,8 @@ impl HostArray {
         self.access != Access::Writable
     }
 
-    /// If the array's own protocol does not declare whether it may be written, uses the declaration
-    /// of `numpy.asarray(object)`, provided that this is a view of the same memory.
+    /// Decides whether the array may be written if its own protocol does not declare it. Uses the
+    /// declaration of `numpy.asarray(object)` if this is a view of the same memory.
     pub(super) fn resolve_access(&mut self, object: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = object.py();
         if self.access != Access::Unknown || !object.hasattr(intern!(py, "__array__"))? {

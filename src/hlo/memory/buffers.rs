@@ -17,8 +17,8 @@ use crate::shape::{ElementType, Shape};
 
 /// The memory of the buffers of a module.
 pub(super) struct Buffers {
-    /// For each instruction, the memory of the buffers that are counted for it, or `None` if there
-    /// are none.
+    /// The memory of the buffers that are counted for each instruction, or `None` if the
+    /// instruction has no such buffer.
     pub(super) own: Vec<Option<Footprint>>,
     pub(super) total: Footprint,
     /// The memory of the buffers that hold neither a parameter nor the result of the entry.

@@ -123,7 +123,7 @@ struct Scope<'a> {
     parameters: usize,
     root: Option<usize>,
     last: Option<usize>,
-    /// For each async instruction that wraps another opcode, the index of the wrapped computation.
+    /// The async instructions that wrap another opcode, with the index of the wrapped computation.
     wrapped: HashMap<usize, usize>,
     anonymous: usize,
 }

@@ -1,12 +1,17 @@
 //! Checks kernels by their text alone: naga parses the text, and an interpreter runs every
 //! invocation.
 //!
-//! For each kernel, the checker tests that the accesses stay within the bindings and the proof,
-//! that a number is in the range of `u32` when it is divided, compared or used as an index, that
-//! loops end at their bounds, that the dispatch is within the target's limits, that every word of
-//! the destination is written exactly once, and that the words are equal to the oracle's. It shares
-//! no code with lowering, and has only the kernel's text and the numbers that a runtime gets with
-//! it.
+//! The checker tests for each kernel that
+//!
+//! - all accesses stay within the bindings and the proof;
+//! - a number that is divided, compared or used as an index is in the range of `u32`;
+//! - all loops end at their bounds;
+//! - the dispatch is within the target's limits;
+//! - every word of the destination is written exactly once;
+//! - the words are equal to the oracle's.
+//!
+//! It shares no code with lowering. It has only the text of the kernel, and the numbers that a
+//! runtime gets with it.
 
 mod arithmetic;
 mod check;

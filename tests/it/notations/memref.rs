@@ -210,8 +210,8 @@ fn tiles_larger_than_their_dimension() {
     assert_eq!(xla, "f32[1,16,14,14]{3,2,1,0:T(32,64)}");
 }
 
-/// For some of these maps, MLIR finds the first extent. For others, the extent that it finds
-/// depends on the other results.
+/// MLIR finds the first extent for some of these maps. With the other maps, the extent that it
+/// finds depends on the other results.
 #[test]
 fn extents_that_are_not_certain_are_refused() {
     for (map, extents) in [

@@ -198,7 +198,7 @@ fn a_branch_that_computes_is_refused_by_name() {
     assert!(error.contains("square"), "{error}");
 }
 
-/// For each array, the last update of a place remains.
+/// A scatter of several arrays replaces elements at the same places in each of them.
 #[test]
 fn scatters_of_several_arrays_replace_elements() {
     let text = "HloModule m

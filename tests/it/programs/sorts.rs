@@ -70,7 +70,7 @@ fn each_row_is_sorted_along_the_dimension() {
     }
 }
 
-/// JAX's comparator of floats, in which zeros are equal and NaNs come last, in their total order.
+/// JAX's comparator of floats. All zeros are equal, and NaNs come last, in their total order.
 #[test]
 fn floats_are_sorted_in_their_total_order() {
     let bits = [

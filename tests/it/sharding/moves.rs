@@ -87,7 +87,8 @@ fn sharding(random: &mut Random, rank: usize) -> (Sharding, Option<u64>) {
     (sharding, Some(devices as u64))
 }
 
-/// Returns a sharding by lists of ranges. The parts may overlap, and cover an array of these sizes.
+/// Returns a sharding whose parts are lists of ranges. The parts cover an array of these sizes and
+/// may overlap.
 fn parts(random: &mut Random, sizes: &[u64]) -> Sharding {
     let devices = 1 + random.below(6) as u64;
     let mut regions: Vec<Vec<Vec<(u64, u64)>>> = Vec::new();
