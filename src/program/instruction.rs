@@ -1,4 +1,4 @@
-//! Hands an element back through one instruction: finds the operand that the element is copied
+//! Traces an element back through one instruction: finds the operand that the element is copied
 //! from, and its index in that operand.
 //!
 //! Each instruction that moves data has a rule here. For example, the rule of `transpose` is that
@@ -18,7 +18,7 @@ use crate::{
 };
 
 impl Pull<'_, '_> {
-    /// Hands an element back through one instruction. Adds the operands that the element may be
+    /// Traces an element back through one instruction. Adds the operands that the element may be
     /// copied from to `pending`, or adds cases if the trace ends here.
     pub(super) fn instruction(&mut self, item: PendingValue, node: GraphNode) -> Result<(), Halt> {
         let instruction = self.graph.instruction(node);

@@ -1,8 +1,8 @@
-//! [`pull`]: hands the elements of a result backwards through the instructions, to the buffers and
-//! constants that they are copies of.
+//! [`pull`]: traces the elements of a result backwards through the instructions, to the buffers and
+//! constants that they are copied from.
 //!
-//! All elements are handed back at once: an index is not a number but an affine form of the loops
-//! over the result's memory, with bounds. An instruction that chooses between operands, such as
+//! All elements are traced at once: an index is not a number but an affine form of the loops over
+//! the result's memory, with bounds. An instruction that chooses between operands, such as
 //! `concatenate`, divides the loops into regions, and the elements of each region continue to
 //! another operand. Regions whose source is not yet known wait on a stack.
 
@@ -246,7 +246,7 @@ impl<'g, 'm> Pull<'g, 'm> {
         Ok(Pulled { nest, sources, nodes, trail })
     }
 
-    /// Hands an element back through one instruction, or ends the trace if the element is in a
+    /// Traces an element back through one instruction, or ends the trace if the element is in a
     /// buffer or consists of constant bits.
     fn follow(&mut self, item: PendingValue) -> Result<(), Halt> {
         let origin = self.graph.origin(item.node, item.path.clone())?;

@@ -32,7 +32,7 @@ pub(super) struct Trail {
     sources: Vec<BufferId>,
 }
 
-/// One step of `pull`: elements that are handed back through one instruction together.
+/// One step of `pull`: the elements that are traced back through one instruction together.
 #[derive(Debug)]
 struct Visit {
     parent: Option<usize>,

@@ -137,7 +137,7 @@ fn selected(
     let units = usize::try_from(block.store()).unwrap_or(1) / parts.len();
     let part_bits = u64::from(bits) * units as u64;
     let fill = literal(part_bits, repeated(refused, bits, part_bits));
-    // For each unit of the access, the conditions under which it is copied.
+    // The conditions under which each unit of the access is copied.
     let mut asked: Vec<Vec<String>> = vec![vec![]; units * parts.len()];
     for (number, guard) in guards.iter().enumerate() {
         for (asked, step) in asked.iter_mut().zip(block.steps_in(&guard.of, run, access)) {

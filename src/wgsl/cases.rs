@@ -88,7 +88,7 @@ struct DecisionWriter<'a> {
 }
 
 impl<'a> DecisionWriter<'a> {
-    /// Writes a list of cases, of which the first that applies decides. If none applies, the code
+    /// Writes a list of cases. The first case that applies decides. If none applies, the code
     /// returns `otherwise`, or continues with the next line if `otherwise` is `None`. `known` has
     /// the quotients and lookups that are already computed.
     fn write(

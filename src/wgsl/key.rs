@@ -18,8 +18,8 @@ pub struct KernelKey(Arc<KeyParts>);
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct KeyParts {
-    /// The hash of the other fields. It is compared first, so that different keys are usually found
-    /// to differ without comparing their code.
+    /// The hash of the other fields. It is compared first, so that the code of different keys is
+    /// rarely compared.
     hash: u64,
     code: String,
     entry_point: String,

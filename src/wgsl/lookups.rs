@@ -269,9 +269,8 @@ fn words(operator: Operator, a: &str, b: &str, of: Integer, known: bool) -> Stri
             let ones = if of.is_signed { "i32(-1)" } else { "0xffffffffu" };
             format!("select({a} / select({b}, {one}, {b} == {zero}), {ones}, {b} == {zero})")
         }
-        // In XLA the remainder of a division by 0 is the dividend, and the remainder of a division
-        // by -1 is
-        // 0. The operator of WGSL has other results.
+        // In XLA a division by 0 leaves the dividend as the remainder, and a division by -1 leaves
+        // no remainder. The operator of WGSL has other results.
         Operator::Remainder => {
             let minus_one =
                 if of.is_signed { format!(" || {b} == i32(-1)") } else { String::new() };

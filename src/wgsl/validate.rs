@@ -1,5 +1,5 @@
-//! Parses and validates kernels with naga, as a WebGPU implementation would. So stridec finds a
-//! kernel that a driver might reject before it is returned.
+//! Parses and validates kernels with naga, as a WebGPU implementation would. This finds a kernel
+//! that a driver might reject before the kernel is returned.
 
 use naga::{
     Module,

@@ -313,8 +313,8 @@ impl Undeclared<'_, '_> {
         Self::array(operand.element_type(), dimensions.ok_or_else(Self::missing)?)
     }
 
-    /// Returns the tuple of the first `count` operands' shapes, or the shape itself if `count` is
-    /// 1.
+    /// Returns the tuple of the first `count` operands' shapes. If `count` is 1, returns the shape
+    /// itself.
     fn variadic(&self, count: usize) -> Result<Shape> {
         match self.operands.get(..count) {
             Some([shape]) => Ok((*shape).clone()),
