@@ -18,7 +18,8 @@ static DROPPING: AtomicUsize = AtomicUsize::new(0);
 /// parent's threads but not the threads themselves.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
-/// Registers a function with `atexit` after whose call [`drop_attached`] leaks its values.
+/// Registers a function with `atexit`. After Python has called it, [`drop_attached`] leaks its
+/// values.
 pub(crate) fn watch(py: Python<'_>) -> PyResult<()> {
     let exit = PyCFunction::new_closure(py, Some(c"exit"), None, |arguments, _| {
         EXITING.store(true, SeqCst);

@@ -215,7 +215,7 @@ fn columns_inside_words_with_padding() {
     assert_eq!(tally.kernels.into_inner(), 3 * 40);
 }
 
-/// Rows with many patches of blocks, of which the last one extends past the end of the row.
+/// Rows with many patches of blocks. The last patch extends past the end of the row.
 #[test]
 fn patches_that_pass_the_end_of_a_row() {
     let tally = Tally::default();
@@ -267,7 +267,7 @@ fn several_blocks_an_invocation() {
     }
 }
 
-/// Large copies on a GPU with rows that begin at any byte. Accesses of 16 bytes are moved of
+/// Large copies on a GPU with rows that begin at any byte. A block has accesses of 16 bytes in
 /// several rows with the same alignment.
 #[test]
 fn accesses_of_rows_that_begin_anywhere() {

@@ -1,4 +1,4 @@
-//! Pictures: their numbers are the descriptor's, and snapshots keep their looks.
+//! Pictures. Their numbers are compared with the descriptor, and snapshots record their looks.
 
 mod geometry;
 mod looks;

@@ -66,7 +66,7 @@ pub fn shape(value: &Value) -> Shape {
     text(value).parse().unwrap_or_else(|error| panic!("{value}: {error}"))
 }
 
-/// Returns an array from `type`, `dims` and the order of its dimensions, each of which may be
+/// Returns an array from `type`, `dims` and the order of its dimensions. Any of these fields may be
 /// absent.
 pub fn array(given: &Value) -> Shape {
     let element_type = given["type"]

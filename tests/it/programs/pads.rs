@@ -1,8 +1,8 @@
-//! Padding between elements, which repeats along every dimension that has it, and broadcasts.
+//! Padding between elements, along one dimension or several, and broadcasts.
 
 use stridec::{hlo::Module, program::Program};
 
-/// Returns a fixed image of `bytes` bytes, none of which is zero.
+/// Returns a fixed image of `bytes` bytes without zeros.
 fn image(bytes: usize) -> Vec<u8> {
     (0..bytes).map(|n| (n * 167 + n / 251 * 31).to_le_bytes()[0] | 1).collect()
 }
