@@ -1,4 +1,4 @@
-//! From shape text to WGSL, without and with naga's validation.
+//! Times the compilation from shape text to WGSL, with and without naga's validation.
 //!
 //! `cargo bench --no-default-features --bench lower`
 

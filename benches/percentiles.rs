@@ -1,10 +1,10 @@
-//! Times of single compilations: the 57 cases of the TTC benchmark, 10,000 random pairs of layouts,
-//! and the modules of `tests/data/hlo_cases.jsonl`, from their serialized protos to the WGSL of
-//! every kernel.
+//! Times single compilations: the 57 cases of the TTC benchmark, 10,000 random pairs of layouts,
+//! and the modules of `tests/data/hlo_cases.jsonl`, which are compiled from their serialized protos
+//! to the WGSL of every kernel.
 //!
 //! `cargo bench --no-default-features --bench percentiles -- [--cases 10000]`
 //!
-//! Each case is compiled five times, starting from its two shapes, and its shortest time counts.
+//! Each pair is compiled five times, starting from its two shapes, and the shortest time counts.
 
 #![allow(unreachable_pub)]
 
@@ -39,7 +39,7 @@ fn main() {
     modules();
 }
 
-/// Prints the percentiles of the modules that are compiled, without and with validation.
+/// Prints the percentiles for modules, with and without validation.
 fn modules() {
     let cases = hlo_cases();
     let target = Target::webgpu();
@@ -65,7 +65,8 @@ fn modules() {
     }
 }
 
-/// The TTC cases of f32 at 24 MiB, which a binding of 128 MiB holds, as changes of layout.
+/// Returns the TTC cases of f32 at 24 MiB as changes of layout. A binding of 128 MiB holds their
+/// images.
 fn ttc() -> Vec<(Tensor, Tensor)> {
     let cases = permutation::ttc(include_str!("data/ttc57_24MiB.json")).expect("cases in JSON");
     let sides = cases.iter().map(|case| case.sides(ElementType::F32).expect("two shapes"));
@@ -73,7 +74,7 @@ fn ttc() -> Vec<(Tensor, Tensor)> {
     sides.map(|[source, destination]| (tensor(source), tensor(destination))).collect()
 }
 
-/// Prints the percentiles of pairs, in microseconds, without and with validation.
+/// Prints the percentiles for pairs of layouts in microseconds, with and without validation.
 fn measure(name: &str, pairs: &[(Tensor, Tensor)]) {
     let target = Target::webgpu();
     for (what, validated) in [("text", false), ("validated", true)] {
@@ -101,7 +102,7 @@ fn measure(name: &str, pairs: &[(Tensor, Tensor)]) {
     }
 }
 
-/// Prints the percentiles of times in microseconds, each with its number.
+/// Prints percentiles of times in microseconds, with the number of the case of each.
 fn print_percentiles(
     name: &str,
     what: &str,

@@ -1,5 +1,5 @@
-//! Times of planning reshards: `cargo bench --bench reshard`. With `--paper FILE.svg`, plans for up
-//! to 65,536 devices, and a plot.
+//! Times the planning of reshards: `cargo bench --bench reshard`. With `--paper FILE.svg`, plans
+//! for up to 65,536 devices, and draws a plot.
 
 use std::{hint::black_box, time::Instant};
 
@@ -13,7 +13,7 @@ fn placed(shape: &Shape, sharding: &str) -> Placement {
     sharding.parse::<Sharding>().unwrap().place(shape, None).unwrap()
 }
 
-/// The shortest of 7 runs, in microseconds; each repeats `f` for at least 20 ms.
+/// Returns the shortest of 7 runs, in microseconds. Each run repeats `f` for at least 20 ms.
 fn microseconds(mut f: impl FnMut()) -> f64 {
     let mut best = f64::INFINITY;
     for _ in 0..7 {
@@ -27,8 +27,8 @@ fn microseconds(mut f: impl FnMut()) -> f64 {
     best
 }
 
-/// The shapes of a transformer's weights, and how 64 and 48 devices share them: experts and
-/// vocabulary, columns, rows.
+/// Returns the shapes of a transformer's weights, with their shardings over 64 and over 48 devices:
+/// experts and vocabulary, columns, and rows.
 fn transformer() -> Vec<(Shape, &'static str, &'static str)> {
     let kinds = [
         ("bf16[12288,12288]", "{devices=[8,8]<=[64]}", "{devices=[4,12]<=[48]}"),
@@ -89,8 +89,8 @@ fn main() {
     }
 }
 
-/// Plans of all devices and of one, from rows to a square grid, for 16 to 65,536 devices; in time
-/// and in bytes.
+/// Plans from rows to a square grid, for 16 to 65,536 devices. Prints the times and the sizes in
+/// bytes of the plan for all devices and of the plan for one device.
 fn paper(path: &str) {
     let shape: Shape = "bf16[65536,65536]".parse().unwrap();
     let (mut whole, mut own) = (Vec::new(), Vec::new());
@@ -119,7 +119,7 @@ fn paper(path: &str) {
     draw(path, &whole, &own).unwrap();
 }
 
-/// Both times over the number of devices, both axes logarithmic.
+/// Draws both times over the number of devices, with logarithmic axes.
 fn draw(
     path: &str,
     whole: &[(f64, f64)],

@@ -1,4 +1,4 @@
-//! A kernel's text through wgpu alone: the pipeline and the bind group are made once.
+//! Runs the text of a kernel through wgpu alone. The pipeline and the bind group are made once.
 
 #![allow(unsafe_code)] // texts without run-time checks, as proved kernels are
 
@@ -17,12 +17,13 @@ pub struct Bare {
 }
 
 impl Bare {
-    /// With wgpu's run-time checks.
+    /// Creates a pipeline with wgpu's run-time checks.
     pub fn checked(gpu: &Gpu, wgsl: &str, workgroups: [u32; 3], buffers: &[&Buffer]) -> Self {
         Self::new(gpu, &gpu.device().create_shader_module(descriptor(wgsl)), workgroups, buffers)
     }
 
-    /// Without them, for a text of this repository whose accesses lie inside its buffers.
+    /// Creates a pipeline without run-time checks. The text must be one of this repository, whose
+    /// accesses lie inside its buffers.
     pub fn unchecked(gpu: &Gpu, wgsl: &str, workgroups: [u32; 3], buffers: &[&Buffer]) -> Self {
         let checks = wgpu::ShaderRuntimeChecks::unchecked();
         // SAFETY: the kernels in `by_hand/` stay inside the images of their cases, and their loops
@@ -72,7 +73,8 @@ fn descriptor(wgsl: &str) -> wgpu::ShaderModuleDescriptor<'_> {
     wgpu::ShaderModuleDescriptor { label: None, source: wgpu::ShaderSource::Wgsl(wgsl.into()) }
 }
 
-/// Submits what `encode` adds to an encoder, and waits.
+/// Submits the commands that `encode` adds to an encoder, and waits until they are done. Returns
+/// the time.
 pub fn submit(
     gpu: &Gpu,
     encode: impl Fn(&mut wgpu::CommandEncoder),

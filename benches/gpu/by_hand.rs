@@ -1,10 +1,10 @@
-//! `--cases by-hand`: kernels written by hand for single cases, beside the one that stridec
-//! compiles.
+//! `--cases by-hand`: kernels that are written by hand for single cases, compared with the kernels
+//! that stridec compiles.
 //!
-//! Each file of `by_hand/` begins with the case that it is for, and with its workgroups. A case is
-//! one of the eight or of the everyday ones, arguments such as `relayout --from f32[512,512] --to
-//! {0,1}`, or a program of `benches/data/programs.jsonl`, such as `program f32 concatenate 4,
-//! columns`, whose parameters are the first bindings:
+//! Each file of `by_hand/` begins with its case and its workgroups. The case is one of the eight
+//! cases, an everyday case, arguments such as `relayout --from f32[512,512] --to {0,1}`, or a
+//! program of `benches/data/programs.jsonl`, such as `program f32 concatenate 4, columns`. The
+//! parameters of a program are the first bindings:
 //!
 //! ```text
 //! // case: 4096x4096 transposed
@@ -29,17 +29,17 @@ use crate::{
     write_json,
 };
 
-/// The kernels of this repository.
+/// The folder with the kernels of this repository.
 pub const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/gpu/by_hand");
 
-/// A kernel written by hand: its name, its text and what to dispatch.
+/// A kernel that is written by hand: its name, its text and its workgroups.
 struct ByHand {
     name: String,
     wgsl: String,
     workgroups: [u32; 3],
 }
 
-/// Runs the kernels of a folder whose cases contain `only` in their names. Kernels of one case take
+/// Runs the kernels of a folder for cases whose names contain `only`. The kernels of a case take
 /// turns.
 pub fn measure(
     gpu: &Gpu,
@@ -57,7 +57,8 @@ pub fn measure(
         println!("{name}");
         let moved = expected.len() as u64;
         let identity = identity(moved)?.compile(&target)?;
-        // Room for the words past the end that some kernels bind, and for the identity kernel.
+        // Some kernels bind words after the end of an image, and the identity kernel needs room
+        // too.
         let upload = |image: &Vec<u8>| {
             let more = expected.len().saturating_sub(image.len()) + 64;
             gpu.upload(&[&image[..], &vec![0; more]].concat())
@@ -114,7 +115,7 @@ pub fn measure(
     Ok(())
 }
 
-/// A case with its images, what they become, and what stridec runs.
+/// A case: its images, the expected result, and the kernels that stridec runs.
 struct Case {
     images: Vec<Vec<u8>>,
     expected: Vec<u8>,
@@ -150,7 +151,7 @@ impl Case {
     }
 }
 
-/// The kernels of a folder, by the names of their cases.
+/// Returns the kernels of a folder, by the names of their cases.
 fn read(folder: &Path) -> Result<BTreeMap<String, Vec<ByHand>>, Box<dyn Error>> {
     let mut all: BTreeMap<String, Vec<ByHand>> = BTreeMap::new();
     let mut files = fs::read_dir(folder)?
@@ -175,7 +176,7 @@ fn read(folder: &Path) -> Result<BTreeMap<String, Vec<ByHand>>, Box<dyn Error>> 
     Ok(all)
 }
 
-/// Bytes without a pattern of a few.
+/// Returns bytes without a pattern that repeats after a few bytes.
 fn pattern(bytes: u64) -> Vec<u8> {
     (0..bytes).map(|n| (n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56).to_le_bytes()[0]).collect()
 }

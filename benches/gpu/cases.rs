@@ -6,16 +6,16 @@ mod permutation;
 use permutation::Permutation;
 use stridec::{Error, Operation, Tensor, shape::ElementType, window::Slice};
 
-/// One operation to time.
+/// An operation to time.
 pub struct Case {
     pub name: String,
     pub operation: Operation,
 }
 
-/// The eight cases of `benches/README.md`, of elements of `element_type`.
+/// Returns the eight cases of `benches/README.md`, with elements of `element_type`.
 ///
-/// Returns the eight cases. The innermost extent changes with the element type, so that each case
-/// has as many bytes as with f32.
+/// The innermost extent depends on the element type, so that each case has the same number of bytes
+/// as with f32.
 pub fn eight(element_type: ElementType) -> Result<Vec<Case>, Error> {
     let permutations: [(&str, &[u64], &[usize]); 6] = [
         ("4096x4096 transposed", &[4096, 4096], &[1, 0]),
@@ -44,8 +44,8 @@ pub fn eight(element_type: ElementType) -> Result<Vec<Case>, Error> {
     Ok(cases)
 }
 
-/// Sizes of as many bytes: the first extent grows for narrow types, the last but one shrinks for
-/// wide ones.
+/// Returns sizes with the same number of bytes. The first extent is larger for narrow types, and
+/// the last but one is smaller for wide types.
 fn scaled(sizes: &[u64], element_type: ElementType) -> Vec<u64> {
     let bits = u64::from(element_type.storage_bits().unwrap_or(32));
     let mut sizes = sizes.to_vec();
@@ -56,7 +56,7 @@ fn scaled(sizes: &[u64], element_type: ElementType) -> Vec<u64> {
     sizes
 }
 
-/// A transpose as an operation.
+/// Returns a transpose as an operation.
 pub fn permutation(
     name: &str,
     element_type: ElementType,
@@ -67,7 +67,7 @@ pub fn permutation(
     case(Permutation { name, sizes, order }, element_type)
 }
 
-/// The 57 cases of the TTC benchmark, from a file of `benches/data`.
+/// Returns the 57 cases of the TTC benchmark, from a file of `benches/data`.
 pub fn ttc(json: &str, element_type: ElementType) -> Result<Vec<Case>, Box<dyn std::error::Error>> {
     let cases = permutation::ttc(json)?.into_iter();
     Ok(cases.map(|permutation| case(permutation, element_type)).collect::<Result<_, _>>()?)

@@ -1,4 +1,4 @@
-//! Relayouts beside the same device's buffer copy and its best identity kernel.
+//! Relayouts, compared with the buffer copy of the same device and with its best identity kernel.
 //!
 //! ```text
 //! cargo bench --bench relayout -- [--cases eight|ttc24|widths|everyday|programs|model|warm|record] [--only TEXT] [--repetitions 15]
@@ -8,8 +8,8 @@
 //! cargo bench --bench relayout -- --cases scale [--plot FILE.svg] [--largest 512] [--repetitions 15] [--json FILE]
 //! ```
 //!
-//! Uploads and first dispatches are left out; implementations take turns; every output is compared
-//! in full. GB/s counts the bytes of both sides that must move.
+//! Uploads and first dispatches are not timed. Implementations take turns. Every output is compared
+//! in full. GB/s counts the bytes of both sides that have to be moved.
 
 #![allow(unreachable_pub, clippy::cast_precision_loss)]
 
@@ -136,7 +136,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Writes results to the file of `--json`, one per line.
+/// Writes results to the file of `--json`, one on each line.
 fn write_json(
     json: &mut Option<File>,
     case: &str,
@@ -147,12 +147,12 @@ fn write_json(
     results.iter().try_for_each(|result| writeln!(json, "{}", result.json(case, device)))
 }
 
-/// The flags.
+/// The flags of the command line.
 struct Options {
     cases: String,
-    /// The file of a target that `--cases model` takes in place of the preset.
+    /// The file of a target that `--cases model` uses in place of the preset.
     target: Option<String>,
-    /// The folder that `--cases by-hand` takes kernels from.
+    /// The folder with the kernels of `--cases by-hand`.
     kernels: Option<String>,
     /// A part of the names of the cases to run.
     only: String,
@@ -160,7 +160,7 @@ struct Options {
     back_to_back: u32,
     json: Option<String>,
     plot: Option<String>,
-    /// MiB.
+    /// The size of the largest tensor on the host, in MiB.
     largest: u64,
 }
 

@@ -1,5 +1,5 @@
-//! The estimates of the cost model for each candidate, beside the measured times, and the price of
-//! the choice.
+//! Compares the cost model's estimate for each candidate with its measured time. Also prints the
+//! time that is lost by the choice of the model.
 
 use std::{error::Error, fs::File};
 
@@ -36,8 +36,8 @@ pub fn measure(
     Ok(())
 }
 
-/// The eight cases; then transposes, copies of rows and slices, of units of every width, a few MiB
-/// each.
+/// Returns the eight cases, and after them transposes, copies of rows and slices of a few MiB each,
+/// with units of every width.
 fn cases() -> Result<Vec<Case>, Box<dyn Error>> {
     let mut cases = eight(ElementType::F32)?;
     let permutations: [(&[u64], &[usize]); 7] = [

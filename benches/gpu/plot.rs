@@ -1,4 +1,4 @@
-//! The plot of `--cases scale`.
+//! Draws the plot of `--cases scale`.
 
 use std::error::Error;
 
@@ -7,7 +7,7 @@ use stridec::shape::ElementType;
 
 use crate::scale::{Line, Panel};
 
-/// Draws the panels side by side, on one scale, as SVG.
+/// Draws the panels next to each other with the same axes, as SVG.
 pub fn plot(file: &str, panels: &[Panel]) -> Result<(), Box<dyn Error>> {
     let width = 520 * u32::try_from(panels.len())?;
     let root = SVGBackend::new(file, (width, 440)).into_drawing_area();
@@ -19,7 +19,7 @@ pub fn plot(file: &str, panels: &[Panel]) -> Result<(), Box<dyn Error>> {
         least / 1.5..most * 1.5
     };
     let sizes = range(&mut points().map(|point| point.0));
-    // With room for the legend, above the small sizes.
+    // The range leaves room for the legend, above the small sizes.
     let costs = range(&mut points().map(|point| point.1));
     let areas = root.split_evenly((1, panels.len()));
     for (area, panel) in areas.iter().zip(panels) {
@@ -61,7 +61,7 @@ pub fn plot(file: &str, panels: &[Panel]) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A colour for each operation, paler for bytes.
+/// Returns the colour of an operation, which is paler for bytes.
 fn style(line: &Line) -> ShapeStyle {
     let (strong, pale) = match line.operation {
         "copy" => (RGBColor(20, 110, 180), RGBColor(130, 185, 225)),

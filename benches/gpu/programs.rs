@@ -1,5 +1,5 @@
-//! `--cases programs`: functions that JAX wrote as HLO modules, beside the copy and the identity
-//! kernel of the bytes written.
+//! `--cases programs`: functions that JAX wrote as HLO modules, compared with the buffer copy and
+//! the identity kernel for the bytes that they write.
 
 use std::{error::Error, fs::File, time::Instant};
 
@@ -16,7 +16,7 @@ use super::{
     write_json,
 };
 
-/// The programs whose names contain `only`, compiled with default layouts.
+/// Returns the programs whose names contain `only`, compiled with default layouts.
 pub fn programs(target: &Target, only: &str) -> Result<Vec<(String, Program)>, Box<dyn Error>> {
     let mut all = Vec::new();
     for line in include_str!("../data/programs.jsonl").lines() {
@@ -31,7 +31,7 @@ pub fn programs(target: &Target, only: &str) -> Result<Vec<(String, Program)>, B
     Ok(all)
 }
 
-/// Images of a program's parameters, without a pattern of a few bytes.
+/// Returns images for a program's parameters, without a pattern that repeats after a few bytes.
 pub fn images(program: &Program) -> Vec<Vec<u8>> {
     let image = |of: &ArrayBuffer| -> Vec<u8> {
         (0..of.bytes()).map(|n| (n.wrapping_mul(0x9e37_79b9) >> 24).to_le_bytes()[0]).collect()
@@ -39,8 +39,8 @@ pub fn images(program: &Program) -> Vec<Vec<u8>> {
     program.parameters().iter().map(image).collect()
 }
 
-/// Times every module of `benches/data/programs.jsonl`, in the default layouts; a result is
-/// compared with the host's first.
+/// Times every module of `benches/data/programs.jsonl` with default layouts. Before that, its
+/// results are compared with the host's.
 pub fn measure(
     gpu: &Gpu,
     repetitions: usize,

@@ -1,15 +1,16 @@
-//! The time that the host needs to record a kernel into an open compute pass and into an encoder.
+//! Measures the time in which the host records a kernel into an open compute pass and into an
+//! encoder.
 
 use std::{error::Error, time::Instant};
 
 use stridec::{Operation, gpu::Gpu};
 
-/// The kernels of one command buffer.
+/// The number of kernels in a command buffer.
 const KERNELS: u32 = 1000;
-/// The number of command buffers, of which the fastest counts.
+/// The number of command buffers. The fastest one counts.
 const ROUNDS: u32 = 21;
 
-/// Records a number of kernels.
+/// A function that records a number of kernels.
 type Record<'a> = Box<dyn Fn(&mut wgpu::CommandEncoder) -> Result<(), Box<dyn Error>> + 'a>;
 
 /// Measures a cached kernel on the same two buffers.

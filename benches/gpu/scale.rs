@@ -1,5 +1,5 @@
-//! The time that a byte takes, from 1 MiB to the largest tensor of one kernel, and on the host to
-//! `--largest`.
+//! Measures the time for each byte, from 1 MiB to the largest tensor of one kernel, and on the host
+//! to `--largest`.
 
 use std::{error::Error, fs::File, io::Write as _};
 
@@ -15,25 +15,25 @@ use crate::{
     write_json,
 };
 
-/// Sizes, in MiB, that are measured the full number of times; larger ones less often, for as many
-/// bytes in all.
+/// The largest size that is measured the full number of times, in MiB. Larger sizes are measured
+/// less often, so that each moves the same number of bytes in all.
 const OFTEN: u64 = 32;
 
 /// The points of one operation on one device.
 pub struct Line {
     pub operation: &'static str,
     pub element_type: ElementType,
-    /// The size of the destination, in bytes, and the nanoseconds per byte.
+    /// Pairs of the destination's size in bytes and the nanoseconds for each byte.
     pub points: Vec<(f64, f64)>,
 }
 
-/// A size of tensors, and how often it is measured.
+/// A size of tensors, and the number of its measurements.
 struct Size {
     mebibytes: u64,
     repetitions: u64,
 }
 
-/// One device: its name, and its lines.
+/// A device: its name and its lines.
 pub struct Panel {
     pub device: String,
     pub lines: Vec<Line>,
@@ -69,7 +69,7 @@ pub fn measure(
     Ok(panels)
 }
 
-/// Measures one device, each line up to the first size that it does not take.
+/// Measures one device. Each line ends before the first size that the device refuses.
 fn panel(
     device: String,
     sizes: &[Size],
@@ -100,10 +100,10 @@ fn panel(
     Ok(Panel { device, lines })
 }
 
-/// An operation on a matrix of about `bytes` bytes, as near a square as can be.
+/// Returns an operation on a matrix of about `bytes` bytes that is nearly square.
 ///
-/// Sides are odd multiples of 8: rows of a power of two would show how a cache maps addresses, and
-/// nothing else.
+/// The sides are odd multiples of 8. Rows whose length is a power of two would only measure the way
+/// in which a cache maps addresses.
 fn case(
     operation: &str,
     element_type: ElementType,

@@ -1,5 +1,5 @@
-//! The time of a warm run, beside its parts (an empty submission and the kernel) and beside the
-//! same dispatch through wgpu alone with everything made in advance.
+//! Measures the time of a warm run. It is compared with its parts, an empty submission and the
+//! kernel, and with the same dispatch through wgpu alone, with everything made in advance.
 
 use std::{
     error::Error,
@@ -15,11 +15,11 @@ use crate::{
     write_json,
 };
 
-/// Dispatches in one submission, for a kernel's own time.
+/// The number of dispatches in one submission for measuring the kernel's own time.
 const TIMES: u32 = 100;
 
-/// Measures cached kernels of growing images: one run, waited for, beside an empty submission,
-/// waited for.
+/// Measures cached kernels on images of growing size. A run and an empty submission are each waited
+/// for.
 pub fn measure(
     gpu: &Gpu,
     repetitions: usize,
@@ -45,7 +45,7 @@ pub fn measure(
             gpu.dispatch_repeated(&kernel, &source, &destination, times)?;
             Ok(start.elapsed())
         };
-        // With wgpu's run-time checks, which ours does without.
+        // This pipeline has wgpu's run-time checks, which stridec's pipeline does not have.
         let workgroups = kernel.dispatches[0].workgroups;
         let bare = Bare::checked(gpu, &kernel.wgsl, workgroups, &[&source, &destination]);
         let measured = in_turns(

@@ -1,9 +1,9 @@
-//! `--cases by-hand`: everyday cases and transposes of TTC that miss a goal, each beside a loop
-//! written for it alone. They run on one thread; loops for transposes also run on the number of
-//! threads of `--threads`.
+//! `--cases by-hand`: everyday cases and transposes of TTC that miss a goal. Each is compared with
+//! a loop that is written for it alone. The cases run on one thread; loops for transposes also run
+//! with the number of threads of `--threads`.
 //!
-//! In everyday cases, runs are moved by the system's `memcpy`, as numpy does, and all stores are
-//! ordinary ones. The transposes of TTC are streamed, as HPTT does.
+//! In the everyday cases, runs are moved by the system's `memcpy`, as in numpy, and all stores are
+//! ordinary. In the transposes of TTC, stores are non-temporal, as in HPTT.
 #![allow(unsafe_code)] // Streamed stores take pointers.
 
 use std::error::Error;
@@ -19,13 +19,13 @@ use super::{
     timing::{Contender, Report, option, round_robin},
 };
 
-/// Bytes of a cache line.
+/// The size of a cache line, in bytes.
 const LINE: usize = 64;
 
-/// A loop from the source's image to the destination's.
+/// A loop that copies from the image of the source to the image of the destination.
 type Loop = fn(&[u8], &mut [u8]);
 
-/// The loops, by how the names of their cases begin.
+/// The loops, by the start of the names of their cases.
 const LOOPS: [(&str, Loop); 17] = [
     ("matrix c128 1001x1003", |source, to| turned::<16>(source, to, 1001, 1003)),
     ("unpack s4 turned", unpack_turned),
@@ -72,7 +72,8 @@ const LOOPS: [(&str, Loop); 17] = [
     ("ttc 49 f32", |source, to| planes::<4>(source, to, [16, 4, 64])),
 ];
 
-/// The cases of TTC at 24 MiB that have a loop, by how their names begin there: at one width each.
+/// The cases of TTC at 24 MiB that have a loop, by the start of their names, with one element type
+/// each.
 const TTC: [(&str, ElementType, &str); 7] = [
     ("ttc 19", ElementType::F64, "ttc 19 f64"),
     ("ttc 27", ElementType::F32, "ttc 27 f32"),
@@ -83,10 +84,10 @@ const TTC: [(&str, ElementType, &str); 7] = [
     ("ttc 49", ElementType::F32, "ttc 49 f32"),
 ];
 
-/// Those of about 200 MiB.
+/// The cases of about 200 MiB that have a loop.
 const LARGE: [(&str, ElementType, &str); 1] = [("ttc 29", ElementType::F32, "ttc 29 f32, 228 MiB")];
 
-/// The transposes of TTC that have a loop.
+/// Returns the transposes of TTC that have a loop.
 fn transposes() -> Result<Vec<Everyday>, Box<dyn Error>> {
     let mut cases = Vec::new();
     let small = (include_str!("../data/ttc57_24MiB.json"), &TTC[..]);
@@ -105,8 +106,8 @@ fn transposes() -> Result<Vec<Everyday>, Box<dyn Error>> {
     Ok(cases)
 }
 
-/// Times each case, its loop and a copy of the same size, one after the other: the last-level cache
-/// can hold the images of one contender, as in numpy's process, even if not those of all.
+/// Times each case, its loop and a copy of the same size one after the other. The last-level cache
+/// may hold the images of one contender, as in numpy's process, but not the images of all.
 pub fn measure(repetitions: usize) -> Result<(), Box<dyn Error>> {
     let only = option("--only").unwrap_or_default();
     let mut report = Report::new("host");
@@ -122,7 +123,8 @@ pub fn measure(repetitions: usize) -> Result<(), Box<dyn Error>> {
         let plain: Vec<u8> = (0..length).map(|n| n as u8).collect();
         let mut images = [0x5a, 0xa5].map(|byte| vec![byte; length + LINE]);
         let [ours, expected] = images.each_mut().map(|image| {
-            // Streamed images begin with a line, others as they are allocated.
+            // Images that are written with non-temporal stores begin at a cache line. Others begin
+            // where they are allocated.
             let gap = if case.name.starts_with("ttc") { LINE } else { 1 };
             let gap = image.as_ptr().addr().wrapping_neg() % gap;
             &mut image[gap..gap + length]
@@ -156,14 +158,14 @@ pub fn measure(repetitions: usize) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Rows of `length` bytes, `pitch` bytes apart.
+/// Copies rows of `length` bytes at distances of `pitch` bytes.
 fn rows(source: &[u8], to: &mut [u8], pitch: usize, length: usize) {
     for (to, row) in to.chunks_exact_mut(length).zip(source.chunks(pitch)) {
         to.copy_from_slice(&row[..length]);
     }
 }
 
-/// A matrix of units of `N` bytes, column by column.
+/// Transposes a matrix of units of `N` bytes, column by column.
 fn turned<const N: usize>(source: &[u8], to: &mut [u8], rows: usize, columns: usize) {
     let source = source.as_chunks::<N>().0;
     for (column, to) in to.as_chunks_mut::<N>().0.chunks_exact_mut(rows).enumerate() {
@@ -187,8 +189,8 @@ fn mirrored(source: &[u8], to: &mut [u8]) {
     }
 }
 
-/// Squares of 16 by 16 bytes in registers, four of them for a cache line of each column; then the
-/// halves of each byte.
+/// Transposes squares of 16 by 16 bytes in registers, four of them for a cache line of each column.
+/// Then takes both halves of each byte apart.
 fn unpack_turned(source: &[u8], to: &mut [u8]) {
     const ROWS: usize = 4096;
     const PITCH: usize = ROWS / 2;
@@ -210,7 +212,7 @@ fn unpack_turned(source: &[u8], to: &mut [u8]) {
                 }
                 for (lines, bytes) in lines.as_chunks_mut::<2>().0.iter_mut().zip(square) {
                     for (line, shift) in lines.iter_mut().zip([0, 4]) {
-                        // The upper half of the byte has the sign in its highest bit.
+                        // The highest bit of the upper half is its sign.
                         let halves = bytes
                             .to_array()
                             .map(|byte| ((byte >> shift & 0xf) ^ 8).wrapping_sub(8));
@@ -225,7 +227,7 @@ fn unpack_turned(source: &[u8], to: &mut [u8]) {
     }
 }
 
-/// Each step of the destination's outermost axis, which threads share out.
+/// Calls `each` for every step of the destination's outermost axis. The threads share these steps.
 fn outermost<const N: usize>(
     to: &mut [u8],
     steps: usize,
@@ -250,7 +252,7 @@ fn runs_of_128_bytes<const B: usize, const C: usize, const D: usize>(source: &[u
     }
 }
 
-/// `[18, 18, 32, d, e] by [1, 3, 0, 4, 2]`.
+/// Copies `[18, 18, 32, d, e] by [1, 3, 0, 4, 2]`.
 fn parts<const N: usize>(source: &[u8], to: &mut [u8], [d, e]: [usize; 2]) {
     let source = source.as_chunks::<N>().0;
     outermost(to, 18, |b, to| {
@@ -264,7 +266,7 @@ fn parts<const N: usize>(source: &[u8], to: &mut [u8], [d, e]: [usize; 2]) {
     });
 }
 
-/// `[12, 12, 12, d, e, f] by [2, 0, 4, 1, 5, 3]`.
+/// Copies `[12, 12, 12, d, e, f] by [2, 0, 4, 1, 5, 3]`.
 fn planes<const N: usize>(source: &[u8], to: &mut [u8], [d, e, f]: [usize; 3]) {
     let source = source.as_chunks::<N>().0;
     outermost(to, 12, |c, to| {
@@ -279,9 +281,9 @@ fn planes<const N: usize>(source: &[u8], to: &mut [u8], [d, e, f]: [usize; 3]) {
     });
 }
 
-/// Transposes a matrix of units of 4 or 8 bytes with non-temporal stores: 16 rows of 16 bytes at a
-/// time in registers, in the order of the source, with prefetches 256 bytes ahead. The distances of
-/// rows and columns are in units.
+/// Transposes a matrix of units of 4 or 8 bytes with non-temporal stores. 16 rows of 16 bytes are
+/// moved at a time in registers, in the order of the source, and data 256 bytes ahead is
+/// prefetched. The distances between rows and between columns are in units.
 fn turned_past_caches<const N: usize>(
     source: &[[u8; N]],
     to: &mut [[u8; N]],
@@ -315,7 +317,8 @@ fn turned_past_caches<const N: usize>(
     }
 }
 
-/// Returns the columns of a square of units of 4 bytes, or of 8 bytes in its first two rows.
+/// Returns the columns of a square of units of 4 bytes, or of units of 8 bytes in its first two
+/// rows.
 #[inline]
 fn turned_square<const N: usize>(rows: [[u8; 16]; 4]) -> [[u8; 16]; 4] {
     if N == 4 {
@@ -325,13 +328,13 @@ fn turned_square<const N: usize>(rows: [[u8; 16]; 4]) -> [[u8; 16]; 4] {
     [bytemuck::cast(two[0]), bytemuck::cast(two[1]), [0; 16], [0; 16]]
 }
 
-/// Copies whole lines past the caches.
+/// Copies whole cache lines with non-temporal stores.
 fn stream(to: &mut [u8], from: &[u8]) {
     #[cfg(target_arch = "x86_64")]
     for (to, from) in to.as_chunks_mut::<16>().0.iter_mut().zip(from.as_chunks::<16>().0) {
         use std::arch::x86_64::{_mm_loadu_si128, _mm_stream_si128};
         assert!(to.as_ptr().addr().is_multiple_of(16), "an aligned image");
-        // SAFETY: both hold 16 bytes, and the place is a multiple of 16; SSE2 is part of x86-64.
+        // SAFETY: both have 16 bytes, and the address is a multiple of 16. SSE2 is part of x86-64.
         unsafe {
             _mm_stream_si128(to.as_mut_ptr().cast(), _mm_loadu_si128(from.as_ptr().cast()));
         }
@@ -343,16 +346,16 @@ fn stream(to: &mut [u8], from: &[u8]) {
 /// Makes non-temporal stores visible to other threads.
 fn fence() {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a fence has no precondition; SSE is part of x86-64.
+    // SAFETY: a fence has no precondition, and SSE is part of x86-64.
     unsafe {
         std::arch::x86_64::_mm_sfence();
     }
 }
 
-/// Asks for a line that will be read.
+/// Prefetches a cache line that will be read.
 fn fetch<const N: usize>(unit: &[u8; N]) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a hint; SSE is part of x86-64.
+    // SAFETY: a prefetch is only a hint, and SSE is part of x86-64.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(unit.as_ptr().cast());

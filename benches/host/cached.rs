@@ -1,18 +1,19 @@
-//! `--cases cached`: copies that lie in the caches, beside memcpy of as many bytes that lie there
-//! too, and calls on 64 bytes.
+//! `--cases cached`: copies whose images are in the caches, compared with a memcpy of the same
+//! number of bytes in the caches, and calls on 64 bytes.
 
 use super::{
     Run,
     timing::{Contender, Report, round_robin},
 };
 
-/// The least number of bytes that a repetition moves: a single call is too short to time.
+/// The least number of bytes that a repetition moves, because a single call is too short to be
+/// timed.
 const REPETITION_BYTES: usize = 1 << 23;
 
-/// The largest number of calls in a repetition.
+/// The greatest number of calls in a repetition.
 const MOST_CALLS: usize = 1 << 14;
 
-/// From and to, and the share of memcpy to reach.
+/// Source, destination, and the share of memcpy's rate that is the goal.
 const COPIES: [(&str, &str, f64); 12] = [
     ("u8[3,224,224]", "u8[3,224,224]{0,2,1}", 0.15),
     ("u8[224,224,3]", "u8[224,224,3]{1,0,2}", 0.15),
@@ -28,7 +29,7 @@ const COPIES: [(&str, &str, f64); 12] = [
     ("f64[128,128]", "f64[128,128]{0,1}", 0.3),
 ];
 
-/// From and to, 64 bytes each.
+/// Source and destination, of 64 bytes each.
 const CALLS: [(&str, &str); 5] = [
     ("f32[16]", "f32[16]"),
     ("f32[4,4]", "f32[4,4]{0,1}"),
@@ -67,7 +68,7 @@ pub fn measure(repetitions: usize, report: &mut Report) {
         run.check();
         println!("{:44} {:6.0} ns", run.name, nanoseconds(timings[0].best_ms, MOST_CALLS));
     }
-    // More operations than a thread remembers: each call is as a first one.
+    // There are more operations than a thread keeps, so that each call is like a first one.
     let in_turns = Contender {
         name: "in turns".to_owned(),
         bytes: 0,
@@ -81,7 +82,7 @@ pub fn measure(repetitions: usize, report: &mut Report) {
     println!("{:44} {:6.0} ns", "the five in turns", nanoseconds(timings[0].best_ms, MOST_CALLS));
 }
 
-/// So many calls of a run.
+/// Returns a contender that makes `calls` calls of a run.
 fn times(run: &mut Run, calls: usize) -> Contender<'_> {
     Contender {
         name: "stridec".to_owned(),

@@ -1,4 +1,5 @@
-//! `--cases everyday`: each case as a share of a copy of as many bytes by as many threads.
+//! `--cases everyday`: each case is measured as a share of the rate of a copy of the same number of
+//! bytes by the same number of threads.
 
 use std::{error::Error, fmt::Write as _, fs};
 
@@ -11,14 +12,14 @@ use super::{
     timing::{Contender, Report, Timing, geomean, option, processor, round_robin},
 };
 
-/// The numbers of threads that are measured.
+/// The numbers of threads with which cases are measured.
 const THREADS: [usize; 2] = [1, 2];
 
-/// The default number of repetitions for numpy; the best one counts.
+/// The default number of repetitions for numpy. The best repetition counts.
 const NUMPY_REPETITIONS: usize = 15;
 
-/// Times every case on each number of threads, and prints the table. Options also write it, and its
-/// plot, to files.
+/// Times every case with each number of threads, and prints the table. Options also write the table
+/// and a plot of it to files.
 pub fn measure(repetitions: usize) -> Result<(), Box<dyn Error>> {
     let only = option("--only").unwrap_or_default();
     let numpy = option("--numpy").map(fs::read_to_string).transpose()?;
@@ -87,7 +88,7 @@ pub fn measure(repetitions: usize) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The rate of one case in GB/s, and its share of the copy's.
+/// Returns the rate of one case in GB/s, and its share of the copy's rate.
 fn one(run: &mut Run, repetitions: usize, name: &str, report: &mut Report) -> (f64, f64) {
     let threads = rayon::current_num_threads();
     let length = run.destination.len();
@@ -108,13 +109,14 @@ fn one(run: &mut Run, repetitions: usize, name: &str, report: &mut Report) -> (f
     (rate(&timings[0]), timings[1].best_ms / timings[0].best_ms)
 }
 
-/// The rate of one case in GB/s where nothing else runs between its repetitions, as in numpy's
-/// process: a last-level cache that holds its images does not have to hold a copy's too.
+/// Returns the rate of one case in GB/s if nothing else runs between its repetitions, as in numpy's
+/// process. The last-level cache then has to hold only the images of the case, and not those of a
+/// copy.
 fn alone(run: &mut Run, repetitions: usize) -> f64 {
     rate(&round_robin(repetitions.max(NUMPY_REPETITIONS), false, vec![run.contender()])[0])
 }
 
-/// The rate of the best repetition in GB/s.
+/// Returns the rate of the best repetition in GB/s.
 fn rate(timing: &Timing) -> f64 {
     2.0 * timing.bytes as f64 / timing.best_ms / 1e6
 }

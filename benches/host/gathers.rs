@@ -1,5 +1,5 @@
-//! `--cases gathers`: rows and single elements taken by indices, in the forms that JAX gives
-//! `table[ids]` and `jnp.take`, beside a loop over the indices.
+//! `--cases gathers`: rows and single elements that are selected by indices, in the forms that JAX
+//! has for `table[ids]` and `jnp.take`. They are compared with a loop over the indices.
 
 use std::error::Error;
 
@@ -14,7 +14,8 @@ struct Case {
     rows: usize,
     width: usize,
     count: usize,
-    /// True if an index out of range gives NaN, as in `jnp.take`, and not the nearest row.
+    /// True if an index out of range gives NaN, as in `jnp.take`. Otherwise it gives the nearest
+    /// row.
     fills: bool,
 }
 
@@ -26,7 +27,7 @@ const CASES: [Case; 4] = [
 ];
 
 impl Case {
-    /// Returns the HLO text that JAX 0.10.2 lowers the function to, with fewer calls.
+    /// Returns the HLO text to which JAX 0.10.2 lowers the function, with fewer calls.
     fn text(&self) -> String {
         let Self { rows, width, count, .. } = self;
         let taken = "ROOT taken = f32[N,W] gather(x, vectors), offset_dims={1},
@@ -77,7 +78,7 @@ impl Case {
     }
 }
 
-/// Times every case on one thread; every tenth index counts from the end.
+/// Times every case on one thread. Every tenth index counts from the end.
 pub fn measure(repetitions: usize) -> Result<(), Box<dyn Error>> {
     let only = option("--only").unwrap_or_default();
     let mut report = Report::new("host");

@@ -1,4 +1,4 @@
-//! The host against `memcpy`, and against itself on other element types and layouts.
+//! The host, compared with `memcpy`, and with itself on other element types and layouts.
 //!
 //! ```text
 //! cargo bench --no-default-features --bench host -- [--threads 1] [--repetitions 15] [--json FILE]
@@ -12,8 +12,8 @@
 //! cargo bench --no-default-features --bench host -- --cases sweep [--seed 1] [--count 160] [--threads 1] [--only TEXT]
 //! ```
 //!
-//! Contenders take turns; every output is compared with the meaning of its nest. Transposes beside
-//! other crates: `benches/peers`.
+//! Contenders take turns. Every output is compared with the meaning of its nest. `benches/peers`
+//! compares transposes with other crates.
 
 #![allow(unreachable_pub, clippy::cast_precision_loss, clippy::cast_possible_truncation)]
 
@@ -77,7 +77,7 @@ fn main() {
     });
 }
 
-/// Returns an image of so many bytes that look random.
+/// Returns an image of `bytes` bytes that look random.
 fn image(bytes: u64) -> Vec<u8> {
     (0..bytes).map(|n| (n.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect()
 }
@@ -114,7 +114,8 @@ impl Run {
         Contender { name, bytes, run: Box::new(|| self.copy()) }
     }
 
-    /// Compares every cell with the meaning of the nest; for elements of whole bytes.
+    /// Compares every place with the meaning of the nest. Only elements of whole bytes are
+    /// compared.
     fn check(&self) {
         let bytes = self.nest.dst_bits() as usize / 8;
         if self.nest.src_bits() != self.nest.dst_bits() || bytes == 0 {
@@ -134,7 +135,7 @@ impl Run {
     }
 }
 
-/// Slices whose rows are contiguous, beside a copy of as many bytes.
+/// Times slices with contiguous rows, and a copy of the same number of bytes.
 fn slices(repetitions: usize, report: &mut Report) {
     println!("slices over memcpy (goal 0.8)");
     for (shape, offsets, sizes) in [
@@ -166,7 +167,7 @@ fn slices(repetitions: usize, report: &mut Report) {
     }
 }
 
-/// Transposes of narrow and wide elements, beside f32 of as many elements.
+/// Times transposes of narrow and wide elements, and of the same number of f32.
 fn widths(repetitions: usize, report: &mut Report) {
     println!("widths: time over that of f32 (goal: u8 and u16 at most 1)");
     for (sizes, order) in [
@@ -188,7 +189,7 @@ fn widths(repetitions: usize, report: &mut Report) {
     }
 }
 
-/// Packed and tiled layouts, beside plain ones of byte-wide elements and of the same elements.
+/// Times packed and tiled layouts, and plain layouts of bytes and of the same elements.
 fn layouts(repetitions: usize, report: &mut Report) {
     println!("layouts: time over that of the first (goal: at most 3)");
     for cases in [
@@ -227,7 +228,7 @@ fn layouts(repetitions: usize, report: &mut Report) {
     }
 }
 
-/// Times runs beside each other and prints each over the first.
+/// Times runs in turns, and prints the time of each divided by the time of the first.
 fn compare(repetitions: usize, report: &mut Report, runs: &mut [Run]) {
     let contenders = runs.iter_mut().map(Run::contender).collect();
     let timings = round_robin(repetitions, false, contenders);

@@ -1,6 +1,6 @@
-//! `--cases masks`: masks, triangles, columns by index and tables, in the forms that JAX gives
-//! `where`, `tril`, `x[:, idx]`, `take_along_axis` and a table look-up, beside a copy of as many
-//! bytes.
+//! `--cases masks`: masks, triangles, columns by index and tables, in the forms that JAX has for
+//! `where`, `tril`, `x[:, idx]`, `take_along_axis` and a table look-up. They are compared with a
+//! copy of the same number of bytes.
 
 use std::error::Error;
 
@@ -12,7 +12,7 @@ use super::{
     timing::{Report, option},
 };
 
-/// The name of a function, and the body of its entry computation.
+/// The name of each function, and the body of its entry computation.
 const FUNCTIONS: [(&str, &str); 8] = [
     (
         "where(mask, x, 0)",

@@ -1,5 +1,5 @@
-//! `--cases programs`: functions that JAX wrote as HLO modules, beside a copy of as many bytes and
-//! beside JAX's own run.
+//! `--cases programs`: functions that JAX wrote as HLO modules, compared with a copy of the same
+//! number of bytes and with JAX.
 
 use std::{error::Error, fs};
 
@@ -11,7 +11,7 @@ use super::{
     timing::{Contender, Report, Timing, geomean, option, round_robin},
 };
 
-/// Times every module of `benches/data/programs.jsonl` on one thread, in the default layouts.
+/// Times every module of `benches/data/programs.jsonl` on one thread, with default layouts.
 pub fn measure(repetitions: usize) -> Result<(), Box<dyn Error>> {
     let only = option("--only").unwrap_or_default();
     let jax = option("--jax").map(fs::read_to_string).transpose()?;
@@ -53,7 +53,7 @@ pub fn measure(repetitions: usize) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Times a program beside a copy of as many bytes as its results have.
+/// Times a program and a copy of the same number of bytes as the program's results.
 pub fn beside_memcpy(program: &Program, parameters: &[&[u8]], repetitions: usize) -> Vec<Timing> {
     let mut results: Vec<Vec<u8>> =
         program.results().iter().map(|buffer| image(buffer.bytes())).collect();

@@ -1,5 +1,5 @@
-//! `--cases sweep`: random operations, each as a share of a copy of as many bytes by as many
-//! threads.
+//! `--cases sweep`: random operations. Each is measured as a share of the rate of a copy of the
+//! same number of bytes by the same number of threads.
 
 use std::{collections::HashSet, time::Instant};
 
@@ -17,20 +17,22 @@ use super::{
     timing::{geomean, option},
 };
 
-/// The rate of a copy in cache above which a share is of this rate, in GB/s read and written.
+/// The greatest rate of a copy that shares refer to, in GB/s read and written. Copies in cache are
+/// faster than this.
 const MOST_RATE: f64 = 40.0;
 
-/// The number of cases that are printed with their rates, unless `--rows` says another one.
+/// The number of cases that are printed with their rates, unless `--rows` gives another number.
 const WORST: usize = 30;
 
-/// The number of lines that are printed of a plan.
+/// The number of lines of a plan that are printed.
 const PLAN_LINES: usize = 6;
 
-/// The time that the repetitions of a case take at least, in seconds. The best one counts. With
-/// 0.03, other programs on the machine slow all repetitions of some cases down, to a tenth.
+/// The least time of all repetitions of a case, in seconds. The best repetition counts. With 0.03
+/// s, other programs on the machine slow down all repetitions of some cases, to a tenth of their
+/// rate.
 const LEAST_SECONDS: f64 = 0.1;
 
-/// The largest number of positions whose bytes are compared with the meaning of the nest.
+/// The greatest number of positions whose bytes are compared with the meaning of the nest.
 const CHECKED: u64 = 20_000;
 
 /// The smallest destination that the second summary counts, in bytes. The copies of smaller ones
@@ -56,7 +58,7 @@ struct Row {
     plan: String,
 }
 
-/// Measures random cases and prints the slowest ones.
+/// Measures random cases, and prints the slowest ones.
 pub fn measure(number: impl Fn(&str, usize) -> usize) {
     let threads = number("--threads", 1);
     let (seed, count) = (number("--seed", 1) as u64, number("--count", 160));
@@ -69,7 +71,7 @@ pub fn measure(number: impl Fn(&str, usize) -> usize) {
     report(rows, threads, number("--rows", WORST));
 }
 
-/// Prints the worst rows and a summary, by family and in all.
+/// Prints the slowest cases, and a summary of each family and of all cases.
 fn report(mut rows: Vec<Row>, threads: usize, worst: usize) {
     rows.sort_by(|a, b| a.share.total_cmp(&b.share));
     for Row { name, share, rate, of_lines, plan, .. } in rows.iter().take(worst) {
@@ -177,7 +179,7 @@ fn seconds(run: &mut dyn FnMut()) -> f64 {
     start.elapsed().as_secs_f64()
 }
 
-/// Returns the bytes of the results of a program, and a closure that runs it.
+/// Returns the size of a program's results in bytes, and a closure that runs the program.
 fn of_program(program: &Program) -> (usize, Box<dyn FnMut() + '_>) {
     let parameters: Vec<Vec<u8>> =
         program.parameters().iter().map(|buffer| image(buffer.bytes())).collect();

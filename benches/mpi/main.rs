@@ -1,5 +1,5 @@
-//! Reshards of 256 and 512 MiB over four ranks, from memory to memory; `benches/mpi/run.sh` runs it
-//! beside others.
+//! Reshards of 256 and 512 MiB over four ranks, from memory to memory. `benches/mpi/run.sh`
+//! compares them with other implementations.
 #![allow(unsafe_code)]
 
 use std::time::Instant;
@@ -17,7 +17,7 @@ use stridec::{
 
 const RUNS: usize = 7;
 
-/// Name, array, both shardings, both layouts.
+/// The name, the array, both shardings and both layouts of each case.
 const CASES: [[&str; 6]; 6] = [
     [
         "rows to columns, row-major",
@@ -101,7 +101,7 @@ fn main() {
     }
 }
 
-/// The shortest and the median time of all ranks together, in milliseconds.
+/// Returns the shortest and the median time of all ranks together, in milliseconds.
 fn best(mut run: impl FnMut()) -> (f64, f64) {
     run();
     let mut times: Vec<f64> = (0..RUNS)

@@ -1,22 +1,22 @@
-//! [`counted`]: instructions of scalars that are computed from each other.
+//! [`counted`]: counts the instructions of scalars that are computed from each other.
 
 use naga::BinaryOperator as Op;
 
-/// A scalar, by its number; what it is computed from has lower ones.
+/// The number of a scalar. It is greater than the numbers of the scalars from which it is computed.
 pub type Id = usize;
 
 /// The origin of a scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     Constant(u32),
-    /// Loaded, an argument, or of several branches.
+    /// A value that is loaded, an argument, or a value that depends on a branch.
     Opaque,
     Binary(Op),
-    /// The least of two.
+    /// The smaller of two values.
     Min,
-    /// An operation of this number of instructions.
+    /// An operation that takes this number of instructions.
     Other(u32),
-    /// None: the same bits, or a condition turned around.
+    /// An operation without an instruction: the same bits, or a negated condition.
     Free(u32),
 }
 
@@ -24,7 +24,7 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
     Node(Id),
-    /// It is the index of an access.
+    /// The scalar is the index of an access.
     Address,
     Statement,
 }
@@ -34,12 +34,13 @@ pub enum Use {
 pub struct Node {
     pub kind: Kind,
     pub of: Vec<Id>,
-    /// The call and the expression that compute it.
+    /// The call and the expression that compute the scalar.
     pub home: Option<(usize, usize)>,
     pub uses: Vec<Use>,
 }
 
-/// Instructions of each scalar; one that is a part of another's instruction has none.
+/// Returns the number of instructions of each scalar. It is 0 for a scalar that is computed as a
+/// part of another scalar's instruction.
 pub fn counted(nodes: &[Node]) -> Vec<u64> {
     let mut live = vec![false; nodes.len()];
     for (id, node) in nodes.iter().enumerate().rev() {
@@ -79,12 +80,13 @@ impl Fusing<'_> {
         uses.filter(|of| !matches!(*of, Use::Node(user) if !self.live[user]))
     }
 
-    /// Returns true if all users are scalars for which `holds` is true.
+    /// Returns true if all users are scalars for which `holds` returns true.
     fn is_only_for(&self, id: Id, holds: impl Fn(Id) -> bool) -> bool {
         self.uses(id).all(|of| matches!(of, Use::Node(user) if holds(user)))
     }
 
-    /// The operator of sums that a scalar is a part of, or is: `+`, for `-` too, or `|`.
+    /// Returns the operator of the sums to which a scalar belongs: `+` for sums and differences, or
+    /// `|`. Returns `None` for any other scalar.
     fn joins(&self, id: Id) -> Option<Op> {
         match self.op(id)? {
             Op::Add | Op::Subtract => Some(Op::Add),
@@ -93,7 +95,7 @@ impl Fusing<'_> {
         }
     }
 
-    /// Returns true if a sum is a part of its only user, which is a sum.
+    /// Returns true if a sum is computed as a part of its only user, which is a sum.
     fn is_inner(&self, id: Id) -> bool {
         let joins = self.joins(id);
         joins.is_some()
@@ -101,7 +103,8 @@ impl Fusing<'_> {
             && self.is_only_for(id, |user| self.joins(user) == joins)
     }
 
-    /// Returns true if a product, a shift or a mask is a part of every user, all of which are sums.
+    /// Returns true if a product, a shift or a mask is computed as a part of every user. All users
+    /// are then sums.
     fn is_factor(&self, id: Id) -> bool {
         let is = |joins| move |user| self.joins(user) == Some(joins);
         let by_constant = self.nodes[id].of.get(1).is_some_and(|&by| self.constant(by).is_some());
@@ -115,7 +118,7 @@ impl Fusing<'_> {
         }
     }
 
-    /// Returns true if a sum is a part of every user, all of which are `min`.
+    /// Returns true if a sum is computed as a part of every user. All users are then `min`.
     fn is_bounded(&self, id: Id) -> bool {
         self.joins(id) == Some(Op::Add)
             && self.sum(id) == 1
@@ -140,8 +143,8 @@ impl Fusing<'_> {
         }
     }
 
-    /// Returns the instructions of a sum: one for each product, which also adds one other term, and
-    /// one for each two further terms.
+    /// Returns the number of instructions of a sum. There is one for each product, which also adds
+    /// one other term, and one for each two of the remaining terms.
     fn sum(&self, id: Id) -> u64 {
         let (mut products, mut others, mut constants) = (0, 0_u64, 0);
         let (mut shifts, mut funnels): (Vec<i64>, u64) = (vec![], 0);
@@ -172,7 +175,8 @@ impl Fusing<'_> {
         products + (others + constants).saturating_sub(1).div_ceil(2) - funnels
     }
 
-    /// Returns the distance of a left shift. A right shift by `n` is a left shift by `n - 32`.
+    /// Returns the distance of a left shift, or `None` for any other operation. A right shift by
+    /// `n` is a left shift by `n - 32`.
     fn shift(&self, id: Id) -> Option<i64> {
         let by = i64::from(self.constant(*self.nodes[id].of.get(1)?)?);
         match self.op(id)? {
@@ -183,9 +187,10 @@ impl Fusing<'_> {
     }
 }
 
-/// Returns the instructions of a division of a `u32` by a constant: the upper half of a product
-/// with a 32-bit number, and a shift. If no such number is exact for all dividends, dividends are
-/// shifted first for an even divisor, and the upper half is corrected for an odd one.
+/// Returns the number of instructions of a division of a `u32` by a constant. The division is the
+/// upper half of a product with a 32-bit number, and a shift. If no such number is exact for all
+/// dividends, the dividend is shifted first for an even divisor, and the upper half is corrected
+/// for an odd one.
 fn division(by: u32) -> u64 {
     let by = u64::from(by);
     let is_exact = |shift: u32| {

@@ -1,7 +1,7 @@
-//! [`Instructions`]: the instructions that a GPU's compiler makes of a kernel.
+//! [`Instructions`]: the instructions that a GPU's compiler generates for a kernel.
 //!
-//! Operators are counted as NVIDIA's compiler leaves them for the processor that the caches are
-//! modelled on. The rules were read from its machine code (`sm_90`, CUDA 12.9), for the everyday
+//! Operators are counted as in the output of NVIDIA's compiler for the processor whose caches are
+//! modelled. The rules were read from its machine code (`sm_90`, CUDA 12.9), for the everyday
 //! kernels as CUDA C and for the examples of the tests:
 //!
 //! - Functions are inlined. Common subexpressions are computed once, and unused ones are dropped.
@@ -20,9 +20,9 @@
 //!   another shift or two corrections. By a power of two it is a shift. A remainder takes one
 //!   instruction after the division.
 //!
-//! That compiler computes one address for accesses a constant apart if it can show that the index
-//! does not wrap, and two instructions for each access if it cannot. One for each access is between
-//! these. Moves between registers are not counted.
+//! If the compiler can show that an index does not wrap around, accesses at constant distances
+//! share the computation of an address. Otherwise it takes two instructions for each access. The
+//! count of one for each access is between these. Moves between registers are not counted.
 
 use std::collections::HashMap;
 
@@ -33,14 +33,15 @@ use naga::{
 
 use super::fuse::{Id, Kind, Node, Use, counted};
 
-/// Instructions of every expression of a kernel: of the entry point, and of each call of a function
-/// for itself.
+/// The number of instructions of every expression of a kernel, in the entry point and in each call
+/// of a function.
 #[derive(Debug)]
 pub struct Instructions {
     calls: Vec<Call>,
 }
 
-/// A call of a function: what its expressions take, and the calls in it, by their statements.
+/// A call of a function: the instructions of its expressions, and the calls inside it, by their
+/// statements.
 #[derive(Debug, Default)]
 struct Call {
     instructions: Vec<u64>,
@@ -64,12 +65,12 @@ impl Instructions {
         Self { calls }
     }
 
-    /// Those of an expression of a call; the entry point is call 0.
+    /// Returns the number of instructions of an expression in a call. The entry point is call 0.
     pub fn of(&self, call: usize, expression: usize) -> u64 {
         self.calls[call].instructions[expression]
     }
 
-    /// The call that a statement in a call makes.
+    /// Returns the call that a statement in a call makes.
     pub fn inner(&self, call: usize, statement: usize) -> usize {
         self.calls[call].inner[&statement]
     }
@@ -78,26 +79,26 @@ impl Instructions {
 /// The scalars of a value.
 type Ids = Vec<Id>;
 
-/// Walks the statements of a kernel, once each, and gives every scalar a number: equal ones the
-/// same.
+/// Walks the statements of a kernel, each of them once, and gives every scalar a number. Equal
+/// scalars have the same number.
 struct Walk<'a> {
     module: &'a Module,
     nodes: Vec<Node>,
-    /// Scalars that are computed before the next statement, wherever that runs.
+    /// The scalars that are known to be computed before the next statement.
     known: HashMap<(Kind, Ids), Id>,
-    /// The values that became known, the latest at the end.
+    /// The values that became known, the latest last.
     scope: Vec<(Kind, Ids)>,
     calls: Vec<Call>,
 }
 
-/// A call while it is walked.
+/// A call that is being walked.
 struct Frame<'a> {
     function: &'a Function,
     call: usize,
     arguments: Vec<Ids>,
     values: Vec<Option<Ids>>,
     locals: HashMap<Handle<LocalVariable>, Ids>,
-    /// The value of the last `return`, and how many there are.
+    /// The value of the last `return`, and the number of `return` statements.
     returned: (Ids, usize),
 }
 
@@ -139,13 +140,13 @@ impl<'a> Walk<'a> {
         }
         self.block(&mut frame, &function.body);
         let (value, returns) = frame.returned;
-        // The result of several return statements is none of their values.
+        // If there are several return statements, the result is none of their values alone.
         let value = if returns > 1 { value.iter().map(|_| self.opaque()).collect() } else { value };
         (call, value)
     }
 
-    /// Walks a block that may not run: what it computes is not known behind it, and neither is what
-    /// it assigns.
+    /// Walks a block that may not run. The values that it computes are not known after it, and
+    /// neither are the variables that it assigns.
     fn branch(&mut self, frame: &mut Frame<'a>, block: &'a Block) {
         let (depth, locals) = (self.scope.len(), frame.locals.clone());
         self.block(frame, block);
@@ -173,7 +174,7 @@ impl<'a> Walk<'a> {
                     self.branch(frame, reject);
                 }
                 Statement::Loop { body, continuing, .. } => {
-                    // A variable has another value in each turn.
+                    // A variable has another value in each iteration.
                     for (variable, of) in frame.function.local_variables.iter() {
                         let scalars = scalars(&self.module.types[of.ty].inner);
                         let each = (0..scalars).map(|_| self.opaque()).collect();
@@ -209,7 +210,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A value that something but another value needs.
+    /// Returns a value that is used by a statement.
     fn root(&mut self, frame: &mut Frame<'a>, of: Handle<Expression>) -> Ids {
         let value = self.value(frame, of);
         for &id in &value {
@@ -218,7 +219,7 @@ impl<'a> Walk<'a> {
         value
     }
 
-    /// The scalars of an expression: of a pointer its places.
+    /// Returns the scalars of an expression. The scalars of a pointer are its places.
     fn value(&mut self, frame: &mut Frame<'a>, of: Handle<Expression>) -> Ids {
         if let Some(value) = &frame.values[of.index()] {
             return value.clone();
@@ -240,7 +241,7 @@ impl<'a> Walk<'a> {
                 for &id in &index {
                     self.nodes[id].uses.push(Use::Address);
                 }
-                // The component of an element that an index names is another addition.
+                // Selecting a component of the element at a variable index takes another addition.
                 if is_inner { vec![self.node(Kind::Other(0), index, home)] } else { index }
             }
             Expression::AccessIndex { base, index } => {
@@ -307,7 +308,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Scalars of an element of a buffer, or of a component of it.
+    /// Returns the number of scalars of an element of a buffer, or of a component of the element.
     fn loaded(&self, function: &Function, pointer: Handle<Expression>) -> usize {
         let (Expression::Access { base, .. } | Expression::AccessIndex { base, .. }) =
             function.expressions[pointer]
@@ -321,7 +322,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// An operator on each component; a scalar beside a vector is repeated.
+    /// Adds an operator for each component. A scalar is repeated for the components of a vector.
     fn binary(&mut self, op: Op, sides: &[Ids; 2], home: Option<(usize, usize)>) -> Ids {
         let count = sides[0].len().max(sides[1].len());
         (0..count)
@@ -332,8 +333,8 @@ impl<'a> Walk<'a> {
             .collect()
     }
 
-    /// Adds an operator. Operations by powers of two are shifts and masks, and a remainder follows
-    /// its division.
+    /// Adds an operator. Operations with powers of two become shifts and masks, and a remainder is
+    /// computed from its division.
     fn operator(&mut self, op: Op, left: Id, right: Id, home: Option<(usize, usize)>) -> Id {
         let constant = match self.nodes[right].kind {
             Kind::Constant(bits) => bits,
@@ -378,7 +379,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Scalars of a variable.
+/// Returns the number of scalars of a variable.
 fn scalars(of: &TypeInner) -> usize {
     match of {
         TypeInner::Vector { size, .. } => usize::from(*size as u8),

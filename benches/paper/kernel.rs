@@ -1,4 +1,4 @@
-//! Runs waves of a kernel's workgroups, and counts.
+//! Runs waves of a kernel's workgroups, and counts their accesses and instructions.
 
 use std::error::Error;
 
@@ -16,11 +16,11 @@ use crate::{
     warp::{LANES, Running},
 };
 
-/// The sectors that passed between two levels of memory, and the least number that would suffice.
+/// The sectors that passed between two levels of memory, and the least possible number.
 #[derive(Clone, Copy, Debug)]
 pub struct Way {
     passed: Traffic,
-    /// Read and written.
+    /// The least possible numbers of sectors that are read and written.
     least: [f64; 2],
 }
 
@@ -48,14 +48,14 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Returns the instructions per 16 bytes. Every lane of a warp takes as long as the busiest
-    /// one.
+    /// Returns the number of instructions for each 16 bytes. Every lane of a warp takes as long as
+    /// the busiest lane.
     pub fn operations_per_16_bytes(&self) -> f64 {
         (self.operations * u64::from(LANES)) as f64 * 4.0 / self.words as f64
     }
 }
 
-/// The kernel that an operation gets, in a few words, and what `waves` waves of it do.
+/// Returns a short name of the kernel of an operation, and the counts of `waves` waves of it.
 pub fn count(
     operation: &Operation,
     target: &Target,
@@ -114,13 +114,14 @@ fn run(nest: &CopyNest, kernel: &Kernel, waves: usize) -> Result<Counts, Box<dyn
     let share = words as f64 / written;
     let amortized = least.map(|sectors| sectors * share);
     let cache = Way { passed: machine.cache, least: amortized };
-    // A part of the waves reads sectors that the others use too.
+    // Some waves read sectors that other waves use too.
     let least = if waves < all_waves { machine.seen() } else { least };
     let memory = Way { passed: machine.memory, least };
     Ok(Counts { cache, memory, operations, words })
 }
 
-/// Sectors that hold a byte that some element needs, of the source and of the destination.
+/// Returns the numbers of sectors of the source and of the destination that hold a byte of an
+/// element.
 fn least(nest: &CopyNest) -> [f64; 2] {
     let bits = u64::from(nest.src_bits());
     let mut needed = vec![false; usize::try_from(nest.src_bytes().div_ceil(32)).expect("an image")];

@@ -1,9 +1,9 @@
-//! The caches of a GPU, and what passes between them: a first-level cache for each core, a
-//! second-level cache for all.
+//! A model of a GPU's caches and of the traffic between them: a first-level cache for each core,
+//! and a second-level cache for all cores.
 //!
-//! The numbers are of an H100. Caches keep the most recently used sectors. The first level keeps
-//! sectors that were read, and passes each write on. The second level keeps both; a written sector
-//! reaches the memory whenever it leaves this cache.
+//! The numbers are of an H100. Both caches keep the most recently used sectors. The first level
+//! keeps sectors that were read, and passes every write on. The second level keeps sectors that
+//! were read or written, and writes a sector to memory when it drops the sector.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -13,22 +13,23 @@ pub const SECTOR_BYTES: usize = 32;
 pub const CORES: usize = 132;
 const FIRST_LEVEL_BYTES: usize = 128 << 10;
 const SECOND_LEVEL_BYTES: usize = 50 << 20;
-/// Invocations that a core holds at a time.
+/// The number of invocations that a core holds at a time.
 const RESIDENT: u32 = 2048;
 
-/// Workgroups of `size` invocations that all cores hold at a time: a wave.
+/// Returns the number of workgroups of `size` invocations that all cores hold at a time, which is a
+/// wave.
 pub fn groups_of_wave(size: u32) -> usize {
     CORES * (RESIDENT / size.next_multiple_of(LANES)).max(1) as usize
 }
 
-/// Sectors that passed.
+/// The numbers of sectors that passed between two levels.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Traffic {
     pub read: u64,
     pub written: u64,
 }
 
-/// Sectors kept, with when each was used last.
+/// A cache: the sectors that it has, and the time of the last use of each.
 pub struct Cache {
     capacity: usize,
     last_use: HashMap<Sector, u64>,
@@ -43,7 +44,8 @@ impl Cache {
         Self { capacity, last_use: HashMap::new(), uses: VecDeque::new(), now: 0 }
     }
 
-    /// Uses a sector: whether it was there, and which one left in its place.
+    /// Uses a sector. Returns true if the cache had it, and the sector that was dropped for it, if
+    /// any.
     pub fn touch(&mut self, sector: Sector) -> (bool, Option<Sector>) {
         self.now += 1;
         let was_there = self.last_use.insert(sector, self.now).is_some();
@@ -55,7 +57,7 @@ impl Cache {
                 return (was_there, Some(oldest));
             }
         }
-        // Uses of sectors that were used again since.
+        // Drops uses of sectors that were used again later.
         while self
             .uses
             .front()
@@ -67,16 +69,16 @@ impl Cache {
     }
 }
 
-/// All caches.
+/// All caches of the GPU.
 pub struct Machine {
     first: Vec<Cache>,
     second: Cache,
     dirty: HashSet<Sector>,
-    /// Every sector that was read, and every one that was written.
+    /// The sectors that were read at least once, and those that were written at least once.
     seen: [HashSet<Sector>; 2],
-    /// Between the cores and the second level.
+    /// The traffic between the cores and the second level.
     pub cache: Traffic,
-    /// Between the second level and the memory.
+    /// The traffic between the second level and the memory.
     pub memory: Traffic,
 }
 
@@ -97,8 +99,8 @@ impl Machine {
         }
     }
 
-    /// Runs a wave: the warps of each of its workgroups, dealt to the cores in turn. All warps take
-    /// turns, a request each.
+    /// Runs a wave. The workgroups are assigned to the cores in turn, and the warps make their
+    /// requests in turns, one request at a time.
     pub fn run(&mut self, groups: &[Vec<Warp>]) {
         let most = groups.iter().flatten().map(|warp| warp.requests.len()).max().unwrap_or(0);
         for turn in 0..most {
@@ -127,7 +129,7 @@ impl Machine {
         self.leave(left);
     }
 
-    /// A core writes a sector.
+    /// Writes a sector from a core.
     pub fn write(&mut self, sector: Sector) {
         self.cache.written += 1;
         self.seen[1].insert(sector);
@@ -140,7 +142,7 @@ impl Machine {
         self.memory.written += u64::from(sector.is_some_and(|sector| self.dirty.remove(&sector)));
     }
 
-    /// Sectors that were read and written at least once.
+    /// Returns the numbers of sectors that were read and written at least once.
     pub fn seen(&self) -> [f64; 2] {
         [0, 1].map(|way: usize| self.seen[way].len() as f64)
     }

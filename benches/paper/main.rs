@@ -1,17 +1,17 @@
-//! A GPU on paper: what its memory and its cores would see of our kernels, counted by running their
-//! text.
+//! A model of a GPU on paper: the work of its memory and its cores for stridec's kernels, counted
+//! by running the text of the kernels.
 //!
 //! ```text
 //! cargo bench --no-default-features --bench paper -- [--cases ttc24|everyday] [--only TEXT] [--waves 2] [--target NAME]
 //!     [--table FILE.md] [--texts]
 //! ```
 //!
-//! The interpreter of `tests/it/checker` runs every invocation of some waves of workgroups, from
-//! the middle of the dispatch; `--waves` sets their number. `machine.rs` models the caches between
-//! them and the memory. Two counts are multiples of the least that would suffice: the sectors of 32
-//! bytes between the cores and the second-level cache, and those between this cache and the memory.
-//! Operations are the instructions of a warp (`instructions.rs`) per 16 bytes of the destination,
-//! as multiples of those of the identity kernel.
+//! The interpreter of `tests/it/checker` runs every invocation in some waves of workgroups from the
+//! middle of the dispatch; `--waves` sets the number of waves. `machine.rs` models the caches
+//! between the invocations and the memory. Two counts are given as multiples of the least possible:
+//! the sectors of 32 bytes between the cores and the second-level cache, and the sectors between
+//! this cache and the memory. Operations are the instructions of a warp (`instructions.rs`) for
+//! each 16 bytes of the destination, as a multiple of the identity kernel's.
 
 #![allow(unreachable_pub, clippy::cast_precision_loss)]
 
@@ -42,14 +42,14 @@ use rayon::prelude::*;
 use stridec::{Operation, Target, Tensor, schedule::candidates, shape::ElementType};
 use timing::{geomean, option};
 
-/// A case's row of the table.
+/// The row of a case in the table.
 struct Row {
     name: String,
     kernel: String,
-    /// Bits of an element.
+    /// The size of an element, in bits.
     bits: u32,
     counts: Counts,
-    /// Operations for each 16 bytes, as a multiple of the identity kernel's.
+    /// The operations for each 16 bytes, as a multiple of the identity kernel's.
     operations: f64,
 }
 
@@ -81,7 +81,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Prints the candidates of each case, and its kernel.
+/// Prints the candidates and the kernel of each case.
 fn texts(cases: &[(String, Operation)], target: &Target) -> Result<(), Box<dyn Error>> {
     for (name, operation) in cases {
         println!("// {name}");
@@ -93,7 +93,7 @@ fn texts(cases: &[(String, Operation)], target: &Target) -> Result<(), Box<dyn E
     Ok(())
 }
 
-/// The cases by name: of TTC-57 at 24 MiB, the everyday ones, or both.
+/// Returns the named cases: TTC-57 at 24 MiB, the everyday cases, or both.
 fn cases(named: Option<&str>) -> Result<Vec<(String, Operation)>, Box<dyn Error>> {
     let mut cases = Vec::new();
     if !matches!(named, None | Some("ttc24" | "everyday")) {
@@ -115,7 +115,7 @@ fn cases(named: Option<&str>) -> Result<Vec<(String, Operation)>, Box<dyn Error>
     Ok(cases)
 }
 
-/// The table, and what bounds the goals.
+/// Returns the table, and the numbers that bound the goals.
 fn table(rows: &[Row]) -> String {
     let mut text = String::from(
         "| case | kernel | read | written | sectors | of memory | operations |\n|---|---|---|---|---|---|---|\n",

@@ -1,22 +1,22 @@
-//! The 32 invocations of a warp, in step.
+//! The 32 invocations of a warp, which run in step.
 
 use super::{
     instructions::Instructions,
     watch::{Access, Watch},
 };
 
-/// Invocations that run together.
+/// The number of invocations in a warp.
 pub const LANES: u32 = 32;
 const WORDS_OF_SECTOR: usize = 8;
 
-/// A sector of 32 bytes: its buffer in the lowest bit.
+/// A sector of 32 bytes. The lowest bit is its buffer.
 pub type Sector = u32;
 
-/// The sectors that the lanes of a warp touch by one instruction.
+/// The sectors that the lanes of a warp access with one instruction.
 #[derive(Debug)]
 pub struct Request {
     site: usize,
-    /// The number of earlier visits of the invocation.
+    /// The number of earlier visits of this site by the same invocation.
     turn: usize,
     pub is_write: bool,
     pub sectors: Vec<Sector>,
@@ -26,13 +26,13 @@ pub struct Request {
 #[derive(Debug, Default)]
 pub struct Warp {
     pub requests: Vec<Request>,
-    /// Instructions of its busiest invocation.
+    /// The number of instructions of the invocation with the most.
     pub operations: u64,
-    /// Words that all of its invocations write.
+    /// The number of words that all invocations write.
     pub words_written: u64,
-    /// The request after the last one of the invocation that runs.
+    /// The index of the request after the last request of the current invocation.
     next: usize,
-    /// The sites of the accesses of that invocation.
+    /// The sites of the current invocation's accesses.
     sites: Vec<usize>,
     running: u64,
 }
@@ -45,7 +45,7 @@ impl Warp {
         self.sites.clear();
     }
 
-    /// The warp when all of its invocations are done.
+    /// Returns the warp after all of its invocations.
     pub fn finish(&mut self) -> Self {
         self.next_lane();
         for request in &mut self.requests {
@@ -55,12 +55,12 @@ impl Warp {
         std::mem::take(self)
     }
 
-    /// Adds instructions of the running invocation.
+    /// Adds instructions to the current invocation.
     fn take(&mut self, instructions: u64) {
         self.running += instructions;
     }
 
-    /// It makes an access: one instruction computes its place, and one is the access itself.
+    /// Adds an access. One instruction computes its place, and another is the access itself.
     pub fn access(&mut self, access: Access) {
         self.take(2);
         let turn = self.sites.iter().filter(|&&site| site == access.site).count();
@@ -78,7 +78,8 @@ impl Warp {
         }
     }
 
-    /// The request that an access is a part of: nearly always that after the last.
+    /// Returns the request to which an access belongs. This is nearly always the request after the
+    /// last one.
     fn request(&mut self, access: &Access, turn: usize) -> &mut Request {
         let is_it = |one: &Request| one.site == access.site && one.turn == turn;
         let (before, after) = self.requests.split_at(self.next);
@@ -94,11 +95,11 @@ impl Warp {
     }
 }
 
-/// The warp that runs, and what its invocations' instructions are.
+/// The warp that is running, and the instructions of its invocations.
 pub struct Running<'a> {
     pub warp: Warp,
     instructions: &'a Instructions,
-    /// The calls that have not ended.
+    /// The calls that have not returned.
     calls: Vec<usize>,
 }
 

@@ -1,9 +1,9 @@
-//! Compiles `src/estimate.cpp`, which makes plans of HPTT in estimate mode: the crate `hptt` only
-//! offers measured ones.
+//! Compiles `src/estimate.cpp`, which makes plans with HPTT in estimate mode. The crate `hptt`
+//! offers only measured plans.
 //!
-//! The crate has no `links` key, so that Cargo passes nothing about it to this script: its headers
-//! are found beside its manifest. `--filter-platform` restricts the question to what this build has
-//! fetched.
+//! The crate has no `links` key, so Cargo passes no paths to this script. The headers of the crate
+//! are found next to its manifest. `--filter-platform` restricts the metadata to crates that this
+//! build has fetched.
 
 use std::{env, error::Error, path::PathBuf, process::Command};
 

@@ -1,17 +1,18 @@
-//! A bar plot of shares, as SVG.
+//! Draws a bar plot of shares, as SVG.
 #![allow(dead_code)] // each bench uses a part
 
 use std::error::Error;
 
 use plotters::prelude::*;
 
-/// A case's bars, one for each series.
+/// The bars of a case, one for each series.
 pub struct Bars {
     pub name: String,
     pub shares: Vec<f64>,
 }
 
-/// Draws a horizontal bar for each case and series, from 0 to `most`; longer ones are cut there.
+/// Draws a horizontal bar for each case and series, from 0 to `most`. Longer bars are cut at
+/// `most`.
 pub fn plot(
     file: &str,
     title: &str,

@@ -1,7 +1,8 @@
-//! The everyday cases: relayouts and slices of the shapes that real tensors have, from
+//! The everyday cases, which are relayouts and slices of shapes that real tensors have. They are in
 //! `benches/data/everyday.jsonl`.
 //!
-//! Each line is an object: `name`, and in `op` the arguments that `stridec bench` takes.
+//! Each line is an object with the fields `name` and `op`, which has the arguments of `stridec
+//! bench`.
 #![allow(dead_code)] // each bench uses a part
 
 use std::error::Error;
@@ -13,18 +14,18 @@ use stridec::{
     window::Slice,
 };
 
-/// A case by its name, and the operation to time.
+/// A case: its name, and the operation to time.
 pub struct Everyday {
     pub name: String,
     pub operation: Operation,
 }
 
-/// The cases of `benches/data/everyday.jsonl`.
+/// Returns the cases of `benches/data/everyday.jsonl`.
 pub fn everyday() -> Result<Vec<Everyday>, Box<dyn Error>> {
     read(include_str!("../data/everyday.jsonl"))
 }
 
-/// The cases of a text, one a line.
+/// Returns the cases of a text, which has one case on each line.
 pub fn read(lines: &str) -> Result<Vec<Everyday>, Box<dyn Error>> {
     lines.lines().filter(|line| !line.trim().is_empty()).map(case).collect()
 }
@@ -38,8 +39,8 @@ fn case(line: &str) -> Result<Everyday, Box<dyn Error>> {
     Ok(Everyday { name, operation })
 }
 
-/// The operation that arguments of the command line describe: `relayout --from SHAPE --to LAYOUT`,
-/// or `slice --from SHAPE --offsets=… --sizes=… --strides=…`.
+/// Returns the operation that arguments of the command line describe: `relayout --from SHAPE --to
+/// LAYOUT`, or `slice --from SHAPE --offsets=… --sizes=… --strides=…`.
 pub fn operation(arguments: &[&str]) -> Result<Operation, Box<dyn Error>> {
     let flag = |name: &str| -> Result<&str, Box<dyn Error>> {
         let mut rest =

@@ -1,10 +1,10 @@
-//! Transposes, given by sizes and an order, and those of the TTC benchmark.
+//! Transposes that are given by sizes and an order, and the transposes of the TTC benchmark.
 #![allow(dead_code)] // each bench uses a part
 
 use stridec::shape::{ElementType, Layout, Shape, ShapeError};
 
-/// Dimension `d` of the result is dimension `order[d]` of the source: the copy that a framework's
-/// transpose makes.
+/// A transpose in which dimension `d` of the result is dimension `order[d]` of the source, as a
+/// framework's transpose copies it.
 pub struct Permutation {
     pub name: String,
     pub sizes: Vec<u64>,
@@ -12,7 +12,7 @@ pub struct Permutation {
 }
 
 impl Permutation {
-    /// Returns the shapes of both sides. The source has its dimensions in the default order, and
+    /// Returns the shapes of both sides. The dimensions of the source are in the default order, and
     /// `order[0]` is the most major dimension of the destination.
     pub fn sides(&self, element_type: ElementType) -> Result<[Shape; 2], ShapeError> {
         let side = |layout| Shape::new(element_type, self.sizes.iter().copied(), layout);
@@ -21,7 +21,7 @@ impl Permutation {
     }
 }
 
-/// The 57 cases of the TTC benchmark, from a file of `benches/data`.
+/// Returns the 57 cases of the TTC benchmark, from a file of `benches/data`.
 pub fn ttc(json: &str) -> Result<Vec<Permutation>, Box<dyn std::error::Error>> {
     let file: serde_json::Value = serde_json::from_str(json)?;
     let list = |value: &serde_json::Value| -> Vec<u64> {

@@ -1,7 +1,8 @@
-//! Random operations, for a search for shapes that are much slower than others.
+//! Random operations, to find shapes that are much slower than others.
 //!
-//! The families take turns: transposes, tiles, blocked formats, padding, slices, mirrored rows,
-//! packed elements, strided sources, and programs of one instruction. Images have 64 KiB to 24 MiB.
+//! The operations are taken from these families in turn: transposes, tiles, blocked formats,
+//! padding, slices, mirrored rows, packed elements, strided sources, and programs of one
+//! instruction. Images have 64 KiB to 24 MiB.
 #![allow(dead_code)] // each bench uses a part
 #![allow(clippy::cast_sign_loss, clippy::cast_precision_loss, clippy::cast_possible_truncation)] // positive sizes
 
@@ -16,7 +17,7 @@ use stridec::{
     window::Slice,
 };
 
-/// A random operation with a text that says what it is.
+/// A random operation, and a text that describes it.
 pub struct Case {
     pub name: String,
     pub what: What,
@@ -28,10 +29,11 @@ pub enum What {
     Program(Box<Program>),
 }
 
-/// Draws an operation with its text; `None` if stridec refuses what was drawn.
+/// A function that makes a random operation and its text. It returns `None` if stridec refuses the
+/// operation.
 type Draw = fn(&mut Rng) -> Option<(String, What)>;
 
-/// The families, in the order in which they take turns.
+/// The families, in the order in which they are used.
 const FAMILIES: [(&str, Draw); 9] = [
     ("transpose", transpose),
     ("tiles", tiles),
@@ -44,7 +46,8 @@ const FAMILIES: [(&str, Draw); 9] = [
     ("program", program),
 ];
 
-/// Returns `count` cases that depend on `seed` alone. A shape that stridec refuses is drawn again.
+/// Returns `count` cases that depend only on `seed`. A shape that stridec refuses is replaced by
+/// another random shape.
 pub fn cases(seed: u64, count: usize) -> Vec<Case> {
     let mut rng = Rng::with_seed(seed);
     (0..count)
@@ -60,14 +63,14 @@ pub fn cases(seed: u64, count: usize) -> Vec<Case> {
         .collect()
 }
 
-/// Extents that powers of two and registers do not divide.
+/// Extents that are not multiples of powers of two or of registers.
 const ODD: [u64; 20] =
     [3, 5, 7, 11, 13, 17, 31, 63, 65, 97, 127, 129, 197, 255, 257, 511, 577, 1001, 1023, 1025];
 
-/// Extents that registers divide.
+/// Extents that are multiples of registers, or divide them.
 const EVEN: [u64; 15] = [2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 384, 512, 1024];
 
-/// The largest image of a padded or blocked destination, in bytes.
+/// The size of the largest image of a padded or blocked destination, in bytes.
 const MOST_BYTES: u64 = 60_000_000;
 
 fn pick<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
@@ -78,12 +81,13 @@ fn list(of: impl IntoIterator<Item = impl Display>) -> String {
     of.into_iter().map(|item| item.to_string()).collect::<Vec<_>>().join(",")
 }
 
-/// A size in bytes between 64 KiB and 24 MiB, each order of magnitude as likely as the others.
+/// Returns a size between 64 KiB and 24 MiB, in bytes. The logarithm of the size is uniformly
+/// distributed.
 fn size(rng: &mut Rng) -> u64 {
     2_f64.powf(16.0 + 8.6 * rng.f64()) as u64
 }
 
-/// A type of one of these widths in bytes, and its width.
+/// Returns a type of one of these widths in bytes, and its width.
 fn typed(rng: &mut Rng, widths: &[u64]) -> (u64, &'static str) {
     let width = pick(rng, widths);
     let types: &[&str] = match width {
@@ -98,7 +102,7 @@ fn typed(rng: &mut Rng, widths: &[u64]) -> (u64, &'static str) {
 
 const WIDTHS: [u64; 9] = [1, 1, 2, 2, 4, 4, 4, 8, 16];
 
-/// The extents of an array of a rank with about `target` elements.
+/// Returns extents for an array of this rank with about `target` elements.
 fn extents(rng: &mut Rng, rank: usize, target: u64) -> Vec<u64> {
     if rank == 1 {
         return vec![target.max(2)];
@@ -116,14 +120,14 @@ fn extents(rng: &mut Rng, rank: usize, target: u64) -> Vec<u64> {
     }
 }
 
-/// A minor-to-major order of a rank.
+/// Returns a minor-to-major order of this rank.
 fn order(rng: &mut Rng, rank: usize) -> Vec<usize> {
     let mut of: Vec<usize> = (0..rank).collect();
     rng.shuffle(&mut of);
     of
 }
 
-/// An order other than `than`, if there is one.
+/// Returns an order that differs from `than`, if there is one.
 fn other_order(rng: &mut Rng, than: &[usize]) -> Vec<usize> {
     loop {
         let of = order(rng, than.len());
@@ -144,7 +148,7 @@ fn relayout(from: &str, to: &str) -> Option<(String, What)> {
     fits.then(|| (format!("{from} to {to}"), What::Operation(Box::new(operation))))
 }
 
-/// A relayout in one of the two directions.
+/// Returns a relayout between two layouts, in a random direction.
 fn either_way(rng: &mut Rng, share: f64, plain: &str, other: &str) -> Option<(String, What)> {
     if rng.f64() < share { relayout(plain, other) } else { relayout(other, plain) }
 }
@@ -223,7 +227,7 @@ fn padding(rng: &mut Rng) -> Option<(String, What)> {
     either_way(rng, 0.6, &plain, &other)
 }
 
-/// A slice, with the destination in the default order or in another one.
+/// Returns a slice, with a destination in the default order or in another one.
 fn of_slice(
     rng: &mut Rng,
     of: &str,
@@ -316,7 +320,8 @@ fn strided(rng: &mut Rng) -> Option<(String, What)> {
     relayout(&format!("{of}[{sizes}] strided<[{strides}]>"), &format!("{of}[{sizes}]"))
 }
 
-/// A module of one instruction: a concatenation, a pad, a broadcast, a stack, or rows by index.
+/// Returns a module of one instruction: a concatenation, a pad, a broadcast, a stack, or a
+/// selection of rows by index.
 fn program(rng: &mut Rng) -> Option<(String, What)> {
     let (width, of) = typed(rng, &WIDTHS);
     let rank = rng.usize(2..=4);

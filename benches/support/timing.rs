@@ -1,4 +1,4 @@
-//! Contenders timed in turns, and the lines of a report.
+//! Times contenders in turns, and writes the lines of a report.
 #![allow(dead_code)] // each bench uses a part
 #![allow(clippy::cast_precision_loss)] // rates are shown to four digits
 
@@ -8,34 +8,34 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// One implementation of a case.
+/// An implementation of a case.
 pub struct Contender<'a> {
-    /// Its name in the report.
+    /// The name in the report.
     pub name: String,
-    /// Bytes of the destination.
+    /// The size of the destination, in bytes.
     pub bytes: usize,
-    /// Runs it once.
+    /// A function that runs the implementation once.
     pub run: Box<dyn FnMut() + 'a>,
 }
 
 /// The times of a contender.
 pub struct Timing {
-    /// Its name in the report.
+    /// The name in the report.
     pub name: String,
-    /// Bytes of the destination.
+    /// The size of the destination, in bytes.
     pub bytes: usize,
-    /// The shortest repetition.
+    /// The time of the shortest repetition, in milliseconds.
     pub best_ms: f64,
-    /// The middle repetition.
+    /// The median time of the repetitions, in milliseconds.
     pub median_ms: f64,
 }
 
-/// Runs the contenders in turns, each `repetitions` times after one that does not count.
+/// Runs the contenders in turns, `repetitions` times each. One earlier run of each is not counted.
 pub fn round_robin(repetitions: usize, sleep: bool, mut contenders: Vec<Contender>) -> Vec<Timing> {
     let mut times = vec![Vec::new(); contenders.len()];
     for repetition in 0..=repetitions {
         for (contender, times) in contenders.iter_mut().zip(&mut times) {
-            // The threads of the contender before go to sleep.
+            // The threads of the previous contender fall asleep in the meantime.
             if sleep {
                 std::thread::sleep(Duration::from_millis(2));
             }
@@ -62,24 +62,24 @@ pub fn round_robin(repetitions: usize, sleep: bool, mut contenders: Vec<Contende
         .collect()
 }
 
-/// Prints the report and, with `--json FILE`, writes it as an object a line.
+/// Prints the report. With `--json FILE`, also writes it to a file, with an object on each line.
 pub struct Report {
     json: Option<File>,
     device: String,
 }
 
 impl Report {
-    /// Creates a report on `device`, formatted by the options of the command line.
+    /// Creates a report for `device`. Its file is given by the command line.
     pub fn new(device: &str) -> Self {
         let json = option("--json").map(|path| File::create(path).expect("the report's file"));
         Self { json, device: device.to_owned() }
     }
 
-    /// Adds the timings of one case.
+    /// Adds the times of one case.
     pub fn add(&mut self, case: &str, timings: &[Timing]) {
         print!("{case:44}");
         for timing in timings {
-            // Read and written.
+            // Each byte is read and written.
             let bytes = 2 * timing.bytes;
             let rate = bytes as f64 / timing.best_ms / 1e6;
             print!(" {} {:.3} ms ({rate:.1} GB/s)", timing.name, timing.best_ms);
@@ -96,7 +96,8 @@ impl Report {
     }
 }
 
-/// Returns the name of the processor and the number of its cores, if the system reports them.
+/// Returns the name of the processor and the number of its cores, as far as the system reports
+/// them.
 pub fn processor() -> String {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -104,13 +105,13 @@ pub fn processor() -> String {
     format!("{}, {cores} cores", name.map_or("a processor without a name", |(_, name)| name))
 }
 
-/// The value after `name` on the command line.
+/// Returns the value after `name` on the command line, or `None` if `name` is not given.
 pub fn option(name: &str) -> Option<String> {
     let mut arguments = std::env::args().skip_while(|argument| argument != name);
     arguments.nth(1)
 }
 
-/// The geometric mean.
+/// Returns the geometric mean.
 pub fn geomean(of: impl IntoIterator<Item = f64>) -> f64 {
     let (mut sum, mut count) = (0.0, 0.0);
     for value in of {

@@ -1,5 +1,5 @@
-//! The arguments of all commands, as clap reads them. The comments on their fields are the help
-//! that users see.
+//! The arguments of all commands, as clap reads them. clap prints the doc comments of this file as
+//! the help of the command line.
 
 use std::path::PathBuf;
 
@@ -33,8 +33,8 @@ these; adapter for the best adapter of this machine; or @FILE, which `stridec ca
 
 Exit codes: 0 done, 1 the run failed, 2 invalid input, 3 valid but not supported, 4 no such device.";
 
-/// Compiles tensor layout changes: XLA shapes in, one specialised WGSL kernel out, run on a GPU or
-/// on the host
+/// Compiles tensor layout changes: reads XLA shapes, and writes one specialised WGSL kernel or runs
+/// it on a GPU or on the host
 #[derive(Debug, Parser)]
 #[command(name = "stridec", bin_name = "stridec", version, after_help = EXAMPLES, max_term_width = 100)]
 pub(crate) struct Cli {
@@ -44,35 +44,35 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Shows what a shape lowers to: axes, strides, sizes in memory
+    /// Shows the lowered form of a shape: axes, strides and sizes in memory
     Describe(DescribeArgs),
     /// Converts a logical index to a linear element offset, or back
     Offset(OffsetArgs),
-    /// Writes a layout in another notation: that of XLA, JAX, numpy, torch, oneDNN or another
+    /// Writes a layout in the notation of another system: XLA, JAX, numpy, torch, oneDNN and others
     Convert(ConvertArgs),
-    /// Compiles an operation and prints the kernel; opens no device
+    /// Compiles an operation and prints the kernel, without opening a device
     Compile(CompileArgs),
     /// Compiles an operation, runs it on a file and writes the result
     Run(RunArgs),
-    /// Times an operation beside its device's own copy of as many bytes
+    /// Times an operation, and the device's own copy of the same number of bytes
     Bench(BenchArgs),
-    /// Fits a target's cost model to this machine's device, in half a minute of small runs
+    /// Fits a target's cost model to this machine's device, which takes half a minute of small runs
     Calibrate(CalibrateArgs),
-    /// Lists the adapters found, and the host
+    /// Lists the adapters of this machine, and the host
     Devices(DevicesArgs),
-    /// Draws a layout, or an operation between two: here, as SVG, or as a page that runs the kernel
+    /// Draws a layout or an operation: in the terminal, as SVG, or as a page that runs the kernel
     Explain(Box<ExplainArgs>),
-    /// Answers each request on stdin with a response on stdout: protos, each after its length as a
+    /// Answers requests on stdin with responses on stdout; each message follows its length as a
     /// varint
     Serve,
-    /// Plans and runs the way from one sharding of an array over many devices to another
+    /// Plans and runs the change from one sharding of an array over many devices to another
     Reshard(ReshardArgs),
-    /// Shows what every buffer of a module takes, the worst first, and what padding costs
+    /// Shows the size of every buffer of a module and of its padding, the most padding first
     Memory(MemoryArgs),
-    /// Shows what changed between two snapshots, or outputs of `compile --emit stages`, stage by
-    /// stage; or between two modules: layouts, copies and bytes
+    /// Shows the changes between two snapshots or two outputs of `compile --emit stages`, stage by
+    /// stage, or between the layouts, copies and bytes of two modules
     Diff(DiffArgs),
-    /// Says which drivers and adapters there are, and what to install where there is none
+    /// Lists drivers and adapters, and what to install if there are none
     Doctor,
     /// Prints completions for a shell
     Completions(CompletionsArgs),
@@ -86,41 +86,41 @@ pub(super) struct DiffArgs {
     pub(super) old: PathBuf,
     /// The newer file; `-` is stdin
     pub(super) new: PathBuf,
-    /// Exits with 1 where the two differ
+    /// Exits with 1 if the two files differ
     #[arg(long)]
     pub(super) exit_code: bool,
 }
 
 #[derive(Args, Debug)]
 pub(super) struct MemoryArgs {
-    /// A module, @FILE: a proto of XLA (.pb), HLO text or XLA's report that memory ran out (.txt,
-    /// .hlo), StableHLO text (.mlir); `@-` is stdin. Or one shape; `stridec --help` shows the
-    /// notations
+    /// A module in @FILE: a proto of XLA (.pb), HLO text or XLA's out-of-memory report (.txt,
+    /// .hlo), or StableHLO text (.mlir); `@-` is stdin. Or a single shape; `stridec --help` shows
+    /// the notations
     #[arg(value_name = "@FILE|SHAPE")]
     pub(super) module: String,
-    /// How many instructions to show [default: 20 in a table, all for programs; 8 orders]
+    /// The number of instructions to show [default: 20 in a table, all for programs; 8 orders]
     #[arg(long, value_name = "N")]
     pub(super) top: Option<usize>,
-    /// Gives shapes without tiles those of a device; a single shape is listed in every order of its
-    /// dimensions, the cheapest first
+    /// Gives shapes without tiles the tiles of a device; a single shape is then listed in every
+    /// order of its dimensions, the cheapest first
     #[arg(long, value_enum)]
     pub(super) tiles: Option<DeviceTiles>,
-    /// How to print them
+    /// The format of the output
     #[arg(long, value_enum, default_value_t = MemoryFormat::Text)]
     pub(super) format: MemoryFormat,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum DeviceTiles {
-    /// Tiles of 8 rows of 128 elements, and smaller ones for few rows
+    /// Tiles of 8 rows of 128 elements, and smaller tiles for few rows
     Tpu,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum MemoryFormat {
-    /// A table for people
+    /// A table for readers
     Text,
-    /// For programs
+    /// JSON for programs
     Json,
 }
 
@@ -134,23 +134,23 @@ pub(super) struct CompletionsArgs {
 pub(super) struct DescribeArgs {
     /// The shape; `stridec --help` shows the notations
     pub(super) shape: String,
-    /// How the array is sharded: shows the box of every device; `stridec reshard plan --help` shows
-    /// the notations
+    /// The sharding of the array; the box of every device is then shown, too. `stridec reshard plan
+    /// --help` shows the notations
     #[arg(long, value_name = "SHARDING")]
     pub(super) sharding: Option<String>,
-    /// The number of devices, where the sharding does not say it
+    /// The number of devices, if the sharding does not give it
     #[arg(long, value_name = "N", requires = "sharding")]
     pub(super) devices: Option<u64>,
-    /// How to print it
+    /// The format of the output
     #[arg(long, value_enum, default_value_t = DescribeFormat::Text)]
     pub(super) format: DescribeFormat,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum DescribeFormat {
-    /// For people
+    /// Text for readers
     Text,
-    /// For programs
+    /// JSON for programs
     Json,
     /// The shape as a serialized xla.Shape
     Pb,
@@ -165,7 +165,7 @@ pub(super) enum DescribeFormat {
 pub(super) struct OffsetArgs {
     /// The shape; `stridec --help` shows the notations
     pub(super) shape: String,
-    /// A logical index, one value per dimension ('' at rank 0): prints the element offset
+    /// A logical index, one number for each dimension ('' at rank 0): prints the element offset
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(super) index: Option<NumberList<u64>>,
     /// An element offset: prints the index of the element there, or `padding`
@@ -174,16 +174,16 @@ pub(super) struct OffsetArgs {
     /// Prints the element offset of every index, in row-major order
     #[arg(long)]
     pub(super) all: bool,
-    /// How to print the offsets of `--all`
+    /// The format of the offsets of `--all`
     #[arg(long, value_enum, default_value_t = OffsetsFormat::Text, conflicts_with_all = ["index", "linear"])]
     pub(super) format: OffsetsFormat,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum OffsetsFormat {
-    /// A number a line
+    /// One number on each line
     Text,
-    /// int64, little-endian, nothing between them
+    /// int64 numbers, little-endian, with nothing between them
     Le64,
 }
 
@@ -191,18 +191,18 @@ pub(super) enum OffsetsFormat {
 pub(super) struct ConvertArgs {
     /// The shape; `stridec --help` shows the notations
     pub(super) shape: String,
-    /// The notation to write it in
+    /// The notation to write
     #[arg(long = "as", value_name = "KIND", value_parser = str::parse::<Kind>)]
     pub(super) kind: Kind,
 }
 
-/// The operation.
+/// The arguments of an operation.
 #[derive(Args, Debug)]
 pub(super) struct OpArgs {
     /// The operation
     #[arg(value_name = "OP", required_unless_present = "request")]
     pub(super) operation: Option<OpKind>,
-    /// hlo: the module, @FILE: a proto of XLA (.pb), HLO text (.txt, .hlo), StableHLO text
+    /// hlo: the module in @FILE: a proto of XLA (.pb), HLO text (.txt, .hlo) or StableHLO text
     /// (.mlir)
     #[arg(value_name = "@FILE")]
     pub(super) module: Option<String>,
@@ -213,39 +213,39 @@ pub(super) struct OpArgs {
     pub(super) flags: OpFlags,
 }
 
-/// Whose layouts a program's buffers have.
+/// The layouts of a program's buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Layouts {
-    /// Those that the module says
+    /// The layouts in the module
     Module,
-    /// The default ones: row-major, without tiles
+    /// The default layouts: row-major, without tiles
     Default,
 }
 
 /// The flags of an operation.
 #[derive(Args, Debug)]
 pub(super) struct OpFlags {
-    /// The layout that is read: a shape; `run` takes it from a .npy input where it is left out
+    /// The layout that is read: a shape; without it, `run` takes the shape of a .npy input
     #[arg(long, value_name = "SHAPE")]
     pub(super) from: Option<String>,
-    /// The layout that is written: a shape with the extents of `--from`, or a layout alone, such as
-    /// '{1,3,2,0}' or NHWC. A slice writes the default layout where this is left out
+    /// The layout that is written: a shape with the extents of `--from`, or only a layout, such as
+    /// '{1,3,2,0}' or NHWC. Without it, a slice writes the default layout
     #[arg(long, value_name = "SHAPE")]
     pub(super) to: Option<String>,
-    /// slice: the first index of the window, one per dimension
+    /// slice: the first index of the window, one number for each dimension
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(super) offsets: Option<NumberList<u64>>,
     /// slice: the extents of the window
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(super) sizes: Option<NumberList<u64>>,
-    /// slice: the steps inside the window; a negative one walks back from its end
+    /// slice: the steps inside the window; a negative step starts at its end
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(super) strides: Option<NumberList<i64>>,
-    /// slice: the extents of the output; the most that the window holds unless this says fewer
+    /// slice: the extents of the output; without it, all elements of the window
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(super) output_sizes: Option<NumberList<u64>>,
-    /// The whole operation as a serialized stridec.CompileRequest, in the formats of a SHAPE's
-    /// @FILE
+    /// The whole operation as a serialized stridec.CompileRequest, in the formats that @FILE has
+    /// for a SHAPE
     #[arg(
         long = "op",
         id = "request",
@@ -257,11 +257,11 @@ pub(super) struct OpFlags {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum OpKind {
-    /// Every element goes to its place in another layout
+    /// Copies every element to its place in another layout
     Relayout,
-    /// DirectML's SLICE1: a window in each dimension and a stride inside it
+    /// DirectML's SLICE1: copies a window, with a stride in each dimension
     Slice,
-    /// A program: an HLO module that moves data, from parameters in order to results in order
+    /// A program: an HLO module that moves data from its parameters to its results
     Hlo,
 }
 
@@ -269,26 +269,27 @@ pub(super) enum OpKind {
 pub(super) struct CompileArgs {
     #[command(flatten)]
     pub(super) op: OpArgs,
-    /// What to print
+    /// The output to print
     #[arg(long, value_enum, default_value_t = Emit::Wgsl)]
     pub(super) emit: Emit,
-    /// What to compile for: webgpu, webgpu-cpu (any software driver), lavapipe, swiftshader,
-    /// adapter (this machine's), or @FILE, as `calibrate` writes it [default: webgpu]
+    /// The target of the kernel: webgpu, webgpu-cpu (any software driver), lavapipe, swiftshader,
+    /// adapter (the best adapter of this machine), or @FILE, which `calibrate` writes [default:
+    /// webgpu]
     #[arg(long, value_name = "NAME|@FILE")]
     pub(super) target: Option<String>,
-    /// Another limit for the target, such as `max_storage_buffer_binding_size=1GiB`; may be
-    /// repeated. The others are `max_compute_workgroups_per_dimension`,
+    /// Changes a limit of the target, such as `max_storage_buffer_binding_size=1GiB`; may be
+    /// repeated. The other limits are `max_compute_workgroups_per_dimension`,
     /// `max_compute_invocations_per_workgroup` and `max_storage_buffers_per_shader_stage`
     #[arg(long = "limit", value_name = "LIMIT=VALUE")]
     pub(super) limits: Vec<Limit>,
-    /// Also writes the kernel as JSON: what to bind and to dispatch, in the language that `--emit`
-    /// prints; `-` is stdout
+    /// Also writes the kernel as JSON, with its bindings and dispatches, in the language of
+    /// `--emit`; `-` is stdout
     #[arg(long, value_name = "FILE")]
     pub(super) json: Option<PathBuf>,
-    /// Where to write; `-`, the default, is stdout
+    /// The file to write; `-`, the default, is stdout
     #[arg(short = 'o', value_name = "FILE")]
     pub(super) file: Option<PathBuf>,
-    /// hlo: the number of the result whose kernel is printed; of other operations, the file to
+    /// hlo: the number of the result whose kernel is printed; for other operations, the file to
     /// write
     #[arg(long, value_name = "N|FILE")]
     pub(super) output: Option<PathBuf>,
@@ -306,9 +307,9 @@ pub(super) enum Emit {
     Hlsl,
     /// OpenGL's language
     Glsl,
-    /// Every stage as text, from the shapes to the shader
+    /// Every stage from the shapes to the shader, as text
     Stages,
-    /// The kernel as protobuf's JSON of stridec.Kernel, every field written
+    /// The kernel as protobuf's JSON of stridec.Kernel, with every field
     Json,
     /// The kernel as a serialized stridec.Kernel
     Pb,
@@ -319,19 +320,19 @@ pub(super) struct RunArgs {
     #[command(flatten)]
     pub(super) op: OpArgs,
     /// The input: a .npy file, or the raw memory of `--from`; `-` is stdin, raw. A program takes
-    /// one for each parameter
+    /// one input for each parameter
     #[arg(short, long, value_name = "IN")]
     pub(super) input: Vec<PathBuf>,
     /// The output: a .npy file, or the raw memory of `--to`; `-` is stdout, raw. A .npy file has
-    /// the memory's shape, its dimensions from major to minor and padding included: 'f32[2,3]{0,1}'
-    /// loads as an array of (3, 2). A program takes one for each result
+    /// the dimensions of the memory, from major to minor, with padding: 'f32[2,3]{0,1}' loads as an
+    /// array of (3, 2). A program takes one output for each result
     #[arg(short, long, value_name = "OUT")]
     pub(super) output: Vec<PathBuf>,
-    /// The destination's bytes before the operation, in a file of at least the size of `--to`; the
-    /// output has its size. Elements are written, and every other bit stays as the file has it
+    /// A file with the destination's bytes before the operation, at least as large as `--to`; the
+    /// output has the same size. The elements are written, and every other bit keeps its value
     #[arg(long, value_name = "FILE")]
     pub(super) onto: Option<PathBuf>,
-    /// Where to run
+    /// The device to run on
     #[arg(long, value_enum, default_value_t = DeviceArg::Auto)]
     pub(super) device: DeviceArg,
 }
@@ -340,20 +341,21 @@ pub(super) struct RunArgs {
 pub(super) struct BenchArgs {
     #[command(flatten)]
     pub(super) op: OpArgs,
-    /// Where to run
+    /// The device to run on
     #[arg(long, value_enum, default_value_t = DeviceArg::Auto)]
     pub(super) device: DeviceArg,
-    /// How often each implementation runs, taking turns with the others; at least 15
+    /// The number of runs of each implementation, taken in turns; at least 15
     #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u16).range(15..))]
     pub(super) repetitions: u16,
-    /// Where to write the results too, as JSON: an object a line, with the best and the median time
+    /// Also writes the results to this file, as one JSON object on each line, with the best and the
+    /// median time
     #[arg(long, value_name = "FILE")]
     pub(super) json: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum DeviceArg {
-    /// A GPU where there is one that is no software driver, otherwise the host
+    /// A GPU if there is one that is not a software driver, and otherwise the host
     Auto,
     /// The best adapter, which may be a software driver
     Gpu,
@@ -363,36 +365,36 @@ pub(super) enum DeviceArg {
 
 #[derive(Args, Debug)]
 pub(super) struct CalibrateArgs {
-    /// What to measure
+    /// The device to measure
     #[arg(long, value_enum, default_value_t = CalibrateDevice::Gpu)]
     pub(super) device: CalibrateDevice,
-    /// Where to write the target, as JSON for `compile --target @FILE`; `-` is stdout
+    /// The file for the target, as JSON for `compile --target @FILE`; `-` is stdout
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: PathBuf,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum CalibrateDevice {
-    /// The best GPU that is no software driver
+    /// The best GPU that is not a software driver
     Auto,
     /// The best adapter, which may be a software driver
     Gpu,
-    /// The CPU, which has no numbers to fit
+    /// The CPU, which has no cost model to fit
     Host,
 }
 
 #[derive(Args, Debug)]
 pub(super) struct DevicesArgs {
-    /// How to print them
+    /// The format of the output
     #[arg(long, value_enum, default_value_t = DevicesFormat::Text)]
     pub(super) format: DevicesFormat,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum DevicesFormat {
-    /// For people
+    /// Text for readers
     Text,
-    /// For programs
+    /// JSON for programs
     Json,
 }
 

@@ -29,7 +29,7 @@ pub(super) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     print(&table(&operation, &device, args.repetitions, &measured))
 }
 
-/// Times the operation on the device of `--device`, and returns that device's name.
+/// Times the operation on the device of `--device`. Returns the name of the device and the times.
 fn measure(args: &BenchArgs, operation: &Operation) -> Result<(String, Vec<Measured>), Failure> {
     let repetitions = usize::from(args.repetitions);
     if args.device != DeviceArg::Host {
@@ -53,7 +53,7 @@ pub(super) fn failed(error: Box<dyn std::error::Error>) -> Failure {
     }
 }
 
-/// The results as text: a line for each implementation, the copy first.
+/// Returns the results as text: a line for each implementation, the copy first.
 fn table(operation: &Operation, device: &str, repetitions: u16, measured: &[Measured]) -> String {
     let mut text = format!("{}\n{}\n", operation.title(), printable(device));
     let bytes = measured[0].bytes;
@@ -82,11 +82,11 @@ mod device {
     use super::{Failure, Measured, Operation, failed};
     use crate::measure::on_gpu;
 
-    /// The number of kernels in one submission to hardware. One alone takes less time than the
-    /// submission itself; a kernel on a software driver takes longer.
+    /// The number of kernels in one submission to hardware, where a single kernel takes less time
+    /// than the submission. On a software driver a kernel takes longer, so it is submitted alone.
     const BACK_TO_BACK: u32 = 20;
 
-    /// Times the operation on the best adapter, which may be a software driver if `software` is
+    /// Times the operation on the best adapter. A software driver is used only if `software` is
     /// true.
     pub(super) fn measure(
         operation: &Operation,

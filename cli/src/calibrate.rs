@@ -1,4 +1,4 @@
-//! `stridec calibrate`: a target whose cost model is fitted to this machine's device.
+//! `stridec calibrate`: writes a target whose cost model is fitted to this machine's device.
 
 use super::{
     args::{CalibrateArgs, CalibrateDevice},
@@ -13,7 +13,7 @@ pub(super) fn calibrate(args: &CalibrateArgs) -> Result<(), Failure> {
     }
     let mut output = Output::open(&args.output)?;
     let (report, target) = device::measure(args.device == CalibrateDevice::Gpu)?;
-    // Keeps stdout for the target, so that it is valid JSON.
+    // The report goes to stderr, so that stdout is valid JSON.
     if args.output == std::path::Path::new("-") {
         super::errors::note(&report);
     } else {
@@ -60,10 +60,10 @@ mod device {
         trials::{Agreement, Trial, trial},
     };
 
-    /// The time limit for measuring. The case that runs when it ends is finished.
+    /// The time limit of the measurement. The case that is running at the limit is finished.
     const TIME: Duration = Duration::from_secs(25);
     const REPETITIONS: usize = 9;
-    /// The minimum number of cases to fit a model to.
+    /// The minimum number of cases to which a model is fitted.
     const LEAST_CASES: usize = 8;
 
     /// The size of the measurement, which differs between software drivers and hardware.
@@ -79,7 +79,7 @@ mod device {
     const SOFTWARE: Size = Size { bytes: 2 << 20, back_to_back: 1, lanes: &[4, 8, 16] };
     const HARDWARE: Size = Size { bytes: 64 << 20, back_to_back: 10, lanes: &[32, 64] };
 
-    /// Measures the best adapter, which may be a software driver if `software` is true. Returns a
+    /// Measures the best adapter. A software driver is used only if `software` is true. Returns a
     /// report and the target.
     pub(super) fn measure(software: bool) -> Result<(String, Target), Failure> {
         let gpu = if software { Gpu::open() } else { Gpu::open_hardware() };
@@ -111,7 +111,7 @@ mod device {
         }
         let before = Agreement::of(&trials, &target);
         let mut unseen = Agreement::default();
-        // Judges each half of the trials by a model that was fitted to the other half.
+        // Each half of the trials is judged by a model that is fitted to the other half.
         for half in 0..2 {
             let side = |wanted: usize| -> Vec<&Trial> {
                 let all = trials.iter().enumerate();
@@ -162,7 +162,7 @@ mod device {
         writeln!(text, "times differ from the fit by {:.0}%", fit.error * 100.0)
     }
 
-    /// Returns a text that names the device, its processor if it is a CPU, and the date.
+    /// Returns a text with the name of the device, its processor if it is a CPU, and the date.
     fn origin(gpu: &Gpu, is_cpu: bool) -> String {
         let mut text = format!("{} ({})", gpu.name(), gpu.backend());
         let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -196,7 +196,7 @@ mod device {
     }
 
     /// Returns transposes, copies of rows, slices and tiles of about `bytes` bytes.
-    /// `benches/gpu/model.rs` has none of them, so it can judge the model.
+    /// `benches/gpu/model.rs` judges the model with other cases.
     pub(crate) fn cases(bytes: u64) -> Result<Vec<Operation>, Failure> {
         let permutations: [(&[u64], &[usize]); 7] = [
             (&[768, 640], &[1, 0]),
@@ -247,7 +247,7 @@ mod device {
             let (from, to) = (from.map_err(Error::from)?, to.map_err(Error::from)?);
             cases.push(relayout(from, to)?);
         }
-        // Mixes types and kinds, so that a prefix of any length covers both.
+        // The cases are mixed, so that even the first few have every type and every kind.
         let count = cases.len();
         let mut mixed: Vec<_> = cases.into_iter().enumerate().collect();
         mixed.sort_by_key(|&(n, _)| n * 23 % count);
@@ -258,7 +258,7 @@ mod device {
         Operation::relayout(from.try_into()?, to.try_into()?)
     }
 
-    /// Returns `sizes` with the first one multiplied until they take about `bytes` bytes.
+    /// Returns `sizes` with the first extent multiplied so that the array has about `bytes` bytes.
     fn grown(sizes: &[u64], element_type: ElementType, bytes: u64) -> Vec<u64> {
         let bits = u64::from(element_type.storage_bits().unwrap_or(32));
         let one = sizes.iter().product::<u64>() * bits / 8;

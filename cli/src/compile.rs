@@ -63,7 +63,7 @@ pub(super) fn compile(args: &CompileArgs) -> Result<(), Failure> {
 }
 
 impl Emit {
-    /// Returns the language to translate the kernel to, or `None` for WGSL.
+    /// Returns the language to which the kernel is translated, or `None` for WGSL.
     pub(super) fn language(self) -> Option<Language> {
         match self {
             Self::Spirv => Some(Language::Spirv),
@@ -75,7 +75,7 @@ impl Emit {
     }
 }
 
-/// Returns the kernel as a message, with its translation if a language is given.
+/// Returns the kernel as a message. If a language is given, the message has the translation too.
 pub(super) fn message(
     kernel: &Kernel,
     language: Option<Language>,
@@ -91,7 +91,7 @@ pub(super) fn json(kernel: &Kernel, language: Option<Language>) -> Result<Vec<u8
 }
 
 /// Converts an error into a failure. If the tensors exceed the limits of one kernel, the message
-/// says what helps.
+/// also says how the operation can still run.
 pub(super) fn too_large(error: Error) -> Failure {
     let (refused, helps) = match &error {
         Error::Schedule(refused) => {

@@ -51,12 +51,13 @@ pub(super) fn describe(args: &DescribeArgs) -> Result<(), Failure> {
     }
 }
 
-/// Returns the tensor of an argument that is neither an XLA shape nor strides.
+/// Returns the tensor that an argument describes by digits, or `None` if the argument is anything
+/// else.
 fn digits_alone(argument: &str) -> Option<Tensor> {
     read(argument).ok().filter(|tensor| *tensor.form() == TensorForm::Digits)
 }
 
-/// Returns the proto of a shape, with default layouts written out, which is what XLA does.
+/// Returns the proto of a shape. Default layouts are written out, as in XLA.
 fn proto(shape: &ShapeArg) -> Result<xla::Shape, Failure> {
     match shape.xla() {
         Some(shape) => Ok(xla::Shape::from(&shape.clone().with_default_layouts())),
@@ -96,7 +97,7 @@ fn json(shape: &ShapeArg) -> Result<serde_json::Value, Failure> {
     }
 }
 
-/// Returns the leaves of a tuple, each with its path, or `None` for other shapes.
+/// Returns the arrays inside a tuple, each with its path, or `None` for any other shape.
 fn leaves(shape: &Shape) -> Option<Vec<(String, &Shape)>> {
     (shape.element_type() == ElementType::Tuple).then(|| {
         let mut leaves = Vec::new();

@@ -1,5 +1,5 @@
-//! The description of a tensor's memory in other systems, or the reason why they cannot describe
-//! it.
+//! The descriptions of a tensor's memory in other systems, or the reasons why a system cannot
+//! describe it.
 
 use std::fmt::Display;
 
@@ -13,10 +13,11 @@ use stridec::{
     stride::{PaddingReport, StrideDescriptor, StrideError},
 };
 
-/// Returns each form by its name: a text, fields, or `{"unsupported": reason}`.
+/// Returns the tensor in each system, by the name of the system. A value is a text, an object, or
+/// `{"unsupported": reason}`.
 ///
-/// Systems that describe an array by fields get fields; the others get the texts of `stridec
-/// convert`.
+/// If a system describes an array by fields, its value is an object of these fields. The others are
+/// the texts of `stridec convert`.
 pub(super) fn forms(tensor: &Tensor) -> Map<String, Value> {
     let descriptor = tensor.descriptor();
     let mut forms = Map::new();
@@ -87,7 +88,7 @@ fn dlpack(tensor: DlPack) -> Value {
     })
 }
 
-/// Returns the share of the memory that is padding, and the dimension that causes most of it.
+/// Returns the amount of padding, and the dimension that causes most of it.
 pub(super) fn padding(descriptor: &StrideDescriptor) -> Value {
     let report = PaddingReport::of(descriptor);
     let dimensions: Vec<Value> = report
@@ -103,7 +104,7 @@ pub(super) fn padding(descriptor: &StrideDescriptor) -> Value {
     })
 }
 
-/// Returns a form as one line.
+/// Returns a value of [`forms`] as one line.
 pub(super) fn line(form: &Value) -> String {
     match form {
         Value::String(text) => text.clone(),

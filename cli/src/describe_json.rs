@@ -1,4 +1,4 @@
-//! `describe --format json`.
+//! `describe --format json`: returns the lowered form of a shape as JSON.
 
 use serde_json::{Value, json};
 use stridec::{Tensor, notation::TensorForm, shape::Shape};
@@ -42,7 +42,7 @@ pub(super) fn describe_json(tensor: &Tensor) -> Value {
     value
 }
 
-/// Returns the leaves of a tuple, each with the path that names it after `#`.
+/// Returns the arrays inside a tuple. Each has the path that selects it after `#`.
 pub(super) fn leaves_json(tuple: &Shape, leaves: &[(String, &Shape)]) -> Value {
     let leaf = |(path, shape): &(String, &Shape)| {
         let mut value = match Tensor::try_from((*shape).clone()) {

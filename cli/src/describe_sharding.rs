@@ -1,4 +1,4 @@
-//! `stridec describe SHAPE --sharding SHARDING`: prints the positions of the shards of an array.
+//! `stridec describe SHAPE --sharding SHARDING`: prints the box of each device.
 
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ use super::{
 pub(super) struct Sharded<'a> {
     shape: &'a Shape,
     sharding: Sharding,
-    /// The boxes of the devices; `None` if the sharding has none.
+    /// The boxes of the devices, or `None` if the sharding has no boxes.
     placement: Option<Placement>,
 }
 
@@ -56,7 +56,7 @@ impl<'a> Sharded<'a> {
         }
     }
 
-    /// Returns the sharding in every form that it has.
+    /// Returns the sharding in every notation that can express it.
     fn forms(&self) -> Vec<String> {
         let others = [self.sharding.as_tiles(), self.sharding.as_list()];
         let mut forms = vec![self.sharding.to_string()];

@@ -1,4 +1,4 @@
-//! `describe --format text`: prints a line for each property.
+//! `describe --format text`: prints one line for each property of a shape.
 
 use std::fmt::{Display, Write as _};
 
@@ -20,8 +20,8 @@ pub(super) fn describe_text(tensor: &Tensor) -> String {
     line("element", &format!("{}, {} in memory", descriptor.element_type(), count(bits, "bit")));
     let elements = count(descriptor.elements(), "element");
     line("dimensions", &format!("{:?}, {elements}", descriptor.sizes()));
-    // Leaves out coordinates that are always 0, which tiles of 1 and tiles of a higher rank than
-    // the array have.
+    // Coordinates that are always 0 are left out. They are created by tiles of 1, and by tiles of a
+    // higher rank than the array's.
     let axes: Vec<_> = descriptor
         .axes()
         .iter()

@@ -1,4 +1,4 @@
-//! `stridec devices`: the adapters of this machine, and the host.
+//! `stridec devices`: lists the adapters of this machine, and the host.
 
 use serde_json::{Value, json};
 use stridec::Target;
@@ -28,7 +28,7 @@ pub(super) fn devices(args: &DevicesArgs) -> Result<(), Failure> {
     }
 }
 
-/// Returns an adapter as text: its name, then one line for each property.
+/// Returns an adapter as text: its name, and below it one line for each property.
 fn describe(adapter: &Value) -> String {
     let shown = |value: &Value| match value {
         Value::String(text) => printable(text).replace('\n', " "),
@@ -68,7 +68,7 @@ fn adapters() -> Vec<Value> {
     Vec::new()
 }
 
-/// Returns the target of the machine's best adapter.
+/// Returns the target for the best adapter of the machine.
 #[cfg(feature = "gpu")]
 pub(super) fn adapter_target() -> Result<Target, Failure> {
     let adapters = stridec::gpu::Adapters::enumerate();
@@ -76,13 +76,13 @@ pub(super) fn adapter_target() -> Result<Target, Failure> {
     Ok(adapter.limits().target("adapter"))
 }
 
-/// Returns the target of the machine's best adapter.
+/// Returns the target for the best adapter of the machine.
 #[cfg(not(feature = "gpu"))]
 pub(super) fn adapter_target() -> Result<Target, Failure> {
     Err(without_gpu())
 }
 
-/// Returns the failure for a GPU that this build has no support for.
+/// Returns the failure for a GPU, which this build does not support.
 #[cfg(not(feature = "gpu"))]
 pub(super) fn without_gpu() -> Failure {
     let why = "no GPU: this stridec was built without the feature `gpu`";

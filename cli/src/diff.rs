@@ -12,8 +12,8 @@ use super::{
     output::print,
 };
 
-/// All stages, in order: `program` is the stage with the name of a program, and `text` the one with
-/// a kernel's WGSL.
+/// All stages in order. `program` is the stage that is named after the program, and `text` is the
+/// WGSL of a kernel.
 const ORDER: [&str; 10] = [
     "operation",
     "source",
@@ -27,17 +27,17 @@ const ORDER: [&str; 10] = [
     "text",
 ];
 
-/// The number of stages in [`ORDER`] that describe an operation or a whole program; the stages of
-/// single kernels follow.
+/// The number of stages in [`ORDER`] that describe an operation or a whole program. The stages
+/// after these describe a single kernel.
 const WHOLE: usize = 6;
 
 /// The stages that every operation has.
 const STAGES: [&str; 5] = ["source", "destination", "nest", "schedule", "kernel"];
 
-/// The time limit of the search for the shortest difference of a stage.
+/// The time limit for finding the shortest difference of a stage.
 const DEADLINE: Duration = Duration::from_secs(1);
 
-/// Prints the difference. The exit code is a failure if the two differ and `--exit-code` is given.
+/// Prints the difference. If the inputs differ and `--exit-code` is given, returns exit code 1.
 pub(super) fn diff(args: &DiffArgs) -> Result<ExitCode, Failure> {
     let difference = match (read(&args.old)?, read(&args.new)?) {
         (DiffInput::Snapshot(old), DiffInput::Snapshot(new)) => {
@@ -64,12 +64,12 @@ enum DiffInput {
 }
 
 fn read(path: &Path) -> Result<DiffInput, Failure> {
-    // Accepts `@FILE` too, which is how other commands name files.
+    // `@FILE` is accepted too, because other commands name files in this way.
     let named = path.to_str().and_then(|path| path.strip_prefix('@')).map(Path::new);
     let path = named.filter(|_| !path.exists()).unwrap_or(path);
     let file = ModuleFile::read(path)?;
-    // Recognises a snapshot first, because it may contain characters that `contents` takes for
-    // binary.
+    // A snapshot is recognised first, because it may contain characters that `contents` takes for
+    // binary data.
     if let Some(text) = file.utf8().filter(|text| text.contains("\n== ")) {
         return Ok(DiffInput::Snapshot(text.replace("\r\n", "\n")));
     }
@@ -81,8 +81,8 @@ fn read(path: &Path) -> Result<DiffInput, Failure> {
     }
 }
 
-/// Returns true if a text is HLO or StableHLO. No snapshot has a line that starts with these
-/// words.
+/// Returns true if a text is HLO or StableHLO, which begins a line with one of these words. No
+/// snapshot does.
 fn is_module(text: &str) -> bool {
     let starts = [
         "HloModule ",
@@ -96,7 +96,7 @@ fn is_module(text: &str) -> bool {
     lines.any(|line| starts.iter().any(|start| line.starts_with(start)))
 }
 
-/// Checks that both texts have the stages of an operation, or both the stages of a program.
+/// Returns an error unless both texts are stages of an operation, or both are stages of a program.
 fn check(old: (&Path, &str), new: (&Path, &str)) -> Result<(), Failure> {
     let mut are_programs = Vec::new();
     for (path, text) in [old, new] {
@@ -121,15 +121,15 @@ fn check(old: (&Path, &str), new: (&Path, &str)) -> Result<(), Failure> {
 
 /// A stage and its text.
 struct Stage<'a> {
-    /// The buffer that the kernel of this stage writes, such as `result 0`, if it is part of a
-    /// program; otherwise empty.
+    /// The buffer that the kernel of this stage writes, such as `result 0`. Empty outside a
+    /// program.
     buffer: &'a str,
     name: &'a str,
     text: String,
 }
 
 impl Stage<'_> {
-    /// Returns the heading of the stage: `nest`, or `nest of result 0` in a program.
+    /// Returns the heading of the stage, such as `nest`, or `nest of result 0` in a program.
     fn title(&self) -> String {
         match self.buffer {
             "" => self.name.to_owned(),
@@ -138,15 +138,15 @@ impl Stage<'_> {
     }
 }
 
-/// Returns the index of a stage's name in [`ORDER`].
+/// Returns the index of a stage in [`ORDER`]. An unknown stage gets the index of the last one.
 fn rank(name: &str) -> usize {
     ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len() - 1)
 }
 
-/// Splits a snapshot into its stages: the operation or the program, each `== name`, and each
-/// kernel's WGSL as a stage of its own.
+/// Splits a snapshot into its stages. The operation or the program is the first stage, each `==
+/// name` begins another, and the WGSL of each kernel is a stage of its own.
 fn stages(text: &str) -> Vec<Stage<'_>> {
-    // Skips insta's own header, which says nothing about the kernel.
+    // The header that insta adds says nothing about the kernel.
     let text = text
         .strip_prefix("---\n")
         .and_then(|rest| rest.split_once("\n---\n"))
@@ -166,15 +166,15 @@ fn stages(text: &str) -> Vec<Stage<'_>> {
             |name, text: &str| stages.push(Stage { buffer, name, text: text.trim().to_owned() });
         match (name, body.split_once("\n\n")) {
             ("kernel", Some((facts, text))) => {
-                // Skips the comments at the top of the WGSL, which repeat earlier stages, except
-                // for the proof, which is written only there.
+                // The comments at the top of the WGSL repeat earlier stages, so they are skipped.
+                // The proof is written only there, so it is kept.
                 let code = text.find("\n@").map_or(text, |at| &text[at + 1..]);
                 let header = &text[..text.len() - code.len()];
                 let proof = header.find("// proof").map_or("", |at| &header[at..]);
                 push("kernel", &format!("{}\n{}", facts.trim(), proof.trim()));
                 push("text", code);
             }
-            // Keeps the heading, which names the target.
+            // The heading of the schedule names the target, so it is kept.
             ("schedule", _) => push(name, part),
             _ => push(name, body),
         }
@@ -182,7 +182,7 @@ fn stages(text: &str) -> Vec<Stage<'_>> {
     stages
 }
 
-/// Returns what a change means, judged by the first stage that changed.
+/// Returns the meaning of a change, judged by the first stage that changed.
 fn meaning(changed: &[&Stage<'_>], is_program: bool) -> &'static str {
     let (whole, kernels): (Vec<usize>, Vec<usize>) =
         changed.iter().map(|stage| rank(stage.name)).partition(|&rank| rank < WHOLE);
@@ -199,7 +199,7 @@ fn meaning(changed: &[&Stage<'_>], is_program: bool) -> &'static str {
     }
 }
 
-/// Returns a summary line and the changed lines of each stage, or `None` if nothing changed.
+/// Returns a summary and the changed lines of each stage, or `None` if nothing changed.
 fn compare(old: &str, new: &str) -> Option<String> {
     let (old, new) = (stages(old), stages(new));
     let find = |stages: &[Stage<'_>], of: &Stage<'_>| {
@@ -214,7 +214,7 @@ fn compare(old: &str, new: &str) -> Option<String> {
             buffers.push(stage.buffer);
         }
     }
-    // Sorts by kernel, and within a kernel by stage.
+    // The order is by kernel, and within a kernel by stage.
     let buffer = |stage: &Stage<'_>| buffers.iter().position(|known| *known == stage.buffer);
     all.sort_by_key(|stage| (buffer(stage), rank(stage.name)));
     let is_program = all.iter().any(|stage| stage.name == "buffers");
@@ -235,8 +235,8 @@ fn compare(old: &str, new: &str) -> Option<String> {
         let _ = writeln!(text, "\n== {}", stage.title());
         let side = |stages| find(stages, stage).unwrap_or_default();
         let (old, new) = (side(&old), side(&new));
-        // After the deadline the rest counts as different: the result is still correct, but may not
-        // be the shortest.
+        // After the time limit, the rest of the text counts as different. The result is then still
+        // correct, but may not be the shortest.
         let diff = TextDiff::configure().timeout(DEADLINE).diff_lines(&old, &new);
         for (number, group) in diff.grouped_ops(2).iter().enumerate() {
             if number > 0 {
@@ -277,7 +277,7 @@ mod tests {
         assert!(shown.contains("\n- d1: 96 places, stride 64\n"), "{shown}");
         assert!(!shown.contains("== source"), "{shown}");
         assert!(shown.contains("\nAnother operation, and so another kernel.\n"), "{shown}");
-        // The comments at the top are left out, the proof is not.
+        // The comments at the top are left out, except for the proof.
         assert!(!shown.contains("// nest") && shown.contains("\n+ // proof "), "{shown}");
     }
 

@@ -1,4 +1,4 @@
-//! Runs the command that the arguments name, and turns its result into an exit code.
+//! Runs the command that the arguments select, and converts its result to an exit code.
 
 use std::process::ExitCode;
 
@@ -11,7 +11,7 @@ use super::{
     explain, memory, mistakes, offset, reshard, run as run_command, serve, shell,
 };
 
-/// Runs the command that the arguments name. Errors are printed on stderr.
+/// Runs the command that the arguments select. Errors are printed on stderr.
 pub(crate) fn run() -> ExitCode {
     match Cli::try_parse() {
         Ok(Cli { command }) => match execute(&command) {
@@ -25,8 +25,8 @@ pub(crate) fn run() -> ExitCode {
     }
 }
 
-/// Runs a command. Only `diff --exit-code` and `reshard run` return an exit code for a failure that
-/// they have already reported.
+/// Runs a command. `diff --exit-code` and `reshard run` may return an exit code for a failure,
+/// which they have reported already.
 fn execute(command: &Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Describe(args) => describe::describe(args),
@@ -49,15 +49,15 @@ fn execute(command: &Command) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints help on stdout, or a usage error on stderr with the user's text escaped.
+/// Prints help on stdout, or a usage error on stderr. In the error, the user's text is escaped.
 fn usage(error: &clap::Error) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        // A closed pipe is no failure.
+        // A closed pipe is not a failure.
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
-    // clap prints arguments unescaped. Parsing the escaped arguments gives the same error, safe to
-    // print.
+    // clap prints arguments unescaped. The escaped arguments are parsed again, which gives the same
+    // error in a form that is safe to print.
     let args = mistakes::arguments();
     if let Some(message) = mistakes::explained(&args) {
         let failure = Failure::invalid(message);

@@ -1,5 +1,5 @@
-//! Failures of commands: the reason, the position in the input, and the exit code, by which scripts
-//! tell them apart.
+//! Failures of commands. A failure has a message, the position in the input if it is known, and an
+//! exit code that tells scripts the kind of failure.
 
 use std::{
     borrow::Cow,
@@ -14,13 +14,13 @@ use stridec::{
     shape::{ParseError, ShapeError},
 };
 
-/// The number of characters shown on each side of a caret.
+/// The number of characters that are shown on each side of the text above a caret.
 const CONTEXT: usize = 50;
 
 /// The maximum length of a printed message, in bytes.
 const LONGEST_MESSAGE: usize = 1200;
 
-/// The exit codes of a command that failed.
+/// The exit code of a command that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exit {
     /// The run failed: for example, a device was lost or an output could not be written.
@@ -35,7 +35,7 @@ pub(super) enum Exit {
 
 #[cfg(feature = "mpi")]
 impl Exit {
-    /// Returns the exit code with this number.
+    /// Returns the exit code with this number, or `None` if there is none.
     pub(super) fn of(code: u8) -> Option<Self> {
         [Self::Failed, Self::Invalid, Self::Unsupported, Self::NoDevice]
             .into_iter()
@@ -47,12 +47,12 @@ impl Exit {
 #[derive(Clone, Debug)]
 pub(super) struct Failure {
     exit: Exit,
-    /// The message: the problem, and what would be accepted.
+    /// The problem and the accepted values.
     message: String,
     caret: Option<Caret>,
 }
 
-/// The part of a text that a caret points at.
+/// A part of a text that carets mark.
 #[derive(Clone, Debug)]
 struct Caret {
     text: String,
@@ -69,7 +69,7 @@ impl Failure {
         Self::new(Exit::Invalid, message)
     }
 
-    /// Creates the failure of a notation that does not parse.
+    /// Returns the failure for a notation that does not parse.
     pub(super) fn notation(text: &str, error: &ParseError) -> Self {
         let exit = match error.kind() {
             ErrorKind::Unsupported => Exit::Unsupported,
@@ -78,14 +78,14 @@ impl Failure {
         Self::new(exit, error.reason()).at(text, error.offset(), error.len())
     }
 
-    /// Creates the failure of a text with an error at the byte `offset`.
+    /// Returns the failure for a text with an error at byte `offset`.
     pub(super) fn in_text(text: &str, offset: usize, reason: &str) -> Self {
         let len = text[offset.min(text.len())..].chars().next().map_or(0, char::len_utf8);
         Self::invalid(reason).at(text, offset, len)
     }
 
-    /// Creates the failure of an invalid message in a file. If the error has a line and a column,
-    /// the line is shown.
+    /// Returns the failure for a file with an invalid message. If the error has a line and a
+    /// column, the line is shown with a caret.
     pub(super) fn message(text: &str, error: &ShapeError) -> Self {
         let failure = Self::invalid(error.to_string());
         let ShapeError::Text { line, column, .. } = error else { return failure };
@@ -95,23 +95,23 @@ impl Failure {
         }
     }
 
-    /// Creates the failure of an input that cannot be read.
+    /// Returns the failure for an input that cannot be read.
     pub(super) fn unreadable(path: &Path, error: &io::Error) -> Self {
         Self::invalid(format!("{}: cannot be read: {error}", input_name(path)))
     }
 
-    /// Creates the failure of an output that cannot be written.
+    /// Returns the failure for an output that cannot be written.
     pub(super) fn unwritable(path: &Path, error: &io::Error) -> Self {
         Self::new(Exit::Failed, format!("{}: cannot be written: {error}", name(path)))
     }
 
-    /// Returns the failure with its subject before the message.
+    /// Returns the failure with a subject in front of its message.
     pub(super) fn about(mut self, subject: impl fmt::Display) -> Self {
         self.message = format!("{subject}: {}", self.message);
         self
     }
 
-    /// Returns the failure with a caret under `len` bytes of `text` from `offset`.
+    /// Returns the failure with a caret under `len` bytes of `text`, starting at byte `offset`.
     fn at(mut self, text: &str, offset: usize, len: usize) -> Self {
         self.caret = Some(Caret { text: text.into(), offset, len });
         self
@@ -143,7 +143,8 @@ impl fmt::Display for Failure {
 }
 
 impl fmt::Display for Caret {
-    /// Writes two lines, the text and the carets. A long text is cut to the part around the carets.
+    /// Writes the text and, on a second line, the carets. A long text is cut on both sides of the
+    /// carets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (before, rest) = split(&self.text, self.offset);
         let (marked, after) = split(rest, self.len);
@@ -164,13 +165,14 @@ impl fmt::Display for Caret {
     }
 }
 
-/// Splits a text at a byte, or at the next character boundary.
+/// Splits a text at a byte, or at the next boundary of a character if the byte is inside one.
 fn split(text: &str, at: usize) -> (&str, &str) {
     let at = (at..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
     text.split_at(at)
 }
 
-/// Replaces each character by one of one column, so that the caret is in the right column.
+/// Replaces each character with characters of one column each, so that the caret is in the right
+/// column.
 fn ascii(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
@@ -182,13 +184,13 @@ fn ascii(text: &str) -> String {
     out
 }
 
-/// Escapes everything that a terminal would interpret, except line breaks.
+/// Escapes everything that a terminal interprets, except line breaks.
 pub(super) fn printable(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
         match c {
             '\n' => out.push(c),
-            // Marks that reorder the text around them are as dangerous as escape sequences.
+            // Characters that reorder the text around them are as dangerous as escape sequences.
             '\u{61c}'
             | '\u{200e}'
             | '\u{200f}'
@@ -201,22 +203,22 @@ pub(super) fn printable(text: &str) -> String {
     out
 }
 
-/// Returns a path as messages show it.
+/// Returns a path in the form that messages show.
 pub(super) fn name(path: &Path) -> String {
     quoted(&path.to_string_lossy())
 }
 
-/// Returns the path of an input as messages show it.
+/// Returns the path of an input in the form that messages show.
 pub(super) fn input_name(path: &Path) -> String {
     if path == Path::new("-") { "standard input".to_owned() } else { name(path) }
 }
 
-/// Returns an argument as messages show it, on one line.
+/// Returns an argument in the form that messages show, on one line.
 pub(super) fn quoted(text: &str) -> String {
     printable(text).replace('\n', "\\n")
 }
 
-/// Returns the text, or the beginning and the end of a very long one.
+/// Returns the text. If it is very long, returns only its beginning and its end.
 fn excerpt(text: &str) -> Cow<'_, str> {
     if text.len() <= LONGEST_MESSAGE {
         return text.into();
@@ -227,7 +229,8 @@ fn excerpt(text: &str) -> Cow<'_, str> {
     format!("{start} … {end}").into()
 }
 
-/// Prints a failure on stderr, in colour if that is a terminal and `NO_COLOR` is not set.
+/// Prints a failure on stderr. The label is coloured if stderr is a terminal and `NO_COLOR` is not
+/// set.
 pub(super) fn report(failure: &Failure) {
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
         || std::env::var_os("TERM").is_some_and(|value| value == "dumb")

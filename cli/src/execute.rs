@@ -1,4 +1,4 @@
-//! Runs an operation on the device that `--device` names, or on the CPU, with a progress bar.
+//! Runs an operation on the device of `--device`, with a progress bar.
 
 use stridec::{
     Error, Operation,
@@ -7,7 +7,7 @@ use stridec::{
 
 use super::{args::DeviceArg, errors::Failure, progress::bar};
 
-/// Runs the operation and returns the device that ran it.
+/// Runs the operation. Returns the device that ran it.
 pub(super) fn execute(
     operation: &Operation,
     device: DeviceArg,
@@ -35,8 +35,8 @@ pub(super) fn execute(
     ran.map_err(beyond_limits)
 }
 
-/// Converts an error into a failure. If the limits of the GPU are too low, the message suggests the
-/// host.
+/// Converts an error into a failure. If the limits of the GPU are too low, the message names
+/// `--device host`.
 fn beyond_limits(error: Error) -> Failure {
     #[cfg(feature = "gpu")]
     if let Error::Gpu(error) = &error

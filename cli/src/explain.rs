@@ -28,7 +28,7 @@ use super::{
 
 /// The width of a drawing that is not printed on a terminal, in columns.
 const COLUMNS: usize = 80;
-/// The maximum width of a drawing, in columns. Wider ones are harder to read.
+/// The maximum width of a drawing, in columns. Wider drawings are harder to read.
 const MAX_COLUMNS: usize = 120;
 
 pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
@@ -154,7 +154,7 @@ fn reshard(ExplainReshardArgs { sides: args, files }: &ExplainReshardArgs) -> Re
     write(files, |width| picture.terminal(width), || picture.svg(), || Ok(picture.html()))
 }
 
-/// Writes the requested files, or prints the drawing on stdout if there are none.
+/// Writes the requested files. If there are none, prints the drawing on stdout.
 fn write(
     files: &PictureFiles,
     terminal: impl FnOnce(usize) -> String,
@@ -177,8 +177,8 @@ fn write(
     Ok(())
 }
 
-/// Prints a drawing on stdout, in colour if that is a terminal with colours and `NO_COLOR` is not
-/// set.
+/// Prints a drawing on stdout. It is coloured if stdout is a terminal with colours and `NO_COLOR`
+/// is not set.
 fn show(draw: impl FnOnce(usize) -> String) -> Result<(), Failure> {
     let stdout = io::stdout();
     let columns = terminal_size::terminal_size().map_or(COLUMNS, |(width, _)| width.0.into());

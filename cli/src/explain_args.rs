@@ -15,17 +15,18 @@ use super::{
 pub(super) struct ExplainArgs {
     #[command(subcommand)]
     pub(super) reshard: Option<ExplainCommand>,
-    /// A shape, `stridec --help` shows the notations; or an operation: `relayout`, `slice` or `hlo`
+    /// A shape (`stridec --help` shows the notations), or an operation: `relayout`, `slice` or
+    /// `hlo`
     #[arg(value_name = "SHAPE|OP", required_unless_present = "request")]
     pub(super) operation: Option<String>,
-    /// hlo: the module, @FILE: a proto of XLA (.pb), HLO text (.txt, .hlo), StableHLO text
+    /// hlo: the module in @FILE: a proto of XLA (.pb), HLO text (.txt, .hlo) or StableHLO text
     /// (.mlir)
     #[arg(value_name = "@FILE")]
     pub(super) module: Option<String>,
     #[command(flatten)]
     pub(super) flags: OpFlags,
-    /// relayout, slice, hlo: prints how the host copies, with the given number of threads, in place
-    /// of the drawing
+    /// relayout, slice, hlo: prints the plan of the host's copy with this number of threads, in
+    /// place of the drawing
     #[arg(long, value_name = "THREADS", num_args = 0..=1, default_missing_value = "1")]
     pub(super) plan: Option<usize>,
     #[command(flatten)]
@@ -34,22 +35,21 @@ pub(super) struct ExplainArgs {
     pub(super) files: PictureFiles,
 }
 
-/// Where pictures go; to stdout, as text, if no file is given.
+/// The files of a picture. Without files, the picture is printed on stdout as text.
 #[derive(Args, Debug)]
 pub(super) struct PictureFiles {
     /// Writes an SVG document; `-` is stdout
     #[arg(long, value_name = "FILE")]
     pub(super) svg: Option<PathBuf>,
-    /// Writes a page that works in a browser, and runs the kernel there where there is one; `-` is
-    /// stdout
+    /// Writes a page for a browser, which runs the kernel if the browser can; `-` is stdout
     #[arg(long, value_name = "FILE")]
     pub(super) html: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ExplainCommand {
-    /// Draws the way from one sharding to another: the array by device on both sides, and who sends
-    /// how much to whom
+    /// Draws the change from one sharding to another: the devices of each part of the array on both
+    /// sides, and the bytes that each device sends to each other one
     Reshard(ExplainReshardArgs),
 }
 
@@ -67,20 +67,20 @@ pub(super) struct ProgramFlags {
     /// hlo: the layouts of the parameters and the result
     #[arg(long, value_enum, default_value_t = Layouts::Module)]
     pub(super) layouts: Layouts,
-    /// hlo: the number of the result that is drawn; all of them if this is left out
+    /// hlo: the number of the result to draw; without it, all results
     #[arg(long, value_name = "N")]
     pub(super) output: Option<PathBuf>,
     /// hlo: the index of the element whose way is shown
     #[arg(long, value_name = "LIST")]
     pub(super) element: Option<NumberList<u64>>,
-    /// hlo: the parameters, as for `run`, for starts of slices that only a run knows; they are 0
-    /// where this is left out
+    /// hlo: the parameters, as for `run`, for starts of slices that are known only at run time;
+    /// without them, these starts are 0
     #[arg(short, long, value_name = "IN")]
     pub(super) input: Vec<PathBuf>,
 }
 
 impl ProgramFlags {
-    /// The first flag that was given.
+    /// Returns the first of these flags that is given, or `None`.
     pub(super) fn given(&self) -> Option<&'static str> {
         let flags = [
             ("--layouts", self.layouts != Layouts::Module),

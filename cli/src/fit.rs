@@ -1,25 +1,26 @@
 //! Fits a cost model to the measured times of candidates.
 //!
-//! A cost is a sum over the parts of an invocation's work, each multiplied by a number of the
-//! model. The time of a candidate is modelled in the same way, plus the time of a dispatch. The
-//! numbers are the non-negative ones with the least sum of squared relative errors.
+//! A cost is a sum over the parts of an invocation's work, in which each part is multiplied by a
+//! number of the model. The time of a candidate is modelled as the same sum, plus the time of a
+//! dispatch. The fit is the numbers, none of them negative, with the least sum of squared relative
+//! errors.
 
 use stridec::{Target, schedule::CostModel};
 
 use super::trials::Trial;
 
-/// The number of unknowns: the time of an operation, one for each cost in the order of
-/// [`CostModel::costs`], and the time of a dispatch.
+/// The number of unknowns: the time of an operation, then one for each cost in the order of
+/// [`CostModel::costs`], and then the time of a dispatch.
 const UNKNOWNS: usize = DISPATCH + 1;
 const DISPATCH: usize = CostModel::COSTS + 1;
 
-/// The number of iterations of the solver.
+/// The number of iterations that the solver makes.
 const ROUNDS: usize = 20_000;
 
-/// A candidate: the amount of each part of its work for each word, and its time.
+/// A candidate: for each word, the amount of each part of its work.
 struct Sample {
     parts: [f64; UNKNOWNS],
-    /// The time for each word, in nanoseconds.
+    /// The measured time of each word, in nanoseconds.
     time: f64,
     weight: f64,
 }
@@ -27,7 +28,7 @@ struct Sample {
 /// A fitted model.
 pub(super) struct Fit {
     pub(super) model: CostModel,
-    /// The time of an operation in each lane, in nanoseconds.
+    /// The time of one operation of a lane, in nanoseconds.
     pub(super) operation: f64,
     /// The time of a dispatch, in nanoseconds.
     pub(super) dispatch: f64,
@@ -35,7 +36,8 @@ pub(super) struct Fit {
     pub(super) error: f64,
 }
 
-/// Returns the model that fits the trials best, with one of the numbers in `lanes`.
+/// Returns the model that fits the trials best. Its number of lanes is one of `lanes`. Returns
+/// `None` if no model fits.
 pub(super) fn fit(trials: &[&Trial], target: &Target, lanes: &[u32]) -> Option<Fit> {
     let fits = lanes.iter().map(|&lanes| {
         let mut target = target.clone();
@@ -52,7 +54,7 @@ impl Fit {
     fn of(found: [f64; UNKNOWNS], mut model: CostModel) -> Self {
         let most = f64::from(CostModel::MAX_COST) / 1000.0;
         let largest = found[1..DISPATCH].iter().copied().fold(0.0, f64::max);
-        // Operations are never free, even if memory accesses hide their time.
+        // An operation takes some time even if memory accesses hide it.
         let operation = found[0].max(largest / most).max(f64::MIN_POSITIVE);
         for (cost, found) in model.costs_mut().into_iter().zip(&found[1..]) {
             let thousandths = (found / operation * 1000.0).round();
@@ -64,8 +66,8 @@ impl Fit {
     }
 }
 
-/// Returns the work of a trial's candidates, derived from the costs under models that have a single
-/// non-zero number.
+/// Returns the work of a trial's candidates. The amount of each part is the cost under a model in
+/// which all other numbers are zero.
 fn samples(trial: &Trial, target: &Target) -> Vec<Sample> {
     let mut free = target.clone();
     free.model.costs_mut().into_iter().for_each(|cost| *cost = 0);
@@ -82,14 +84,14 @@ fn samples(trial: &Trial, target: &Target) -> Vec<Sample> {
             *part = (cost(&one) - cost(&free)) / (f64::from(CostModel::MAX_COST) / 1000.0);
         }
         parts[DISPATCH] = 1.0 / trial.words;
-        // Weighs fast candidates more, because the choice is among them.
+        // Fast candidates have more weight, because the best candidate is one of them.
         Sample { parts, time, weight: least / time }
     })
     .collect()
 }
 
-/// Returns the non-negative times of the parts with the least weighted sum of squared relative
-/// errors.
+/// Returns the times of the parts, none of them negative, with the least weighted sum of squared
+/// relative errors.
 fn solve(samples: &[Sample]) -> [f64; UNKNOWNS] {
     let mut products = [[0.0; UNKNOWNS]; UNKNOWNS];
     let mut sums = [0.0; UNKNOWNS];
@@ -132,12 +134,13 @@ mod tests {
     use super::*;
     use crate::calibrate::cases;
 
-    /// The time of an operation, in nanoseconds, and of a dispatch for each byte that it moves. It
-    /// is large enough to matter beside costs that are rounded to hundredths of an operation.
+    /// The time of an operation, and the time of a dispatch for each byte that it moves, in
+    /// nanoseconds. Both are large enough to matter beside costs that are rounded to hundredths of
+    /// an operation.
     const OPERATION: f64 = 0.4;
     const OF_DISPATCH: f64 = 0.03;
 
-    /// Returns trials on a device whose times follow `truth`, with relative errors of at most
+    /// Returns trials whose times follow the model `truth`, with relative errors of at most
     /// `noise`.
     fn trials(truth: &Target, bytes: u64, noise: f64) -> Vec<Trial> {
         let mut state = 7_u64;
@@ -196,8 +199,8 @@ mod tests {
         }
     }
 
-    /// With noise of a tenth, the choices are within a tenth of the best ones, on operations that
-    /// the model was not fitted to.
+    /// A model is fitted to times with errors of a tenth. On other operations, its choices are
+    /// within a tenth of the best choices.
     #[test]
     fn noise_changes_choices_little() {
         for (truth, bytes, lanes) in devices() {
@@ -216,7 +219,7 @@ mod tests {
         let (truth, bytes, lanes) = devices()[0].clone();
         let mut all = trials(&truth, bytes, 0.0);
         for (n, trial) in all.iter_mut().enumerate() {
-            // All times are equal, or nearly zero.
+            // All times are equal, or all are nearly zero.
             trial.times.fill(if n % 2 == 0 { 1.0 } else { 1e-9 });
         }
         let mut target = truth.clone();

@@ -1,4 +1,4 @@
-//! A file with the whole memory of one tensor: a parameter of a program, or a shard.
+//! A file with the whole memory of a tensor, such as a parameter of a program or a shard.
 
 use std::path::Path;
 
@@ -14,13 +14,14 @@ use super::{
 /// The image of a tensor, in a `.npy` file or raw.
 pub(super) struct ImageFile {
     bytes: InputBytes,
-    /// The start of the image in the file: after the header of a `.npy` file, otherwise 0.
+    /// The offset of the image in the file, in bytes: after the header of a `.npy` file, and 0
+    /// otherwise.
     start: usize,
 }
 
 impl ImageFile {
-    /// Opens the file of a tensor, which messages call `shape`. `parameter` is the number of a
-    /// program's parameter.
+    /// Opens the file of a tensor. Messages call the tensor `shape`. If it is a parameter of a
+    /// program, `parameter` is its number.
     pub(super) fn open(
         path: &Path,
         tensor: &StrideDescriptor,

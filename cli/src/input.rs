@@ -1,4 +1,4 @@
-//! The input of a run: a mapped file, or the contents of a pipe.
+//! The input of a run, which is a mapped file or the contents of a pipe.
 
 use std::{
     fs::File,
@@ -16,11 +16,11 @@ use super::{
     stdin,
 };
 
-/// An open input that has not been read yet.
+/// An open input that is not read yet.
 pub(super) struct Input {
     path: PathBuf,
     from: From,
-    /// The bytes of a pipe that [`read_start`](Self::read_start) has read.
+    /// The bytes of a pipe that [`read_start`](Self::read_start) has read so far.
     start: Vec<u8>,
 }
 
@@ -68,8 +68,8 @@ impl Input {
         input_name(&self.path)
     }
 
-    /// Reads the start of a pipe, up to the longest header of a `.npy` file. Returns all bytes of a
-    /// mapped file.
+    /// Reads the start of a pipe, at most the length of the longest `.npy` header. Returns all
+    /// bytes if the input is a mapped file.
     pub(super) fn read_start(&mut self) -> Result<&[u8], Failure> {
         match &mut self.from {
             From::Mapped(map) => Ok(map),
@@ -83,9 +83,9 @@ impl Input {
         }
     }
 
-    /// Reads an input that consists of `header` bytes and an image of `expected` bytes. A pipe is
-    /// read up to one byte after these, to notice that there is more. If `is_storage` is true,
-    /// there may be more, which belongs to the storage that the tensor is a view of.
+    /// Reads an input that consists of `header` bytes and an image of `expected` bytes. One more
+    /// byte of a pipe is read, to detect that the input is too long. If `is_storage` is true, the
+    /// input may be longer, because the tensor is a view of a larger storage.
     pub(super) fn read_image(
         self,
         header: usize,
@@ -124,7 +124,7 @@ impl Input {
 }
 
 impl Input {
-    /// Reads all of the input, at most `limit` bytes.
+    /// Reads the whole input. Returns an error if it has more than `limit` bytes.
     pub(super) fn read_all(self, limit: u64) -> Result<InputBytes, Failure> {
         let Self { path, from, start } = self;
         let bytes = match from {
@@ -150,7 +150,7 @@ pub(super) fn is_npy(path: &Path) -> bool {
     has_ending(path, "npy")
 }
 
-/// Refuses the name of an archive, which would otherwise be read as raw memory.
+/// Returns an error for the name of an archive, which would otherwise be read as raw memory.
 pub(super) fn refuse_archive(path: &Path) -> Result<(), Failure> {
     if has_ending(path, "npz") {
         let reason = "a .npz file is a zip archive of .npy files; expected one .npy file, as `unzip` extracts them";
@@ -169,7 +169,7 @@ fn open_file(path: &Path) -> io::Result<From> {
     if kind.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
-    // Some file systems do not support mapping, and some files there have no length.
+    // Some file systems cannot map files, and some have files without a length.
     if kind.is_file()
         && kind.len() > 0
         && let Ok(map) = map(&file)

@@ -1,8 +1,8 @@
-//! Arguments that are lists of numbers: `1,2,-3`.
+//! Arguments that are lists of numbers, such as `1,2,-3`.
 
 use std::{fmt::Display, str::FromStr};
 
-/// A list of numbers, which is empty for rank 0.
+/// A list of numbers. It is empty for rank 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NumberList<T>(pub(super) Vec<T>);
 

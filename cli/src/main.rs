@@ -1,4 +1,4 @@
-//! The command line: one file for each command, and one for each task that commands share.
+//! The command line. Each command has a file, and so has each task that several commands share.
 
 mod args;
 mod bench;

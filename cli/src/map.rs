@@ -1,4 +1,4 @@
-//! Files mapped into memory, so that a tensor of many GiB is not read into memory as a whole.
+//! Files that are mapped into memory, so that a tensor of many GiB is not read as a whole.
 #![allow(unsafe_code)]
 
 use std::{fs::File, io};
@@ -7,17 +7,17 @@ use memmap2::{Mmap, MmapMut};
 
 /// Maps a whole file for reading.
 pub(super) fn map(file: &File) -> io::Result<Mmap> {
-    // SAFETY: the map is only read, as bytes, of which any value is valid. Another process that
-    // writes the file meanwhile may change what is copied, and one that shortens it ends this
-    // process with SIGBUS: both are the behaviour of every tool that maps its input, and neither
-    // breaks an invariant, for nothing is decided twice on the same bytes: sizes come from the
-    // map's length, the header of a .npy file is copied out before use.
+    // SAFETY: the map is only read, as bytes, for which every value is valid. If another process
+    // writes to the file in the meantime, the copy may have its new bytes, and if another process
+    // shortens the file, this process ends with SIGBUS. Every tool that maps its input behaves in
+    // this way. No decision is based on reading the same bytes twice: sizes come from the length of
+    // the map, and the header of a `.npy` file is copied before it is used.
     unsafe { Mmap::map(file) }
 }
 
-/// Maps a whole file of this process for writing.
+/// Maps a whole file for writing. The file belongs to this process.
 pub(super) fn map_to_write(file: &File) -> io::Result<MmapMut> {
-    // SAFETY: the file is a temporary one that nobody else was told of, and its blocks are
-    // allocated, so that no write meets a full disk. Its bytes may be anything.
+    // SAFETY: the file is temporary, and no other process knows of it. Its blocks are allocated, so
+    // no write meets a full disk. Every value of its bytes is valid.
     unsafe { MmapMut::map_mut(file) }
 }

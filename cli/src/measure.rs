@@ -1,5 +1,5 @@
-//! Times an operation and its device's own copy of the same number of bytes. `stridec bench` and
-//! `benches/gpu` share this file.
+//! Times an operation, and the device's own copy of the same number of bytes. `stridec bench` and
+//! `benches/gpu` both use this file.
 
 use std::{
     error::Error,
@@ -11,23 +11,23 @@ use stridec::{Operation, Tensor, shape::ElementType};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// The measured times of one implementation.
+/// The times of one implementation.
 pub(super) struct Measured {
     pub(super) implementation: String,
-    /// The bytes that are read, plus the bytes that are written.
+    /// The number of bytes that are read and written.
     pub(super) bytes: u64,
     pub(super) best: Duration,
     pub(super) median: Duration,
 }
 
 impl Measured {
-    /// Returns the best throughput, in 10^9 bytes per second.
+    /// Returns the throughput of the best run, in 10^9 bytes per second.
     #[expect(clippy::cast_precision_loss, reason = "2^53 bytes take days")]
     pub(super) fn rate(&self) -> f64 {
         self.bytes as f64 / self.best.as_secs_f64() / 1e9
     }
 
-    /// Returns the line of a file of results.
+    /// Returns a line of the file with results.
     pub(super) fn json(&self, case: &str, device: &str) -> serde_json::Value {
         serde_json::json!({
             "case": case,
@@ -40,10 +40,10 @@ impl Measured {
     }
 }
 
-/// An implementation: its name, and a function that runs it once and returns the time.
+/// An implementation: its name, and a function that runs it once and returns the time of the run.
 pub(super) type Implementation<'a> = (String, Box<dyn FnMut() -> Result<Duration> + 'a>);
 
-/// Runs the implementations in turns, `repetitions` times each, after one turn that is not counted.
+/// Runs the implementations in turns, `repetitions` times each. The first turn is not counted.
 pub(super) fn in_turns(
     bytes: u64,
     repetitions: usize,
@@ -65,14 +65,14 @@ pub(super) fn in_turns(
     Ok(implementations.into_iter().zip(times).map(measured).collect())
 }
 
-/// Returns the operation that copies `bytes` bytes.
+/// Returns the operation that copies `bytes` bytes unchanged.
 pub(super) fn identity(bytes: u64) -> Result<Operation> {
     let flat = || Tensor::dense(ElementType::U8, [bytes]);
     Ok(Operation::relayout(flat()?, flat()?)?)
 }
 
-/// Returns bytes without a pattern: the image of the source, or the source of a copy as large as
-/// the destination if that is longer.
+/// Returns bytes without a pattern. They are the image of the source, or the source of a copy with
+/// the size of the destination if that is larger.
 fn noise(operation: &Operation) -> Result<Vec<u8>> {
     let bytes = operation.source().image_bytes().max(operation.destination().image_bytes());
     let mut image = zeroed(bytes.saturating_add(7) / 8 * 8)?;
@@ -86,8 +86,8 @@ fn noise(operation: &Operation) -> Result<Vec<u8>> {
     Ok(image)
 }
 
-/// Allocates zeroed memory for an image. A failed allocation is an error and does not end the
-/// process.
+/// Allocates zeroed memory for an image. If there is no memory, returns an error and does not end
+/// the process.
 fn zeroed(bytes: u64) -> Result<Vec<u8>> {
     let too_much = || format!("there is not enough memory for an image of {bytes} bytes");
     let length = usize::try_from(bytes).map_err(|_| too_much())?;
@@ -97,8 +97,8 @@ fn zeroed(bytes: u64) -> Result<Vec<u8>> {
     Ok(image)
 }
 
-/// Times an operation on the host: `memcpy` on one thread, stridec's copy of the same number of
-/// bytes, and the operation.
+/// Times an operation on the host. The implementations are `memcpy` on one thread, stridec's copy
+/// of the same number of bytes, and the operation.
 pub(super) fn on_host(operation: &Operation, repetitions: usize) -> Result<Vec<Measured>> {
     let noise = noise(operation)?;
     let source = &noise[..usize::try_from(operation.source().image_bytes())?];
@@ -128,9 +128,10 @@ fn host(operation: &Operation, source: &[u8], destination: &mut [u8]) -> Result<
     Ok(start.elapsed())
 }
 
-/// Times an operation on a GPU: the device's buffer copy, stridec's kernel for a copy of the same
-/// number of bytes, and the operation's kernel. Each runs `back_to_back` times in one submission.
-/// First the result is compared with the host's, byte by byte.
+/// Times an operation on a GPU. The implementations are the device's buffer copy, stridec's kernel
+/// for a copy of the same number of bytes, and the kernel of the operation. Each runs
+/// `back_to_back` times in one submission. Before that, the result is compared with the host's
+/// result.
 #[cfg(feature = "gpu")]
 pub(super) fn on_gpu(
     gpu: &stridec::gpu::Gpu,
@@ -142,7 +143,7 @@ pub(super) fn on_gpu(
     kernels_on_gpu(gpu, operation, &[("stridec".into(), kernel)], repetitions, back_to_back)
 }
 
-/// Times the given kernels of one operation, each with its name, in the same way as [`on_gpu`].
+/// Times the given kernels of one operation as [`on_gpu`] does. Each kernel has a name.
 #[cfg(feature = "gpu")]
 pub(super) fn kernels_on_gpu(
     gpu: &stridec::gpu::Gpu,

@@ -1,4 +1,4 @@
-//! `stridec memory`: the size of every buffer of a module, and the cost of its padding.
+//! `stridec memory`: prints the size of every buffer of a module, and of its padding.
 
 use std::path::Path;
 
@@ -13,17 +13,17 @@ use super::{
     shape_arg::ShapeArg,
 };
 
-/// The default number of instructions in a table.
+/// The number of instructions in a table if `--top` is not given.
 const TOP: usize = 20;
 
-/// The default number of orders of a single shape.
+/// The number of orders of a single shape if `--top` is not given.
 const ORDERS: usize = 8;
 
 /// The endings of files that hold a shape, not a module.
 const SHAPES: [&str; 4] = ["textproto", "pbtxt", "txtpb", "json"];
 
 pub(super) fn memory(args: &MemoryArgs) -> Result<(), Failure> {
-    // Standard input needs no `@`, because no shape is called `-`.
+    // Standard input may be named without `@`, because no shape is called `-`.
     let path = if args.module == "-" { Some("-") } else { args.module.strip_prefix('@') };
     let tiles = match args.tiles {
         Some(DeviceTiles::Tpu) => DefaultTiles::Tpu,

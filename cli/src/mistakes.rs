@@ -1,19 +1,20 @@
-//! Common mistakes that clap's message does not explain, and the command that the user meant.
+//! Common mistakes that clap's message does not explain, with the command that the user probably
+//! meant.
 
 use super::errors::quoted;
 
-/// Returns the arguments of this process as messages show them.
+/// Returns the arguments of this process in the form that messages show.
 pub(super) fn arguments() -> Vec<String> {
     std::env::args_os().map(|argument| quoted(&argument.to_string_lossy())).collect()
 }
 
-/// Returns a message to print instead of clap's, or `None` if clap's is better.
+/// Returns a message to print in place of clap's, or `None` if the arguments have no known mistake.
 pub(super) fn explained(args: &[String]) -> Option<String> {
     taken_apart(args).or_else(|| shape_without_flag(args))
 }
 
 /// Recognises `f32[2,3]{0,1}` without quotes, which the shell expands to `f32[2,3]0 f32[2,3]1`, and
-/// `{1,3,2,0}`, which it expands to `1 3 2 0`.
+/// `{1,3,2,0}`, which the shell expands to `1 3 2 0`.
 fn taken_apart(args: &[String]) -> Option<String> {
     let (start, first) = args.iter().enumerate().find(|&(at, arg)| {
         let is_shape = arg.contains('[');
@@ -38,7 +39,8 @@ fn taken_apart(args: &[String]) -> Option<String> {
     ))
 }
 
-/// Splits an argument into the number at its end and the text before it.
+/// Splits an argument into a text and the number at its end. Returns `None` if it does not end in a
+/// number.
 fn split_number(arg: &str) -> Option<(&str, &str)> {
     let at = arg
         .rfind(|c: char| !c.is_ascii_digit())
@@ -46,12 +48,12 @@ fn split_number(arg: &str) -> Option<(&str, &str)> {
     (at < arg.len()).then(|| arg.split_at(at))
 }
 
-/// Returns true if `next` is `prefix` with another number.
+/// Returns true if `next` consists of `prefix` and a number.
 fn follows(prefix: &str, next: &str) -> bool {
     split_number(next).is_some_and(|(its, _)| its == prefix)
 }
 
-/// Recognises `relayout SHAPE SHAPE`, the order in which other programs take their operands.
+/// Recognises `relayout SHAPE SHAPE`, in which the flags `--from` and `--to` are missing.
 fn shape_without_flag(args: &[String]) -> Option<String> {
     let operation = args.iter().position(|arg| arg == "relayout" || arg == "slice")?;
     let (before, shape) = (args.get(operation)?, args.get(operation + 1)?);

@@ -1,4 +1,4 @@
-//! Files with modules: serialized protos, HLO text or StableHLO text.
+//! Files with modules, which are serialized protos, HLO text or StableHLO text.
 
 use std::path::Path;
 
@@ -15,11 +15,12 @@ use super::{
 /// The maximum size of a module, in bytes.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// A file that holds a module, or text.
+/// A file with a module or a text.
 pub(super) struct ModuleFile<'a> {
     path: &'a Path,
     bytes: InputBytes,
-    /// True if the file name has the ending of a text, false if it has the ending of a message.
+    /// True if the file's name ends like that of a text, false if it ends like that of a message,
+    /// and `None` otherwise.
     is_text: Option<bool>,
 }
 
@@ -46,8 +47,9 @@ impl<'a> ModuleFile<'a> {
         Ok(Self { path, bytes, is_text })
     }
 
-    /// Returns the contents: text if the name ends in `.txt`, `.hlo` or `.mlir`, a message if it
-    /// ends in `.pb` or `.binpb`. With other endings, a file without control characters is text.
+    /// Returns the contents: text if the name ends in `.txt`, `.hlo` or `.mlir`, and a message if
+    /// it ends in `.pb` or `.binpb`. A file with another ending is text if it has no control
+    /// characters.
     pub(super) fn contents(&self) -> Result<Contents<'_>, Failure> {
         let is_text = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
         if !self.is_text.unwrap_or_else(|| self.bytes.iter().all(is_text)) {
@@ -62,7 +64,7 @@ impl<'a> ModuleFile<'a> {
         }
     }
 
-    /// Returns the whole file if it is UTF-8.
+    /// Returns the whole file as text, or `None` if it is not UTF-8.
     pub(super) fn utf8(&self) -> Option<&str> {
         std::str::from_utf8(&self.bytes).ok()
     }
@@ -75,7 +77,7 @@ impl<'a> ModuleFile<'a> {
         })
     }
 
-    /// Returns the memory that the module takes.
+    /// Returns the memory that the module occupies.
     pub(super) fn memory(&self, tiles: DefaultTiles) -> Result<MemoryReport, Failure> {
         self.checked(match self.contents()? {
             Contents::Proto(bytes) => MemoryReport::of_proto_tiled(bytes, tiles),

@@ -1,4 +1,4 @@
-//! `stridec offset`: converts an index to the offset of its element, or back, or lists all offsets.
+//! `stridec offset`: converts an index to an offset or back, or lists all offsets.
 
 use std::{
     fmt::Write as _,
@@ -16,7 +16,7 @@ use super::{
     shape_arg::any_tensor,
 };
 
-/// The size of a write, in bytes.
+/// The number of bytes that are written at a time.
 const BLOCK: usize = 1 << 16;
 
 pub(super) fn offset(args: &OffsetArgs) -> Result<(), Failure> {
@@ -51,7 +51,7 @@ fn all(descriptor: &StrideDescriptor, format: OffsetsFormat) -> Result<(), Failu
         if left == 0 || text.len() >= BLOCK || bytes.len() >= BLOCK {
             match output.write_all(text.as_bytes()).and_then(|()| output.write_all(&bytes)) {
                 Ok(()) => {}
-                // A closed pipe is no failure.
+                // A closed pipe is not a failure.
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
                 Err(error) => return Err(Failure::unwritable(Path::new("-"), &error)),
             }

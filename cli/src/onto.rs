@@ -1,4 +1,4 @@
-//! The file of `--onto`: the bytes of a destination before the operation.
+//! The file of `--onto`, which holds the bytes of a destination before the operation.
 
 use std::path::Path;
 
@@ -13,12 +13,13 @@ use super::{
 /// A file that holds at least the image of a destination.
 pub(super) struct Onto {
     bytes: InputBytes,
-    /// The start of the image in the file: after the header of a `.npy` file, otherwise 0.
+    /// The offset of the image in the file, in bytes: after the header of a `.npy` file, and 0
+    /// otherwise.
     start: usize,
 }
 
 impl Onto {
-    /// Opens the file and checks it against the destination.
+    /// Opens the file. Returns a failure if it does not match the destination.
     pub(super) fn open(path: &Path, destination: &Tensor) -> Result<Self, Failure> {
         let mut input = Input::open(path)?;
         let name = input.name();
@@ -49,8 +50,9 @@ impl Onto {
         &self.bytes[self.start..]
     }
 
-    /// Returns the header of a `.npy` output. The file's own header is kept. A file without one
-    /// gets the header of the destination, whose image must then be the whole file.
+    /// Returns the header of a `.npy` output, which is the file's own header. If the file has none,
+    /// it must have the size of the destination's image, and the header of the destination is
+    /// returned.
     pub(super) fn header(
         &self,
         output: &Path,

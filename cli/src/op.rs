@@ -1,4 +1,4 @@
-//! The arguments `OP` and `--op`: reads an operation from flags or from a request.
+//! The arguments `OP` and `--op`, which describe an operation by flags or by a request.
 
 use std::path::Path;
 
@@ -23,31 +23,31 @@ use super::{
     shape_arg::tensor,
 };
 
-/// The slice flag that may be left out.
+/// The flag of a slice that may be omitted.
 const OUTPUT_SIZES: &str = "--output-sizes";
 
 /// The end of a message that refuses a program.
 const ONLY_OPERATIONS: &str = "only `run`, `compile` and `explain` take a program";
 
-/// A request: an operation, with the target and the language if it names them.
+/// A request for an operation, with the target and the language if the request has them.
 pub(super) struct OperationRequest {
     pub(super) operation: Operation,
     pub(super) target: Option<Target>,
-    /// The language to translate to; `None` for WGSL.
+    /// The language to which the kernel is translated, or `None` for WGSL.
     pub(super) language: Option<Language>,
 }
 
-/// The request in a file.
+/// The request in the file of `--op`.
 pub(super) enum FileRequest {
     Operation(Box<OperationRequest>),
     Program(Box<ProgramRequest>),
 }
 
-/// A requested program, with the target and the language if the request names them.
+/// A request for a program, with the target and the language if the request has them.
 pub(super) struct ProgramRequest {
     pub(super) module: Module,
     pub(super) target: Option<Target>,
-    /// The language to translate to; `None` for WGSL.
+    /// The language to which the kernels are translated, or `None` for WGSL.
     pub(super) language: Option<Language>,
 }
 
@@ -70,12 +70,12 @@ impl From<Error> for Failure {
 }
 
 impl OpArgs {
-    /// Returns the requested operation. Without `--from`, its source is `source`.
+    /// Returns the requested operation. If `--from` is not given, its source is `source`.
     pub(super) fn request(&self, source: Option<Tensor>) -> Result<OperationRequest, Failure> {
         self.flags.request(self.operation, source)
     }
 
-    /// Refuses an argument that only a program takes.
+    /// Returns a failure if a module is given, because only programs take one.
     pub(super) fn refuse_module(&self) -> Result<(), Failure> {
         match &self.module {
             Some(module) => Err(unexpected(module)),
@@ -93,8 +93,8 @@ pub(super) fn unexpected(module: &str) -> Failure {
 }
 
 impl OpFlags {
-    /// Returns the operation of `kind`, or of the file of `--op`. Without `--from`, its source is
-    /// `source`.
+    /// Returns the operation of `kind`, or the operation in the file of `--op`. If `--from` is not
+    /// given, its source is `source`.
     pub(super) fn request(
         &self,
         kind: Option<OpKind>,
@@ -111,12 +111,12 @@ impl OpFlags {
         Ok(OperationRequest { operation, target: None, language: None })
     }
 
-    /// Returns the request in the file of `--op`, if the flag is given.
+    /// Returns the request in the file of `--op`, or `None` if the flag is not given.
     pub(super) fn in_file(&self) -> Result<Option<FileRequest>, Failure> {
         self.request.as_deref().map(from_file).transpose()
     }
 
-    /// Returns the first flag that is given.
+    /// Returns the first flag that is given, or `None`.
     pub(super) fn given(&self) -> Option<&'static str> {
         let sides = [("--from", self.from.is_some()), ("--to", self.to.is_some())];
         let mut flags = sides.into_iter().chain(self.slice_flags());
@@ -172,8 +172,8 @@ impl OpFlags {
         }
     }
 
-    /// Returns the tensor of `--to`, if the flag is given. A layout alone applies to the elements
-    /// of the source and to `sizes`.
+    /// Returns the tensor of `--to`, or `None` if the flag is not given. If it is only a layout, it
+    /// applies to the element type of the source and to `sizes`.
     fn destination(
         &self,
         source: &StrideDescriptor,
@@ -200,7 +200,7 @@ impl OpFlags {
         Ok(slice)
     }
 
-    /// Returns the flags that only a slice has, each with true if it is given.
+    /// Returns the flags of a slice, each with true if it is given.
     fn slice_flags(&self) -> [(&'static str, bool); 4] {
         [
             ("--offsets", self.offsets.is_some()),

@@ -1,5 +1,5 @@
-//! Results, on stdout or in a file. A file appears complete or not at all, so that a command that
-//! fails leaves no half of a tensor.
+//! Results, which are written to stdout or to a file. A file appears only when it is complete, so
+//! that a failed command leaves no part of a tensor.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -17,7 +17,7 @@ use super::{
     replacement::Replacement,
 };
 
-/// The maximum number of symbolic links in a chain, the same as on Linux.
+/// The maximum number of symbolic links in a chain, as on Linux.
 const MAX_LINKS: usize = 40;
 
 /// Prints text on stdout.
@@ -27,26 +27,26 @@ pub(super) fn print(text: &str) -> Result<(), Failure> {
     output.finish()
 }
 
-/// The destination of a result, opened before the work starts so that errors come early.
+/// The destination of a result. It is opened before the work starts, so that errors come early.
 pub(super) struct Output {
     path: PathBuf,
     sink: Sink,
 }
 
 enum Sink {
-    /// Standard output. A closed pipe is no failure.
+    /// Standard output. A closed pipe is not a failure.
     Stdout,
-    /// A pipe or a device, which must not be replaced.
+    /// A pipe or a device, which must not be replaced by a file.
     Through(File),
-    /// A new file in the destination's folder, which gets its name at the end.
+    /// A new file in the folder of the destination, which gets its name when it is complete.
     Replace(Replacement),
 }
 
-/// The bytes of a result, zero at first.
+/// The memory for a result. It is zeroed.
 pub(super) enum Image {
-    /// The mapped file; the image begins after the header, at `start`.
+    /// A mapped file. The image begins at byte `start`, after the header.
     Mapped { map: MmapMut, start: usize },
-    /// Memory, for a pipe or for a file that cannot be mapped.
+    /// Memory of the process, for a pipe or for a file that cannot be mapped.
     Memory(Vec<u8>),
 }
 
@@ -71,7 +71,7 @@ impl DerefMut for Image {
 }
 
 impl Output {
-    /// Opens an output. An existing file stays untouched until [`finish`](Self::finish).
+    /// Opens an output. An existing file is not changed before [`finish`](Self::finish).
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
         let failed = |error| Failure::unwritable(path, &error);
         if path == Path::new("-") || path == Path::new("/dev/stdout") {
@@ -80,7 +80,7 @@ impl Output {
         let sink = match fs::metadata(path) {
             Ok(found) if found.is_file() && !is_descriptor(path) => {
                 let target = fs::canonicalize(path).map_err(failed)?;
-                // Opening it for writing checks that its owner did not protect it.
+                // Opening the file for writing checks that its owner has not protected it.
                 OpenOptions::new().write(true).open(&target).map_err(failed)?;
                 let file = Replacement::new(folder_of(&target)).map_err(failed)?;
                 file.file().set_permissions(found.permissions()).map_err(failed)?;
@@ -111,10 +111,10 @@ impl Output {
         self.checked(written)
     }
 
-    /// Writes `header` and returns space for an image of `bytes` bytes after it. The space is in
-    /// the mapped file if the output is a file.
+    /// Writes `header` and returns memory for an image of `bytes` bytes after it. The memory is the
+    /// mapped file if the output is a file.
     ///
-    /// All blocks of a file are allocated here, so that a full disk is noticed before the work
+    /// All blocks of a file are allocated here, so that a full disk is detected before the work
     /// starts.
     pub(super) fn image(&mut self, header: &[u8], bytes: u64) -> Result<Image, Failure> {
         self.write(header)?;
@@ -123,7 +123,7 @@ impl Output {
         {
             let (file, start) = (file.file(), header.len());
             let length = (start as u64).saturating_add(bytes);
-            // On some file systems, allocating blocks does not change the length.
+            // On some file systems, allocating blocks does not change the length of the file.
             match file.allocate(length).and_then(|()| file.set_len(length)) {
                 Ok(()) => {
                     if let Ok(map) = map_to_write(file) {
@@ -141,8 +141,8 @@ impl Output {
     /// Writes an image that [`image`](Self::image) returned.
     pub(super) fn write_image(&mut self, image: Image) -> Result<(), Failure> {
         match image {
-            // Dropping the map leaves the bytes in the file. Some systems cannot rename a mapped
-            // file.
+            // The bytes are in the file already. The map is dropped, because some systems cannot
+            // rename a mapped file.
             Image::Mapped { map, .. } => {
                 drop(map);
                 Ok(())
@@ -151,7 +151,7 @@ impl Output {
         }
     }
 
-    /// Makes the result visible under its name.
+    /// Gives the result its name, so that it becomes visible.
     pub(super) fn finish(self) -> Result<(), Failure> {
         match self.sink {
             Sink::Stdout => self.checked(io::stdout().flush()),
@@ -172,8 +172,8 @@ impl Output {
     }
 }
 
-/// Allocates zeroed memory for an image. A failed allocation is an error and does not end the
-/// process.
+/// Allocates zeroed memory for an image. If there is no memory, returns a failure and does not end
+/// the process.
 fn zeroed(bytes: u64) -> Result<Vec<u8>, Failure> {
     let no_memory = || {
         let message = format!("there is not enough memory for the destination, {bytes} bytes");
@@ -186,13 +186,14 @@ fn zeroed(bytes: u64) -> Result<Vec<u8>, Failure> {
     Ok(image)
 }
 
-/// Returns true if the path names an open descriptor, such as `/dev/fd/3` or `/proc/self/fd/3`.
+/// Returns true if the path is the name of an open descriptor, such as `/dev/fd/3` or
+/// `/proc/self/fd/3`.
 fn is_descriptor(path: &Path) -> bool {
     let in_process = path.starts_with("/proc") && path.iter().any(|part| part == "fd");
     in_process || ["/dev/fd", "/dev/stderr"].iter().any(|folder| path.starts_with(folder))
 }
 
-/// Returns the folder of a file.
+/// Returns the folder that contains a file.
 fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
@@ -200,7 +201,7 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Follows a chain of symbolic links and returns the path at its end, which need not exist.
+/// Follows a chain of symbolic links. Returns the path at its end, which need not exist.
 fn followed(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {

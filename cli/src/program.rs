@@ -24,8 +24,8 @@ use super::{
     target::target,
 };
 
-/// Returns the requested module, or the one that the arguments name, with the layouts that the
-/// flags give.
+/// Returns the requested module, or the module that the arguments name. Its layouts are chosen by
+/// `layouts`.
 pub(super) fn module(
     requested: Option<Module>,
     argument: Option<&str>,
@@ -105,11 +105,11 @@ pub(super) fn run(args: &RunArgs, requested: Option<ProgramRequest>) -> Result<(
         output.write(&result)?;
         written.push(output);
     }
-    // Files get their names only after all of them are complete.
+    // The files get their names only when all are complete.
     written.into_iter().try_for_each(Output::finish)
 }
 
-/// Opens the parameters, one file for each.
+/// Opens one file for each parameter.
 pub(super) fn parameters(files: &[PathBuf], program: &Program) -> Result<Vec<ImageFile>, Failure> {
     count("--input", "parameter", files, program.parameters())?;
     let files = files.iter().zip(program.parameters()).enumerate();
@@ -121,7 +121,7 @@ pub(super) fn parameters(files: &[PathBuf], program: &Program) -> Result<Vec<Ima
         .collect()
 }
 
-/// Checks that the number of files is the number of parameters or results.
+/// Returns a failure if the number of files differs from the number of parameters or results.
 fn count(
     flag: &str,
     noun: &str,
@@ -193,7 +193,7 @@ pub(super) fn compile(
     write(file, &shaders?.join(&b'\n'))
 }
 
-/// Parses the number of a result.
+/// Parses the number of a result. Returns a failure if the program has no such result.
 pub(super) fn result(given: &Path, program: &Program) -> Result<usize, Failure> {
     let results = program.results().len();
     let number = given.to_str().and_then(|given| given.parse().ok());

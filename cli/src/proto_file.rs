@@ -1,4 +1,5 @@
-//! `@FILE`: a serialized message. The ending of the name gives the format; `@-` is standard input.
+//! The argument `@FILE`, which names a serialized message. The ending of the name selects the
+//! format; `@-` is standard input.
 
 use std::{fs::File, io::Read, path::Path};
 
@@ -49,12 +50,13 @@ impl<'a> Serialized<'a> {
         Ok(Self { path, format, bytes: limited(path, file)? })
     }
 
-    /// Returns true if the file is empty, which is a message without fields.
+    /// Returns true if the file is empty, which is a valid message without fields.
     pub(super) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Returns the value in a JSON file, or `None` if it is in another format.
+    /// Returns the value in a JSON file, or `None` if the file has another format or does not
+    /// parse.
     pub(super) fn json(&self) -> Option<serde_json::Value> {
         if self.format == MessageFormat::Json {
             serde_json::from_slice(&self.bytes).ok()
@@ -63,7 +65,7 @@ impl<'a> Serialized<'a> {
         }
     }
 
-    /// Decodes the message.
+    /// Decodes the message. Returns a failure if the file is not a valid message of this type.
     pub(super) fn message<M: Message + Name + Default>(&self) -> Result<M, Failure> {
         let about = |failure: Failure| failure.about(input_name(self.path));
         if self.format == MessageFormat::Binary {
@@ -80,7 +82,8 @@ impl<'a> Serialized<'a> {
     }
 }
 
-/// Reads up to one byte more than the limit, so that the decoder notices the excess.
+/// Reads at most one byte more than the limit, so that the decoder detects a message that is too
+/// long.
 pub(super) fn limited(path: &Path, from: impl Read) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     from.take(MAX_INPUT_BYTES as u64 + 1)
@@ -89,10 +92,10 @@ pub(super) fn limited(path: &Path, from: impl Read) -> Result<Vec<u8>, Failure> 
     Ok(bytes)
 }
 
-/// Detects the format of a message that comes without a file name.
+/// Returns the format of a message that has no file name.
 ///
-/// Every valid binary message has an element type or a data type, whose field tags 0x10 and 0x08 do
-/// not occur in text. JSON begins with a brace, and textproto does not.
+/// Every valid binary message has an element type or a data type. The tags of these fields, 0x10
+/// and 0x08, do not occur in text. JSON begins with a brace, and a textproto does not.
 fn detected(bytes: &[u8]) -> MessageFormat {
     let is_text = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
     if !bytes.iter().all(is_text) || std::str::from_utf8(bytes).is_err() {

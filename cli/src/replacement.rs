@@ -1,4 +1,4 @@
-//! A new file that has no name until it is complete, and then takes the place of another.
+//! A new file that gets its name when it is complete, and replaces another file of that name.
 
 use std::{
     fs::{self, File},
@@ -8,10 +8,10 @@ use std::{
 
 use tempfile::{Builder, NamedTempFile};
 
-/// A new file without its final name.
+/// A new file that does not have its final name yet.
 ///
-/// On systems with unnamed files it has no name until then, so that a killed process leaves nothing
-/// behind. On others it is a temporary file in the same folder.
+/// On systems with unnamed files it has no name at all, so that a killed process leaves no file. On
+/// other systems it is a temporary file in the same folder.
 pub(super) enum Replacement {
     #[cfg(target_os = "linux")]
     Unnamed(File),
@@ -19,7 +19,7 @@ pub(super) enum Replacement {
 }
 
 impl Replacement {
-    /// Creates a file in a folder, with the permissions that new files get there.
+    /// Creates a file in a folder, with the permissions that new files have there.
     pub(super) fn new(folder: &Path) -> io::Result<Self> {
         #[cfg(target_os = "linux")]
         if let Some(file) = unnamed(folder) {
@@ -42,13 +42,13 @@ impl Replacement {
         }
     }
 
-    /// Gives the file the name `path`, which must be in its folder. An existing file of that name
-    /// is replaced.
+    /// Gives the file the name `path`, which must be in its folder. Replaces an existing file of
+    /// that name.
     pub(super) fn appear(self, path: &Path, folder: &Path) -> io::Result<()> {
         match self {
             #[cfg(target_os = "linux")]
             Self::Unnamed(file) => match link(&file, path) {
-                // A link cannot replace a file; a rename can.
+                // Linking cannot replace a file, but renaming can.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     let whole = prefixed().make_in(folder, |name| link(&file, name));
                     persist(whole.map_err(without_name)?, path)
@@ -73,8 +73,8 @@ fn persist<F>(file: NamedTempFile<F>, path: &Path) -> io::Result<()> {
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
-/// Creates a file without a name. This needs support by the file system, and `/proc`, through which
-/// the file gets its name.
+/// Creates a file without a name. Returns `None` if the file system does not support this, or if
+/// there is no `/proc`. The file gets its name later through `/proc`.
 #[cfg(target_os = "linux")]
 fn unnamed(folder: &Path) -> Option<File> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -91,15 +91,14 @@ fn descriptor(file: &File) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
-/// Links an unnamed file to a name that no file has.
+/// Links an unnamed file to a name that no other file has.
 #[cfg(target_os = "linux")]
 fn link(file: &File, path: &Path) -> io::Result<()> {
     use rustix::fs::{AtFlags, CWD, linkat};
     Ok(linkat(CWD, descriptor(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
 }
 
-/// Returns the system's error without the name of the temporary file, which means nothing to the
-/// user.
+/// Returns the error of the system without the name of the temporary file, which users do not know.
 fn without_name(error: io::Error) -> io::Error {
     let source = error.get_ref().and_then(|inner| inner.source());
     match source.and_then(|source| source.downcast_ref::<io::Error>()) {

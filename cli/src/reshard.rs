@@ -22,7 +22,8 @@ use super::{
     sharding_arg::sharding,
 };
 
-/// Plans or moves. Only `run` returns an exit code for a failure that it has already reported.
+/// Plans or runs a reshard. `run` may return an exit code for a failure, which it has reported
+/// already.
 pub(super) fn reshard(args: &ReshardArgs) -> Result<ExitCode, Failure> {
     match &args.command {
         ReshardCommand::Plan(args) => {
@@ -42,7 +43,7 @@ pub(super) fn reshard(args: &ReshardArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The boxes of a side, and the layout of its shards.
+/// The boxes of one side of a reshard, and the layout of its shards.
 pub(super) type ShardedSide = (Placement, Shards);
 
 /// The array, and its placement and shards on both sides.
@@ -80,7 +81,7 @@ pub(super) fn sides(args: &SidesArgs) -> Result<ReshardSides, Failure> {
 /// Moves the files of all devices in this process.
 fn simulated(args: &MoveArgs) -> Result<(), Failure> {
     let ReshardSides { shape, from, to } = sides(&args.sides)?;
-    // Plans first, so that an unsupported reshard fails before any file is opened.
+    // The reshard is planned first, so that an unsupported one fails before any file is opened.
     plan(&shape, &from.0, &to.0).map_err(Error::from)?;
     let inputs = files(&args.input, "--input", &shape, &from)?;
     let outputs = files(&args.output, "--output", &shape, &to)?;
@@ -103,7 +104,7 @@ fn simulated(args: &MoveArgs) -> Result<(), Failure> {
         }
         output.write(&moved.remove(device).unwrap_or_default())?;
     }
-    // Files get their names only after all of them are complete.
+    // The files get their names only when all are complete.
     let count = opened.len();
     for output in opened {
         output.finish()?;
@@ -123,7 +124,7 @@ pub(super) struct ShardFile {
     pub(super) is_empty: bool,
 }
 
-/// Returns the files of all shards of a side.
+/// Returns the files of all shards of one side.
 fn files(
     pattern: &str,
     flag: &str,

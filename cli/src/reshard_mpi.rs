@@ -15,15 +15,15 @@ use super::{
     sharding_arg::sharding,
 };
 
-/// Moves this rank's part. A failure is printed before MPI ends, because the launcher may end a
-/// rank that leaves early.
+/// Moves the part of this rank. A failure is printed before MPI ends, because the launcher may stop
+/// a rank if another one leaves early.
 pub(super) fn run(args: &MoveArgs) -> Result<ExitCode, Failure> {
     let world = World::join().map_err(failure)?;
     match moved(&world, args) {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(failure) => {
             report(&failure);
-            // Waits until every rank has printed its failure.
+            // No rank continues before every rank has printed its failure.
             let _ = world.agreed(None);
             Ok(failure.exit_code())
         }
@@ -62,7 +62,7 @@ fn moved(world: &World, args: &MoveArgs) -> Result<(), Failure> {
         output.write_image(image)?;
         Ok(output)
     });
-    // Files get their names only after all ranks have written theirs.
+    // The files get their names only when all ranks have written theirs.
     let output = agreed(world, written.transpose())?;
     agreed(world, output.map_or(Ok(()), Output::finish))?;
     if rank == 0 {
@@ -72,7 +72,7 @@ fn moved(world: &World, args: &MoveArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Describes the operation of this rank in a text that is equal on all ranks with the same
+/// Returns a text that describes the operation of this rank. It is equal on all ranks with the same
 /// operation.
 fn operation(MoveArgs { sides: args, staging, .. }: &MoveArgs) -> Result<String, Failure> {
     let SidesArgs { shape, devices, from_devices, to_devices, from_layout, to_layout, .. } = args;
@@ -99,7 +99,7 @@ fn operation(MoveArgs { sides: args, staging, .. }: &MoveArgs) -> Result<String,
     .join("\n"))
 }
 
-/// Checks that this rank has the same operation as rank 0.
+/// Returns a failure if this rank has another operation than rank 0.
 fn same(world: &World, operation: &str) -> Result<(), Failure> {
     let Some(first) = told(world, world.other_than_first(operation)) else { return Ok(()) };
     let mut lines = first.lines().zip(operation.lines());
@@ -108,8 +108,8 @@ fn same(world: &World, operation: &str) -> Result<(), Failure> {
     Err(Failure::invalid(reason))
 }
 
-/// Returns the result of this rank if no rank failed, and otherwise its own failure or the first
-/// one of another rank.
+/// Returns the result of this rank if no rank failed. Otherwise returns this rank's own failure, or
+/// the first failure of another rank.
 fn agreed<T>(world: &World, own: Result<T, Failure>) -> Result<T, Failure> {
     let message = own.as_ref().err().map(|failure| (failure.code(), failure.to_string()));
     let message = message.as_ref().map(|(code, message)| (*code, &message[..]));
@@ -122,8 +122,8 @@ fn agreed<T>(world: &World, own: Result<T, Failure>) -> Result<T, Failure> {
     }
 }
 
-/// Returns the result of an MPI call. If it failed, ends all ranks, which would otherwise wait for
-/// this one.
+/// Returns the result of an MPI call. If the call failed, ends all ranks, because the others would
+/// wait for this one.
 fn told<T>(world: &World, result: Result<T, MpiError>) -> T {
     result.unwrap_or_else(|error| world.abort(&error.to_string()))
 }

@@ -1,4 +1,4 @@
-//! `stridec reshard plan`: prints a plan for people or for programs.
+//! `stridec reshard plan`: prints a plan as text or in a format for programs.
 
 use std::fmt::Write as _;
 
@@ -19,7 +19,7 @@ use super::{
     reshard_args::PlanFormat,
 };
 
-/// The maximum number of transfers in the text for people.
+/// The maximum number of transfers that are printed as text.
 const SHOWN: usize = 40;
 
 pub(super) fn print_plan(plan: &ReshardPlan, format: PlanFormat) -> Result<(), Failure> {
@@ -93,20 +93,21 @@ fn bounds_json(bounds: Cost) -> Value {
     })
 }
 
-/// Converts a byte count to 64 bits. Larger counts, which no machine moves, become the maximum.
+/// Converts a number of bytes to 64 bits. A larger number, which no machine moves, becomes the
+/// maximum.
 fn number(bytes: u128) -> u64 {
     u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 
-/// Returns `{"DEVICE": [[start, limit], …]}`, with the devices in order. A dimension with several
-/// ranges has a list of them.
+/// Returns `{"DEVICE": [[start, limit], …]}`, with the devices in ascending order. A dimension with
+/// several ranges has a list of them.
 pub(super) fn tiles(placement: &Placement) -> Value {
     let tiles = placement.regions().map(|(device, region)| (device.to_string(), part(&region).1));
     Value::Object(tiles.collect::<Map<_, _>>())
 }
 
-/// Returns `"box"` with `[[start, limit], …]`, or `"ranges"` with the list of ranges of each
-/// dimension.
+/// Returns `"box"` with `[[start, limit], …]` if the region is a box, and otherwise `"ranges"` with
+/// the list of ranges of each dimension.
 fn part(region: &Region) -> (&'static str, Value) {
     match region.as_box() {
         Some(region) => ("box", json!(region.ranges())),

@@ -67,7 +67,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
     output.finish()
 }
 
-/// Refuses `--onto` for a program.
+/// Returns a failure if `--onto` is given, which a program does not take.
 fn refuse_onto(args: &RunArgs) -> Result<(), Failure> {
     match args.onto {
         None => Ok(()),
@@ -75,7 +75,8 @@ fn refuse_onto(args: &RunArgs) -> Result<(), Failure> {
     }
 }
 
-/// Returns the file of a flag that only programs may repeat.
+/// Returns the only file of a flag. Returns a failure if there are several files, because only
+/// programs take more than one.
 fn the_one<'a>(paths: &'a [PathBuf], flag: &str) -> Result<&'a Path, Failure> {
     match paths {
         [path] => Ok(path),
@@ -87,16 +88,17 @@ fn the_one<'a>(paths: &'a [PathBuf], flag: &str) -> Result<&'a Path, Failure> {
     }
 }
 
-/// The operation and its input.
+/// An operation and its input.
 struct OperationInput {
     operation: Operation,
     bytes: InputBytes,
-    /// The start of the image in the file: after the header of a `.npy` file, otherwise 0.
+    /// The offset of the image in the file, in bytes: after the header of a `.npy` file, and 0
+    /// otherwise.
     start: usize,
 }
 
 impl OperationInput {
-    /// Opens the input and checks it against the operation, if that is already known.
+    /// Opens the input. Checks it against the operation, which may be known already.
     fn open(args: &RunArgs, path: &Path, known: Option<Operation>) -> Result<Self, Failure> {
         let operation = |source| match known {
             Some(operation) => Ok(operation),
@@ -133,13 +135,14 @@ impl OperationInput {
     }
 }
 
-/// Reads an input that consists of `header` bytes and the source's image.
+/// Reads an input that consists of `header` bytes and the image of the source.
 fn read_image(input: Input, header: usize, operation: &Operation) -> Result<InputBytes, Failure> {
     let tensor = operation.source_tensor().to_string();
     input.read_image(header, operation.source().image_bytes(), &tensor, is_view(operation))
 }
 
-/// Returns true if the source is described by strides, as a view of a storage that may be larger.
+/// Returns true if strides describe the source, which is then a view of a storage that may be
+/// larger.
 fn is_view(operation: &Operation) -> bool {
     matches!(operation.source_tensor().form(), TensorForm::Strided(_))
 }

@@ -1,4 +1,4 @@
-//! The argument `SHAPE`: a notation, or `@FILE` with an `xla.Shape`.
+//! The argument `SHAPE`, which is a notation or an `@FILE` with an `xla.Shape`.
 
 use std::{fmt, path::Path};
 
@@ -18,12 +18,13 @@ use super::{
 #[expect(clippy::large_enum_variant, reason = "a command has one")]
 pub(super) enum ShapeArg {
     Tensor(Tensor),
-    /// An XLA shape that has no memory, such as a tuple, and the error that says so.
+    /// An XLA shape without memory, such as a tuple, and the error that is reported if memory is
+    /// needed.
     Abstract(Shape, Error),
 }
 
 impl ShapeArg {
-    /// Reads the argument.
+    /// Reads the argument. Returns a failure if it is not a shape.
     pub(super) fn read(argument: &str) -> Result<Self, Failure> {
         if let Some(file) = argument.strip_prefix('@') {
             return Ok(Self::from(shape_in_file(file)?));
@@ -38,7 +39,7 @@ impl ShapeArg {
         }
     }
 
-    /// Returns the tensor.
+    /// Returns the tensor, or a failure if the shape has no memory.
     pub(super) fn tensor(self) -> Result<Tensor, Failure> {
         match self {
             Self::Tensor(tensor) => Ok(tensor),
@@ -46,7 +47,7 @@ impl ShapeArg {
         }
     }
 
-    /// Returns the XLA shape; `None` if the argument has strides or is a buffer of DirectML.
+    /// Returns the XLA shape, or `None` if the argument has strides or is a buffer of DirectML.
     pub(super) fn xla(&self) -> Option<&Shape> {
         match self {
             Self::Tensor(tensor) => match tensor.form() {
@@ -81,7 +82,7 @@ pub(super) fn tensor(argument: &str) -> Result<Tensor, Failure> {
     ShapeArg::read(argument)?.tensor()
 }
 
-/// Reads a `SHAPE` argument, including layouts that no operation takes.
+/// Reads a `SHAPE` argument, which may have a layout that no operation accepts.
 pub(super) fn any_tensor(argument: &str) -> Result<Tensor, Failure> {
     if argument.starts_with('@') {
         return tensor(argument);
@@ -89,7 +90,7 @@ pub(super) fn any_tensor(argument: &str) -> Result<Tensor, Failure> {
     read(argument).map_err(|error| Failure::notation(argument, &error))
 }
 
-/// Reads the shape in a file. If the name ends in `#1,0`, returns that part of the tuple.
+/// Reads the shape in a file. A suffix such as `#1,0` selects a part of a tuple.
 fn shape_in_file(file: &str) -> Result<Shape, Failure> {
     let (file, part) = match file.rsplit_once('#') {
         Some((file, part)) if !part.contains(['.', '/']) => (file, Some(part)),

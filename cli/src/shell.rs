@@ -14,7 +14,7 @@ pub(super) fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
     print(&String::from_utf8_lossy(&script))
 }
 
-/// Prints one page: the program, then each of its commands.
+/// Prints a manual page with the program and all of its commands.
 pub(super) fn man() -> Result<(), Failure> {
     let mut program = Cli::command();
     program.build();

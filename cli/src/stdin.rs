@@ -7,10 +7,10 @@ use std::{
 
 use super::errors::Failure;
 
-/// True if an argument has already taken standard input.
+/// True if an argument has taken standard input already.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Returns standard input, for the one argument that reads it.
+/// Returns standard input, or a failure if another argument has taken it already.
 pub(super) fn take() -> Result<io::Stdin, Failure> {
     if TAKEN.swap(true, Ordering::Relaxed) {
         return Err(Failure::invalid(

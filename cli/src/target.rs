@@ -1,4 +1,4 @@
-//! The target of `compile`: `--target`, and each `--limit` that changes it.
+//! The target of `compile`: `--target`, and the limits that `--limit` changes.
 
 use std::{fs::File, path::Path, str::FromStr};
 
@@ -11,7 +11,7 @@ use super::{
     stdin,
 };
 
-/// The value `NAME=VALUE` of a flag: a limit of a target.
+/// The value `NAME=VALUE` of the flag `--limit`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Limit {
     field: &'static str,
@@ -65,7 +65,8 @@ impl FromStr for Limit {
     }
 }
 
-/// Parses a number, which KiB, MiB or GiB may follow.
+/// Parses a number of bytes, with an optional unit KiB, MiB or GiB. Returns `None` if it does not
+/// parse.
 pub(super) fn bytes(text: &str) -> Option<u64> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -79,8 +80,8 @@ pub(super) fn bytes(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(factor)
 }
 
-/// Returns the named target, or else the request's, or else the default, with the limits of the
-/// flags.
+/// Returns the target with the limits of the flags. It is the named target if there is a name,
+/// otherwise the target of the request, and otherwise the default.
 pub(super) fn target(
     named: Option<&str>,
     limits: &[Limit],
@@ -103,7 +104,7 @@ pub(super) fn target(
     Ok(target)
 }
 
-/// Reads the target from a file that `stridec calibrate` wrote, or from stdin if the path is `-`.
+/// Reads a target from a file that `stridec calibrate` wrote. The path `-` is stdin.
 fn from_file(path: &Path) -> Result<Target, Failure> {
     let bytes = if path == Path::new("-") {
         limited(path, stdin::take()?)?

@@ -1,5 +1,5 @@
-//! Times all candidates of an operation, and compares their order with that of a cost model.
-//! `stridec calibrate` and `benches/gpu` share this file.
+//! Times all candidates of an operation, and compares their order with the order that a cost model
+//! gives them. `stridec calibrate` and `benches/gpu` both use this file.
 
 use std::{error::Error, fmt};
 
@@ -12,18 +12,18 @@ use stridec::{
 
 use super::measure::{Measured, kernels_on_gpu};
 
-/// The candidates of one operation, cheapest first by the target's model, with their times.
+/// The candidates of one operation, the cheapest first by the target's model, and their times.
 pub(super) struct Trial {
     /// The title of the operation.
     pub(super) title: String,
     /// The number of words in the destination.
     pub(super) words: f64,
     pub(super) candidates: Vec<Candidate>,
-    /// The time of each candidate for each word, in nanoseconds.
+    /// The time of each candidate, in nanoseconds for each word.
     pub(super) times: Vec<f64>,
 }
 
-/// Runs every candidate of an operation that the target supports. Also returns the measurements.
+/// Times every candidate of an operation that the target supports. Also returns the measurements.
 pub(super) fn trial(
     gpu: &Gpu,
     operation: &Operation,
@@ -41,7 +41,7 @@ pub(super) fn trial(
         Err(_) => false,
     });
     let mut measured = kernels_on_gpu(gpu, operation, &kernels, repetitions, back_to_back)?;
-    // The first two measurements are of the copy and the identity kernel.
+    // The first two measurements are the buffer copy and the kernel of a plain copy.
     let own = measured.split_off(2);
     #[expect(clippy::cast_precision_loss, reason = "2^53 bytes are more than a device binds")]
     let words = operation.destination().image_bytes() as f64 / 4.0;
@@ -51,7 +51,8 @@ pub(super) fn trial(
 }
 
 impl Trial {
-    /// Returns the candidate that `target` would choose, and the fastest one.
+    /// Returns the indices of the candidate that `target` would choose and of the fastest
+    /// candidate, or `None` if there are no candidates.
     pub(super) fn chosen_and_best(&self, target: &Target) -> Option<[usize; 2]> {
         let all = 0..self.times.len();
         let chosen = all.clone().min_by_key(|&n| self.candidates[n].cost_by(target))?;
@@ -59,15 +60,15 @@ impl Trial {
         Some([chosen, best])
     }
 
-    /// Returns the time of the candidate that `target` would choose, as a multiple of the fastest
-    /// one's.
+    /// Returns the time of the candidate that `target` would choose, divided by the time of the
+    /// fastest candidate.
     pub(super) fn regret(&self, target: &Target) -> f64 {
         let both = self.chosen_and_best(target);
         both.map_or(1.0, |[chosen, best]| self.times[chosen] / self.times[best])
     }
 }
 
-/// The agreement of a target's cost model with measured times.
+/// The agreement between a target's cost model and measured times.
 #[derive(Default)]
 pub(super) struct Agreement {
     regrets: Vec<f64>,
@@ -76,7 +77,7 @@ pub(super) struct Agreement {
 }
 
 impl Agreement {
-    /// Returns the agreement over all the trials.
+    /// Returns the agreement over all trials.
     pub(super) fn of<'a>(trials: impl IntoIterator<Item = &'a Trial>, target: &Target) -> Self {
         let mut agreement = Self::default();
         trials.into_iter().for_each(|trial| agreement.add(trial, target));
@@ -87,7 +88,7 @@ impl Agreement {
         self.regrets.push(trial.regret(target));
         let times = &trial.times;
         let costs: Vec<u64> = trial.candidates.iter().map(|one| one.cost_by(target)).collect();
-        // Counts pairs of candidates whose times differ by more than noise.
+        // Only pairs of candidates whose times differ by more than noise are counted.
         for a in 0..times.len() {
             let differ = |b: usize| (times[a] / times[b]).ln().abs() > 0.1 && costs[a] != costs[b];
             for b in (0..a).filter(|&b| differ(b)) {

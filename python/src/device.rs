@@ -8,13 +8,13 @@ use stridec::{Error, Operation, gpu::Gpu, program::Program};
 
 use crate::errors::invalid;
 
-/// The values of the argument `device`.
+/// The value of the argument `device`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Device {
     Host,
     Gpu,
-    /// A GPU if there is one that can run the kernels, otherwise the host. Software drivers are
-    /// left out.
+    /// A GPU if the machine has one that can run the kernels, and otherwise the host. Software
+    /// drivers are not used.
     Auto,
 }
 
@@ -28,7 +28,7 @@ impl Device {
         }
     }
 
-    /// Runs a copy from one whole image to the other.
+    /// Copies a whole source image to a whole destination image.
     pub(crate) fn copy(
         self,
         operation: &Operation,
@@ -44,7 +44,7 @@ impl Device {
         on_host(|| operation.run_on_host(source, out))
     }
 
-    /// Runs a program from whole images to whole images.
+    /// Runs a program on whole images of its parameters, and writes whole images of its results.
     pub(crate) fn run(
         self,
         program: &Program,
@@ -66,7 +66,8 @@ impl Device {
         Ok(on_host(|| program.run_on_host_into(parameters, results))?)
     }
 
-    /// The device that it needs, opened once for each process.
+    /// Returns the GPU that this device needs, or `None` for the host. A GPU is opened once in each
+    /// process.
     fn gpu(self) -> Result<Option<Arc<Gpu>>, Error> {
         static ANY: Mutex<Option<Opened>> = Mutex::new(None);
         static HARDWARE: Mutex<Option<Opened>> = Mutex::new(None);
@@ -83,7 +84,7 @@ impl Device {
 
 type Found = Result<Arc<Gpu>, stridec::gpu::GpuError>;
 
-/// The result of opening a device, and the process that opened it: a device does not outlive a
+/// The result of opening a device, and the process that opened it. A device cannot be used after a
 /// fork.
 struct Opened {
     process: u32,
@@ -97,7 +98,8 @@ fn opened(
     let process = std::process::id();
     let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
     if slot.as_ref().is_none_or(|opened| opened.process != process) {
-        // A device of the process before a fork is left alone: its driver's threads are not here.
+        // A device that was opened before a fork is never dropped, because the threads of its
+        // driver do not exist in this process.
         std::mem::forget(slot.take());
         *slot = Some(Opened { process, found: open().map(Arc::new) });
     }
@@ -105,16 +107,16 @@ fn opened(
     Ok(opened.found.clone())
 }
 
-/// The process that imported the module.
+/// The id of the process that imported the module.
 static LOADED_BY: OnceLock<u32> = OnceLock::new();
 
-/// Notes the process, when the module is imported.
+/// Records the id of this process. Called when the module is imported.
 pub(crate) fn loaded() {
     LOADED_BY.get_or_init(std::process::id);
 }
 
-/// Runs a function on the host's threads. After a fork it starts new threads, since those of the
-/// parent's pool do not exist in the child.
+/// Runs a function on the host's threads. After a fork, new threads are started, because the
+/// threads of the parent process do not exist in the child.
 fn on_host<T: Send>(run: impl FnOnce() -> T + Send) -> T {
     static AFTER_FORK: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
     let process = std::process::id();

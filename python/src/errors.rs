@@ -1,4 +1,4 @@
-//! The exceptions, and how the library's errors become them.
+//! The exceptions of the package, and the conversion of the library's errors to them.
 
 use std::fmt::Display;
 
@@ -28,12 +28,12 @@ create_exception!(
     "There is no device, or a run on one failed. It has `field` and `value` as InvalidInput has."
 );
 
-/// The exception of an error of the library.
+/// Returns the exception for an error of the library.
 pub(crate) fn raised(error: impl Into<Error>) -> PyErr {
     exception(&error.into(), None)
 }
 
-/// Returns the exception for an error of the library. It is about `argument` if the error names no
+/// Returns the exception for an error of the library. Its field is `argument` if the error names no
 /// field.
 pub(crate) fn about(argument: &str, error: impl Into<Error>) -> PyErr {
     exception(&error.into(), Some(argument))
@@ -59,7 +59,7 @@ pub(crate) fn invalid(field: &str, expected: &str, given: impl Display) -> PyErr
     with_attributes(raised, Some(field.to_owned()), Some(given))
 }
 
-/// The exception for an argument that is valid, but more than stridec does.
+/// Returns the exception for an argument that is valid but not supported.
 pub(crate) fn unsupported(field: &str, expected: &str, given: impl Display) -> PyErr {
     let given = given.to_string();
     let raised = Unsupported::new_err(format!("{field}: expected {expected}, got {given}"));
@@ -77,8 +77,8 @@ fn with_attributes(raised: PyErr, field: Option<String>, value: Option<String>) 
     })
 }
 
-/// Returns the part of a message that quotes the given value: it follows `got`, and ends before a
-/// position or advice.
+/// Returns the part of a message that quotes the given value, or `None` if the message quotes none.
+/// The value comes after `got`, and ends before a position or advice.
 fn given(message: &str) -> Option<&str> {
     const ENDS: [&str; 6] = ["; ", ", which", " (at byte ", " in the ", " in dimension ", " twice"];
     let (_, given) = message.rsplit_once(", got ")?;

@@ -1,5 +1,6 @@
-//! The end of the interpreter. A thread that attaches to Python after it has begun is ended, or
-//! hangs: that depends on the version of Python. So nothing here attaches from then on.
+//! The exit of the interpreter. After the exit has begun, a thread that attaches to Python is ended
+//! or hangs, depending on the version of Python. Therefore no thread of this module attaches from
+//! then on.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
@@ -9,15 +10,16 @@ use std::{
 
 use pyo3::{prelude::*, types::PyCFunction};
 
-/// True from the moment at which the interpreter begins to exit.
+/// True after the interpreter has begun to exit.
 static EXITING: AtomicBool = AtomicBool::new(false);
-/// The number of threads that are attached, or are about to attach, to drop a value.
+/// The number of threads that are attached to Python, or about to attach, in order to drop a value.
 static DROPPING: AtomicUsize = AtomicUsize::new(0);
-/// The longest wait for other threads. A child process inherits the count by a fork, but not the
-/// threads.
+/// The longest time to wait for other threads. After a fork, the child process has the count of the
+/// parent's threads but not the threads themselves.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
-/// Registers a function with `atexit` that makes [`drop_attached`] leak its values from then on.
+/// Registers a function with `atexit`. After Python has called it, [`drop_attached`] leaks its
+/// values.
 pub(crate) fn watch(py: Python<'_>) -> PyResult<()> {
     let exit = PyCFunction::new_closure(py, Some(c"exit"), None, |arguments, _| {
         EXITING.store(true, SeqCst);
@@ -33,7 +35,7 @@ pub(crate) fn watch(py: Python<'_>) -> PyResult<()> {
 }
 
 /// Drops a value that holds Python objects, on any thread. If the interpreter is exiting, the value
-/// is leaked: its memory ends with the process.
+/// is leaked, and its memory is freed when the process ends.
 pub(crate) fn drop_attached<T>(value: T) {
     DROPPING.fetch_add(1, SeqCst);
     let value = std::mem::ManuallyDrop::new(value);

@@ -1,4 +1,4 @@
-//! `stridec.Kernel`.
+//! The class `stridec.Kernel`.
 
 use prost::Message as _;
 use pyo3::{
@@ -13,7 +13,7 @@ use stridec::{
 
 use crate::errors::raised;
 
-/// A compiled kernel, as plain data: the shader, its bindings and its dispatches.
+/// A compiled kernel as plain data: the shader, its bindings and its dispatches.
 ///
 /// >>> import stridec
 /// >>> kernel = stridec.compile("f32[64,8]", "{0,1}")
@@ -41,32 +41,32 @@ impl Kernel {
 
 #[pymethods]
 impl Kernel {
-    /// The shader in WGSL; empty if there is nothing to dispatch.
+    /// The shader in WGSL. Empty if there is nothing to dispatch.
     #[getter]
     fn wgsl(&self) -> &str {
         &self.kernel.wgsl
     }
 
-    /// The compute entry point.
+    /// The name of the compute entry point.
     #[getter]
     fn entry_point(&self) -> &str {
         &self.kernel.entry_point
     }
 
-    /// The strategy of an invocation: "copy", "rows", "transpose" or "gather".
+    /// The strategy of the kernel: "copy", "rows", "transpose" or "gather".
     #[getter]
     fn strategy(&self) -> &'static str {
         self.kernel.strategy.name()
     }
 
-    /// Invocations of a workgroup: x, y, z.
+    /// The number of invocations of a workgroup in x, y and z.
     #[getter]
     fn workgroup_size(&self) -> (u32, u32, u32) {
         self.kernel.workgroup_size.into()
     }
 
-    /// The buffers to bind, each with `group`, `binding`, `writable` and `size_in_bytes`, the least
-    /// bytes.
+    /// The buffers to bind, as dictionaries with `group`, `binding`, `writable` and
+    /// `size_in_bytes`, the least size of the buffer.
     #[getter]
     fn bindings<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let binding = |given: &stridec::wgsl::Binding| {
@@ -80,34 +80,35 @@ impl Kernel {
         self.kernel.bindings.iter().map(binding).collect()
     }
 
-    /// Workgroups of each dispatch, in order: x, y, z.
+    /// The numbers of workgroups of each dispatch in x, y and z.
     #[getter]
     fn dispatches(&self) -> Vec<(u32, u32, u32)> {
         self.kernel.dispatches.iter().map(|dispatch| dispatch.workgroups.into()).collect()
     }
 
-    /// The operation as buffer copies, if these can do it: source offset, destination offset and
-    /// size, in bytes.
+    /// The operation as buffer copies, each with its source offset, destination offset and size, in
+    /// bytes. Empty if the operation cannot be expressed as buffer copies.
     #[getter]
     fn copy_regions(&self) -> Vec<(u64, u64, u64)> {
         let regions = self.kernel.copy_regions.iter();
         regions.map(|it| (it.source_offset, it.destination_offset, it.size)).collect()
     }
 
-    /// The size of the source's image, in bytes; with several sources, of all of them together.
+    /// The size of the source's image, in bytes, or of all sources together if there are several.
     #[getter]
     fn source_bytes(&self) -> u64 {
         self.kernel.source_bytes
     }
 
-    /// Bytes of the destination's image.
+    /// The size of the destination's image, in bytes.
     #[getter]
     fn destination_bytes(&self) -> u64 {
         self.kernel.destination_bytes
     }
 
     /// The proved bounds of the kernel: the last words that it reads and writes, and the least
-    /// number of words of each binding. None if there is nothing to dispatch.
+    /// number of words of each binding. None if there is nothing to dispatch or the bounds could
+    /// not be proved.
     #[getter]
     fn proof<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(proof) = self.kernel.proof() else { return Ok(None) };
@@ -121,27 +122,27 @@ impl Kernel {
         Ok(Some(dict))
     }
 
-    /// The shader as SPIR-V 1.3, for Vulkan 1.1.
+    /// Returns the shader as SPIR-V 1.3, for Vulkan 1.1.
     fn spirv<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, &self.translated(py, Language::Spirv)?))
     }
 
-    /// The shader in Metal's language, version 2.1.
+    /// Returns the shader in Metal's language, version 2.1.
     fn msl(&self, py: Python<'_>) -> PyResult<String> {
         self.text(py, Language::Msl)
     }
 
-    /// The shader in Direct3D's language, shader model 5.1.
+    /// Returns the shader in Direct3D's language, shader model 5.1.
     fn hlsl(&self, py: Python<'_>) -> PyResult<String> {
         self.text(py, Language::Hlsl)
     }
 
-    /// The shader in OpenGL's language, ES 3.10.
+    /// Returns the shader in OpenGL's language, ES 3.10.
     fn glsl(&self, py: Python<'_>) -> PyResult<String> {
         self.text(py, Language::Glsl)
     }
 
-    /// The kernel as a serialized `stridec.Kernel`.
+    /// Returns the kernel as a serialized `stridec.Kernel`.
     fn to_proto<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &proto::stridec::Kernel::from(&self.kernel).encode_to_vec())
     }

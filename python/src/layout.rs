@@ -1,4 +1,4 @@
-//! Layouts as callers write them: XLA's notation, dimension numbers, or JAX's `Layout` and
+//! Layouts in the forms that callers use: XLA's notation, dimension numbers, or JAX's `Layout` and
 //! `Format`.
 
 use std::borrow::Cow;
@@ -16,12 +16,12 @@ use crate::{
     shape::{Described, Shape},
 };
 
-/// The text that an argument is.
+/// Returns the text of an argument, or `None` if it is not a string.
 fn text<'a>(given: &'a Bound<'_, PyAny>) -> Option<Cow<'a, str>> {
     given.cast::<PyString>().ok().map(PyStringMethods::to_string_lossy)
 }
 
-/// Returns the layout of an argument; `None` if the argument has no layout.
+/// Returns the layout that an argument describes, or `None` if the argument is None.
 pub(crate) fn layout(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Option<Layout>> {
     let py = given.py();
     if given.is_none() {
@@ -56,7 +56,7 @@ pub(crate) fn layout(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Optio
     Ok(Some(made))
 }
 
-/// Returns the shape that an argument means: text, or a `Shape`.
+/// Returns the shape that an argument describes, which may be text, a `Shape` or an array.
 pub(crate) fn described(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Described> {
     if let Ok(shape) = given.cast::<Shape>() {
         return Ok(shape.get().described.clone());
@@ -67,13 +67,13 @@ pub(crate) fn described(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<De
     }
 }
 
-/// Returns the tensor that an argument means: text, or a `Shape`.
+/// Returns the tensor that an argument describes, which may be text, a `Shape` or an array.
 pub(crate) fn tensor(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Tensor> {
     described(given, argument)?.tensor().cloned().map_err(raised)
 }
 
-/// Returns the destination of `source`, or of a window of these extents: a whole shape, or a layout
-/// with the source's type.
+/// Returns the tensor that an argument describes as a destination. The argument is a whole shape,
+/// or a layout for the element type of `source` and the extents `sizes`.
 pub(crate) fn destination(
     given: &Bound<'_, PyAny>,
     source: &Tensor,

@@ -1,8 +1,8 @@
-//! The extension module of the Python package `stridec`: the library's shapes, operations, programs
-//! and reports on the arrays of `numpy`, JAX and `PyTorch`.
+//! The extension module of the Python package `stridec`. It applies the library's shapes,
+//! operations, programs and reports to the arrays of `numpy`, JAX and `PyTorch`.
 //!
-//! One file for each class. `array/` is the only part with `unsafe`: it reads and writes the C
-//! structures of numpy's array interface and of DLPack.
+//! Each class has a file. Only `array/` has `unsafe` code: it reads and writes the C structures of
+//! numpy's array interface and of DLPack.
 
 use pyo3::prelude::*;
 
@@ -22,7 +22,7 @@ mod report;
 mod shape;
 mod target;
 
-/// Compiles tensor layout changes, and runs them on arrays.
+/// Compiles tensor layout changes and runs them on arrays.
 #[pymodule]
 mod _stridec {
     #[pymodule_export]

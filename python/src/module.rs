@@ -1,4 +1,5 @@
-//! Modules as callers give them: bytes, HLO or StableHLO text, or what JAX lowered or compiled.
+//! Modules in the forms that callers have: bytes, HLO or StableHLO text, or a function that JAX
+//! lowered or compiled.
 
 use pyo3::{
     intern,
@@ -12,30 +13,30 @@ use crate::{
     numbers::shown,
 };
 
-/// A module, and how JAX calls it.
+/// A module, and the function of JAX that it was made from.
 pub(crate) struct Given {
     source: Source,
     pub(crate) call: Option<Call>,
 }
 
 enum Source {
-    /// A serialized `xla.HloModuleProto`, or an `xla.HloProto`.
+    /// A serialized `xla.HloModuleProto` or `xla.HloProto`.
     Proto(Vec<u8>),
-    /// HLO text, StableHLO text, or XLA's report that memory ran out.
+    /// HLO text, StableHLO text, or XLA's out-of-memory report.
     Text(String),
 }
 
-/// The trees of a function's arguments and results.
+/// The trees of a JAX function's arguments and results.
 pub(crate) struct Call {
     arguments: Py<PyAny>,
     results: Py<PyAny>,
-    /// The numbers of the flat arguments that the module has; `None` if it has all of them.
+    /// The numbers of the flat arguments that are parameters of the module, or `None` if all are.
     kept: Option<Vec<usize>>,
 }
 
 impl Given {
-    /// The module of an argument; `jax.stages.Lowered` and `Compiled` and `jax.export.Exported` are
-    /// known by their methods.
+    /// Returns the module that an argument contains. `jax.stages.Lowered`, `jax.stages.Compiled`
+    /// and `jax.export.Exported` are recognized by their methods.
     pub(crate) fn of(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Self> {
         let py = given.py();
         if let Ok(text) = given.cast::<PyString>() {
@@ -101,7 +102,8 @@ impl Call {
         Ok(Some(Self { arguments, results, kept: kept(given) }))
     }
 
-    /// The flat arguments that the module has, of a call with these.
+    /// Returns the flat arguments of a call that are parameters of the module. `arguments` is the
+    /// pair of positional and named arguments.
     pub(crate) fn flatten<'py>(
         &self,
         py: Python<'py>,
@@ -121,7 +123,7 @@ impl Call {
         })
     }
 
-    /// The results as the function returns them.
+    /// Returns the results in the tree that the function returns.
     pub(crate) fn unflatten<'py>(
         &self,
         py: Python<'py>,
@@ -131,9 +133,9 @@ impl Call {
     }
 }
 
-/// Returns the arguments that JAX kept. JAX drops arguments that a function does not use, and
-/// records them in attributes, of which most are private and may change. Without these, the module must have every
-/// argument.
+/// Returns the numbers of the arguments that JAX kept. JAX drops the arguments that a function does
+/// not use, and records the others in attributes. Most of these attributes are private and may
+/// change. Returns `None` if no such attribute is found; the module must then have every argument.
 fn kept(given: &Bound<'_, PyAny>) -> Option<Vec<usize>> {
     let found = given
         .getattr("_lowering")

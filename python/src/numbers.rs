@@ -5,8 +5,8 @@ use stridec::shape::MAX_RANK;
 
 use crate::errors::invalid;
 
-/// Reads the numbers of a sequence, at most one for each possible dimension. Other arguments
-/// allocate no memory.
+/// Returns the numbers of a sequence, which may have one for each possible dimension. A longer
+/// sequence is refused before it is read to its end, so that it takes no memory.
 pub(crate) fn numbers<'py, T: FromPyObjectOwned<'py>>(
     given: &Bound<'py, PyAny>,
     argument: &str,
@@ -24,7 +24,7 @@ pub(crate) fn numbers<'py, T: FromPyObjectOwned<'py>>(
     Ok(numbers)
 }
 
-/// An argument in a message, short.
+/// Returns an argument as text for a message: its `repr` if that is short, and otherwise its type.
 pub(crate) fn shown(given: &Bound<'_, PyAny>) -> String {
     match given.repr() {
         Ok(text) if text.len().is_ok_and(|length| length <= 80) => text.to_string(),

@@ -1,4 +1,4 @@
-//! `stridec.Operation`, and the functions `relayout`, `slice` and `compile`.
+//! The class `stridec.Operation`, and the functions `relayout`, `slice` and `compile`.
 
 use pyo3::{
     prelude::*,
@@ -21,7 +21,7 @@ use crate::{
     shape::{Described, Shape},
 };
 
-/// A relayout or a slice between two layouts, to be compiled or run.
+/// A relayout or a slice between two layouts, which can be compiled or run.
 ///
 /// >>> import numpy, stridec
 /// >>> operation = stridec.Operation.relayout("u8[2,3]", "{0,1}")
@@ -55,7 +55,7 @@ impl Operation {
     }
 }
 
-/// Runs an operation on an array, which its source describes.
+/// Runs an operation on an array that has the layout of the operation's source.
 fn run_on<'py>(
     py: Python<'py>,
     operation: &Lowered,
@@ -74,7 +74,7 @@ fn run_on<'py>(
 
 #[pymethods]
 impl Operation {
-    /// A copy of every element to the same index of another layout of the array.
+    /// Returns the operation that copies every element to the same index in another layout.
     #[classmethod]
     #[pyo3(name = "relayout", signature = (source, to))]
     fn of_relayout(
@@ -88,8 +88,8 @@ impl Operation {
         Self::between(source, to)
     }
 
-    /// DirectML's SLICE1: the elements of a window, in steps; a negative step walks back from the
-    /// window's end.
+    /// Returns DirectML's SLICE1, which copies a window of the source in steps. A negative stride
+    /// starts at the end of the window.
     #[classmethod]
     #[pyo3(name = "slice", signature = (source, offsets, sizes, strides=None, *, to=None))]
     fn of_slice(
@@ -115,7 +115,7 @@ impl Operation {
         Shape { described: Described::Tensor(self.lowered.destination_tensor().clone()) }
     }
 
-    /// The kernel for a target, its text checked by naga.
+    /// Compiles the operation for a target. The kernel's text is validated by naga.
     #[pyo3(signature = (target="webgpu"))]
     fn compile(&self, py: Python<'_>, target: &str) -> PyResult<Kernel> {
         let target = crate::target::target(target)?;
@@ -123,13 +123,14 @@ impl Operation {
         Ok(Kernel { kernel })
     }
 
-    /// Every stage from the shapes to the kernel, as text to be reviewed.
+    /// Returns every stage from the shapes to the kernel, as text.
     #[pyo3(signature = (target="webgpu"))]
     fn stages(&self, target: &str) -> PyResult<String> {
         self.lowered.stages(&crate::target::target(target)?).map_err(raised)
     }
 
-    /// Runs it on the source's memory; returns the destination's, or `out`.
+    /// Runs the operation on the memory of the source. Returns the memory of the destination, or
+    /// `out`.
     #[pyo3(signature = (source, /, *, out=None, device="host"))]
     fn __call__<'py>(
         &self,
@@ -151,19 +152,20 @@ impl Operation {
         picture::text(self.lowered.title(), Some(self.lowered.draw(picture::terminal)))
     }
 
-    /// The page for a notebook, with the kernel for `webgpu` and a button that runs it.
+    /// Returns the page for a notebook, with the kernel for `webgpu` and a button that runs it.
+    /// None if the operation cannot be compiled.
     fn _repr_html_(&self) -> Option<String> {
         let target = stridec::Target::webgpu();
         let compilation = self.lowered.compilation(&target).ok()?;
         Some(picture::frame(&compilation.page()))
     }
 
-    /// The drawing as an SVG document.
+    /// Returns the drawing as an SVG document.
     fn _repr_svg_(&self) -> String {
         self.lowered.draw(svg)
     }
 
-    /// The drawing as text, SVG and page.
+    /// Returns the drawing as text, as SVG and as a page.
     #[pyo3(signature = (include=None, exclude=None))]
     fn _repr_mimebundle_<'py>(
         &self,
@@ -193,14 +195,14 @@ fn sizes(tensor: &Tensor) -> Vec<u64> {
     tensor.descriptor().sizes().to_vec()
 }
 
-/// Returns an array whose strides are whole elements. It is a copy if the strides of `array` are
-/// not.
+/// Returns an array whose strides are multiples of an element. This is `array` itself, or a copy if
+/// its strides are not.
 fn whole(array: &Bound<'_, PyAny>) -> PyResult<HostArray> {
     let found = HostArray::of(array, "array")?;
     if found.has_whole_strides() { Ok(found) } else { found.packed(array) }
 }
 
-/// An array that is the memory of a layout, and that layout.
+/// Returns an array that is the memory of the layout `source`, and that layout as a tensor.
 fn described<'py>(
     array: &Bound<'py, PyAny>,
     source: &Bound<'py, PyAny>,
@@ -215,8 +217,8 @@ fn described<'py>(
 ///
 /// `to` is a layout such as "{0,1:T(8,128)}", dimension numbers with the most minor first, a whole
 /// shape, or JAX's `Layout` or `Format`. The result is a numpy array with the dimensions of the
-/// memory, most major first, or `out` if the caller gives it. If `array` is the memory of a layout,
-/// `source` names it.
+/// memory, most major first, or `out` if that is given. If `array` is the memory of a layout,
+/// `source` is that layout.
 ///
 /// >>> import numpy, stridec
 /// >>> x = numpy.arange(6, dtype=numpy.int32).reshape(2, 3)
@@ -250,11 +252,11 @@ pub(crate) fn relayout<'py>(
     run_on(py, &operation, &array, out, device)
 }
 
-/// Copies a window of an array, in steps, as DirectML's SLICE1 does; a negative step walks back
-/// from the window's end.
+/// Copies a window of an array in steps, as DirectML's SLICE1 does. A negative stride starts at the
+/// end of the window.
 ///
-/// The other arguments are those of `relayout`. The result is in row-major order unless `to` says
-/// another.
+/// The other arguments are as for `relayout`. The result is in row-major order unless `to` is
+/// another layout.
 ///
 /// >>> import numpy, stridec
 /// >>> x = numpy.arange(16, dtype=numpy.uint8).reshape(4, 4)
@@ -285,7 +287,7 @@ pub(crate) fn slice<'py>(
     run_on(py, &operation.lowered, &array, out, Device::of(device)?)
 }
 
-/// Compiles a relayout to a kernel, without a device.
+/// Compiles a relayout to a kernel. No device is needed.
 ///
 /// >>> import stridec
 /// >>> kernel = stridec.compile("f32[8,64,112,112]", "{1,3,2,0}")

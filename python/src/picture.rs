@@ -4,10 +4,10 @@ use anstream::adapter::strip_str;
 use pyo3::{prelude::*, types::PyDict};
 use stridec::explain::{self, Picture};
 
-/// Columns of a drawing in text.
+/// The number of columns of a drawing in text.
 const COLUMNS: usize = 80;
 
-/// The drawing without colours, which `repr` has no place for.
+/// Returns the drawing as text without colours, which `repr` must not contain.
 pub(crate) fn terminal(picture: &Picture<'_>) -> String {
     strip_str(&explain::terminal(picture, COLUMNS)).to_string()
 }
@@ -17,7 +17,7 @@ pub(crate) fn text(name: &str, drawing: Option<String>) -> String {
     drawing.map_or_else(|| name.to_owned(), |drawing| drawing.trim_end().to_owned())
 }
 
-/// Embeds a page in another one. Its scripts run apart from those of the notebook.
+/// Returns HTML that embeds a page in another one. Its scripts cannot access the notebook.
 pub(crate) fn frame(page: &str) -> String {
     let page = escaped(page);
     format!(
@@ -25,12 +25,12 @@ pub(crate) fn frame(page: &str) -> String {
     )
 }
 
-/// Escapes text for HTML, including attributes.
+/// Escapes text for use in HTML, including attributes.
 pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Returns the available forms of a drawing by their media types.
+/// Returns a dictionary with the available forms of a drawing, by media type.
 pub(crate) fn bundle(
     py: Python<'_>,
     text: String,

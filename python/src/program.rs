@@ -1,4 +1,4 @@
-//! `stridec.Program`.
+//! The class `stridec.Program`.
 
 use std::{borrow::Cow, sync::OnceLock};
 
@@ -28,11 +28,13 @@ use crate::{
     target::target as preset,
 };
 
-/// A module that moves data, as kernels, to be called on arrays.
+/// A module that moves data, compiled to kernels, which can be called on arrays.
 ///
 /// `module` is a serialized `HloModuleProto`, HLO or StableHLO text, or the result of
-/// `jax.jit(f).lower(x)`, of its `compile()`, or of `jax.export.export(f)(x)`. A program of JAX takes and returns the values of its function. With
-/// `layouts="default"`, parameters and results are in row-major order, whatever the module says.
+/// `jax.jit(f).lower(x)`, of its `compile()`, or of `jax.export.export(f)(x)`. A program that was
+/// made from a function of JAX takes and returns the values of that function. With
+/// `layouts="default"`, parameters and results are in row-major order, whatever the layouts in the
+/// module.
 ///
 /// >>> import numpy, stridec
 /// >>> program = stridec.Program('''
@@ -104,7 +106,8 @@ impl Program {
     }
 }
 
-/// The array of an argument, which has to have the type and extents of its parameter.
+/// Returns the array of an argument. Returns an error if its type or extents differ from the
+/// parameter's.
 fn argument(given: &Bound<'_, PyAny>, buffer: &ArrayBuffer, number: usize) -> PyResult<HostArray> {
     let name = format!("arguments[{number}]");
     let mut array = HostArray::of(given, &name)?;
@@ -121,8 +124,8 @@ fn argument(given: &Bound<'_, PyAny>, buffer: &ArrayBuffer, number: usize) -> Py
     Ok(array)
 }
 
-/// Returns the memory of a parameter: the array's own if its elements are at the places of the
-/// layout, and a copy otherwise.
+/// Returns the memory of a parameter. This is the memory of the array itself if its elements are at
+/// the places of the layout, and a copy otherwise.
 fn image<'a>(
     py: Python<'_>,
     array: &'a HostArray,
@@ -139,15 +142,15 @@ fn image<'a>(
     Ok(Cow::Owned(image))
 }
 
-/// Returns a result as the array of its indices: a view if the memory has the elements and nothing
-/// else, and a copy otherwise.
+/// Returns a result as an array with the dimensions of its shape. This is a view if the memory
+/// consists of the elements alone, and a copy otherwise.
 fn logical<'py>(py: Python<'py>, room: Room<'py>, of: &ArrayBuffer) -> PyResult<Bound<'py, PyAny>> {
     let layout = of.descriptor();
     if let Some(order) = order(layout) {
         if order.is_sorted() {
             return Ok(room.object);
         }
-        // Dimension d of the array is the one of memory whose coordinate is d.
+        // Dimension d of the array is the dimension of the memory that has the coordinate d.
         let places = (0..order.len()).map(|dimension| order.iter().position(|&it| it == dimension));
         let axes = PyTuple::new(py, places.collect::<Vec<_>>())?;
         return room.object.call_method1(intern!(py, "transpose"), (axes,));
@@ -164,8 +167,8 @@ fn logical<'py>(py: Python<'py>, room: Room<'py>, of: &ArrayBuffer) -> PyResult<
     Ok(made.object)
 }
 
-/// Returns the dimensions of the memory, major to minor, if it has the elements in some order of
-/// the dimensions.
+/// Returns the dimensions of the memory, major to minor, or `None` if the memory does not consist
+/// of the elements in some order of the dimensions.
 fn order(layout: &StrideDescriptor) -> Option<Vec<usize>> {
     let natural = layout.element_type().storage_bits() == Some(layout.element_bits());
     let cells = layout.physical_dimensions()?;
@@ -203,19 +206,19 @@ impl Program {
         Ok(Self { module, lowered, target, compiled: OnceLock::new(), call: given.call })
     }
 
-    /// The module's name.
+    /// The name of the module.
     #[getter]
     fn name(&self) -> &str {
         self.lowered.name()
     }
 
-    /// The arrays that the program reads, in order. A tuple counts as its leaves.
+    /// The arrays that the program reads, in order. A tuple counts as the arrays inside it.
     #[getter]
     fn parameters(&self) -> Vec<Shape> {
         shapes(self.lowered.parameters())
     }
 
-    /// The arrays that it writes, in order.
+    /// The arrays that the program writes, in order. A tuple counts as the arrays inside it.
     #[getter]
     fn results(&self) -> Vec<Shape> {
         shapes(self.lowered.results())
@@ -228,13 +231,13 @@ impl Program {
         Ok(kernels.map(|kernel| Kernel { kernel: kernel.clone() }).collect())
     }
 
-    /// Every stage of every result as text, to be reviewed.
+    /// Returns every stage of every result, as text.
     fn stages(&self, py: Python<'_>) -> PyResult<String> {
         self.compiled(py)?.stages(&self.target).map_err(raised)
     }
 
-    /// Runs the program on one array for each parameter, and returns one for each result, as numpy
-    /// arrays.
+    /// Runs the program. Takes one array for each parameter, and returns one numpy array for each
+    /// result.
     #[pyo3(signature = (*arguments, device="host"))]
     fn run<'py>(
         &self,
@@ -245,8 +248,9 @@ impl Program {
         self.run_flat(py, &arguments, Device::of(device)?)
     }
 
-    /// Runs the program on the host. A program of JAX takes and returns the values of its function;
-    /// any other takes an array for each parameter, and returns an array or a tuple of arrays.
+    /// Runs the program on the host. A program that was made from a function of JAX takes and
+    /// returns the values of that function. Any other program takes one array for each parameter,
+    /// and returns an array or a tuple of arrays.
     #[pyo3(signature = (*args, **kwargs))]
     fn __call__<'py>(
         &self,
@@ -288,8 +292,8 @@ impl Program {
         )
     }
 
-    /// The page for a notebook: the origin of each element of the results, and the kernels. None if
-    /// there is nothing to draw or the limits of the target are too low.
+    /// Returns the page for a notebook, which shows the origin of each element of the results, and
+    /// the kernels. None if there is nothing to draw or the limits of the target are too low.
     fn _repr_html_(&self, py: Python<'_>) -> Option<String> {
         py.detach(|| {
             let ways = Ways::new(&self.module).ok()?;
@@ -297,13 +301,13 @@ impl Program {
         })
     }
 
-    /// The origin of each element of the results as an SVG document; None if there is nothing to
-    /// draw.
+    /// Returns a drawing of the origins of the results' elements, as an SVG document. None if there
+    /// is nothing to draw.
     fn _repr_svg_(&self, py: Python<'_>) -> Option<String> {
         py.detach(|| Ways::new(&self.module).ok().map(|ways| ProgramPicture::new(&ways).svg()))
     }
 
-    /// The program as text, and its drawing as SVG and page.
+    /// Returns the program as text, and its drawing as SVG and as a page.
     #[pyo3(signature = (include=None, exclude=None))]
     fn _repr_mimebundle_<'py>(
         &self,

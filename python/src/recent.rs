@@ -1,4 +1,5 @@
-//! The relayouts of the last calls: a loop that copies arrays of one layout lowers one operation.
+//! The operations of recent relayouts, so that a loop over arrays of one layout lowers the
+//! operation once.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -23,7 +24,7 @@ struct Entry {
     operation: Arc<Operation>,
 }
 
-/// A destination as it was written.
+/// The destination of a relayout as the caller wrote it.
 #[derive(PartialEq)]
 enum To {
     Text(String),
@@ -47,7 +48,7 @@ impl Entry {
     }
 }
 
-/// The relayout of an array, lowered now or by one of the last calls.
+/// Returns the operation of a relayout. Calls `lower` if none of the recent operations is the same.
 pub(crate) fn relayout(
     array: &HostArray,
     to: &Bound<'_, PyAny>,

@@ -1,5 +1,5 @@
-//! `stridec.MemoryReport` and `stridec.Difference`, and the functions `memory` and `diff` that give
-//! them.
+//! The classes `stridec.MemoryReport` and `stridec.Difference`, and the functions `memory` and
+//! `diff` that return them.
 
 use std::fmt::Write as _;
 
@@ -19,10 +19,11 @@ use crate::{
     shape::{Described, Shape},
 };
 
-/// Buffers that a table shows.
+/// The number of buffers in a table.
 const TOP: usize = 20;
 
-/// The memory of a module's buffers, and the share of padding. `str` is the table of the largest.
+/// The memory of a module's buffers, and the part of it that is padding. `str` is a table of the
+/// buffers with the most padding.
 ///
 /// >>> import stridec
 /// >>> report = stridec.memory("f32[1024,3]{1,0:T(8,128)}")
@@ -38,46 +39,46 @@ pub(crate) struct MemoryReport {
 
 #[pymethods]
 impl MemoryReport {
-    /// Bytes of all buffers.
+    /// The size of all buffers, in bytes.
     #[getter]
     fn total_bytes(&self) -> u64 {
         self.measured.total_bytes
     }
 
-    /// Bytes of them that hold no element.
+    /// The number of bytes in all buffers that hold no element.
     #[getter]
     fn total_padding_bytes(&self) -> u64 {
         self.measured.total_padding_bytes
     }
 
-    /// Bytes of the parameters.
+    /// The size of the parameters, in bytes.
     #[getter]
     fn parameters_bytes(&self) -> u64 {
         self.measured.parameters_bytes
     }
 
-    /// Bytes of the results.
+    /// The size of the results, in bytes.
     #[getter]
     fn results_bytes(&self) -> u64 {
         self.measured.results_bytes
     }
 
-    /// The bytes of the buffers that are neither parameters nor results.
+    /// The size of the buffers that are neither parameters nor results, in bytes.
     #[getter]
     fn temporaries_bytes(&self) -> u64 {
         self.measured.temporaries_bytes
     }
 
-    /// Every instruction, the one with the most padding first: its `name`, `computation`, `opcode`,
-    /// `shape`, `bytes`, `unpadded_bytes` and `has_buffer`, and as `cheapest` the shape that takes
-    /// fewer bytes, of the first twenty.
+    /// All instructions as dictionaries, the one with the most padding first. The keys are `name`,
+    /// `computation`, `opcode`, `shape`, `bytes`, `unpadded_bytes`, `has_buffer` and `cheapest`.
+    /// For the first twenty, `cheapest` is a shape that takes fewer bytes, or None.
     #[getter]
     fn instructions<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let instructions = self.measured.instructions.iter().enumerate();
         instructions.map(|(number, it)| instruction(py, it, number < TOP)).collect()
     }
 
-    /// The table of the `top` buffers with the most padding, and the sums.
+    /// Returns the table of the `top` buffers with the most padding, and the totals.
     #[pyo3(signature = (top=20))]
     fn table(&self, top: usize) -> String {
         self.measured.table(top)
@@ -91,7 +92,7 @@ impl MemoryReport {
         self.measured.table(TOP).trim_end().to_owned()
     }
 
-    /// The table for a notebook.
+    /// Returns the table for a notebook.
     fn _repr_html_(&self) -> String {
         let report = &self.measured;
         let mut html = "<table><tr><th>bytes</th><th>unpadded</th><th>factor</th><th>shape</th>\
@@ -116,12 +117,13 @@ impl MemoryReport {
         html
     }
 
-    /// Bars of the buffers, what padding takes apart from the elements, as an SVG document.
+    /// Returns bars for the buffers, which show elements and padding in two colours, as an SVG
+    /// document.
     fn _repr_svg_(&self) -> String {
         bars(&self.measured)
     }
 
-    /// The table as text and for a notebook, and the bars.
+    /// Returns the table as text and for a notebook, and the bars as SVG.
     #[pyo3(signature = (include=None, exclude=None))]
     fn _repr_mimebundle_<'py>(
         &self,
@@ -186,7 +188,7 @@ fn bars(report: &Measured) -> String {
     svg
 }
 
-/// The changes between two modules. It is true if there are any, and `str` lists them.
+/// The changes between two modules. It is true if there are any. `str` lists them.
 #[pyclass(frozen, module = "stridec", eq)]
 #[derive(PartialEq)]
 pub(crate) struct Difference {
@@ -207,7 +209,7 @@ impl Difference {
         self.__str__().trim_end()
     }
 
-    /// The text with colours, for a notebook.
+    /// Returns the text with colours, for a notebook.
     fn _repr_html_(&self) -> String {
         let mut html = "<pre>".to_owned();
         for line in self.__str__().lines() {
@@ -221,11 +223,11 @@ impl Difference {
         html
     }
 
-    /// The text as an SVG document.
+    /// Returns the text as an SVG document.
     fn _repr_svg_(&self) -> String {
         let lines: Vec<&str> = self.__str__().lines().collect();
         let longest = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
-        // A letter of this size is at most 8 wide.
+        // A letter of this font size is at most 8 pixels wide.
         let (width, height) = (8 * longest + 10, 18 * lines.len() + 10);
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" font-family=\"monospace\" \
@@ -243,7 +245,7 @@ impl Difference {
         svg
     }
 
-    /// The difference as text and for a notebook.
+    /// Returns the differences as text, for a notebook and as SVG.
     #[pyo3(signature = (include=None, exclude=None))]
     fn _repr_mimebundle_<'py>(
         &self,
@@ -261,7 +263,8 @@ impl Difference {
     }
 }
 
-/// The colour of a line of a difference: what came, and what went.
+/// Returns the colour of a line of a difference: green for an addition, red for a removal, and
+/// `None` for any other line.
 fn colour(line: &str) -> Option<&'static str> {
     match line.chars().next() {
         Some('-') => Some("#cc3311"),
@@ -271,7 +274,7 @@ fn colour(line: &str) -> Option<&'static str> {
 }
 
 /// Measures the memory of a module's buffers. `module` is a serialized module, HLO or StableHLO
-/// text, a function that JAX lowered or compiled, XLA's report that memory ran out, or one shape.
+/// text, a function that JAX lowered or compiled, XLA's out-of-memory report, or a single shape.
 ///
 /// >>> import stridec
 /// >>> print(stridec.memory("f32[128,6]{1,0:T(8,128)}"))
@@ -280,8 +283,8 @@ fn colour(line: &str) -> Option<&'static str> {
 ///                               60.0K less as f32[128,6]{0,1:T(8,128)}
 /// ...
 ///
-/// `tiles="tpu"` gives shapes without tiles those of a TPU. One shape is then listed in every order
-/// of its dimensions, the cheapest first.
+/// With `tiles="tpu"`, shapes without tiles get the tiles of a TPU. A single shape is then listed
+/// in every order of its dimensions, the cheapest order first.
 ///
 /// >>> print(stridec.memory("f32[128,6]", tiles="tpu"))
 ///     bytes   unpadded   factor  shape
@@ -318,7 +321,7 @@ pub(crate) fn memory(
     Ok(MemoryReport { measured })
 }
 
-/// Compares two modules by what their instructions give: layouts, copies and bytes.
+/// Compares the layouts, the copies and the sizes of two modules.
 ///
 /// >>> import stridec
 /// >>> old = "ENTRY main { ROOT x = f32[64,3]{1,0} parameter(0) }"

@@ -1,4 +1,4 @@
-//! `stridec.Shape`.
+//! The class `stridec.Shape`.
 
 use std::fmt;
 
@@ -23,12 +23,12 @@ use crate::{
     picture,
 };
 
-/// An array's element type, extents and memory layout.
+/// The element type, the extents and the memory layout of an array.
 ///
-/// `source` is text in XLA's notation; the bytes of a serialized `xla.Shape`; an array, whose
-/// strides are read; a `jax.ShapeDtypeStruct` or `jax.Array`; or extents, with `dtype`. `layout`
-/// replaces the layout: text such as "{0,1:T(8,128)}", dimension numbers with the most minor first,
-/// or JAX's `Layout` or `Format`.
+/// `source` is text in XLA's notation, the bytes of a serialized `xla.Shape`, an array (whose
+/// strides are read), a `jax.ShapeDtypeStruct` or `jax.Array`, or extents together with `dtype`.
+/// `layout` replaces the layout. It is text such as "{0,1:T(8,128)}", dimension numbers with the
+/// most minor first, or JAX's `Layout` or `Format`.
 ///
 /// >>> import stridec
 /// >>> shape = stridec.Shape("f32[3,5]{1,0:T(2,2)}")
@@ -41,14 +41,14 @@ use crate::{
 /// >>> str(stridec.Shape((2, 3), dtype="bf16", layout=(0, 1)))
 /// 'bf16[2,3]{0,1}'
 ///
-/// `repr` is a drawing of the memory, and a notebook shows a page to explore it.
+/// `repr` is a drawing of the memory. In a notebook, the shape is shown as an interactive page.
 #[pyclass(frozen, module = "stridec", eq, hash)]
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Shape {
     pub(crate) described: Described,
 }
 
-/// A tensor, or an XLA shape that has no memory, such as a tuple.
+/// A tensor, or an XLA shape without memory, such as a tuple.
 #[derive(Clone, PartialEq, Eq, Hash)]
 #[expect(clippy::large_enum_variant, reason = "a call has one")]
 pub(crate) enum Described {
@@ -57,7 +57,7 @@ pub(crate) enum Described {
 }
 
 impl Described {
-    /// Reads a notation.
+    /// Parses a notation of a tensor or of an XLA shape.
     pub(crate) fn parse(text: &str) -> Result<Self, Error> {
         match text.parse() {
             Ok(tensor) => Ok(Self::Tensor(tensor)),
@@ -69,7 +69,7 @@ impl Described {
         }
     }
 
-    /// Returns the tensor.
+    /// Returns the tensor, or an error if the shape has no memory.
     pub(crate) fn tensor(&self) -> Result<&Tensor, Error> {
         match self {
             Self::Tensor(tensor) => Ok(tensor),
@@ -80,7 +80,7 @@ impl Described {
         }
     }
 
-    /// Returns the XLA shape; `None` for an array with strides.
+    /// Returns the XLA shape, or `None` for an array with strides.
     pub(crate) fn xla(&self) -> Option<&XlaShape> {
         match self {
             Self::Tensor(tensor) => match tensor.form() {
@@ -111,18 +111,19 @@ impl fmt::Display for Described {
 }
 
 impl Shape {
-    /// Returns the shape of an XLA shape.
+    /// Converts an XLA shape.
     pub(crate) fn of_shape(shape: XlaShape) -> Self {
         Self { described: shape.into() }
     }
 
-    /// Returns the shape of an object that has a type, extents and a layout, or of an array.
+    /// Returns the shape of an array, of an object with a type, extents and a layout, or of a
+    /// serialized `xla.Shape`.
     pub(crate) fn from_object(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Described> {
         let py = given.py();
         if let Ok(bytes) = given.cast::<PyBytes>() {
             return Ok(XlaShape::decode(bytes.as_bytes()).map_err(raised)?.into());
         }
-        // Arrays of JAX have their layout in `format`, which may be None in a struct.
+        // JAX's arrays have their layout in `format`, which may be None in a `ShapeDtypeStruct`.
         let format = given.getattr_opt(intern!(py, "format"))?;
         let has_type = given.hasattr("dtype")? && given.hasattr("shape")?;
         if let Some(format) = format.filter(|_| has_type) {
@@ -159,12 +160,13 @@ impl Shape {
         self.described.xla()
     }
 
-    /// The layout of an array's shape; an array with strides has none.
+    /// Returns the layout of an array, or `None` for an array with strides and for a shape that has
+    /// no layout.
     fn layout(&self) -> Option<std::borrow::Cow<'_, Layout>> {
         self.xla().filter(|shape| shape.is_array()).map(XlaShape::layout_or_default)
     }
 
-    /// Draws the layout; `None` if the shape has no memory.
+    /// Draws the layout. Returns `None` if the shape has no memory.
     fn draw<T>(&self, draw: impl FnOnce(&Picture<'_>) -> T) -> Option<T> {
         self.described.tensor().ok().map(|tensor| tensor.draw(draw))
     }
@@ -212,8 +214,8 @@ impl Shape {
         }
     }
 
-    /// The layout of an array's memory: an order of the dimensions if the elements have no gaps,
-    /// and strides otherwise.
+    /// Returns the shape of an array. Its layout is an order of the dimensions if the elements have
+    /// no gaps between them, and strides otherwise.
     ///
     /// >>> import numpy, stridec
     /// >>> str(stridec.Shape.from_array(numpy.zeros((2, 3), numpy.float32, order="F")))
@@ -226,7 +228,7 @@ impl Shape {
         Ok(Self { described: Described::Tensor(HostArray::of(array, "array")?.tensor()?) })
     }
 
-    /// The element type as XLA calls it.
+    /// XLA's name of the element type.
     #[getter]
     fn dtype(&self) -> &'static str {
         match &self.described {
@@ -239,7 +241,7 @@ impl Shape {
         }
     }
 
-    /// The extents; None for an unknown one.
+    /// The extents. An unknown extent is None.
     #[getter]
     fn dimensions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         if let Some(shape) = self.xla() {
@@ -251,39 +253,39 @@ impl Shape {
         }
     }
 
-    /// Elements between neighbours along each dimension; None for a dimension that a tile takes
-    /// apart.
+    /// The distance between neighbours along each dimension, in elements. None for a dimension that
+    /// tiles divide.
     #[getter]
     fn strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.descriptor()?.strides().collect::<Vec<_>>())
     }
 
-    /// The place of the element at index 0, in elements.
+    /// The place of the element at index 0, counted in elements.
     #[getter]
     fn base_offset(&self) -> PyResult<u64> {
         Ok(self.descriptor()?.base_offset())
     }
 
-    /// Bytes of the memory, padding included.
+    /// The size of the memory including padding, in bytes.
     #[getter]
     fn nbytes(&self) -> PyResult<u64> {
         Ok(self.descriptor()?.image_bytes())
     }
 
-    /// Bytes of the memory that hold no element.
+    /// The number of bytes of the memory that hold no element.
     #[getter]
     fn padding(&self) -> PyResult<u64> {
         Ok(PaddingReport::of(self.descriptor()?).padding_bytes)
     }
 
-    /// Dimension numbers, the most minor first; None for an array with strides.
+    /// The dimension numbers, the most minor first. None for an array with strides.
     #[getter]
     fn minor_to_major<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
         self.layout().map(|layout| PyTuple::new(py, &layout.minor_to_major)).transpose()
     }
 
-    /// The extents of each tile; None for a dimension that is folded into the next one, `*` in the
-    /// notation.
+    /// The extents of each tile. None for a dimension that is combined with the next one, which the
+    /// notation writes as `*`.
     #[getter]
     fn tiles<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let layout = self.layout();
@@ -303,7 +305,7 @@ impl Shape {
         PyTuple::new(py, tiles?)
     }
 
-    /// The number of elements before the one at `index`.
+    /// Returns the place of the element at `index`, counted in elements.
     #[pyo3(signature = (index, /))]
     fn offset(&self, index: &Bound<'_, PyAny>) -> PyResult<u64> {
         self.descriptor()?
@@ -311,14 +313,15 @@ impl Shape {
             .map_err(|error| about("index", error))
     }
 
-    /// The index of the element at an offset, in elements; None where memory holds padding.
+    /// Returns the index of the element at a place, counted in elements. None if the place holds
+    /// padding.
     #[pyo3(signature = (offset, /))]
     fn index<'py>(&self, py: Python<'py>, offset: u64) -> PyResult<Option<Bound<'py, PyTuple>>> {
         let index = self.descriptor()?.index(offset).map_err(|error| about("offset", error))?;
         index.map(|index| PyTuple::new(py, index)).transpose()
     }
 
-    /// The shape as a serialized `xla.Shape`.
+    /// Returns the shape as a serialized `xla.Shape`.
     ///
     /// >>> import stridec
     /// >>> shape = stridec.Shape("f32[2,3]{0,1}")
@@ -346,17 +349,17 @@ impl Shape {
         picture::text(&format!("Shape('{}')", self.described), self.draw(picture::terminal))
     }
 
-    /// The page for a notebook; None if the shape has no memory.
+    /// Returns the page for a notebook. None if the shape has no memory.
     fn _repr_html_(&self) -> Option<String> {
         self.draw(|drawn| picture::frame(&html(drawn, None)))
     }
 
-    /// The drawing as an SVG document; None if the shape has no memory.
+    /// Returns the drawing as an SVG document. None if the shape has no memory.
     fn _repr_svg_(&self) -> Option<String> {
         self.draw(svg)
     }
 
-    /// The drawing as text, SVG and page.
+    /// Returns the drawing as text, as SVG and as a page.
     #[pyo3(signature = (include=None, exclude=None))]
     fn _repr_mimebundle_<'py>(
         &self,

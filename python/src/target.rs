@@ -5,7 +5,7 @@ use stridec::Target;
 
 use crate::errors::raised;
 
-/// The preset of this name: `webgpu`, `webgpu-cpu`, `lavapipe` or `swiftshader`.
+/// Returns the preset with this name: `webgpu`, `webgpu-cpu`, `lavapipe` or `swiftshader`.
 pub(crate) fn target(name: &str) -> PyResult<Target> {
     Target::preset(name).map_err(raised)
 }

@@ -1,5 +1,5 @@
-//! The adapters of this machine, the best first: hardware before software drivers, and native
-//! drivers before OpenGL.
+//! The adapters of this machine, ordered by preference: hardware before software drivers, and
+//! native drivers before OpenGL.
 
 use std::fmt;
 
@@ -45,7 +45,8 @@ impl From<wgpu::DeviceType> for DeviceType {
     }
 }
 
-/// A device as one driver presents it. A GPU appears once for each backend that drives it.
+/// A device as it is presented by one driver. A GPU with drivers for several backends appears once
+/// for each backend.
 #[derive(Clone, Debug)]
 pub struct Adapter {
     handle: wgpu::Adapter,
@@ -66,13 +67,14 @@ impl Adapter {
         Self { handle, info, limits, computes }
     }
 
-    /// Returns the name that the driver reports, such as `llvmpipe (LLVM 15.0.6, 256 bits)`.
+    /// Returns the name of the adapter as the driver reports it, such as `llvmpipe (LLVM 15.0.6,
+    /// 256 bits)`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.info.name
     }
 
-    /// Returns the interface that drives the adapter: `vulkan`, `metal`, `dx12` or `gl`.
+    /// Returns the backend that drives the adapter: `vulkan`, `metal`, `dx12` or `gl`.
     #[must_use]
     pub fn backend(&self) -> &'static str {
         self.info.backend.to_str()
@@ -84,7 +86,8 @@ impl Adapter {
         self.info.device_type.into()
     }
 
-    /// Returns the driver's name and version, either of them possibly empty.
+    /// Returns the name and the version of the driver. Either may be missing if the driver does not
+    /// report it.
     #[must_use]
     pub fn driver(&self) -> String {
         let driver = format!("{} {}", self.info.driver, self.info.driver_info);
@@ -97,8 +100,8 @@ impl Adapter {
         self.limits
     }
 
-    /// Returns true if the adapter can run kernels: it must have compute shaders with at least two
-    /// storage buffers.
+    /// Returns true if the adapter can run kernels. Kernels require compute shaders with at least
+    /// two storage buffers.
     #[must_use]
     pub fn computes(&self) -> bool {
         self.computes
@@ -110,11 +113,12 @@ impl Adapter {
     }
 }
 
-/// The adapters of this machine, best first.
+/// The adapters of this machine, ordered by preference.
 ///
-/// Hardware comes before software, and a discrete GPU before an integrated one, unless
-/// `WGPU_POWER_PREF` is `low`. If a device has two drivers, the native one (Vulkan, Metal, DX12)
-/// comes before OpenGL. By contrast, wgpu may pick OpenGL if there is no Vulkan loader.
+/// Hardware comes before software. A discrete GPU comes before an integrated one, unless the
+/// environment variable `WGPU_POWER_PREF` is `low`. If a device has two drivers, the native one
+/// (Vulkan, Metal, DX12) comes before OpenGL. wgpu itself may choose OpenGL if there is no Vulkan
+/// loader.
 #[derive(Clone, Debug, Default)]
 pub struct Adapters {
     list: Vec<Adapter>,
@@ -122,9 +126,9 @@ pub struct Adapters {
 }
 
 impl Adapters {
-    /// Lists the adapters of the machine, restricted to `WGPU_BACKEND` if that variable is set. The
-    /// list is empty if the machine has no driver. [`choose`](Self::choose) uses the name in
-    /// `WGPU_ADAPTER_NAME`.
+    /// Lists the adapters of the machine. If the environment variable `WGPU_BACKEND` is set, only
+    /// its backends are used. The list is empty if the machine has no driver. The name in
+    /// `WGPU_ADAPTER_NAME` is applied later, by [`choose`](Self::choose).
     #[must_use]
     pub fn enumerate() -> Self {
         let mut adapters = Self::on(wgpu::Backends::all().with_env());
@@ -132,7 +136,7 @@ impl Adapters {
         adapters
     }
 
-    /// Lists the adapters on these backends. `WGPU_BACKEND` is ignored.
+    /// Lists the adapters on the given backends. `WGPU_BACKEND` is ignored.
     fn on(backends: wgpu::Backends) -> Self {
         let available = wgpu::Instance::enabled_backend_features() & backends;
         if available.is_empty() {
@@ -150,7 +154,7 @@ impl Adapters {
         Self { list, wanted: None }
     }
 
-    /// Returns the adapters, best first.
+    /// Returns the adapters, the preferred one first.
     pub fn iter(&self) -> std::slice::Iter<'_, Adapter> {
         self.list.iter()
     }
@@ -161,8 +165,8 @@ impl Adapters {
         self.list.is_empty()
     }
 
-    /// Returns the best adapter that can run kernels and whose name contains `WGPU_ADAPTER_NAME`.
-    /// Case is ignored.
+    /// Returns the first adapter that can run kernels. If `WGPU_ADAPTER_NAME` is set, the name of
+    /// the adapter must also contain its value; case is ignored.
     ///
     /// # Errors
     /// Returns [`GpuError::NoDevice`] if no adapter meets these conditions.
@@ -178,11 +182,11 @@ impl Adapters {
             .ok_or_else(|| GpuError::NoDevice { reason: self.no_device_reason() })
     }
 
-    /// Returns the adapter that [`choose`](Self::choose) returns, unless it is a software driver. A
-    /// software driver shares the host's cores and is slower than [`host::run`](crate::host::run).
+    /// Returns the adapter that [`choose`](Self::choose) returns, unless it is a software driver.
+    /// Such a driver shares the host's cores and is slower than [`host::run`](crate::host::run).
     ///
     /// # Errors
-    /// Returns [`GpuError::NoDevice`] if no adapter can run kernels, or if the best one is a
+    /// Returns [`GpuError::NoDevice`] if no adapter can run kernels, or if the preferred one is a
     /// software driver.
     pub fn choose_hardware(&self) -> Result<&Adapter, GpuError> {
         check_device_files()?;
@@ -194,8 +198,8 @@ impl Adapters {
         Ok(adapter)
     }
 
-    /// Returns the best hardware adapter of the machine. If the system shows no GPU, no driver is
-    /// loaded, because loading takes time and some drivers write to stderr.
+    /// Returns the preferred hardware adapter of the machine. No driver is loaded if the system
+    /// shows no GPU, because loading a driver takes time and some drivers write to stderr.
     ///
     /// # Errors
     /// Returns the errors of [`choose_hardware`](Self::choose_hardware).
@@ -227,7 +231,7 @@ impl<'a> IntoIterator for &'a Adapters {
     }
 }
 
-/// Returns an error on a Linux machine that has no device file of a GPU.
+/// Returns an error if this is a Linux machine without a device file of a GPU.
 fn check_device_files() -> Result<(), GpuError> {
     if !cfg!(target_os = "linux") {
         return Ok(());
@@ -245,8 +249,9 @@ fn check_device_files() -> Result<(), GpuError> {
 const GPU_DEVICE_FILES: [&str; 8] =
     ["dri", "nvidia", "dxg", "kgsl-3d", "mali", "pvr", "nvhost", "galcore"];
 
-/// Returns the sort key of an adapter: the kind of device first, then native drivers before OpenGL.
-/// OpenGL on an unknown kind of device ranks as software, because it usually is.
+/// Returns the sort key of an adapter: first the kind of device, then native drivers before OpenGL.
+/// An OpenGL driver that does not report the kind of device is usually a software driver, so it is
+/// ranked as one.
 fn rank(kind: DeviceType, backend: wgpu::Backend, low_power: bool) -> (DeviceType, bool) {
     let gl = backend == wgpu::Backend::Gl;
     let kind = match kind {

@@ -13,8 +13,8 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// Returns the requested size, in bytes. The allocated size is rounded up to a multiple of 16
-    /// bytes, the widest access of a kernel.
+    /// Returns the size that was requested, in bytes. The allocated size is this size rounded up to
+    /// a multiple of 16 bytes, which is the widest access of a kernel.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
@@ -66,8 +66,8 @@ impl Gpu {
     }
 
     /// Copies `bytes` bytes, rounded up to a multiple of 4, from the start of one buffer to the
-    /// start of another. The copy is repeated `times` times in one submission, and the call waits
-    /// until all repetitions are done. This is the device's built-in copy, a yardstick for kernels.
+    /// start of another. The copy is made `times` times in one submission, and the call waits until
+    /// they are done. It is the device's built-in copy, with which benchmarks compare kernels.
     ///
     /// # Errors
     /// Returns [`GpuError::BufferTooSmall`], [`GpuError::SameBuffer`], [`GpuError::Timeout`] and
@@ -96,7 +96,8 @@ impl Gpu {
         self.wait("copying", submission)
     }
 
-    /// Checks that a buffer belongs to this device and holds at least `needed` bytes.
+    /// Returns an error if a buffer does not belong to this device or has fewer than `needed`
+    /// bytes. `operand` is the role of the buffer in the error.
     pub(super) fn check_buffer(
         &self,
         operand: Operand,
@@ -113,7 +114,8 @@ impl Gpu {
         Ok(())
     }
 
-    /// Checks a source buffer and a destination buffer, which must be different buffers.
+    /// Checks a source and a destination as [`check_buffer`](Self::check_buffer) does. Also returns
+    /// an error if they are the same buffer.
     pub(super) fn check_pair(
         &self,
         source: &Buffer,
@@ -154,8 +156,8 @@ impl Gpu {
     }
 }
 
-/// Rounds a size up to whole words, and to at least one word. The result saturates, far above the
-/// limit of any device.
+/// Rounds a size up to a multiple of 4 bytes, and to at least 4 bytes. A size near `u64::MAX`
+/// becomes `u64::MAX`, which no device can allocate.
 pub(super) fn rounded(bytes: u64) -> u64 {
     bytes.max(1).checked_next_multiple_of(4).unwrap_or(u64::MAX)
 }

@@ -1,4 +1,4 @@
-//! [`PipelineCache`]: keeps compiled kernels, so that a kernel that runs again is not compiled
+//! [`PipelineCache`]: keeps compiled kernels, so that a kernel is not compiled again when it runs
 //! again.
 
 use std::{
@@ -14,22 +14,23 @@ use crate::wgsl::{Kernel, KernelKey};
 /// The most recently used pipelines of a device. If the cache is full, the least recently used
 /// pipeline is dropped.
 ///
-/// The key of a pipeline is [`Kernel::key`], so that kernels which differ only in their comments
-/// share one. A cache belongs to one device, because objects of
-/// different wgpu instances may have equal identifiers. Each [`Gpu`](super::Gpu) has a cache, which
-/// it shares with its clones, even across threads.
+/// The key of a pipeline is [`Kernel::key`], so kernels that differ only in their comments share a
+/// pipeline. A cache belongs to one device, because objects of different wgpu instances may have
+/// equal identifiers. Each [`Gpu`](super::Gpu) shares its cache with its clones, even across
+/// threads.
 pub struct PipelineCache {
     capacity: usize,
     entries: Mutex<Vec<CachedPipeline>>,
 }
 
-/// A pipeline and its key. The most recently used entry is the last in the list.
+/// A pipeline and its key. The most recently used entry comes last in the list.
 struct CachedPipeline {
     key: KernelKey,
     pipeline: Arc<Pipeline>,
 }
 
-/// Prints the capacity and the number of pipelines. The texts of the kernels would fill pages.
+/// Prints the capacity and the number of pipelines, because the texts of the kernels would fill
+/// pages.
 impl fmt::Debug for PipelineCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PipelineCache")
@@ -40,11 +41,11 @@ impl fmt::Debug for PipelineCache {
 }
 
 impl PipelineCache {
-    /// The default capacity of a cache.
+    /// The capacity of a cache if none is given, in pipelines.
     pub(super) const DEFAULT_CAPACITY: usize = 256;
 
-    /// Creates a cache of at most `capacity` pipelines. If `capacity` is 0, a kernel is compiled
-    /// each time it runs.
+    /// Creates a cache that keeps at most `capacity` pipelines. If `capacity` is 0, a kernel is
+    /// compiled each time it runs.
     pub(super) fn new(capacity: usize) -> Self {
         Self { capacity, entries: Mutex::default() }
     }
@@ -61,13 +62,13 @@ impl PipelineCache {
         self.len() == 0
     }
 
-    /// Drops all pipelines. Work that is already encoded or running is not affected.
+    /// Drops all pipelines. Work that is encoded or running is not affected.
     pub fn clear(&self) {
         self.lock().clear();
     }
 
-    /// Returns the pipeline of a kernel, and compiles the kernel if needed. The cache is not locked
-    /// while the kernel is compiled.
+    /// Returns the pipeline of a kernel. If the cache does not have it, the kernel is compiled; the
+    /// cache is not locked in the meantime.
     pub(super) fn pipeline(
         &self,
         device: &wgpu::Device,
@@ -96,14 +97,15 @@ impl PipelineCache {
         Ok(pipeline)
     }
 
-    /// Locks the list. The list is consistent even after a panic, because an entry is added or
-    /// removed in a single step.
+    /// Locks the list. The list is valid even after a panic, because each change of it is a single
+    /// step.
     fn lock(&self) -> MutexGuard<'_, Vec<CachedPipeline>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Finds an entry and moves it to the end of the list, as the most recently used.
+/// Returns the pipeline of an entry and moves the entry to the end of the list, as the most
+/// recently used. Returns `None` if there is no such entry.
 fn touch(
     entries: &mut [CachedPipeline],
     same: impl Fn(&CachedPipeline) -> bool,

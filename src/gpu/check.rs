@@ -1,5 +1,5 @@
 //! Checks kernels and buffers against each other and against the device's limits. wgpu panics at
-//! some of these mistakes; here each is an error that names the buffer.
+//! some of these mistakes; here each mistake is an error that names the buffer.
 
 use smallvec::SmallVec;
 
@@ -11,17 +11,17 @@ use crate::{nest::Operand, wgsl::Kernel};
 pub(super) struct BindingSizes {
     pub(super) sources: SmallVec<[u64; 1]>,
     pub(super) destination: u64,
-    /// True if the kernel declares its sources `read_write` too.
+    /// True if the kernel declares its sources `read_write`, as it declares the destination.
     pub(super) read_write_sources: bool,
 }
 
 impl BindingSizes {
-    /// Returns the size of the source's binding, for a kernel with one source.
+    /// Returns the size of the source's binding, in bytes, for a kernel with one source.
     pub(super) fn source(&self) -> u64 {
         self.sources.first().copied().unwrap_or_default()
     }
 
-    /// Returns the operands with their sizes, in the order of the kernel's bindings.
+    /// Returns the operands and their sizes in bytes, in the order of the kernel's bindings.
     pub(super) fn operands(&self) -> impl Iterator<Item = (Operand, u64)> + '_ {
         let sources = self.sources.iter().enumerate();
         let sources = sources.map(|(number, &size)| (Operand::Source(number), size));
@@ -29,8 +29,8 @@ impl BindingSizes {
     }
 }
 
-/// Checks the bindings of a kernel that has dispatches, and checks the kernel against the device's
-/// limits.
+/// Checks the bindings of a kernel with dispatches, and checks the kernel against the device's
+/// limits. Returns the sizes of the bindings.
 pub(super) fn kernel(kernel: &Kernel, limits: &AdapterLimits) -> Result<BindingSizes, GpuError> {
     let sizes = bindings(kernel)?;
     check_limit(
@@ -83,7 +83,7 @@ fn bindings(kernel: &Kernel) -> Result<BindingSizes, GpuError> {
     let [sources @ .., destination] = &bindings[..] else {
         return refuse("no bindings".to_owned());
     };
-    // Either all sources are read-only or none.
+    // Either all sources are read-only, or all are `read_write`.
     let read_write_sources = sources.first().is_some_and(|source| source.writable);
     for (number, binding) in (0..).zip(&bindings) {
         let writable = read_write_sources || usize::try_from(number) == Ok(sources.len());
@@ -110,7 +110,7 @@ fn bindings(kernel: &Kernel) -> Result<BindingSizes, GpuError> {
     Ok(BindingSizes { sources: sizes, destination: destination.size_in_bytes, read_write_sources })
 }
 
-/// Checks that a kernel has exactly one source, as required by the methods that take one source
+/// Returns an error if a kernel does not have exactly one source. Some methods take a single source
 /// buffer.
 pub(super) fn one_source(kernel: &Kernel) -> Result<(), GpuError> {
     match kernel.bindings.len() {
@@ -126,7 +126,7 @@ fn check_limit(what: &'static str, given: u64, limit: u64) -> Result<(), GpuErro
     Ok(())
 }
 
-/// Checks the range of a buffer that is bound to a kernel which needs `needed` bytes.
+/// Checks a range of a buffer that is bound to a kernel. The kernel needs `needed` bytes.
 pub(super) fn range(
     operand: Operand,
     binding: &wgpu::BufferBinding<'_>,
@@ -150,9 +150,9 @@ pub(super) fn range(
     Ok(())
 }
 
-/// Checks that a kernel can read a range of `source` and write one of `destination`. Each range has
-/// the given number of bytes. Both may be in one buffer, if they are apart and the kernel declares
-/// its sources `read_write`.
+/// Checks that a kernel can read a range of `source` and write a range of `destination`. Each range
+/// has the given number of bytes. Both may be in the same buffer only if they do not overlap and
+/// the kernel declares its sources `read_write`.
 pub(super) fn apart(
     (source, source_bytes): (&wgpu::BufferBinding<'_>, u64),
     (destination, destination_bytes): (&wgpu::BufferBinding<'_>, u64),
@@ -168,7 +168,7 @@ pub(super) fn apart(
     disjoint((source, source_bytes), (destination, destination_bytes))
 }
 
-/// Checks that two ranges have no byte in common. One of them is written.
+/// Returns an error if two ranges overlap. `one` is written.
 pub(super) fn disjoint(
     (one, one_bytes): (&wgpu::BufferBinding<'_>, u64),
     (other, other_bytes): (&wgpu::BufferBinding<'_>, u64),
@@ -182,7 +182,7 @@ pub(super) fn disjoint(
     Ok(())
 }
 
-/// Checks that a slice of host memory is exactly as long as the tensor.
+/// Returns an error if a slice of host memory does not have the size of the tensor.
 pub(super) fn image(operand: Operand, given: usize, expected: u64) -> Result<(), GpuError> {
     let given = given as u64;
     if given != expected {

@@ -7,14 +7,14 @@ use std::time::Duration;
 use super::scratch::Scratch;
 use super::{Adapter, AdapterLimits, Adapters, DeviceType, GpuError, PipelineCache};
 
-/// The number of devices opened or adopted so far. It identifies devices, because wgpu's
-/// identifiers repeat across its instances.
+/// The number of devices that have been opened or adopted. The next device gets it as its
+/// identifier, because wgpu's identifiers repeat across wgpu's instances.
 static OPENED: AtomicU64 = AtomicU64::new(0);
 
-/// An open device, with everything that is needed to run kernels.
+/// An open device, with everything that is needed to run kernels on it.
 ///
-/// A clone refers to the same device: it shares the pipelines and scratch buffers, and accepts the
-/// same buffers. A `Gpu` may be used from many threads.
+/// A clone refers to the same device. It shares the pipelines and the scratch buffers, and it
+/// accepts the same buffers. A `Gpu` can be used from several threads.
 #[derive(Clone, Debug)]
 pub struct Gpu {
     pub(super) owner: u64,
@@ -22,21 +22,21 @@ pub struct Gpu {
     pub(super) queue: wgpu::Queue,
     pub(super) limits: AdapterLimits,
     pub(super) cache: Arc<PipelineCache>,
-    /// The driver's cache of compiled shaders, if the embedder gave one.
+    /// The driver's cache of compiled shaders, or `None` if the embedder gave none.
     pub(super) driver_cache: Option<wgpu::PipelineCache>,
     pub(super) timeout: Duration,
-    /// The driver's message when the device was lost. It stays empty for a device that the embedder
-    /// owns.
+    /// The driver's message from the moment when the device was lost. It is never set for a device
+    /// that the embedder owns.
     pub(super) lost: Arc<OnceLock<String>>,
-    /// The buffers of the last [`Gpu::run`], which the next run uses again.
+    /// The buffers of the last [`Gpu::run`], which the next run reuses.
     pub(super) scratch: Arc<Mutex<Scratch>>,
 }
 
 impl Gpu {
-    /// The limit of a wait, much longer than any relayout takes.
+    /// The longest time to wait for the device, which is much longer than any relayout takes.
     const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
 
-    /// Opens the best adapter of the machine. See [`Adapters::choose`].
+    /// Opens the preferred adapter of the machine; see [`Adapters::choose`].
     ///
     /// # Errors
     /// Returns [`GpuError::NoDevice`] if the machine has no suitable adapter, and
@@ -45,7 +45,7 @@ impl Gpu {
         Self::open_adapter(Adapters::enumerate().choose()?)
     }
 
-    /// Opens the best adapter that is not a software driver. See [`Adapters::choose_hardware`].
+    /// Opens the preferred hardware adapter; see [`Adapters::choose_hardware`].
     ///
     /// # Errors
     /// Returns the errors of [`open`](Self::open).
@@ -79,16 +79,17 @@ impl Gpu {
         let gpu = Self::from_device(device, queue);
         let lost = Arc::clone(&gpu.lost);
         gpu.device.set_device_lost_callback(move |_, message| {
-            // Keep only the first reason.
+            // The first message is kept.
             let _ = lost.set(message);
         });
         Ok(gpu)
     }
 
-    /// Adopts a device and its queue that the embedder owns. The callbacks of the device are not
+    /// Adopts a device of the embedder, with its queue. The callbacks of the device are not
     /// changed.
     ///
-    /// Adopt a device once and clone the result, because each call creates a separate cache.
+    /// Each call creates a separate cache of pipelines, so it is best to adopt a device once and
+    /// clone the result.
     #[must_use]
     pub fn from_device(device: wgpu::Device, queue: wgpu::Queue) -> Self {
         let limits = AdapterLimits::new(&device.limits(), device.adapter_info().device_type);
@@ -105,32 +106,33 @@ impl Gpu {
         }
     }
 
-    /// Replaces the cache with an empty one of at most `capacity` pipelines. If `capacity` is 0, a
-    /// kernel is compiled each time it runs. Earlier clones keep the old cache.
+    /// Replaces the cache with an empty one that keeps at most `capacity` pipelines. If `capacity`
+    /// is 0, a kernel is compiled each time it runs. Clones that were made before keep the old
+    /// cache.
     #[must_use]
     pub fn with_cache_capacity(mut self, capacity: usize) -> Self {
         self.cache = Arc::new(PipelineCache::new(capacity));
         self
     }
 
-    /// Compiles pipelines through wgpu's pipeline cache, which the embedder can store between runs
-    /// of its program with [`wgpu::PipelineCache::get_data`]. The cache must belong to this device.
-    /// Earlier clones of this `Gpu` do not use it.
+    /// Compiles pipelines with wgpu's pipeline cache, which must belong to this device. With
+    /// [`wgpu::PipelineCache::get_data`], the embedder can store the cache between runs of its
+    /// program. Clones that were made before do not use the cache.
     #[must_use]
     pub fn with_driver_cache(mut self, cache: wgpu::PipelineCache) -> Self {
         self.driver_cache = Some(cache);
         self
     }
 
-    /// Sets the limit of one wait for the device. The default is two minutes.
+    /// Sets the longest time of a single wait for the device. The default is two minutes.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Returns the limits of the device. A device of the embedder may have lower limits than its
-    /// adapter.
+    /// Returns the limits of the device. A device that the embedder owns may have lower limits than
+    /// its adapter.
     #[must_use]
     pub fn limits(&self) -> AdapterLimits {
         self.limits
@@ -142,7 +144,7 @@ impl Gpu {
         self.device.adapter_info().name
     }
 
-    /// Returns the interface that drives the device: `vulkan`, `metal`, `dx12` or `gl`.
+    /// Returns the backend that drives the device: `vulkan`, `metal`, `dx12` or `gl`.
     #[must_use]
     pub fn backend(&self) -> &'static str {
         self.device.adapter_info().backend.to_str()

@@ -1,5 +1,5 @@
-//! Records a kernel in a command encoder: the caller's, so that it becomes a part of a larger
-//! submission, or one that stridec creates.
+//! Records a kernel in a command encoder. The encoder may be the caller's, so that the kernel
+//! becomes a part of a larger submission.
 
 use smallvec::SmallVec;
 
@@ -9,8 +9,7 @@ use super::scope::scoped;
 use super::{Gpu, GpuError};
 use crate::{trace::span, wgsl::Kernel};
 
-/// A kernel that has passed all checks, with the buffers that it runs on and the offsets in them in
-/// bytes.
+/// A kernel that has passed all checks, with its buffers and the offset in each buffer, in bytes.
 pub(super) struct Job<'a> {
     pub(super) kernel: &'a Kernel,
     pub(super) sizes: BindingSizes,
@@ -20,27 +19,28 @@ pub(super) struct Job<'a> {
 }
 
 impl Gpu {
-    /// Records a kernel into the caller's encoder or open compute pass, on ranges of the caller's
-    /// buffers: one for each of the kernel's bindings, the destination last.
+    /// Records a kernel into the caller's encoder or open compute pass. `buffers` has one range for
+    /// each of the kernel's bindings, the destination last.
     ///
-    /// Nothing is copied, submitted or waited for. The offsets of the ranges must be multiples of
-    /// the device's `min_storage_buffer_offset_alignment`, which is at most 256 bytes. The ranges
-    /// must have at least the sizes in
-    /// [`KernelParts::bindings`](crate::wgsl::KernelParts::bindings); bytes past these are neither
+    /// Nothing is copied or submitted, and the call does not wait. The offsets of the ranges must
+    /// be multiples of the device's `min_storage_buffer_offset_alignment`, which is at most 256
+    /// bytes. The ranges must have at least the sizes in
+    /// [`KernelParts::bindings`](crate::wgsl::KernelParts::bindings); bytes after these are neither
     /// read nor written. All buffers need [`wgpu::BufferUsages::STORAGE`].
     ///
     /// The destination must be in a different buffer from the sources, unless the kernel's target
     /// has [`read_write_sources`](crate::schedule::Target::read_write_sources). With that option,
-    /// all ranges may be in one buffer, if the destination has no byte in common with a source. The
-    /// encoder and the buffers must belong to this device, because wgpu may panic if they belong to
-    /// another `wgpu::Instance`. A kernel without dispatches records nothing.
+    /// all ranges may be in one buffer, if the destination overlaps no source. The encoder and the
+    /// buffers must belong to this device, because wgpu may panic if they belong to another
+    /// `wgpu::Instance`. A kernel without dispatches records nothing.
     ///
-    /// A kernel that runs again on the same ranges is recorded faster with [`bind`](Self::bind).
+    /// A kernel that is recorded often on the same ranges is recorded faster with
+    /// [`bind`](Self::bind).
     ///
     /// # Errors
-    /// Returns an error if the kernel, the ranges and the device do not fit each other, if the
-    /// shader does not compile, or if wgpu refuses a binding. wgpu reports errors of the encoder
-    /// itself when the caller finishes the encoder.
+    /// Returns an error if the kernel, the ranges and the device do not match, if the shader does
+    /// not compile, or if wgpu refuses a binding. wgpu reports errors of the encoder itself only
+    /// when the caller finishes the encoder.
     pub fn encode<'a, 'pass>(
         &self,
         kernel: &Kernel,
@@ -53,7 +53,7 @@ impl Gpu {
         self.bind(kernel, buffers)?.record(into)
     }
 
-    /// Prepares a kernel to be recorded any number of times on these ranges of the caller's
+    /// Prepares a kernel to be recorded any number of times on the given ranges of the caller's
     /// buffers. The ranges and their conditions are the same as for [`encode`](Self::encode). The
     /// result keeps the buffers alive.
     ///
@@ -70,7 +70,7 @@ impl Gpu {
         Ok(Recording::new(&self.device, vec![self.bind_ranges(kernel, buffers)?]))
     }
 
-    /// Checks the ranges that a kernel with dispatches is to run on, and binds them.
+    /// Checks the ranges for a kernel with dispatches, and binds them.
     pub(super) fn bind_ranges(
         &self,
         kernel: &Kernel,
@@ -98,7 +98,8 @@ impl Gpu {
         })
     }
 
-    /// Encodes a checked kernel in one compute pass, between two timestamps if these are given.
+    /// Encodes a checked kernel in one compute pass. If `timestamp_writes` is given, the pass
+    /// writes a timestamp at its start and at its end.
     pub(super) fn encode_job(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -116,7 +117,8 @@ impl Gpu {
         })
     }
 
-    /// Creates the bind group of a checked kernel, and its pipeline if needed.
+    /// Creates the bind group of a checked kernel. Compiles the kernel if its pipeline is not in
+    /// the cache.
     fn bind_job(&self, job: &Job<'_>) -> Result<BoundKernel, GpuError> {
         let driver_cache = self.driver_cache.as_ref();
         let pipeline = self.cache.pipeline(&self.device, job.kernel, &job.sizes, driver_cache)?;

@@ -1,4 +1,4 @@
-//! Encodes a program into the caller's commands, on the caller's buffers.
+//! Records a program into the caller's commands, on the caller's buffers.
 
 use super::check;
 use super::recording::{Recorder, Recording};
@@ -11,24 +11,25 @@ use crate::{
 };
 
 impl Gpu {
-    /// Records a compiled program into the caller's encoder or open compute pass, on ranges of the
-    /// caller's buffers: one for each parameter, then one for each result, then one for each
-    /// scratch buffer, in the order of the program's lists.
+    /// Records a compiled program into the caller's encoder or open compute pass. `buffers` has one
+    /// range for each parameter, then one for each result, and then one for each scratch buffer, in
+    /// the order of the program's lists.
     ///
-    /// [`Program::binding_bytes`] is the size that each range needs; ranges of parameters that no
-    /// kernel reads may be empty. The other conditions are those of [`encode`](Self::encode). If
-    /// the target has [`read_write_sources`](crate::schedule::Target::read_write_sources), all
-    /// ranges may be in one buffer; otherwise, a kernel must not read and write the same one. A
-    /// range of a result or a scratch buffer must not overlap another range. Constants of the
-    /// program are written to buffers that the recorded commands keep alive.
+    /// [`Program::binding_bytes`] is the size that each range needs. A range of a parameter that no
+    /// kernel reads may be empty. The other conditions are the same as for
+    /// [`encode`](Self::encode). If the target has
+    /// [`read_write_sources`](crate::schedule::Target::read_write_sources), all ranges may be in
+    /// one buffer; otherwise, no kernel may read and write the same buffer. A range of a result or
+    /// a scratch buffer must not overlap another range. The program's constants are written to
+    /// buffers that the recorded commands keep alive.
     ///
-    /// Nothing is submitted or waited for. A program that runs again on the same ranges is recorded
-    /// faster with [`bind_program`](Self::bind_program).
+    /// Nothing is submitted, and the call does not wait. A program that is recorded often on the
+    /// same ranges is recorded faster with [`bind_program`](Self::bind_program).
     ///
     /// # Errors
     /// Returns [`GpuError::RangeCount`] if there are too few or too many ranges,
-    /// [`GpuError::ProgramBuffer`] if one is not suitable, and the errors of
-    /// [`encode`](Self::encode). If there is an error, nothing has been recorded.
+    /// [`GpuError::ProgramBuffer`] if a range is not suitable, and the errors of
+    /// [`encode`](Self::encode). After an error, nothing has been recorded.
     ///
     /// # Panics
     /// Panics if the program was only lowered. [`compile_module`](crate::program::compile_module)
@@ -45,9 +46,9 @@ impl Gpu {
         self.bind_program(program, buffers)?.record(into)
     }
 
-    /// Prepares a program to be recorded any number of times on these ranges of the caller's
-    /// buffers, as [`encode_program`](Self::encode_program) takes them. The result keeps the
-    /// buffers alive.
+    /// Prepares a program to be recorded any number of times on the given ranges of the caller's
+    /// buffers. The ranges and their conditions are the same as for
+    /// [`encode_program`](Self::encode_program). The result keeps the buffers alive.
     ///
     /// # Errors
     /// Returns the errors of [`encode_program`](Self::encode_program).
@@ -92,8 +93,8 @@ impl Gpu {
         Ok(Recording::new(&self.device, bound))
     }
 
-    /// Checks that every range has the size that the program needs, and that those which are
-    /// written overlap no other.
+    /// Checks that every range has the size that the program needs, and that a range that is
+    /// written overlaps no other range.
     fn check_ranges(
         &self,
         program: &Program,
@@ -123,7 +124,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// Creates a buffer of `size` bytes that starts with these bytes. Nothing is submitted.
+    /// Creates a buffer of `size` bytes that starts with the given bytes. Nothing is submitted.
     fn constant(&self, bytes: &[u8], size: u64) -> Result<wgpu::Buffer, GpuError> {
         let written = scoped(&self.device, "writing a constant", || {
             let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
@@ -132,7 +133,7 @@ impl Gpu {
                 usage: wgpu::BufferUsages::STORAGE,
                 mapped_at_creation: true,
             });
-            // A buffer that could not be created has no range, and its error is in the scope.
+            // If the buffer could not be created, it has no range, and the scope reports the error.
             if let Ok(mut mapped) = buffer.get_mapped_range_mut(..) {
                 mapped.slice(..bytes.len()).copy_from_slice(bytes);
             }

@@ -9,17 +9,17 @@ use crate::{
     schedule::ScheduleError,
 };
 
-/// The reason why a kernel did not run.
+/// The reason why a kernel did not run on a device.
 ///
 /// If [`is_no_device`](Self::is_no_device) or [`is_beyond_limits`](Self::is_beyond_limits) returns
-/// true for an error, the caller can still run the operation on the host.
+/// true for an error, the caller can run the operation on the host instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GpuError {
     /// The machine has no adapter, or no suitable one.
     #[error("no GPU adapter: {reason}")]
     NoDevice {
-        /// The requested and the available adapters.
+        /// The adapters that were requested and the adapters that exist, in words.
         reason: String,
     },
     /// The adapter exists, but cannot be opened.
@@ -30,8 +30,8 @@ pub enum GpuError {
         /// The driver's message.
         message: String,
     },
-    /// The kernel's bindings are not sources followed by one destination, or a method for one
-    /// source was called with a kernel that has several.
+    /// The kernel's bindings are not sources followed by one destination. Also returned if a method
+    /// for kernels with one source is called with a kernel that has several sources.
     #[error(
         "kernel bindings: expected the source, read-only, at binding 0 of group 0 and the destination, writable, at binding 1, got {reason}"
     )]
@@ -39,22 +39,22 @@ pub enum GpuError {
         /// The bindings that were found.
         reason: String,
     },
-    /// A host slice is not the whole image.
+    /// A slice of host memory does not have the size of the whole image.
     #[error("{operand}: expected {expected} bytes, the kernel's whole image, got {given}")]
     ImageSize {
-        /// The buffer's role.
+        /// The role of the slice.
         operand: Operand,
-        /// The number of bytes given.
+        /// The size of the slice, in bytes.
         given: u64,
-        /// The number of bytes of the image.
+        /// The size of the image, in bytes.
         expected: u64,
     },
     /// The number of buffers differs from the number that the kernel or the program binds.
     #[error("expected {expected} buffers, {roles}, got {given}")]
     RangeCount {
-        /// The number of buffers that were given.
+        /// The number of buffers that were passed.
         given: usize,
-        /// The number of buffers that are needed.
+        /// The number of buffers that the kernel or the program binds.
         expected: usize,
         /// The meaning of the buffers, in order.
         roles: &'static str,
@@ -65,28 +65,28 @@ pub enum GpuError {
         expected[0], expected[1], given[0], given[1]
     )]
     BufferCount {
-        /// The number of buffers that were given for parameters and for results.
+        /// The numbers of buffers that were passed for parameters and for results.
         given: [usize; 2],
-        /// The number of parameters and of results of the program.
+        /// The numbers of parameters and of results of the program.
         expected: [usize; 2],
     },
     /// A device buffer, or a range in it, is smaller than the kernel needs.
     #[error("{operand} buffer: expected at least {needed} bytes from its offset, got {given}")]
     BufferTooSmall {
-        /// The buffer's role.
+        /// The role of the buffer.
         operand: Operand,
-        /// The number of bytes given.
+        /// The number of bytes from the offset to the end of the buffer or range.
         given: u64,
-        /// The number of bytes needed.
+        /// The number of bytes that the kernel needs.
         needed: u64,
     },
-    /// The [`Buffer`](super::Buffer) was allocated by a [`Gpu`](super::Gpu) that is neither this
-    /// one nor a clone of it.
+    /// The [`Buffer`](super::Buffer) was not allocated by this [`Gpu`](super::Gpu) or a clone of
+    /// it.
     #[error(
         "{operand} buffer: expected a buffer of this `Gpu` or of a clone of it, got one of another"
     )]
     ForeignBuffer {
-        /// The buffer's role.
+        /// The role of the buffer.
         operand: Operand,
     },
     /// The device cannot bind a buffer at this offset.
@@ -94,9 +94,9 @@ pub enum GpuError {
         "{operand} offset: expected a multiple of {alignment}, the device's alignment of storage offsets, got {offset}"
     )]
     OffsetAlignment {
-        /// The buffer's role.
+        /// The role of the buffer.
         operand: Operand,
-        /// The offset in bytes.
+        /// The offset, in bytes.
         offset: u64,
         /// The device's `min_storage_buffer_offset_alignment`.
         alignment: u32,
@@ -104,15 +104,16 @@ pub enum GpuError {
     /// A buffer lacks a required usage.
     #[error("{operand} buffer: expected a buffer with usage {needed:?}, got {given:?}")]
     Usage {
-        /// The buffer's role.
+        /// The role of the buffer.
         operand: Operand,
-        /// The buffer's usages.
+        /// The usages that the buffer has.
         given: wgpu::BufferUsages,
-        /// The missing usage.
+        /// The usage that the buffer lacks.
         needed: wgpu::BufferUsages,
     },
-    /// A source and the destination are in one buffer, and the kernel declares its sources
-    /// read-only. WebGPU allows a buffer to have either `read_write` bindings or read-only ones.
+    /// A source and the destination are in the same buffer, and the kernel declares its sources
+    /// read-only. WebGPU does not allow a buffer to have `read_write` and read-only bindings at
+    /// once.
     #[error(
         "expected two buffers, got one that holds the source at {source_offset} and the destination at {destination_offset}; compile for a target with `read_write_sources`, or copy one of them to a buffer of its own"
     )]
@@ -122,7 +123,7 @@ pub enum GpuError {
         /// The offset of the destination, in bytes.
         destination_offset: u64,
     },
-    /// Two ranges of one buffer have bytes in common, and one of them is written.
+    /// Two ranges of one buffer overlap, and one of them is written.
     #[error(
         "expected ranges without a byte in common, because one of them is written, got bytes {} to {} and {} to {} of one buffer",
         written.start, written.end, other.start, other.end
@@ -133,12 +134,12 @@ pub enum GpuError {
         /// The other range, in bytes.
         other: Range<u64>,
     },
-    /// A buffer that was given for a program cannot be used.
+    /// A buffer cannot be used for a program.
     #[error("{buffer}: {error}")]
     ProgramBuffer {
-        /// The buffer of the program.
+        /// The parameter, result or scratch buffer of the program.
         buffer: BufferId,
-        /// The reason.
+        /// The reason why the buffer cannot be used.
         error: Box<GpuError>,
     },
     /// A quantity exceeds a limit of the device.
@@ -146,12 +147,12 @@ pub enum GpuError {
     BeyondLimit {
         /// The quantity that is limited.
         what: &'static str,
-        /// The given number.
+        /// The quantity that was requested.
         given: u64,
-        /// The device's limit.
+        /// The limit of the device.
         limit: u64,
     },
-    /// The device cannot run even a single position of the copy.
+    /// The device cannot run the copy, not even a single position of it.
     #[error(transparent)]
     Schedule(ScheduleError),
     /// The buffers of the program cannot be packed for the kernels of the device.
@@ -160,7 +161,7 @@ pub enum GpuError {
     /// The shader or its entry point cannot be compiled.
     #[error("entry point {entry_point:?} does not compile: {message}")]
     Shader {
-        /// The entry point.
+        /// The name of the entry point.
         entry_point: String,
         /// The compiler's message, shortened to a few lines.
         message: String,
@@ -187,7 +188,7 @@ pub enum GpuError {
         /// wgpu's message, shortened to a few lines.
         message: String,
     },
-    /// The device was lost together with everything that it held, and must be opened again.
+    /// The device was lost with all its contents, and must be opened again.
     #[error("{operation}: the device is lost: {message}")]
     DeviceLost {
         /// The step that failed.
@@ -195,12 +196,12 @@ pub enum GpuError {
         /// The driver's message.
         message: String,
     },
-    /// The device did not finish in time. It may still be working.
+    /// The device did not finish in time, and may still be working.
     #[error("{operation} took longer than the {limit:?} allowed")]
     Timeout {
         /// The step that failed.
         operation: &'static str,
-        /// The maximum time of the wait.
+        /// The longest time of the wait.
         limit: Duration,
     },
 }
@@ -234,15 +235,14 @@ impl GpuError {
         }
     }
 
-    /// Returns true if there is no device to run on. In this case, the command line exits with code
-    /// 4.
+    /// Returns true if there is no device to run on. The command line then exits with code 4.
     #[must_use]
     pub fn is_no_device(&self) -> bool {
         matches!(self, Self::NoDevice { .. } | Self::DeviceRefused { .. })
     }
 
-    /// Returns true if the kernel is valid but exceeds what this device can run. A different device
-    /// or the host can run it.
+    /// Returns true if the kernel is valid but exceeds what this device can run. Another device or
+    /// the host may run it.
     #[must_use]
     pub fn is_beyond_limits(&self) -> bool {
         matches!(
@@ -255,7 +255,8 @@ impl GpuError {
     }
 }
 
-/// Returns the first lines of a message. wgpu's messages may contain a whole shader.
+/// Returns the first 12 lines of a message, each shortened to 200 characters, because a message of
+/// wgpu may contain a whole shader.
 pub(super) fn brief(message: &str) -> String {
     const LINES: usize = 12;
     const COLUMNS: usize = 200;

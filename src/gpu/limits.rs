@@ -1,8 +1,8 @@
-//! [`AdapterLimits`]: the limits of an adapter that decide how an operation is compiled for it.
+//! [`AdapterLimits`]: the limits of an adapter on which the compilation of an operation depends.
 
 use crate::schedule::{AdapterKind, CostModel, Target};
 
-/// The limits of a device that decide how an operation is compiled.
+/// The limits of a device on which the compilation of an operation depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct AdapterLimits {
@@ -10,7 +10,7 @@ pub struct AdapterLimits {
     pub max_storage_buffer_binding_size: u64,
     /// The maximum size of a buffer, in bytes.
     pub max_buffer_size: u64,
-    /// The required alignment of a storage binding's offset in its buffer, in bytes.
+    /// The alignment that the offset of a storage binding in its buffer must have, in bytes.
     pub min_storage_buffer_offset_alignment: u32,
     /// The maximum number of workgroups in a dispatch, along each of x, y and z.
     pub max_compute_workgroups_per_dimension: u32,
@@ -18,14 +18,14 @@ pub struct AdapterLimits {
     pub max_compute_invocations_per_workgroup: u32,
     /// The maximum number of invocations in a workgroup along x, y and z.
     pub max_compute_workgroup_size: [u32; 3],
-    /// The maximum number of storage buffers that a kernel binds, its destination included.
+    /// The maximum number of storage buffers that a kernel binds, including its destination.
     pub max_storage_buffers_per_shader_stage: u32,
     /// True if the device is a software driver on the CPU.
     pub is_cpu: bool,
 }
 
 impl AdapterLimits {
-    /// Converts the limits that wgpu reports for a device of this kind.
+    /// Converts wgpu's limits for a device of this kind.
     pub(super) fn new(limits: &wgpu::Limits, kind: wgpu::DeviceType) -> Self {
         Self {
             max_storage_buffer_binding_size: limits.max_storage_buffer_binding_size,
@@ -45,7 +45,7 @@ impl AdapterLimits {
 }
 
 impl AdapterLimits {
-    /// Returns the compilation target with these limits. `name` is the target's name in messages.
+    /// Returns the compilation target with these limits. Messages call the target `name`.
     #[must_use]
     pub fn target(&self, name: impl Into<String>) -> Target {
         let invocations =

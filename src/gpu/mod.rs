@@ -1,8 +1,8 @@
 //! Runs a [`Kernel`](crate::wgsl::Kernel) on a GPU, through wgpu.
 //!
 //! [`Adapters`] lists the devices of the machine. [`Gpu`] opens one of them, or adopts a device
-//! that the embedder owns. In this module, an *image* is all bytes of a tensor in memory, padding
-//! included; it has nothing to do with textures. A kernel can be run in six ways, listed from the
+//! that the embedder owns. In this module, an *image* is all bytes of a tensor in memory, including
+//! padding; it has nothing to do with textures. There are six ways to run a kernel, listed from the
 //! simplest to the one with the least overhead:
 //!
 //! | | moves | waits |
@@ -14,9 +14,9 @@
 //! | [`Gpu::encode`], [`Gpu::encode_program`] | nothing: the buffers are the caller's | never |
 //! | [`Gpu::bind`], [`Gpu::bind_program`] | the same, recorded again and again | never |
 //!
-//! Buffer sizes are checked against the kernel, and the kernel against the device's limits, before
-//! the device is used. Errors of wgpu are returned as a [`GpuError`]. Every call runs inside error
-//! scopes, so that no error reaches wgpu's handler for uncaptured errors, which panics.
+//! The sizes of buffers are checked against the kernel, and the kernel against the device's limits,
+//! before the device is used. Errors of wgpu are returned as [`GpuError`]. Every call runs inside
+//! error scopes, because wgpu's handler for errors outside a scope panics.
 
 mod adapter;
 mod buffer;

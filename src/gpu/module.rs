@@ -1,12 +1,12 @@
-//! Creates the shader module of a kernel. naga adds a check to every memory access, except if the
-//! kernel has a proof that no access leaves its buffer. Then the checks are left out.
+//! Creates the shader module of a kernel. naga adds a check to every memory access, unless the
+//! kernel has a proof that no access leaves its buffer.
 
 #![allow(unsafe_code)] // this file passes a proved kernel to wgpu
 
 use crate::wgsl::Kernel;
 
-/// Creates a shader module. The module checks every access at run time, unless the kernel's proof
-/// makes these checks unnecessary.
+/// Creates a shader module, which checks every access at run time. These checks are left out if the
+/// kernel has a proof.
 pub(super) fn create(device: &wgpu::Device, kernel: &Kernel) -> wgpu::ShaderModule {
     let descriptor = wgpu::ShaderModuleDescriptor {
         label: Some("stridec"),
@@ -16,15 +16,15 @@ pub(super) fn create(device: &wgpu::Device, kernel: &Kernel) -> wgpu::ShaderModu
         return device.create_shader_module(descriptor);
     }
     let checks = wgpu::ShaderRuntimeChecks::unchecked();
-    // SAFETY: The kernel is the one that stridec emitted, unchanged. Its proof shows that every
-    // access stays inside bindings of the sizes that the kernel specifies, and that its loops are
-    // bounded. Bind groups bind at least these sizes: the layout's `min_binding_size` is the
-    // kernel's, and every run checks its buffers first.
+    // SAFETY: The kernel is unchanged since stridec emitted it. Its proof shows that every access
+    // stays inside bindings of the sizes that the kernel specifies, and that its loops are bounded.
+    // Bind groups have at least these sizes: the layout's `min_binding_size` is the kernel's, and
+    // every run checks its buffers first.
     unsafe { device.create_shader_module_trusted(descriptor, checks) }
 }
 
-/// Returns the compilation options of a pipeline. For a proved kernel, workgroup memory is not
-/// zeroed, because such a kernel has none.
+/// Returns the compilation options of a pipeline. Workgroup memory is not zeroed for a proved
+/// kernel, because such a kernel has none.
 pub(super) fn compilation_options(kernel: &Kernel) -> wgpu::PipelineCompilationOptions<'static> {
     wgpu::PipelineCompilationOptions {
         zero_initialize_workgroup_memory: !is_proved(kernel),

@@ -1,8 +1,8 @@
 //! Runs a copy that is too large for the device, in parts.
 //!
-//! The host packs the rows of the source that a part reads, the device copies them, and the host
-//! puts the result in its place. Three parts are in flight at a time, so that the host and the
-//! device both have work.
+//! For each part, the host packs the rows of the source that the part reads, the device copies
+//! them, and the host writes the result to its place. Three parts are in flight at a time, so that
+//! both the host and the device have work.
 
 use std::collections::VecDeque;
 
@@ -17,15 +17,15 @@ use crate::nest::{CopyNest, Gaps, Operand, Part, split::split};
 use crate::schedule::{Target, schedule};
 use crate::wgsl::{self, Kernel};
 
-/// The greatest size of a part's source, in bytes, and twice the greatest size of its destination.
-/// Larger parts are no faster and need more memory.
+/// The greatest size of a part's source, in bytes. The destination of a part has at most half of
+/// it. Larger parts are no faster and need more memory.
 const MAX_PART_BYTES: u64 = 16 << 20;
 
-/// The number of parts in flight. The host packs or unpacks one part while the others are on the
+/// The number of parts in flight. The host packs or unpacks one part while the other two are on the
 /// device.
 const PARTS_IN_FLIGHT: usize = 3;
 
-/// A part that is on the device.
+/// A part whose copy is running on the device.
 struct PartInFlight {
     download: Download,
     destination_bit: u64,
@@ -34,18 +34,18 @@ struct PartInFlight {
 }
 
 impl Gpu {
-    /// Runs a copy of any size on host bytes, in parts that fit the limits of the target and of the
-    /// device. `source` is the whole memory of the source, and `destination` the whole memory of
-    /// the destination.
+    /// Runs a copy of any size on host bytes, in parts that are within the limits of the target and
+    /// of the device. `source` is the whole memory of the source, and `destination` the whole
+    /// memory of the destination.
     ///
     /// The device holds only a few parts at a time. After each part, `progress` is called with the
-    /// number of bytes of the destination that have been written so far. If the copy keeps gaps,
-    /// the bits of the destination are uploaded too.
+    /// number of bytes of the destination that are complete. If the copy keeps gaps, the
+    /// destination is also uploaded part by part.
     ///
     /// # Errors
-    /// Returns the errors of [`run`](Self::run), and [`GpuError::Schedule`] if the target cannot
-    /// run even a single position of the copy. After an error, the contents of the destination are
-    /// unspecified.
+    /// Returns the errors of [`run`](Self::run). Returns [`GpuError::Schedule`] if the target
+    /// cannot run even a single position of the copy. After an error, the contents of the
+    /// destination are unspecified.
     pub fn run_in_parts(
         &self,
         nest: &CopyNest,
@@ -103,7 +103,7 @@ impl Gpu {
         in_flight.into_iter().try_for_each(|earlier| finish(earlier, destination).map(drop))
     }
 
-    /// Uploads the bits that the destination has in a part.
+    /// Uploads the part of the destination that a part of the copy changes.
     fn stage_part(
         &self,
         part: &Part,
@@ -117,7 +117,7 @@ impl Gpu {
         self.stage(buffer, 0, run.len() as u64, |staged| staged.slice(..).copy_from_slice(&run))
     }
 
-    /// Packs the rows of a part, and submits its upload, its kernel and its download.
+    /// Packs the rows of a part, and submits the upload, the kernel and the download.
     fn launch(
         &self,
         part: &Part,

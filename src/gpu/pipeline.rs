@@ -1,11 +1,11 @@
-//! [`Pipeline`]: a kernel compiled for one device, and the binding of buffers to it.
+//! [`Pipeline`]: a kernel that is compiled for one device, and the binding of buffers to it.
 
 use super::check::BindingSizes;
 use super::scope::scoped;
 use super::{GpuError, module};
 use crate::wgsl::Kernel;
 
-/// A kernel compiled for one device, with the layout for its buffers.
+/// A kernel that is compiled for one device, with the layout of its bindings.
 #[derive(Debug)]
 pub(super) struct Pipeline {
     pub(super) pipeline: wgpu::ComputePipeline,
@@ -13,7 +13,7 @@ pub(super) struct Pipeline {
 }
 
 impl Pipeline {
-    /// Compiles the kernel.
+    /// Compiles a kernel. Returns [`GpuError::Shader`] if its text is invalid.
     pub(super) fn new(
         device: &wgpu::Device,
         kernel: &Kernel,
@@ -38,8 +38,8 @@ impl Pipeline {
             Self { pipeline, layout }
         })
         .map_err(|error| match error {
-            // Only the text of the kernel can be invalid, because the layout consists of storage
-            // buffers.
+            // Only the text of the kernel can be invalid, because the layout has nothing but
+            // storage buffers.
             GpuError::Validation { message, .. } => {
                 GpuError::Shader { entry_point: kernel.entry_point.clone(), message }
             }
@@ -47,7 +47,8 @@ impl Pipeline {
         })
     }
 
-    /// Binds `sizes` bytes of each buffer, starting at the buffer's offset.
+    /// Creates a bind group with `sizes` bytes of each buffer, starting at the offset given with
+    /// the buffer.
     pub(super) fn bind(
         &self,
         device: &wgpu::Device,

@@ -1,5 +1,5 @@
-//! Runs a program, a module that was compiled to several kernels. They run one after the other, and
-//! the buffers between them stay on the device.
+//! Runs a program, which is a module that is compiled to several kernels. The kernels run one after
+//! the other, and the buffers between them stay on the device.
 
 use std::collections::BTreeMap;
 
@@ -16,15 +16,15 @@ use crate::{
 };
 
 impl Gpu {
-    /// Runs a program on host bytes. Takes the contents of each parameter, and returns the contents
+    /// Runs a program on host bytes. Takes the contents of each parameter and returns the contents
     /// of each result.
     ///
     /// If the program was compiled for a target, its kernels are run. If it was only lowered, its
-    /// steps are compiled for this device first. Buffers between kernels stay on the device.
+    /// steps are first compiled for this device. Buffers between kernels stay on the device.
     ///
     /// # Errors
-    /// Returns [`GpuError::ImageSize`] if the number or the lengths of the slices differ from the
-    /// parameters, and the errors of [`run`](Self::run).
+    /// Returns [`GpuError::ImageSize`] if a parameter is missing or has the wrong size, and the
+    /// errors of [`run`](Self::run).
     pub fn run_program(
         &self,
         program: &Program,
@@ -57,8 +57,8 @@ impl Gpu {
         let mut results = Vec::with_capacity(program.results().len());
         for (number, result) in program.results().iter().enumerate() {
             let mut bytes = vec![0; usize::try_from(result.bytes()).unwrap_or(usize::MAX)];
-            // The first result that is read submits the kernels. Reading an empty result would
-            // submit nothing.
+            // The first result that is read submits the kernels. An empty result is not read,
+            // because that would submit nothing.
             if !bytes.is_empty() {
                 let encoder = encoder.take().map_or_else(|| self.encoder(), Ok)?;
                 self.read(encoder, &buffers[&BufferId::Result(number)], &mut bytes)?;
@@ -68,8 +68,8 @@ impl Gpu {
         Ok(results)
     }
 
-    /// Runs a compiled program on buffers of this device, one for each parameter and each result,
-    /// and waits until the program is done.
+    /// Runs a compiled program on buffers of this device, one for each parameter and one for each
+    /// result. Waits until the program is done.
     ///
     /// # Errors
     /// Returns [`GpuError::BufferTooSmall`], [`GpuError::ForeignBuffer`] or
@@ -111,7 +111,7 @@ impl Gpu {
         self.wait(doing, submission)
     }
 
-    /// Encodes the kernels of the steps, one after the other.
+    /// Encodes the kernels of the steps in order.
     fn encode_steps(
         &self,
         program: &Program,
@@ -132,8 +132,8 @@ impl Gpu {
         Ok(encoder)
     }
 
-    /// Creates a buffer for each value that has none in `given`, large enough for all bindings of
-    /// the value. Also uploads the constants.
+    /// Returns a buffer for each value. A buffer that `given` does not have is created, large
+    /// enough for all bindings of the value. Constants are uploaded.
     fn buffers(
         &self,
         program: &Program,

@@ -1,4 +1,4 @@
-//! [`Recording`]: kernels with their buffers, ready to be recorded into the caller's commands.
+//! [`Recording`]: kernels and their buffers, ready to be recorded into the caller's commands.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use super::GpuError;
 use super::pipeline::Pipeline;
 use super::scope::scoped;
 
-/// The place where kernels are recorded: the caller's command encoder, which gets a compute pass
-/// for them, or a compute pass that the caller has opened.
+/// The place where kernels are recorded: a command encoder of the caller, which gets a compute pass
+/// for the kernels, or a compute pass that the caller has opened.
 #[derive(Debug)]
 pub enum Recorder<'a, 'pass> {
     /// A command encoder.
     Encoder(&'a mut wgpu::CommandEncoder),
-    /// An open compute pass. Afterwards, its pipeline and its bind group 0 are those of the last
-    /// kernel.
+    /// An open compute pass. After recording, its pipeline and its bind group 0 are those of the
+    /// last kernel.
     Pass(&'a mut wgpu::ComputePass<'pass>),
 }
 
@@ -31,11 +31,11 @@ impl<'a, 'pass> From<&'a mut wgpu::ComputePass<'pass>> for Recorder<'a, 'pass> {
     }
 }
 
-/// Kernels with the buffers that they run on, which [`Gpu::bind`](super::Gpu::bind) or
-/// [`Gpu::bind_program`](super::Gpu::bind_program) has prepared.
+/// Kernels with the buffers that they run on, prepared by [`Gpu::bind`](super::Gpu::bind) or
+/// [`Gpu::bind_program`](super::Gpu::bind_program).
 ///
-/// It keeps the buffers and the pipelines alive, and can be recorded any number of times, also by
-/// several threads.
+/// A recording keeps the buffers and the pipelines alive. It can be recorded any number of times,
+/// also by several threads.
 #[derive(Clone, Debug)]
 pub struct Recording {
     device: wgpu::Device,
@@ -47,8 +47,8 @@ impl Recording {
         Self { device: device.clone(), kernels: kernels.into() }
     }
 
-    /// Records the kernels, each after the one before. A command encoder gets one compute pass for
-    /// all of them. Nothing is submitted or waited for.
+    /// Records the kernels in order. A command encoder gets a single compute pass for all of them.
+    /// Nothing is submitted, and the call does not wait.
     ///
     /// # Errors
     /// Returns an error if wgpu does not begin the compute pass. wgpu reports other errors when the
@@ -79,7 +79,7 @@ impl Recording {
     }
 }
 
-/// A kernel with its bind group.
+/// A kernel with its bind group, ready to be dispatched.
 #[derive(Clone, Debug)]
 pub(super) struct BoundKernel {
     pub(super) pipeline: Arc<Pipeline>,

@@ -1,9 +1,10 @@
 //! Packs the rows of a source that a part of a copy reads, and writes the result of the part to its
-//! place. Rows of elements of 4 bits may start inside a byte, so both work with bits.
+//! place. Rows of 4-bit elements may start inside a byte, so all offsets are in bits.
 
 use crate::nest::part::Rows;
 
-/// Packs all rows. Calls `put` with the bytes of each row and their offset among the packed rows.
+/// Packs all rows of a part. Calls `put` with the bytes of each row and their offset in the packed
+/// memory, in bytes.
 pub(super) fn pack(rows: &Rows, image: &[u8], mut put: impl FnMut(usize, &[u8])) {
     let pitch = to_usize(rows.pitch);
     let bytes = to_usize(rows.bits.div_ceil(8));
@@ -38,7 +39,7 @@ fn byte_at(image: &[u8], bit: i64) -> u8 {
     (both >> shift).to_le_bytes()[0]
 }
 
-/// Fills `run` with the bits of an image from bit `bit` on. Bits outside the image are 0.
+/// Fills `run` with the bits of an image, starting at bit `bit`. Bits outside the image are 0.
 pub(super) fn read_bits(image: &[u8], bit: u64, run: &mut [u8]) {
     let first = to_usize(bit / 8);
     match image.get(first..first + run.len()) {
@@ -51,7 +52,8 @@ pub(super) fn read_bits(image: &[u8], bit: u64, run: &mut [u8]) {
     }
 }
 
-/// Writes `bits` bits to an image, starting at bit `bit`, and keeps all other bits.
+/// Writes `bits` bits of `run` to an image, starting at bit `bit` of the image. All other bits of
+/// the image are kept.
 pub(super) fn change_bits(image: &mut [u8], bit: u64, run: &[u8], bits: u64) {
     let (last, kept) = (to_usize((bit + bits) / 8), u8::MAX << ((bit + bits) % 8));
     let after = image.get(last).copied();
@@ -61,8 +63,9 @@ pub(super) fn change_bits(image: &mut [u8], bit: u64, run: &[u8], bits: u64) {
     }
 }
 
-/// Writes `bits` bits to an image, starting at bit `bit`. Earlier bits of the first byte keep their
-/// values. Bits of the last byte of `run` past its end are 0, and become 0 in the image.
+/// Writes `bits` bits of `run` to an image, starting at bit `bit` of the image. Earlier bits of the
+/// first byte are kept. The bits of `run` after the first `bits` must be 0, and become 0 in the
+/// image.
 pub(super) fn write_bits(image: &mut [u8], bit: u64, run: &[u8], bits: u64) {
     let (first, shift) = (to_usize(bit / 8), bit % 8);
     if shift == 0 {
@@ -81,7 +84,7 @@ pub(super) fn write_bits(image: &mut [u8], bit: u64, run: &[u8], bits: u64) {
     }
 }
 
-/// Converts a number to an offset in host memory.
+/// Converts an offset in host memory, in bytes.
 fn to_usize(n: u64) -> usize {
     usize::try_from(n).unwrap_or(usize::MAX)
 }

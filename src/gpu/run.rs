@@ -1,4 +1,4 @@
-//! Runs a kernel on host bytes, or on buffers that are already on the device.
+//! Runs a kernel on host bytes, or on buffers that are on the device already.
 
 use std::sync::{MutexGuard, PoisonError};
 
@@ -21,15 +21,15 @@ impl Gpu {
     /// the whole memory of the destination.
     ///
     /// Every byte of the destination is written, except if the kernel has no dispatches: the
-    /// destination is then unchanged. A kernel with [`Gaps::Keep`] changes elements alone, and the
-    /// destination is sent to the device first. Tensors of up to 16 MiB take one submission; larger
-    /// ones are transferred in pieces of that size. The two device buffers are kept for the next
-    /// run, until [`trim`](Self::trim) frees them.
+    /// destination is then unchanged. A kernel with [`Gaps::Keep`] changes only the elements, so
+    /// the destination is sent to the device first. Tensors of up to 16 MiB take one submission;
+    /// larger ones are transferred in pieces of that size. The two device buffers are kept for the
+    /// next run, until [`trim`](Self::trim) frees them.
     ///
     /// # Errors
     /// Returns [`GpuError::ImageSize`] if a slice is not exactly as long as the kernel's
-    /// `source_bytes` or `destination_bytes`, an error if the kernel does not fit the device or
-    /// does not compile, and [`GpuError::OutOfMemory`], [`GpuError::DeviceLost`] or
+    /// `source_bytes` or `destination_bytes`. Returns an error if the kernel does not fit the
+    /// device or does not compile. Returns [`GpuError::OutOfMemory`], [`GpuError::DeviceLost`] or
     /// [`GpuError::Timeout`] if the run fails. After an error, the contents of the destination are
     /// unspecified.
     pub fn run(
@@ -53,7 +53,7 @@ impl Gpu {
             self.write(&destination_buffer, destination)?;
         }
         let mut encoder = self.encoder()?;
-        // An earlier run may have left bytes after the source, but the kernel must read zeros
+        // An earlier run may have left other bytes after the source, but the kernel must read zeros
         // there.
         let written = source.len().next_multiple_of(4) as u64;
         if let Some(tail) = sizes.source().checked_sub(written).filter(|&tail| tail > 0) {
@@ -75,15 +75,19 @@ impl Gpu {
         Ok(())
     }
 
-    /// Runs a copy on host bytes, and returns the number of kernels. One kernel is run if the
-    /// device can bind and hold both images; otherwise, the copy is run like
-    /// [`run_in_parts`](Self::run_in_parts).
+    /// Runs a copy on host bytes, and returns the number of kernels that it took. If the device can
+    /// bind and hold both images, one kernel runs the copy. Otherwise the copy is run as
+    /// [`run_in_parts`](Self::run_in_parts) does.
     ///
-    /// The copy is run in parts if an image exceeds `max_storage_buffer_binding_size` or
-    /// `max_buffer_size`, if the copy has too many units for 32-bit numbers, if it needs more
-    /// workgroups than one dispatch can have, or if the device is out of memory. After each kernel,
-    /// `progress` is called with the number of bytes of the destination that have been written so
-    /// far.
+    /// The copy is run in parts
+    ///
+    /// - if an image exceeds `max_storage_buffer_binding_size` or `max_buffer_size`;
+    /// - if the copy has too many units for 32-bit numbers;
+    /// - if it needs more workgroups than one dispatch can have;
+    /// - if the device is out of memory.
+    ///
+    /// After each kernel, `progress` is called with the number of bytes of the destination that are
+    /// complete.
     ///
     /// # Errors
     /// Returns the errors of [`run`](Self::run) and [`run_in_parts`](Self::run_in_parts).
@@ -138,8 +142,8 @@ impl Gpu {
         self.dispatch_repeated(kernel, source, destination, 1)
     }
 
-    /// Runs a kernel `times` times, back to back in one submission, and waits until all runs are
-    /// done. Use this method to measure kernels that take less time than a submission.
+    /// Runs a kernel `times` times in one submission, and waits until all runs are done. This is
+    /// for measuring kernels that take less time than a submission.
     ///
     /// # Errors
     /// Returns the errors of [`dispatch`](Self::dispatch).
@@ -161,7 +165,8 @@ impl Gpu {
         self.wait("running the kernel", submission)
     }
 
-    /// Checks that a kernel and two buffers fit each other and the device.
+    /// Returns a kernel and its buffers as a job. Returns an error if they do not fit each other or
+    /// the device.
     pub(super) fn job<'a>(
         &self,
         kernel: &'a Kernel,
@@ -176,7 +181,7 @@ impl Gpu {
         Ok(Job { kernel, sizes, sources, destination, times })
     }
 
-    /// Frees the device buffers that were kept from the last [`run`](Self::run).
+    /// Frees the device buffers that are kept from the last [`run`](Self::run).
     pub fn trim(&self) {
         *self.scratch() = Scratch::default();
     }
@@ -186,7 +191,7 @@ impl Gpu {
         kept.map_or_else(|| self.create_buffer(bytes), Ok)
     }
 
-    /// Locks the kept buffers. They are consistent even after a panic.
+    /// Locks the buffers that are kept. The list of buffers is valid even after a panic.
     pub(super) fn scratch(&self) -> MutexGuard<'_, Scratch> {
         self.scratch.lock().unwrap_or_else(PoisonError::into_inner)
     }

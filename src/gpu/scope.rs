@@ -1,13 +1,14 @@
-//! Turns the errors of wgpu's error scopes into results. An error outside a scope reaches wgpu's
+//! Converts the errors of wgpu's error scopes to results. An error outside a scope reaches wgpu's
 //! handler, which panics.
 
 use super::GpuError;
 use super::error::brief;
 
-/// Runs `body`, and returns an error if wgpu reports one on this thread in the meantime.
+/// Runs `body`. Returns an error if wgpu reports one on this thread while `body` runs.
 ///
 /// wgpu reports most mistakes through error scopes, and panics if no scope is open. On native
-/// backends, the result of a scope is ready when the scope is popped, so nothing waits here.
+/// backends, the result of a scope is ready when the scope is popped, so this function does not
+/// wait.
 pub(super) fn scoped<T>(
     device: &wgpu::Device,
     operation: &'static str,
@@ -17,12 +18,12 @@ pub(super) fn scoped<T>(
     let memory = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
     let validation = device.push_error_scope(wgpu::ErrorFilter::Validation);
     let value = body();
-    // Scopes are popped in reverse order. After `pop` returns, its future does not keep the scope
-    // open.
+    // Scopes are popped in reverse order. A scope is closed when `pop` returns, before its future
+    // is resolved.
     let validation = pollster::block_on(validation.pop());
     let memory = pollster::block_on(memory.pop());
     let internal = pollster::block_on(internal.pop());
-    // Out of memory takes precedence, because it usually causes the validation errors.
+    // Running out of memory takes precedence, because it usually causes the validation errors.
     match memory.or(internal).or(validation) {
         None => Ok(value),
         Some(error) => Err(gpu_error(operation, &error)),

@@ -1,4 +1,4 @@
-//! Measures the time of a kernel by the device's own timestamps, without the time of the
+//! Measures the time of a kernel with the device's own timestamps, which exclude the time of the
 //! submission.
 
 use std::time::Duration;
@@ -11,9 +11,9 @@ use crate::wgsl::Kernel;
 const TICK_BYTES: usize = size_of::<u64>();
 
 impl Gpu {
-    /// Runs a kernel `times` times, like [`dispatch_repeated`](Self::dispatch_repeated), and
-    /// returns the time from the device's timestamp before the first run to the timestamp after the
-    /// last. Returns `None` if the device has no timestamps.
+    /// Runs a kernel `times` times as [`dispatch_repeated`](Self::dispatch_repeated) does. Returns
+    /// the time from the device's timestamp before the first run to the timestamp after the last
+    /// run, or `None` if the device has no timestamps.
     ///
     /// # Errors
     /// Returns the errors of [`dispatch`](Self::dispatch).

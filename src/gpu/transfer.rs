@@ -1,4 +1,4 @@
-//! Moves bytes between host memory and device buffers, through staging buffers of limited size.
+//! Transfers bytes between host memory and device buffers, through staging buffers of limited size.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -8,15 +8,15 @@ use super::buffer::rounded;
 use super::scope::scoped;
 use super::{Gpu, GpuError};
 
-/// The maximum number of bytes in one piece of a transfer. Two pieces are in flight: the host
-/// copies one while the device transfers the other. So a transfer of any length needs at most 32
-/// MiB of staging memory.
+/// The maximum size of one piece of a transfer, in bytes. Two pieces are in flight at a time: the
+/// host copies one while the device transfers the other. So a transfer of any length needs at most
+/// 32 MiB of staging memory.
 const PIECE_BYTES: usize = 16 << 20;
 
 const UPLOADING: &str = "uploading";
 const DOWNLOADING: &str = "downloading";
 
-/// A download in flight.
+/// A download that is in flight.
 pub(super) struct Download {
     staging: wgpu::Buffer,
     bytes: usize,
@@ -25,11 +25,11 @@ pub(super) struct Download {
 }
 
 impl Gpu {
-    /// Writes `bytes` to the start of a buffer, followed by zeros up to the next word.
+    /// Writes `bytes` to the start of a buffer, followed by zeros up to a multiple of 4 bytes.
     ///
-    /// This method submits all pieces except the last, which becomes part of the queue's next
-    /// submission. The staging memory belongs to wgpu. Unlike a buffer that is mapped at creation,
-    /// it is not zeroed first.
+    /// All pieces except the last are submitted. The last one becomes part of the queue's next
+    /// submission. The staging memory belongs to wgpu, and unlike a buffer that is mapped at
+    /// creation, it is not zeroed first.
     pub(super) fn write(&self, buffer: &wgpu::Buffer, bytes: &[u8]) -> Result<(), GpuError> {
         let mut in_flight = VecDeque::with_capacity(2);
         let parts = bytes.len().div_ceil(PIECE_BYTES);
@@ -56,11 +56,11 @@ impl Gpu {
         Ok(())
     }
 
-    /// Writes `size` bytes to a buffer, starting at `offset`. Both numbers must be multiples of 4.
-    /// `fill` writes the bytes to staging memory.
+    /// Writes `size` bytes to a buffer, starting at byte `offset`. Both numbers must be multiples
+    /// of 4. `fill` writes the bytes to staging memory.
     ///
-    /// The write becomes part of the next submission. The staging memory is not zeroed first, so
-    /// `fill` must write all of it.
+    /// The write becomes part of the queue's next submission. `fill` must write all of the staging
+    /// memory, because it is not zeroed first.
     pub(super) fn stage(
         &self,
         buffer: &wgpu::Buffer,
@@ -75,14 +75,14 @@ impl Gpu {
             Some(())
         })?;
         if staged.is_none() {
-            // wgpu reports every reason except a lost device through the scope.
+            // Through the scope, wgpu reports every reason except a lost device.
             self.check_lost(UPLOADING)?;
             return Err(lost(UPLOADING, "no staging memory, and no reason given"));
         }
         Ok(())
     }
 
-    /// Submits the contents of `encoder`, and then reads the start of a buffer into `bytes`.
+    /// Submits the commands of `encoder`, and then reads the first bytes of a buffer into `bytes`.
     pub(super) fn read(
         &self,
         encoder: wgpu::CommandEncoder,
@@ -109,8 +109,8 @@ impl Gpu {
         in_flight.into_iter().try_for_each(finish)
     }
 
-    /// Submits the contents of `encoder`, and starts to copy `bytes` bytes of a buffer, from
-    /// `offset` on, into a staging buffer. The staging buffer is then mapped.
+    /// Submits the commands of `encoder` with a copy of `bytes` bytes of a buffer, from byte
+    /// `offset` on, to a staging buffer. Starts to map the staging buffer, and does not wait.
     pub(super) fn start_download(
         &self,
         mut encoder: wgpu::CommandEncoder,
@@ -119,8 +119,8 @@ impl Gpu {
         bytes: usize,
     ) -> Result<Download, GpuError> {
         let size = rounded(bytes as u64);
-        // The capacity is a power of two, so that downloads of similar lengths can share a staging
-        // buffer.
+        // The capacity is a power of two, so that downloads of similar lengths can use the same
+        // staging buffer.
         let capacity = size.next_power_of_two();
         let kept = self.scratch().take_readback(capacity);
         let staging = kept.map_or_else(|| self.create_readback(capacity), Ok)?;
@@ -129,7 +129,7 @@ impl Gpu {
             let submission = self.queue.submit([encoder.finish()]);
             let (answer, mapped) = sync_channel(1);
             staging.map_async(wgpu::MapMode::Read, ..size, move |result| {
-                // Sending fails only if nothing waits for the download any more.
+                // Sending fails only if nobody waits for the download any more.
                 let _ = answer.send(result);
             });
             (submission, mapped)
@@ -146,7 +146,7 @@ impl Gpu {
     ) -> Result<(), GpuError> {
         let Download { staging, bytes, submission, mapped } = part;
         self.wait(DOWNLOADING, submission)?;
-        // The result has arrived, or another thread that waits for this device is about to send it.
+        // The result has arrived, or another thread that polls this device is about to send it.
         match mapped.recv_timeout(self.timeout) {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
@@ -185,8 +185,8 @@ impl Gpu {
     }
 }
 
-/// Returns the error for a valid transfer that failed without a reason, because the device was
-/// lost.
+/// Returns the error for a transfer that was valid but failed without a reason, because the device
+/// was lost.
 fn lost(operation: &'static str, message: &str) -> GpuError {
     GpuError::DeviceLost { operation, message: message.to_owned() }
 }

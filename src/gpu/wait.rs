@@ -1,4 +1,4 @@
-//! Waits for work on the device, up to a limit, and notices if the device was lost.
+//! Waits for work on the device, for a limited time, and detects that the device was lost.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -15,8 +15,8 @@ impl Gpu {
             submission_index: Some(submission),
             timeout: Some(self.timeout),
         };
-        // wgpu reports that a device was lost during the wait only by a panic. Its state remains
-        // usable.
+        // If the device is lost during the wait, wgpu reports this only by a panic. The state of
+        // wgpu is still usable afterwards.
         let polled = catch_unwind(AssertUnwindSafe(|| self.device.poll(poll)));
         self.check_lost(operation)?;
         match polled {

@@ -1,4 +1,4 @@
-//! Buffers of parameters that results may take over.
+//! Buffers of parameters that the results of a module may reuse.
 
 use std::collections::HashSet;
 
@@ -9,8 +9,8 @@ use crate::{
     stride::size,
 };
 
-/// A part of the result that takes over the buffer of a part of a parameter, as in XLA's
-/// `HloInputOutputAliasProto`. A path has the numbers of tuple elements, outermost first.
+/// A part of the result that reuses the buffer of a part of a parameter, as in XLA's
+/// `HloInputOutputAliasProto`. A path lists the numbers of tuple elements, outermost first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct InputOutputAlias {
@@ -20,12 +20,12 @@ pub struct InputOutputAlias {
     pub parameter_number: usize,
     /// The path of the part in the parameter.
     pub parameter_index: Vec<usize>,
-    /// True if the caller relies on both parts having one buffer. Otherwise the result may have a
-    /// buffer of its own.
+    /// True if the caller relies on both parts sharing one buffer. If false, the result may also
+    /// have a buffer of its own.
     pub must_alias: bool,
 }
 
-/// A part of a parameter whose buffer any result may take over, as in XLA's `HloBufferDonorProto`.
+/// A part of a parameter whose buffer any result may reuse, as in XLA's `HloBufferDonorProto`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct BufferDonor {
@@ -35,7 +35,7 @@ pub struct BufferDonor {
     pub parameter_index: Vec<usize>,
 }
 
-/// The buffers of parameters that the caller gives away.
+/// The buffers of parameters that the caller allows results to reuse.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct GivenBuffers {
     pub(super) aliases: Vec<InputOutputAlias>,
@@ -111,12 +111,14 @@ pub(super) fn path(path: &[usize]) -> String {
     format!("{{{}}}", parts.join(", "))
 }
 
-/// Converts a path of a message. A number that is no index becomes one that no tuple has.
+/// Converts a path from a message. A number that is not an index becomes `usize::MAX`, which no
+/// tuple has as an index.
 fn indices(path: Vec<i64>) -> Vec<usize> {
     path.into_iter().map(index).collect()
 }
 
-/// Converts a number of a message. A number that is no index becomes one that nothing has.
+/// Converts a number from a message. A number that is not an index becomes `usize::MAX`, which is
+/// out of range everywhere.
 fn index(number: i64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
@@ -147,7 +149,7 @@ impl From<&InputOutputAlias> for proto::hlo_input_output_alias_proto::AliasEntry
     }
 }
 
-/// The numbers of XLA's `Kind` of an alias.
+/// The values of XLA's enum `HloInputOutputAliasProto.Kind`.
 const MAY_ALIAS: i32 = 1;
 const MUST_ALIAS: i32 = 2;
 

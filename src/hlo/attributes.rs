@@ -1,5 +1,5 @@
-//! Converts the fields of an `xla.HloInstructionProto` to an [`Opcode`]. All readers, of protos and
-//! of texts, make such a message first, so that each attribute is checked in one place.
+//! Converts the fields of an `xla.HloInstructionProto` to an [`Opcode`]. The readers of texts make
+//! such a message too, so that each attribute is checked in one place.
 
 use super::{
     Binary, ComparisonDirection, Gather, IdentityCall, InstructionError, Literal, Opcode,
@@ -13,8 +13,8 @@ use crate::{
 
 type Result<T> = std::result::Result<T, InstructionError>;
 
-/// The opcodes that accept bounded and unknown extents. Any other opcode becomes [`Opcode::Other`]
-/// if an extent is not fixed, because its result shape cannot be inferred.
+/// The opcodes that accept bounded and unknown extents. If an extent is not fixed, any other opcode
+/// becomes [`Opcode::Other`], because the shape of its result cannot be inferred.
 const STRUCTURE: [&str; 16] = [
     "parameter",
     "copy",
@@ -34,11 +34,11 @@ const STRUCTURE: [&str; 16] = [
     "custom-call",
 ];
 
-/// The inputs of [`opcode`] that are not fields of the instruction's own message.
+/// The inputs of [`opcode`] beside the fields of the instruction's message.
 pub(super) struct OpcodeContext<'a> {
-    /// The value of the instruction if it is a constant.
+    /// The value of the instruction if it is a constant whose value is in the module, or `None`.
     pub(super) literal: Option<Literal>,
-    /// The indices of the called computations in the module.
+    /// The called computations, as indices into the module's computations.
     pub(super) called: Vec<usize>,
     /// The shapes of the operands.
     pub(super) operands: &'a [&'a Shape],
@@ -61,8 +61,9 @@ pub(super) fn opcode(
     known(proto, context)
 }
 
-/// Returns true if an instruction mixes floats of several types, between which XLA converts. Such
-/// an instruction is kept without its attributes, and written so. A copy and a reshape have none.
+/// Returns true if an instruction mixes several float types, between which XLA converts. Such an
+/// instruction is kept as [`Opcode::Other`], without its attributes. A copy and a reshape have no
+/// attributes that could be lost.
 fn is_mixed(proto: &proto::HloInstructionProto, context: &OpcodeContext<'_>) -> bool {
     let name = proto.opcode.as_str();
     !matches!(name, "copy" | "reshape")
@@ -104,7 +105,7 @@ pub(super) fn known(
             Opcode::DynamicSlice { sizes: naturals(field, &proto.dynamic_slice_sizes)? }
         }
         "dynamic-update-slice" => Opcode::DynamicUpdateSlice,
-        // XLA accepts batching dimensions that index vectors refer to as well.
+        // XLA also accepts a batching dimension that index vectors refer to.
         "gather" => match gather(proto)? {
             gather if overlaps(&gather.operand_batching_dims, &gather.start_index_map) => {
                 other(proto, context.called)
@@ -190,7 +191,7 @@ fn missing(field: &'static str, accepted: &'static str) -> InstructionError {
     InstructionError::Missing { field: FieldPath::new(field), accepted }
 }
 
-/// Returns the called computation, if there is exactly one.
+/// Returns the called computation, or an error if there is not exactly one.
 fn single_callee(context: &OpcodeContext<'_>) -> Result<usize> {
     match *context.called {
         [computation] => Ok(computation),
@@ -201,7 +202,7 @@ fn single_callee(context: &OpcodeContext<'_>) -> Result<usize> {
     }
 }
 
-/// Returns the entry of `dimensions`, if there is exactly one.
+/// Returns the single entry of `dimensions`, or an error if there is not exactly one.
 fn single_dimension(dimensions: &[usize]) -> Result<usize> {
     match *dimensions {
         [dimension] => Ok(dimension),

@@ -1,5 +1,5 @@
-//! [`Builder`]: builds a module one instruction at a time, and checks each. All readers use it, and
-//! so can other compilers.
+//! [`Builder`]: builds a module one instruction at a time, and checks each instruction. All readers
+//! use the builder, and other compilers can use it too.
 
 use super::{
     Computation, HloError, Instruction, InstructionError, MAX_CALLED_SHAPES, MAX_COMPUTATIONS,
@@ -16,9 +16,9 @@ const MAX_PRINTED: usize = 80;
 
 /// Builds a [`Module`] in code and checks every instruction as it is added.
 ///
-/// Each new instruction belongs to the current computation, in which instructions are numbered from
-/// 0. [`computation`](Self::computation) finishes a computation that others may call, and
-/// [`finish`](Self::finish) finishes the entry computation.
+/// Each new instruction belongs to the current computation. Its index in the computation counts
+/// from 0. [`computation`](Self::computation) finishes a computation that other computations may
+/// call, and [`finish`](Self::finish) finishes the entry computation.
 ///
 /// ```
 /// use stridec::hlo::{Builder, Opcode};
@@ -39,11 +39,11 @@ const MAX_PRINTED: usize = 80;
 pub struct Builder {
     name: String,
     computations: Vec<Computation>,
-    /// The name of the current computation for error messages, or empty if it is not known yet.
+    /// The name of the current computation in error messages. Empty if the name is not yet known.
     current: String,
     instructions: Vec<Instruction>,
     parameters: usize,
-    /// The source line given to the instructions that are added next.
+    /// The source line of the instructions that are added next.
     source: Option<SourceLine>,
     /// The number of instructions in all computations.
     count: usize,
@@ -80,7 +80,7 @@ impl Builder {
         }
     }
 
-    /// Sets the source line of all instructions added from now on. Errors name this line.
+    /// Sets the source line of all instructions that are added from now on. Errors name this line.
     pub fn source(&mut self, source: Option<SourceLine>) {
         self.source = source;
     }
@@ -193,7 +193,8 @@ impl Builder {
         Ok((opcode, operands, declared.unwrap_or(inferred)))
     }
 
-    /// Adds the shapes that a call compares with its callee's parameters to the running total.
+    /// Adds the shapes of a call's operands to the running total. A call compares each of them with
+    /// a parameter of the called computation.
     fn count_called(&mut self, operands: &[usize]) -> Result<(), HloError> {
         for instruction in operands.iter().filter_map(|&operand| self.instructions.get(operand)) {
             self.called_shapes = self.called_shapes.saturating_add(instruction.shape().shapes());
@@ -214,13 +215,13 @@ impl Builder {
         Ok(())
     }
 
-    /// Finishes a computation that others may call and returns its index, by which callers refer to
-    /// it.
+    /// Finishes a computation that other computations may call. Returns its index, by which callers
+    /// refer to it.
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no instruction `root`, or if the module would have too many
-    /// computations or calls that are nested too deeply.
+    /// Returns an error if there is no instruction `root`, if the module would have too many
+    /// computations, or if calls would be nested too deeply.
     pub fn computation(&mut self, name: impl Into<String>, root: usize) -> Result<usize, HloError> {
         let (place, limit) = (self.computations.len(), MAX_COMPUTATIONS);
         if place >= limit {
@@ -241,8 +242,8 @@ impl Builder {
         Ok(place)
     }
 
-    /// Finishes the entry computation and the module. The module's buffers get the layouts of the
-    /// parameters and of the root.
+    /// Finishes the entry computation and the module. The buffers of the module get the layouts of
+    /// the parameters and of the root.
     ///
     /// # Errors
     ///
@@ -253,13 +254,13 @@ impl Builder {
         self.module(entry, parameters, result)
     }
 
-    /// Finishes the module like [`finish`](Self::finish), but with explicit buffer shapes, whose
-    /// layouts may differ from those of the parameters and the root.
+    /// Finishes the module as [`finish`](Self::finish) does, but with the given shapes of its
+    /// buffers. Their layouts may differ from the layouts of the parameters and of the root.
     ///
     /// # Errors
     ///
-    /// Returns an error if the types or dimensions differ from those of the parameters and the
-    /// root, and the errors of [`computation`](Self::computation).
+    /// Returns the errors of [`computation`](Self::computation). Also returns an error if element
+    /// types or dimensions differ from those of the parameters and the root.
     pub fn finish_with_layouts(
         mut self,
         name: impl Into<String>,
@@ -281,12 +282,13 @@ impl Builder {
         Module::new(self.name, self.computations, entry, parameters, result)
     }
 
-    /// Returns the builder with another name for the module.
+    /// Returns the builder with another name of the module.
     pub(super) fn named(self, name: String) -> Self {
         Self { name, ..self }
     }
 
-    /// Removes the current computation, so that one that it calls can be built first.
+    /// Removes the current computation from the builder, so that a computation that it calls can be
+    /// built first.
     pub(super) fn set_aside(&mut self) -> OpenComputation {
         OpenComputation {
             name: std::mem::take(&mut self.current),
@@ -295,14 +297,14 @@ impl Builder {
         }
     }
 
-    /// Continues with a computation that was removed.
+    /// Continues with a computation that was removed by [`set_aside`](Self::set_aside).
     pub(super) fn resume(&mut self, open: OpenComputation) {
         self.current = open.name;
         self.instructions = open.instructions;
         self.parameters = open.parameters;
     }
 
-    /// Sets the name of the current computation for error messages.
+    /// Sets the name of the current computation in error messages.
     pub(super) fn begin(&mut self, name: &str) {
         name.clone_into(&mut self.current);
     }
@@ -317,7 +319,7 @@ impl Builder {
         &self.instructions
     }
 
-    /// Attaches the names and the path of the instruction that is being added to an error.
+    /// Adds the name and the path of the instruction that is being added to an error.
     pub(super) fn instruction_error(&self, name: &str, error: InstructionError) -> HloError {
         let (computation, instruction) = (self.computations.len(), self.instructions.len());
         let path = FieldPath::new("computations").index(computation);
@@ -334,7 +336,7 @@ impl Builder {
     }
 }
 
-/// A computation that is not finished, while one that it calls is built.
+/// An unfinished computation, removed from the builder while a computation that it calls is built.
 #[derive(Debug)]
 pub(super) struct OpenComputation {
     name: String,

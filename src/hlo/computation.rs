@@ -14,13 +14,14 @@ pub struct Computation {
     /// The index of each parameter's instruction, ordered by parameter number.
     parameters: Vec<usize>,
     root: usize,
-    /// The maximum depth of nested calls, counting this computation.
+    /// The greatest depth of nested calls, including the call of this computation.
     depth: usize,
 }
 
 impl Computation {
-    /// Creates a computation whose result is the instruction `root`. It may call the computations
-    /// in `before`, and its own index in the module is `before.len()`.
+    /// Creates a computation whose result is the instruction `root`. The computation may call the
+    /// ones in `before`, and its own index in the module is `before.len()`. Returns an error if the
+    /// parameters are not numbered from 0 up, or if calls are nested too deeply.
     pub(super) fn new(
         name: String,
         instructions: Vec<Instruction>,
@@ -65,7 +66,7 @@ impl Computation {
         &self.name
     }
 
-    /// Returns the instructions. Operands precede their users.
+    /// Returns the instructions. Each one comes after its operands.
     #[must_use]
     pub fn instructions(&self) -> &[Instruction] {
         &self.instructions

@@ -1,7 +1,7 @@
 //! Decodes modules from serialized protos.
 //!
 //! Messages are read field by field, and every instruction is decoded and checked before the next
-//! one. A hostile message therefore cannot allocate more memory than the module it encodes.
+//! one. Therefore a hostile message cannot use more memory than the module that it encodes.
 
 use std::collections::HashMap;
 
@@ -29,7 +29,7 @@ impl Module {
     /// Reads a serialized `xla.HloModuleProto`, or an `xla.HloProto` that contains one.
     ///
     /// Fields that do not affect data movement are skipped. Opcodes that the compiler does not
-    /// support lose their attributes; see [`Opcode::Other`].
+    /// support are kept without their attributes; see [`Opcode::Other`].
     ///
     /// # Errors
     ///
@@ -86,8 +86,8 @@ impl Module {
 /// Returns the serialized module: field 1 of an `HloProto`, or all of `bytes` for an
 /// `HloModuleProto`.
 ///
-/// The field numbers tell the messages apart. An `HloProto` has only fields 1 and 3, whereas an
-/// `HloModuleProto` always has `host_program_shape`, which is field 4.
+/// The two messages are told apart by their field numbers. An `HloProto` has only fields 1 and 3,
+/// and an `HloModuleProto` always has `host_program_shape`, which is field 4.
 pub(super) fn module_message(bytes: &[u8]) -> Result<&[u8], HloError> {
     if bytes.starts_with(MLIR_BYTECODE) {
         return Err(HloError::Field {
@@ -169,7 +169,8 @@ impl<'a> ModuleParts<'a> {
     }
 }
 
-/// Merges a serialized message into the fields decoded so far.
+/// Merges a serialized message into the fields that are decoded so far. Returns an error if the
+/// message is malformed or too long.
 fn merge(known: &mut impl Message, message: &[u8], name: &'static str) -> Result<(), HloError> {
     within_limit(message.len())?;
     Ok(known.merge(message).map_err(|error| malformed(name, &error.to_string()))?)
@@ -213,7 +214,8 @@ impl<'a> ComputationParts<'a> {
         Ok(parts)
     }
 
-    /// Adds the instructions to `builder`, finishes the computation and returns its index.
+    /// Adds the instructions to `builder`, finishes the computation, and returns its index in the
+    /// module.
     fn build(
         &self,
         builder: &mut Builder,
@@ -240,13 +242,13 @@ impl<'a> ComputationParts<'a> {
     }
 }
 
-/// Returns the low 32 bits of an instruction's id. XLA compares only these bits.
+/// Returns the low 32 bits of an instruction's id, because XLA compares only these bits.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // only the low bits are wanted
 pub(super) fn low_bits(id: i64) -> u32 {
     id as u32
 }
 
-/// Decodes one instruction, adds it to `builder` and records its index under its id.
+/// Decodes one instruction, adds it to `builder`, and records its index in `ids`.
 fn instruction(
     proto: proto::HloInstructionProto,
     literal: Option<&[u8]>,
@@ -305,7 +307,7 @@ fn split_literal(
                 let (given, limit) = (length, MAX_LITERAL_BYTES);
                 return Err(HloError::TooManyLiteralBytes { given, limit });
             }
-            // The wire format requires repeated occurrences of a message field to be merged.
+            // The wire format requires that repeated occurrences of a message field are merged.
             literal.get_or_insert_default().extend_from_slice(given);
         } else {
             *decoded += field.raw.len();
@@ -317,7 +319,8 @@ fn split_literal(
     Ok((rest, literal))
 }
 
-/// Looks up the index of each instruction or computation in `ids`.
+/// Returns the index of each instruction or computation in `ids`, or an error if `find` does not
+/// know an id.
 fn places(
     name: &'static str,
     ids: &[i64],

@@ -24,8 +24,8 @@ impl Module {
             buffer_donor: self.given_buffers().into(),
             ..Default::default()
         };
-        // Encode one message at a time: the messages of all instructions together would need more
-        // memory than the module.
+        // One message is encoded at a time, because the messages of all instructions together would
+        // need more memory than the module.
         let mut bytes = module.encode_to_vec();
         let mut first = 1;
         for (id, computation) in self.computations().iter().enumerate() {
@@ -55,7 +55,7 @@ fn push(bytes: &mut Vec<u8>, tag: u8, message: &[u8]) {
     bytes.extend_from_slice(message);
 }
 
-/// Serializes a computation whose instructions are numbered from `first`.
+/// Serializes a computation. Its instructions get ids from `first` on.
 fn encoded(computation: &Computation, id: i64, first: i64) -> Vec<u8> {
     let number = |place: usize| first + int64(place as u64);
     let program_shape = proto::ProgramShape {
@@ -82,7 +82,7 @@ fn encoded(computation: &Computation, id: i64, first: i64) -> Vec<u8> {
     bytes
 }
 
-/// Converts a shape and makes default layouts explicit, as XLA does.
+/// Converts a shape. Default layouts are made explicit, as in XLA.
 fn shape(shape: &Shape) -> proto::Shape {
     (&shape.clone().with_default_layouts()).into()
 }
@@ -105,7 +105,7 @@ fn sizes(list: &[u64]) -> Vec<i64> {
     list.iter().copied().map(int64).collect()
 }
 
-/// Converts an instruction, leaving its id and those of its operands unset.
+/// Converts an instruction. Its id and the ids of its operands are not set.
 fn instruction(instruction: &Instruction) -> proto::HloInstructionProto {
     let opcode = instruction.opcode();
     let mut proto = proto::HloInstructionProto {

@@ -1,5 +1,5 @@
-//! [`HloError`]: the reasons why a module is refused. It names the computation, the instruction and
-//! the field.
+//! [`HloError`]: the reason why a module is refused, with the computation, the instruction and the
+//! field.
 
 use crate::{
     error_kind::ErrorKind,
@@ -17,7 +17,7 @@ pub enum HloError {
     /// exist.
     #[error("{field}: {given}; expected {accepted}")]
     Field {
-        /// The field.
+        /// The path of the field.
         field: FieldPath,
         /// The problem, in words.
         given: String,
@@ -33,15 +33,15 @@ pub enum HloError {
         instruction: String,
         /// The path of the instruction in the module.
         path: FieldPath,
-        /// The broken rule.
+        /// The rule that the instruction breaks.
         error: Box<InstructionError>,
     },
     /// The text cannot be parsed as a module.
     #[error("line {line}, column {column}: {reason}")]
     Text {
-        /// The line, from 1.
+        /// The number of the line, from 1.
         line: usize,
-        /// The column in bytes, from 1.
+        /// The number of the column, in bytes from 1.
         column: usize,
         /// The problem, in words.
         reason: String,
@@ -49,17 +49,17 @@ pub enum HloError {
     /// The text has a part that stridec does not support.
     #[error("line {line}, column {column}: {reason}")]
     NotSupported {
-        /// The line, from 1.
+        /// The number of the line, from 1.
         line: usize,
-        /// The column in bytes, from 1.
+        /// The number of the column, in bytes from 1.
         column: usize,
-        /// The part, in words.
+        /// The part that is not supported, in words.
         reason: String,
     },
-    /// An error in the instruction or computation that begins on the given line of a text.
+    /// The error of an instruction or computation that begins on the given line of a text.
     #[error("line {line}: {error}")]
     Line {
-        /// The line, from 1.
+        /// The number of the line, from 1.
         line: usize,
         /// The error.
         error: Box<HloError>,
@@ -67,9 +67,9 @@ pub enum HloError {
     /// The shape of a buffer does not match the entry computation's parameter or result.
     #[error("{field}: expected {expected}, which the entry computation has, got {given}")]
     EntryLayout {
-        /// The field.
+        /// The path of the field.
         field: FieldPath,
-        /// The shape of the parameter or the root.
+        /// The shape of the entry computation's parameter or root.
         expected: Box<Shape>,
         /// The shape that the field gives.
         given: Box<Shape>,
@@ -95,7 +95,7 @@ pub enum HloError {
     TooDeep {
         /// The name of the computation.
         computation: String,
-        /// The maximum depth.
+        /// The maximum depth that stridec accepts.
         limit: usize,
     },
     /// The operands of calls have more shapes in total than stridec compares.
@@ -145,8 +145,8 @@ impl HloError {
         }
     }
 
-    /// Returns the path of the invalid field, relative to the module, or `None` if the error does
-    /// not concern a single field.
+    /// Returns the path of the invalid field, relative to the module. Returns `None` if the error
+    /// does not concern a single field.
     #[must_use]
     pub fn field(&self) -> Option<FieldPath> {
         match self {
@@ -169,7 +169,7 @@ pub enum InstructionError {
     /// A field is missing.
     #[error("{field}: missing; expected {accepted}")]
     Missing {
-        /// The field.
+        /// The path of the field.
         field: FieldPath,
         /// The accepted values.
         accepted: &'static str,
@@ -177,7 +177,7 @@ pub enum InstructionError {
     /// A name or a number refers to something that does not exist.
     #[error("{field}: {given} is not known; expected {accepted}")]
     Unknown {
-        /// The field.
+        /// The path of the field.
         field: FieldPath,
         /// The name or number.
         given: String,
@@ -189,17 +189,17 @@ pub enum InstructionError {
         "{field}: {given} is taken by an instruction before this one; expected each number once"
     )]
     Taken {
-        /// The field.
+        /// The path of the field.
         field: FieldPath,
-        /// The number.
+        /// The number that occurs twice.
         given: u64,
     },
-    /// The instruction has a number of operands that its opcode does not accept.
+    /// The number of operands is one that the opcode does not accept.
     #[error("operand_ids: expected {expected}, got {given}")]
     OperandCount {
-        /// The accepted operand counts, in words.
+        /// The accepted numbers of operands, in words.
         expected: String,
-        /// The number of operands.
+        /// The number of operands that the instruction has.
         given: usize,
     },
     /// An operand has a shape that the opcode does not accept.
@@ -231,15 +231,15 @@ pub enum InstructionError {
     /// A literal has too few or too many values or bytes for its shape.
     #[error("{field}: expected {expected} {what}, those of {shape}, got {given}")]
     LiteralSize {
-        /// The field.
+        /// The path of the field.
         field: FieldPath,
-        /// The unit of the count: values or bytes.
+        /// The unit of the counts: `values` or `bytes`.
         what: &'static str,
         /// The count that the shape requires.
         expected: u64,
         /// The count that was given.
         given: u64,
-        /// The shape.
+        /// The shape of the literal.
         shape: Box<Shape>,
     },
 }
@@ -261,7 +261,7 @@ impl InstructionError {
         }
     }
 
-    /// Prepends `outer`, the path of the message that contains this one, to the error's field.
+    /// Returns the error with `outer`, the path of the enclosing message, in front of its field.
     pub(super) fn below(mut self, outer: &FieldPath) -> Self {
         match &mut self {
             Self::Value(error) => return Self::Value(error.clone().below(outer)),

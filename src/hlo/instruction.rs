@@ -20,8 +20,8 @@ impl Instruction {
         &self.name
     }
 
-    /// Returns the shape of the result. It keeps the layout that was read, although only `bitcast`
-    /// depends on it.
+    /// Returns the shape of the result. Its layout is the layout that was read, although only
+    /// `bitcast` depends on it.
     #[must_use]
     pub fn shape(&self) -> &Shape {
         &self.shape
@@ -41,7 +41,7 @@ impl Instruction {
         &self.operands
     }
 
-    /// Returns the source line of the instruction, if the module records it.
+    /// Returns the source line of the instruction, or `None` if the module does not record it.
     #[must_use]
     pub fn source(&self) -> Option<&SourceLine> {
         self.source.as_ref()

@@ -26,7 +26,7 @@ pub struct Literal {
 }
 
 impl Literal {
-    /// Creates a value from its bytes, in the order described for [`Literal`]. Layouts in `shape`
+    /// Creates a value from its bytes, in the order that [`Literal`] describes. Layouts in `shape`
     /// are ignored.
     ///
     /// # Errors
@@ -49,8 +49,8 @@ impl Literal {
         Ok(Self { shape, bytes })
     }
 
-    /// Creates a value from elements in the memory order given by the layout of `shape`. Each
-    /// element is encoded as for [`new`](Self::new).
+    /// Creates a value from bytes in which the elements are in the order of the layout of `shape`.
+    /// Each element is encoded as [`Literal`] describes.
     pub(super) fn from_memory_order(
         shape: &Shape,
         bytes: Vec<u8>,
@@ -65,7 +65,7 @@ impl Literal {
         }
     }
 
-    /// Creates a tuple of values.
+    /// Creates a tuple from the values of its elements.
     pub(super) fn tuple(parts: Vec<Self>) -> Result<Self, InstructionError> {
         let shape = Shape::tuple(parts.iter().map(|part| part.shape.clone()))?;
         Ok(Self { shape, bytes: parts.into_iter().flat_map(|part| part.bytes).collect() })
@@ -77,13 +77,13 @@ impl Literal {
         &self.shape
     }
 
-    /// Returns the bytes of the elements, in the order described for [`Literal`].
+    /// Returns the bytes of the elements, in the order that [`Literal`] describes.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Returns the elements of a tuple, or an empty list for an array.
+    /// Returns the elements of a tuple. Returns an empty list for an array.
     #[must_use]
     pub fn parts(&self) -> Vec<Self> {
         let mut rest = self.bytes.as_slice();

@@ -1,9 +1,9 @@
 //! Programs: XLA's HLO modules, read from protos, HLO text or StableHLO text, or built in code.
 //!
-//! A [`Module`] is valid by construction: operands precede their users, callees precede their
-//! callers, every shape agrees with the operands and attributes, and parameters are numbered from
-//! 0. The rules are those of XLA's `hlo_instruction.cc`, `hlo_verifier.cc` and
-//! `shape_inference.cc`.
+//! A [`Module`] is valid by construction: operands come before the instructions that use them,
+//! called computations come before their callers, every shape agrees with the operands and
+//! attributes, and parameters are numbered from 0. The rules are those of XLA's
+//! `hlo_instruction.cc`, `hlo_verifier.cc` and `shape_inference.cc`.
 //!
 //! ```
 //! use stridec::hlo::{Builder, Module, Opcode};
@@ -19,7 +19,7 @@
 //! ```
 //!
 //! Opcodes that the compiler does not support, such as `dot`, are kept as [`Opcode::Other`], so
-//! that modules containing them can still be read and printed.
+//! that modules with such opcodes can be read and printed.
 
 mod alias;
 mod attributes;

@@ -1,15 +1,16 @@
-//! [`Module`]: a list of computations, the one that runs, and the layouts of the program's buffers.
+//! [`Module`]: a list of computations, the entry computation, and the layouts of the program's
+//! buffers.
 
 use super::{
     BufferDonor, Computation, HloError, InputOutputAlias, Instruction, alias::GivenBuffers,
 };
 use crate::shape::{ElementType, FieldPath, Shape, queries};
 
-/// A program, valid by construction. See the [module documentation](super) for the rules.
+/// A program that is valid by construction. The [module documentation](super) lists the rules.
 ///
-/// The program's parameters and results are buffers with the layouts of
-/// [`parameters`](Self::parameters) and [`result`](Self::result), which come from
-/// `host_program_shape`. The layouts of instructions do not matter, except for `bitcast`.
+/// The parameters and results of the program are buffers with the layouts of
+/// [`parameters`](Self::parameters) and [`result`](Self::result), which are read from
+/// `host_program_shape`. The layouts of instructions have no effect, except for `bitcast`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Module {
     name: String,
@@ -21,8 +22,8 @@ pub struct Module {
 }
 
 impl Module {
-    /// Creates a module from its computations, the index of the entry and the shapes of the
-    /// buffers.
+    /// Creates a module from its computations, the index of the entry computation, and the shapes
+    /// of its buffers. Returns an error if these shapes do not match the entry computation.
     pub(super) fn new(
         name: String,
         computations: Vec<Computation>,
@@ -58,7 +59,8 @@ impl Module {
         Ok(Self { name, computations, entry, parameters, result, given })
     }
 
-    /// Returns the module with other buffers that the caller gives away.
+    /// Returns the module with other buffers that results may reuse. Returns an error if a path in
+    /// `given` leads to no part of the module's parameters or result.
     pub(super) fn with_given_buffers(self, given: GivenBuffers) -> Result<Self, HloError> {
         given.check(&self.parameters, &self.result)?;
         Ok(Self { given, ..self })
@@ -70,19 +72,19 @@ impl Module {
         &self.name
     }
 
-    /// Returns the computations. Callees precede their callers.
+    /// Returns the computations. Each one comes after the computations that it calls.
     #[must_use]
     pub fn computations(&self) -> &[Computation] {
         &self.computations
     }
 
-    /// Returns the computation that the program runs.
+    /// Returns the entry computation, which the program runs.
     #[must_use]
     pub fn entry(&self) -> &Computation {
         &self.computations[self.entry]
     }
 
-    /// Returns the place of the entry among the computations.
+    /// Returns the index of the entry computation.
     pub(crate) fn entry_index(&self) -> usize {
         self.entry
     }
@@ -101,8 +103,8 @@ impl Module {
         &self.result
     }
 
-    /// Returns the parts of the result that take over buffers of parameters, such as those that
-    /// JAX donates. They change no result.
+    /// Returns the parts of the result that reuse buffers of parameters, such as the arrays that
+    /// JAX donates. They do not change the values of the result.
     ///
     /// ```
     /// use stridec::hlo::Module;
@@ -119,18 +121,18 @@ impl Module {
         &self.given.aliases
     }
 
-    /// Returns the parts of parameters whose buffers any result may take over.
+    /// Returns the parts of parameters whose buffers any result may reuse.
     #[must_use]
     pub fn donors(&self) -> &[BufferDonor] {
         &self.given.donors
     }
 
-    /// Returns the buffers that the caller gives away.
+    /// Returns the buffers of parameters that results may reuse.
     pub(super) fn given_buffers(&self) -> &GivenBuffers {
         &self.given
     }
 
-    /// Returns the instructions of all computations.
+    /// Returns the instructions of all computations, in order.
     pub fn instructions(&self) -> impl Iterator<Item = &Instruction> {
         self.computations.iter().flat_map(Computation::instructions)
     }
@@ -144,7 +146,7 @@ impl Module {
     }
 }
 
-/// Removes the layouts of a shape, so that the default layouts apply.
+/// Returns a shape without its layouts, so that the default layouts apply.
 fn row_major(shape: &Shape) -> Shape {
     if shape.is_array() {
         let dimensions = shape.dimensions().iter().copied();

@@ -10,19 +10,19 @@ use super::{Literal, opcode_names::OPCODES};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Opcode {
-    /// A value passed in by the caller.
+    /// The value of a parameter, which the caller passes.
     Parameter {
         /// The number of the parameter, from 0.
         number: usize,
     },
-    /// A value stored in the module.
+    /// A value that the module stores.
     Constant(Box<Literal>),
     /// The index of each element along a dimension, as a number of the result's type.
     Iota {
-        /// The dimension.
+        /// The dimension along which the elements count.
         dimension: usize,
     },
-    /// The unchanged value, possibly in another layout.
+    /// The unchanged value. The layout may differ.
     Copy,
     /// The memory of the operand, read with the type, extents and layout of the result. If the
     /// element widths differ, only the bytes are preserved.
@@ -57,8 +57,8 @@ pub enum Opcode {
         /// One range for each dimension.
         dimensions: Vec<SliceDimension>,
     },
-    /// The first operand, with copies of the second, a scalar, before, after and between its
-    /// elements.
+    /// The first operand with padding before, after and between its elements. The second operand, a
+    /// scalar, is the value of the padding.
     Pad {
         /// The padding of each dimension.
         dimensions: Vec<PaddingDimension>,
@@ -68,42 +68,42 @@ pub enum Opcode {
         /// The dimension along which the operands are joined.
         dimension: usize,
     },
-    /// A slice whose start is computed at run time. The start is given by a vector, or by one
-    /// scalar for each dimension, and is clamped so that the slice lies inside the operand.
+    /// A slice whose start is known only at run time. The start is one vector, or one scalar for
+    /// each dimension. It is clamped so that the slice lies inside the operand.
     DynamicSlice {
         /// The extents of the slice.
         sizes: Vec<u64>,
     },
-    /// The first operand, with a part of it replaced by the second. The other operands give the
-    /// start, as for [`DynamicSlice`](Self::DynamicSlice).
+    /// The first operand with a part of it replaced by the second operand. The other operands are
+    /// the start of the part, as for [`DynamicSlice`](Self::DynamicSlice).
     DynamicUpdateSlice,
-    /// Slices of the first operand, at starts given by the second.
+    /// Slices of the first operand, whose starts are in the second operand.
     Gather(Box<Gather>),
-    /// One or several arrays, with parts of them combined with as many updates. The operands are
-    /// the arrays, the starts of the parts, and the updates. With several arrays, the result is a
+    /// One or more arrays, with parts of them combined with updates. The operands are the arrays,
+    /// the starts of the parts, and one update for each array. The result for several arrays is a
     /// tuple.
     Scatter(Box<Scatter>),
-    /// The operands, sorted along a dimension by one order. With several operands, the result is a
-    /// tuple.
+    /// The operands, all sorted along a dimension in the same order. The result for several
+    /// operands is a tuple.
     Sort {
         /// The dimension along which elements are sorted.
         dimension: usize,
         /// True if equal elements keep their order.
         is_stable: bool,
-        /// The computation that returns true if one element of each operand comes before another
-        /// one. Its parameters are the two elements of the first operand, those of the second, and
-        /// so on.
+        /// The computation that returns true if one element comes before another. Its parameters
+        /// are pairs: both elements of the first operand, then both elements of the second operand,
+        /// and so on.
         computation: usize,
     },
     /// The extent of the operand along a dimension.
     GetDimensionSize {
-        /// The dimension.
+        /// The dimension whose extent is returned.
         dimension: usize,
     },
     /// The elements of the first operand along some dimensions, combined with each other and with
-    /// the second operand, a scalar. The order of combination is unspecified.
+    /// the second operand, a scalar. The order in which elements are combined is not specified.
     Reduce {
-        /// The dimensions to reduce, which the result does not have.
+        /// The dimensions that are reduced, which the result does not have.
         dimensions: Vec<usize>,
         /// The computation that combines two elements.
         computation: usize,
@@ -117,75 +117,77 @@ pub enum Opcode {
     },
     /// The result of calling a computation with the operands as its parameters.
     Call {
-        /// The computation.
+        /// The index of the called computation.
         computation: usize,
     },
     /// A call that XLA compiles to one kernel.
     Fusion {
-        /// The computation.
+        /// The index of the called computation.
         computation: usize,
         /// XLA's fusion kind, such as `kLoop`. It does not affect the value.
         kind: String,
     },
-    /// The result of one of several computations, each called with an operand of its own. The first
-    /// operand chooses: a `pred` the first computation if it is true, and otherwise the second; an
-    /// integer the computation with that number, and the last one if there is none.
+    /// The result of one of several computations. Each computation is called with an operand of its
+    /// own, and the first operand selects one of them. A `pred` selects the first computation if it
+    /// is true, and the second otherwise. An integer is the number of the computation; any other
+    /// number selects the last computation.
     Conditional {
-        /// The computations, in the order of their operands.
+        /// The indices of the computations, in the order of their operands.
         computations: Vec<usize>,
     },
-    /// The start of a call that [`AsyncDone`](Self::AsyncDone) ends: a tuple of a tuple of the
-    /// operands, the result, and values without a meaning.
+    /// The start of a call whose result is returned by [`AsyncDone`](Self::AsyncDone). Its value is
+    /// a tuple: the tuple of the operands, the result, and values without a meaning.
     AsyncStart {
-        /// The computation.
+        /// The index of the called computation.
         computation: usize,
     },
-    /// The operand, a call that has been started.
+    /// The operand, which is a call that has been started.
     AsyncUpdate,
     /// The result of a call that has been started.
     AsyncDone,
-    /// The start of a copy that [`CopyDone`](Self::CopyDone) ends: a tuple of the copy, the operand
-    /// and a value without a meaning.
+    /// The start of a copy whose result is returned by [`CopyDone`](Self::CopyDone). Its value is a
+    /// tuple: the copy, the operand, and a value without a meaning.
     CopyStart,
     /// The result of a copy that has been started.
     CopyDone,
-    /// The operand, behind a barrier for XLA's optimizations.
+    /// The operand, protected by a barrier that XLA's optimizations do not cross.
     OptBarrier,
-    /// The first operand, after the second, a token.
+    /// The first operand, computed after the second operand, which is a token.
     AddDependency,
-    /// The operand, at a border between shardings.
+    /// The operand, at a boundary between two shardings.
     Domain,
     /// A custom call that returns its operand.
     IdentityCall(IdentityCall),
     /// The result of a comparison, element by element.
     Compare {
-        /// The comparison.
+        /// The comparison that is computed.
         direction: ComparisonDirection,
-        /// True if floats are compared in their total order.
+        /// True if floats are compared in their total order, in which NaNs have a place too.
         total_order: bool,
     },
-    /// The second operand for each element for which the first is true, and the third otherwise.
+    /// Each element is taken from the second operand if the first operand is true, and from the
+    /// third operand otherwise.
     Select,
-    /// The second operand, clamped to the range from the first to the third.
+    /// The second operand, clamped to the range from the first operand to the third.
     Clamp,
     /// An operation on one operand.
     Unary(Unary),
     /// An operation on two operands of the same type.
     Binary(Binary),
-    /// A complex number from its real and imaginary parts.
+    /// The complex number with the first operand as real part and the second as imaginary part.
     Complex,
     /// The real part of each element.
     Real,
     /// The imaginary part of each element.
     Imag,
-    /// An opcode that the compiler does not support. Only its shape, operands and called
-    /// computations are kept.
+    /// An opcode that the compiler does not support, with its operands and called computations but
+    /// without its attributes.
     Other {
         /// XLA's name of the opcode.
         opcode: String,
         /// The target of a custom call, or an empty string for other opcodes.
         target: String,
-        /// The called computations.
+        /// The indices of the called computations.
         computations: Vec<usize>,
     },
 }
@@ -195,9 +197,9 @@ pub enum Opcode {
 pub struct SliceDimension {
     /// The first index.
     pub start: u64,
-    /// The index just past the last.
+    /// The index after the last index of the range.
     pub limit: u64,
-    /// The step, at least 1.
+    /// The step from one selected index to the next, at least 1.
     pub stride: u64,
 }
 
@@ -217,17 +219,17 @@ pub struct PaddingDimension {
 pub struct Gather {
     /// The dimensions of the result that come from a slice, in ascending order.
     pub offset_dims: Vec<usize>,
-    /// The dimensions of the operand that slices drop, in ascending order.
+    /// The dimensions of the operand that a slice drops, in ascending order.
     pub collapsed_slice_dims: Vec<usize>,
-    /// The dimension of the operand that each entry of an index vector refers to.
+    /// The dimension of the operand in which each entry of an index vector is a start.
     pub start_index_map: Vec<usize>,
-    /// The dimension of the indices that holds the index vectors. It equals the rank of the indices
-    /// if each index vector is a single scalar.
+    /// The dimension of the indices along which the index vectors lie. If each index vector is a
+    /// single scalar, this is the rank of the indices.
     pub index_vector_dim: usize,
     /// The dimensions of the operand that are matched with dimensions of the indices, in ascending
     /// order.
     pub operand_batching_dims: Vec<usize>,
-    /// The dimension of the indices matched with each of `operand_batching_dims`.
+    /// The dimension of the indices that is matched with each of `operand_batching_dims`.
     pub start_indices_batching_dims: Vec<usize>,
     /// The extents of each slice.
     pub slice_sizes: Vec<u64>,
@@ -238,24 +240,24 @@ pub struct Gather {
 pub struct Scatter {
     /// The dimensions of the updates that come from a window, in ascending order.
     pub update_window_dims: Vec<usize>,
-    /// The dimensions of the operand that windows lack, in ascending order.
+    /// The dimensions of the operand that windows do not have, in ascending order.
     pub inserted_window_dims: Vec<usize>,
-    /// The dimension of the operand that each entry of an index vector refers to.
+    /// The dimension of the operand in which each entry of an index vector is a start.
     pub scatter_dims_to_operand_dims: Vec<usize>,
-    /// The dimension of the indices that holds the index vectors. It equals the rank of the indices
-    /// if each index vector is a single scalar.
+    /// The dimension of the indices along which the index vectors lie. If each index vector is a
+    /// single scalar, this is the rank of the indices.
     pub index_vector_dim: usize,
     /// The dimensions of the operand that are matched with dimensions of the indices, in ascending
     /// order.
     pub input_batching_dims: Vec<usize>,
-    /// The dimension of the indices matched with each of `input_batching_dims`.
+    /// The dimension of the indices that is matched with each of `input_batching_dims`.
     pub scatter_indices_batching_dims: Vec<usize>,
-    /// The computation that combines an element of each operand, the first parameters, with an
-    /// element of each of the updates, the parameters after these.
+    /// The index of the computation that combines elements. Its first parameters are one element of
+    /// each operand, and the others are one element of each update.
     pub computation: usize,
 }
 
-/// Defines an enum whose variants have names in XLA.
+/// Defines an enum and the names that XLA has for its variants.
 macro_rules! names {
     ($(#[$doc:meta])* $kind:ident { $($(#[$of:meta])* $value:ident = $name:literal),* $(,)? }) => {
         $(#[$doc])*
@@ -272,7 +274,7 @@ macro_rules! names {
                 match self { $(Self::$value => $name),* }
             }
 
-            /// Returns the variant that XLA calls `name`, if there is one.
+            /// Returns the variant that XLA calls `name`, or `None` if there is no such variant.
             pub(super) fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|value| value.name() == name)
             }
@@ -289,30 +291,30 @@ names! {
         FuncResultSharding = "xla.sdy.FuncResultSharding",
         /// A request for a particular layout.
         LayoutConstraint = "LayoutConstraint",
-        /// A border of a region whose values are shards, entered. It changes no shape if there is
-        /// one shard.
+        /// The entry of a region whose values are shards. It changes no shape if there is only one
+        /// shard.
         SpmdFullToShardShape = "SPMDFullToShardShape",
-        /// A border of a region whose values are shards, left.
+        /// The exit of such a region.
         SpmdShardToFullShape = "SPMDShardToFullShape",
         /// The entry of such a region in Shardy's form.
         GlobalToLocalShape = "xla.sdy.GlobalToLocalShape",
         /// The exit of such a region in Shardy's form.
         LocalToGlobalShape = "xla.sdy.LocalToGlobalShape",
-        /// A request for a kind of memory.
+        /// A request for a kind of memory, such as memory of the host.
         DevicePlacement = "annotate_device_placement",
-        /// A move to memory of the host.
+        /// A move to the memory of the host.
         MoveToHost = "MoveToHost",
-        /// A move to memory of the device.
+        /// A move to the memory of the device.
         MoveToDevice = "MoveToDevice",
-        /// A request to stay in memory of the device.
+        /// A request to stay in the memory of the device.
         PinToDevice = "PinToDevice",
-        /// A request to stay in fast memory of the device.
+        /// A request to stay in the fast memory of the device.
         PinToDeviceSram = "PinToDeviceSram",
-        /// A value as a buffer.
+        /// A conversion of a value to a buffer.
         Pin = "Pin",
-        /// A buffer as a value.
+        /// A conversion of a buffer to a value.
         Unpin = "Unpin",
-        /// An assurance that indices of a gather are in range.
+        /// An assertion that the indices of a gather are in range.
         AssumeGatherIndicesInBound = "AssumeGatherIndicesInBound",
     }
 }
@@ -344,8 +346,8 @@ names! {
         Negate = "negate",
         /// The complement of every bit, or the logical negation of a `pred`.
         Not = "not",
-        /// -1, 0 or 1 for negative numbers, zero and positive numbers, respectively. Floats keep
-        /// the sign of zero.
+        /// -1 for negative numbers, 1 for positive numbers, and the number itself for zeros and
+        /// NaN.
         Sign = "sign",
         /// The value rounded down to a whole number.
         Floor = "floor",
@@ -373,7 +375,7 @@ names! {
         And = "and",
         /// The bitwise OR, or the logical OR of two `pred`s.
         Or = "or",
-        /// The bitwise exclusive OR, or that of two `pred`s.
+        /// The bitwise exclusive OR, or the logical exclusive OR of two `pred`s.
         Xor = "xor",
         /// The sum; integers wrap around.
         Add = "add",
@@ -381,7 +383,7 @@ names! {
         Subtract = "subtract",
         /// The product; integers wrap around.
         Multiply = "multiply",
-        /// The quotient. Integer quotients are truncated, and division by 0 sets all bits.
+        /// The quotient. Integer quotients are truncated, and a division by 0 sets all bits.
         Divide = "divide",
         /// The remainder, with the sign of the dividend.
         Remainder = "remainder",
@@ -389,14 +391,15 @@ names! {
         Minimum = "minimum",
         /// The larger operand.
         Maximum = "maximum",
-        /// The first number to the power of the second. An integer to a negative power is 0, or 1
-        /// for 1.
+        /// The first number to the power of the second. An integer to a negative power is 1 if the
+        /// integer is 1, and otherwise 0.
         Power = "power",
-        /// The first integer shifted left by the second, which counts as unsigned. Zeros move in.
+        /// The first integer, shifted left by the second, which is unsigned. The new bits are
+        /// zeros.
         ShiftLeft = "shift-left",
-        /// The first integer shifted right by the second. Copies of the sign move in.
+        /// The first integer, shifted right by the second. The new bits are copies of the sign bit.
         ShiftRightArithmetic = "shift-right-arithmetic",
-        /// The first integer shifted right by the second. Zeros move in.
+        /// The first integer, shifted right by the second. The new bits are zeros.
         ShiftRightLogical = "shift-right-logical",
     }
 }
@@ -453,7 +456,7 @@ impl Opcode {
         }
     }
 
-    /// Returns the indices of the called computations.
+    /// Returns the indices of the called computations, or an empty slice if the opcode calls none.
     #[must_use]
     pub fn computations(&self) -> &[usize] {
         match self {
@@ -468,12 +471,12 @@ impl Opcode {
         }
     }
 
-    /// Returns true if no version of XLA has an opcode of this name.
+    /// Returns true if no version of XLA has an opcode with this name.
     pub(crate) fn is_unknown(&self) -> bool {
         matches!(self, Self::Other { opcode, .. } if !OPCODES.contains(&opcode.as_str()))
     }
 
-    /// Returns the opcode as one that the compiler does not support.
+    /// Returns this opcode as [`Opcode::Other`], which has no attributes.
     pub(super) fn without_attributes(&self) -> Self {
         Self::Other {
             opcode: self.name().to_owned(),
@@ -482,8 +485,8 @@ impl Opcode {
         }
     }
 
-    /// Returns true if XLA accepts floats of several types among the operands and the result of the
-    /// opcode with this name, and converts between them.
+    /// Returns true if XLA accepts several float types among the operands and the result of the
+    /// opcode with this name. XLA then converts between them.
     pub(super) fn mixes_floats(name: &str) -> bool {
         let moves_or_chooses = matches!(
             name,
@@ -508,7 +511,7 @@ impl Opcode {
         moves_or_chooses || Unary::from_name(name).is_some() || Binary::from_name(name).is_some()
     }
 
-    /// Returns true if the opcode treats bounded and unknown extents in the same way as fixed ones.
+    /// Returns true if the opcode treats bounded and unknown extents like fixed extents.
     pub(super) fn takes_dynamic_extents(&self) -> bool {
         matches!(
             self,

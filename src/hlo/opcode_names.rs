@@ -1,6 +1,6 @@
-//! The names of all opcodes of XLA, including those without support in stridec.
+//! The names of all opcodes of XLA, including opcodes that stridec does not support.
 
-/// The names, with two that old versions had: `trace` and `tuple-select`.
+/// The names, including `trace` and `tuple-select`, which only old versions of XLA have.
 #[rustfmt::skip]
 pub(super) const OPCODES: [&str; 135] = [
     "abs", "acos", "acosh", "add", "add-dependency", "after-all", "all-gather", "all-gather-done",

@@ -1,5 +1,6 @@
-//! [`SourceLine`]: the line of a Python program that an instruction was made from, as the module's
-//! metadata says. Errors name it, because users know that line and not the instruction.
+//! [`SourceLine`]: the line of a Python program that an instruction was made from, according to the
+//! metadata of the module. Errors name this line, because users know it better than the
+//! instruction.
 
 use std::{fmt, sync::Arc};
 
@@ -13,19 +14,19 @@ pub struct SourceLine {
 }
 
 impl SourceLine {
-    /// Creates a source line from the path of a file and a line number, which counts from 1.
+    /// Creates a source line from the path of a file and the number of a line, counted from 1.
     #[must_use]
     pub fn new(file: impl Into<Arc<str>>, line: u32) -> Self {
         Self { file: file.into(), line }
     }
 
-    /// Returns the path of the file, as recorded by the compiler that wrote the module.
+    /// Returns the path of the file, as the compiler that wrote the module recorded it.
     #[must_use]
     pub fn file(&self) -> &str {
         &self.file
     }
 
-    /// Returns the line number, from 1.
+    /// Returns the number of the line, counted from 1.
     #[must_use]
     pub fn line(&self) -> u32 {
         self.line
@@ -39,13 +40,13 @@ impl fmt::Display for SourceLine {
     }
 }
 
-/// The tables of a module's stack frames. Entries refer to each other by numbers that count from 1.
+/// The tables of a module's stack frames. Entries refer to each other by numbers, counted from 1.
 #[derive(Default)]
 pub(super) struct StackFrames {
     files: Vec<Arc<str>>,
-    /// The file number and the line number of each location.
+    /// The number of the file and the number of the line of each location.
     locations: Vec<(i32, i32)>,
-    /// The location number of each frame.
+    /// The number of the location of each frame.
     frames: Vec<i32>,
 }
 
@@ -62,8 +63,8 @@ impl StackFrames {
         self.frames.push(location);
     }
 
-    /// Returns the source line of an instruction, either directly from its metadata or by way of
-    /// its stack frame.
+    /// Returns the source line of an instruction, which is in its metadata or in its stack frame.
+    /// Returns `None` if neither has a line, or if a number refers to no entry.
     pub(super) fn line(&self, metadata: &proto::OpMetadata) -> Option<SourceLine> {
         if !metadata.source_file.is_empty() {
             return line_number(metadata.source_line)
@@ -86,12 +87,14 @@ impl From<proto::StackFrameIndexProto> for StackFrames {
     }
 }
 
-/// Returns the entry of a table with the given number, which counts from 1, or `None` for 0.
+/// Returns the entry of a table with the given number, counted from 1. Returns `None` for 0 and for
+/// numbers past the end.
 fn entry<T>(table: &[T], number: i32) -> Option<&T> {
     table.get(usize::try_from(number).ok()?.checked_sub(1)?)
 }
 
-/// Converts a line number. Zero means an unknown line.
+/// Returns a line number, or `None` if the number is not positive, which means that the line is
+/// unknown.
 fn line_number(number: i32) -> Option<u32> {
     u32::try_from(number).ok().filter(|&line| line > 0)
 }

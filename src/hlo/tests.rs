@@ -7,8 +7,8 @@ fn shape(text: &str) -> Shape {
     text.parse().unwrap()
 }
 
-/// Returns the result shape of an instruction whose operands are parameters of these shapes, or its
-/// error.
+/// Returns the shape of an instruction's result, or its error. The operands of the instruction are
+/// parameters of the given shapes.
 fn given(opcode: Opcode, operands: &[&str], declared: Option<&str>) -> Result<String, String> {
     let mut builder = scalar_adder();
     let operands: Vec<usize> =

@@ -1,5 +1,5 @@
-//! Lists the fields of a serialized message one by one, without decoding what is in them. So a
-//! large message can be decoded piece by piece.
+//! Lists the fields of a serialized message one by one, without decoding their contents. In this
+//! way a large message can be decoded piece by piece.
 
 use crate::shape::ShapeError;
 
@@ -11,7 +11,7 @@ pub(super) struct WireField<'a> {
     pub(super) raw: &'a [u8],
 }
 
-/// The value of a field, as far as its wire type determines it.
+/// The value of a field, decoded as far as possible without knowing the type of the field.
 pub(super) enum WireValue<'a> {
     Varint(u64),
     /// A value of 4 or 8 bytes.
@@ -20,7 +20,8 @@ pub(super) enum WireValue<'a> {
 }
 
 impl<'a> WireField<'a> {
-    /// Returns the bytes of a field that holds a message.
+    /// Returns the bytes of a field that holds a message, or an error if its wire type differs.
+    /// `name` is the name of the field in the error.
     pub(super) fn message(&self, name: &'static str) -> Result<&'a [u8], ShapeError> {
         match self.value {
             WireValue::Bytes(bytes) => Ok(bytes),
@@ -28,13 +29,13 @@ impl<'a> WireField<'a> {
         }
     }
 
-    /// Returns the text of a field that holds a string.
+    /// Returns the text of a field that holds a string, or an error if it is not UTF-8.
     pub(super) fn text(&self, name: &'static str) -> Result<&'a str, ShapeError> {
         std::str::from_utf8(self.message(name)?)
             .map_err(|_| malformed(name, "text that is no UTF-8"))
     }
 
-    /// Returns the number in a field of type int64.
+    /// Returns the number in a field of type int64, or an error if its wire type differs.
     #[allow(clippy::cast_possible_wrap)] // negative numbers are encoded in two's complement
     pub(super) fn number(&self, name: &'static str) -> Result<i64, ShapeError> {
         match self.value {
@@ -44,7 +45,7 @@ impl<'a> WireField<'a> {
     }
 }
 
-/// Returns the error for bytes that do not encode a module.
+/// Returns the error for bytes that do not encode a module. `field` is the field that is malformed.
 pub(super) fn malformed(field: &str, reason: &str) -> ShapeError {
     ShapeError::Decode {
         field: field.to_owned(),
@@ -63,7 +64,7 @@ impl<'a> WireFields<'a> {
         Self { rest: message }
     }
 
-    /// Reads the next field, or returns `None` at the end. The iterator ends after malformed bytes.
+    /// Reads the next field. Returns `None` at the end of the message, and after malformed bytes.
     fn read(&mut self) -> Option<Result<WireField<'a>, ShapeError>> {
         if self.rest.is_empty() {
             return None;
@@ -103,14 +104,14 @@ fn field(bytes: &[u8]) -> Option<(u64, WireValue<'_>, &[u8])> {
         5 => (WireValue::Fixed, rest.get(4..)?),
         _ => return None,
     };
-    // Field number 0 is invalid.
+    // No field has the number 0.
     (tag >> 3 > 0).then_some((tag >> 3, value, rest))
 }
 
 fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut number = 0;
     for (i, &byte) in bytes.iter().enumerate().take(10) {
-        // The tenth byte contributes only one bit.
+        // Ten bytes of 7 bits have room for 70 bits, so only one bit of the tenth byte is used.
         if i == 9 && byte > 1 {
             return None;
         }

@@ -1,4 +1,4 @@
-//! The end of a trace: an element is read from a buffer, or consists of constant bits.
+//! The ends of a trace: the element is read from a buffer, or is made of constant bits.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,10 @@ use crate::{
 };
 
 impl Pull<'_, '_> {
-    /// Adds a case that reads the element from a buffer. The buffer holds an array of this shape.
+    /// Adds a case that reads the element from the buffer `value`, which holds an array of this
+    /// shape.
+    ///
+    /// Returns [`Halt::Unit`] if the trace has to start again with a smaller unit.
     pub(super) fn read(
         &mut self,
         item: PendingValue,
@@ -27,7 +30,8 @@ impl Pull<'_, '_> {
         let descriptor = StrideDescriptor::try_from(shape)
             .map_err(|error| ProgramError::layout(value, shape, error))?;
         let (element_type, bits) = (shape.element_type(), descriptor.element_bits());
-        // The low bits of a wider element are a unit of their own if each takes a byte.
+        // Elements below 8 bits may take a byte each. If the source's elements then have another
+        // width, their low bits have to be units of their own.
         let is_cut = !self.packs && element_type.bits() != Some(self.bits);
         if self.bits < 8 && self.unit == 8 && is_cut {
             return Err(Halt::Unit(self.bits));
@@ -44,14 +48,16 @@ impl Pull<'_, '_> {
             return Err(unsupported(self.graph, node, reason));
         };
         match self.source(value, false, |assembly| assembly.source(&descriptor)) {
-            // Some sources pack their elements, and others give each a byte.
+            // A source that packs its elements needs a smaller unit than one that gives each
+            // element a byte.
             Err(NestError::Widths { .. }) if self.width < self.unit => Err(Halt::Unit(self.width)),
             source => Ok(self.assembly.read(region, source?, &descriptor, index.into())?),
         }
     }
 
-    /// Adds the cases for an element of a constant. If it is known which element, or if all are
-    /// equal, the case is made of bits. Otherwise it reads a buffer that holds the constant.
+    /// Adds the cases for an element of a constant. If the index of the element is known, or if all
+    /// elements are equal, the case holds the bits of the element. Otherwise it reads a buffer that
+    /// holds the constant.
     pub(super) fn constant(
         &mut self,
         item: PendingValue,
@@ -74,7 +80,8 @@ impl Pull<'_, '_> {
         self.bits(item, bits & kept, parts(shape.element_type(), self.unit))
     }
 
-    /// Returns the buffer that holds a constant, and adds it if it is new.
+    /// Returns the buffer that holds a constant. Adds the buffer to the program on the first call
+    /// for the constant.
     pub(super) fn constant_buffer(&mut self, origin: ArrayOrigin, literal: &Literal) -> BufferId {
         let next = self.buffers.constants.len();
         let number = *self.buffers.constant_of.entry(origin).or_insert(next);
@@ -84,8 +91,9 @@ impl Pull<'_, '_> {
         BufferId::Constant(number)
     }
 
-    /// Adds cases for the units of an element whose bits are known, of `parts` units. If the unit
-    /// is known or all units are equal, one case is enough; otherwise each unit gets a case.
+    /// Adds the cases for an element with known bits, which is divided into `parts` units. One case
+    /// is enough if the number of the unit is known or all units are equal. Otherwise each unit has
+    /// a case.
     fn bits(&mut self, item: PendingValue, bits: u128, parts: u32) -> Result<(), Halt> {
         let PendingValue { region, part, .. } = item;
         let mask = u128::MAX >> (128 - self.unit);

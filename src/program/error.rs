@@ -6,7 +6,7 @@ use crate::{
     schedule::ScheduleError, shape::Shape, stride::StrideError, wgsl::WgslError,
 };
 
-/// An error in compiling or running a module.
+/// The reason why a module cannot be compiled or run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProgramError {
@@ -15,23 +15,23 @@ pub enum ProgramError {
     Unsupported {
         /// The instruction's name.
         instruction: Box<str>,
-        /// The instruction's shape, such as `f32[2,3]`.
+        /// The instruction's shape in XLA's notation, such as `f32[2,3]`.
         shape: Box<str>,
         /// The instruction's opcode.
         opcode: Box<str>,
-        /// The part of the instruction that is not supported, after a colon or a semicolon. Empty
-        /// if the opcode itself is not supported.
+        /// The part of the instruction that is not supported, with the colon or semicolon before
+        /// it. Empty if the opcode itself is not supported.
         reason: Box<str>,
-        /// The line of the user's program that the instruction comes from, if the module records
-        /// it.
+        /// The line of the user's program that the instruction was made from, or `None` if the
+        /// module does not record it.
         line: Option<Box<SourceLine>>,
     },
-    /// The memory of a parameter or result cannot be described by strides.
+    /// The memory layout of a parameter or result cannot be described by strides.
     #[error("{value}: {error}")]
     Layout {
         /// The parameter or the result, with its shape.
         value: String,
-        /// The reason.
+        /// The reason from the module `stride`.
         error: Box<StrideError>,
     },
     /// A result cannot be lowered to a nest.
@@ -39,7 +39,7 @@ pub enum ProgramError {
     Nest {
         /// The instruction whose value is the result.
         instruction: String,
-        /// The reason.
+        /// The reason from the module `nest`.
         error: Box<NestError>,
     },
     /// A kernel exceeds the limits of the target.
@@ -49,12 +49,12 @@ pub enum ProgramError {
         destination: BufferId,
         /// The shape of that buffer.
         shape: Box<str>,
-        /// The results that need the kernel, in ascending order.
+        /// The numbers of the results that need the kernel, in ascending order.
         results: Vec<usize>,
-        /// The exceeded limit.
+        /// The limit that is exceeded.
         error: Box<ScheduleError>,
     },
-    /// A kernel was rejected by naga, which is a defect of stridec.
+    /// naga rejects a generated kernel, which is a defect of stridec.
     #[error(transparent)]
     Wgsl(#[from] WgslError),
     /// A run on the host failed.
@@ -74,7 +74,7 @@ pub enum ProgramError {
         /// The maximum number of scratch buffers.
         limit: usize,
     },
-    /// There is no memory for the image of a result or a scratch buffer.
+    /// The host has no free memory for the image of a result or a scratch buffer.
     #[error(
         "{value}, {shape}: expected {bytes} bytes of memory for it on the host, which are not free"
     )]
@@ -86,7 +86,7 @@ pub enum ProgramError {
         /// The size of the buffer's image, in bytes.
         bytes: u64,
     },
-    /// The number of buffers differs from the number of parameters or results.
+    /// The number of buffers that were passed differs from the number of parameters or results.
     #[error("expected {expected} buffers, one for each {what} ({shapes}), got {given}")]
     Count {
         /// `parameter` or `result`.
@@ -98,7 +98,7 @@ pub enum ProgramError {
         /// The shapes of the parameters or results.
         shapes: String,
     },
-    /// The length of a buffer differs from the length of its parameter or result.
+    /// The length of a buffer differs from the size of its parameter or result.
     #[error("{what} {number}: expected {expected} bytes, the memory of {shape}, got {given}")]
     Length {
         /// `parameter` or `result`.
@@ -107,20 +107,21 @@ pub enum ProgramError {
         number: usize,
         /// The shape of the parameter or result.
         shape: Box<Shape>,
-        /// The length of the shape's image, in bytes.
+        /// The size of the shape's image, in bytes.
         expected: u64,
         /// The length of the given buffer, in bytes.
         given: usize,
     },
 }
 
-/// Returns the source line as ` (layers.py:12)`, or an empty string.
+/// Returns the source line in parentheses after a blank, such as ` (layers.py:12)`, or an empty
+/// string if there is none.
 fn from(line: Option<&SourceLine>) -> String {
     line.map(|line| format!(" ({line})")).unwrap_or_default()
 }
 
-/// Returns the ways to run a program of which a kernel exceeds a limit: without kernels, or with
-/// smaller results. Returns an empty string if the target itself is wrong.
+/// Returns the end of an error message that says how the program can still run: without kernels, or
+/// with kernels for parts of the results. Returns an empty string if the target itself is invalid.
 fn without_kernel(error: &ScheduleError, results: &[usize]) -> String {
     if error.kind() == ErrorKind::Invalid {
         return String::new();
@@ -134,7 +135,7 @@ fn without_kernel(error: &ScheduleError, results: &[usize]) -> String {
 }
 
 impl ProgramError {
-    /// Returns the error for a buffer whose shape cannot be described by strides.
+    /// Returns the error for a buffer whose memory layout cannot be described by strides.
     pub(super) fn layout(value: BufferId, shape: &Shape, error: StrideError) -> Self {
         Self::Layout { value: format!("{value}, {shape}"), error: Box::new(error) }
     }

@@ -1,8 +1,8 @@
 //! Constant folding: computes an instruction whose operands are known at compile time.
 //!
 //! Modules that only move data still compute a little, for example the bounds of an index from
-//! constants. The results must be those of XLA to the bit, so every rule here was compared with
-//! XLA.
+//! constants. Every rule here was compared with XLA, because the results must have exactly its
+//! bits.
 
 use super::{
     literal::{element, elements, extents, is_integer, storage_bits},
@@ -13,13 +13,13 @@ use crate::{
     shape::ElementType,
 };
 
-/// The greatest number of elements of a constant that is computed at compile time. More elements
-/// would make compilation slower and the compiled program larger; a lower limit would refuse
-/// modules that compute large constants.
+/// The greatest number of elements of a constant that is computed at compile time. With a higher
+/// limit, compilation may take longer and the compiled program may be larger. With a lower one,
+/// more modules are refused.
 pub(super) const MAX_ELEMENTS: u64 = 1 << 20;
 
-/// Returns the value of an instruction with these constant operands, or `None` if it cannot be
-/// folded.
+/// Returns the value of an instruction whose operands have these values. Returns `None` if the
+/// instruction is not folded or has more than [`MAX_ELEMENTS`] elements.
 pub(super) fn fold(instruction: &Instruction, operands: &[Literal]) -> Option<Literal> {
     let shape = instruction.shape();
     let (to, sizes) = (shape.element_type(), extents(shape)?);
@@ -31,7 +31,8 @@ pub(super) fn fold(instruction: &Instruction, operands: &[Literal]) -> Option<Li
     for place in 0..count {
         let operand = |number: usize| {
             let literal = operands.get(number)?;
-            // The bounds of clamp and the predicate of select may be scalars beside arrays.
+            // The bounds of clamp and the predicate of select may be scalars even if the other
+            // operands are arrays.
             let place = if literal.shape().rank() == 0 { 0 } else { place };
             Some((literal.shape().element_type(), element(literal, place)))
         };
@@ -48,9 +49,9 @@ pub(super) fn fold(instruction: &Instruction, operands: &[Literal]) -> Option<Li
     Literal::new(shape, bytes).ok()
 }
 
-/// Returns the bits of one element of an instruction that computes each element on its own.
-/// `operand` returns the type and the bits of the element of an operand. Returns `None` if the
-/// instruction is not folded.
+/// Returns the bits of one element of an instruction that computes each element from the same
+/// element of its operands. `operand` returns the type and the bits of that element in the operand
+/// with the given number. Returns `None` if the instruction is not folded.
 pub(super) fn element_bits(
     instruction: &Instruction,
     operand: impl Fn(usize) -> Option<(ElementType, u128)>,
@@ -90,8 +91,8 @@ pub(super) enum Scalar {
 }
 
 impl Scalar {
-    /// Returns the value that the bits of an element encode, or `None` if constants of this type
-    /// are not folded.
+    /// Returns the value that the bits of an element encode, or `None` if elements of this type are
+    /// not folded.
     pub(super) fn read(from: ElementType, bits: u128) -> Option<Self> {
         use ElementType::{C64, C128, F32, F64, Pred};
         #[expect(clippy::cast_possible_truncation, reason = "the low bits are meant")]
@@ -119,9 +120,10 @@ impl Scalar {
         })
     }
 
-    /// Returns the value as the bits of another type. Integers wrap around. Floats are rounded to
-    /// the nearest float, or truncated and clamped if the type is an integer. A real number becomes
-    /// the real part of a complex number. A complex number converts only to complex types.
+    /// Returns the bits of this value in another type. Integers wrap around. Floats are rounded to
+    /// the nearest value of a float type, and truncated and clamped to the range of an integer
+    /// type. A real number becomes the real part of a complex number. Returns `None` for a complex
+    /// number if the type is not complex, and for types that are not folded.
     pub(super) fn write(self, to: ElementType) -> Option<u128> {
         use ElementType::{Bf16, C64, C128, F32, F64, Pred};
         if let C64 | C128 = to {
@@ -167,8 +169,8 @@ impl Scalar {
         Some(match (to, self) {
             (F64, _) => double.to_bits().into(),
             (F32, _) => single.to_bits().into(),
-            // XLA converts integers to floats narrower than 32 bits through f32, and f64 to bf16 in
-            // the same way.
+            // XLA converts integers to floats narrower than 32 bits through f32. It also converts
+            // f64 to bf16 through f32.
             (_, Self::Integer(_)) | (Bf16, _) => small(to, single.into())?,
             _ => small(to, double)?,
         })
@@ -204,8 +206,9 @@ impl Scalar {
         })
     }
 
-    /// Returns the place of an element in the total order of its type. Floats are ordered by their
-    /// bits, as a sign and a magnitude, so that NaNs lie outside the infinities.
+    /// Returns an integer that orders the elements of a type as XLA's total order does. The order
+    /// of floats is the order of their bits as a sign and a magnitude, so that NaNs lie outside the
+    /// infinities. Returns `None` if elements of the type are not folded.
     fn total(of: ElementType, bits: u128) -> Option<Self> {
         match Self::read(of, bits)? {
             Self::Float(_) => {
@@ -217,8 +220,8 @@ impl Scalar {
         }
     }
 
-    /// Returns the result of an operation on a number of this type, or `None` if it is not folded.
-    /// It has still to be rounded to its type, by [`write`](Self::write).
+    /// Returns the result of an operation on a number of the type `of`, or `None` if the operation
+    /// is not folded. The result is not yet rounded to the type; [`write`](Self::write) rounds it.
     fn unary(self, of: ElementType, unary: Unary) -> Option<Self> {
         let number = match self {
             Self::Integer(number) => number,
@@ -239,11 +242,13 @@ impl Scalar {
         }))
     }
 
-    /// Returns the result of an operation on two numbers of this type, or `None` if it is not
-    /// folded. It has still to be rounded to its type, by [`write`](Self::write).
+    /// Returns the result of an operation on two numbers of the type `of`, or `None` if the
+    /// operation is not folded. The result is not yet rounded to the type; [`write`](Self::write)
+    /// rounds it.
     ///
-    /// Floats are computed as `f64`. For a narrower type, the sum, difference, product and quotient
-    /// are as if they were rounded once, because `f64` has more than twice the digits.
+    /// Floats are computed as `f64`. A sum, a difference, a product or a quotient is rounded to
+    /// `f64`, and then again to a narrower type. The result is the same as with one rounding,
+    /// because `f64` has more than twice the digits.
     pub(super) fn binary(self, other: Self, of: ElementType, binary: Binary) -> Option<Self> {
         let (a, b) = match (self, other) {
             (Self::Integer(a), Self::Integer(b)) => (a, b),
@@ -255,13 +260,13 @@ impl Scalar {
         }
         let bits = of.bits()?;
         let mask = u128::MAX >> (128 - bits);
-        // The number of bits to shift by is unsigned.
+        // The shift distance is unsigned, so a negative number is a distance past the width.
         let places = u32::try_from(b).ok().filter(|&places| places < bits);
         Some(Self::Integer(match binary {
             Binary::Xor => a ^ b,
             Binary::Power => power(a, b, mask),
             Binary::ShiftLeft => places.map_or(0, |places| a << places),
-            // The highest bit is the sign, even if the type is unsigned.
+            // The highest bit counts as the sign even if the type is unsigned.
             Binary::ShiftRightArithmetic => {
                 let unused = 128 - bits;
                 (a << unused >> unused) >> places.unwrap_or(127)
@@ -278,7 +283,7 @@ fn float_unary(number: f64, unary: Unary) -> Option<Scalar> {
     Some(Scalar::Float(match unary {
         Unary::Abs => number.abs(),
         Unary::Negate => -number,
-        // Zeros and NaN are their own sign.
+        // The sign of a zero or a NaN is the number itself.
         Unary::Sign if number == 0.0 || number.is_nan() => number,
         Unary::Sign => number.signum(),
         Unary::Floor => number.floor(),
@@ -298,7 +303,7 @@ fn float_binary(a: f64, b: f64, binary: Binary) -> Option<Scalar> {
         Binary::Multiply => a * b,
         Binary::Divide => a / b,
         Binary::Remainder => a % b,
-        // IEEE 754's minimum and maximum: a NaN remains, and -0 is less than 0.
+        // As in IEEE 754's minimum and maximum, a NaN operand is the result, and -0 is less than 0.
         Binary::Minimum | Binary::Maximum if a.is_nan() => a,
         Binary::Minimum | Binary::Maximum if b.is_nan() => b,
         Binary::Minimum => {
@@ -320,8 +325,8 @@ fn float_binary(a: f64, b: f64, binary: Binary) -> Option<Scalar> {
 }
 
 /// Returns the power of an integer, modulo the number of values of its type. A negative exponent
-/// gives 0, except of 1, as in `HandlePower` of XLA's `hlo_evaluator_typed_visitor.h`: -1 gives 0
-/// too.
+/// gives 1 for the base 1 and 0 for every other base, even -1, as in `HandlePower` of XLA's
+/// `hlo_evaluator_typed_visitor.h`.
 fn power(base: i128, exponent: i128, mask: u128) -> i128 {
     if exponent < 0 {
         return i128::from(base == 1);
@@ -337,8 +342,8 @@ fn power(base: i128, exponent: i128, mask: u128) -> i128 {
     result.cast_signed()
 }
 
-/// Converts a value to the bits of a float of at most 16 bits. In types without NaN, NaN becomes
-/// negative zero.
+/// Converts a value to the bits of a float type of at most 16 bits. NaN becomes negative zero in
+/// types that have no NaN. Returns `None` if the type is not a float type.
 fn small(to: ElementType, value: f64) -> Option<u128> {
     use ElementType::{F4e2m1fn, F6e2m3fn, F6e3m2fn};
     match to {

@@ -1,6 +1,6 @@
-//! The instructions of a module as one graph. Calls are entered, tuples are taken apart, and
-//! instructions that change no value are skipped, so that the rest of the compiler sees only
-//! arrays.
+//! The instructions of a module as one graph of arrays. The rest of the compiler does not see calls
+//! and tuples, nor instructions that change no value: this file enters called computations, takes
+//! tuples apart, and skips such instructions.
 
 use std::collections::HashMap;
 
@@ -10,22 +10,23 @@ use super::{ProgramError, pull::refused};
 use crate::hlo::{Computation, Instruction, Literal, Module, Opcode};
 
 /// The greatest number of instructions that are followed for one module. An instruction inside a
-/// call counts each time that the call is entered. The limit bounds compile time; a lower one would
-/// refuse more modules.
+/// called computation counts each time that a call is entered. A higher limit lets compilation take
+/// longer; a lower one refuses more modules.
 pub(super) const MAX_STEPS: usize = 1 << 20;
 
-/// A call of a computation that has been entered.
+/// A call that has been entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct CallFrame {
     computation: usize,
-    /// The frame and the instruction of the call; `None` for the entry computation.
+    /// The frame and the number of the calling instruction, or `None` for the entry computation.
     caller: Option<(usize, usize)>,
-    /// The operand of the call that is the first argument. A branch of a conditional has one
-    /// argument, after the predicate and the arguments of the branches before it.
+    /// The number of the operand that is argument 0 of the computation. It is more than 0 for a
+    /// branch of a conditional, whose only argument comes after the predicate and the arguments of
+    /// earlier branches.
     first_operand: usize,
 }
 
-/// An instruction, together with the call in which it is reached.
+/// An instruction in one of the calls that have been entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct GraphNode {
     frame: usize,
@@ -42,8 +43,8 @@ pub(super) enum ArrayOrigin {
     Instruction(GraphNode),
     /// A parameter of the program, or an array inside a parameter that is a tuple.
     Parameter(usize, TuplePath),
-    /// An array inside the result of an instruction that returns a tuple: a constant, or an
-    /// instruction that chooses or computes.
+    /// An array inside the tuple that an instruction returns. The instruction is a constant, or
+    /// chooses or computes the tuple.
     Part(GraphNode, TuplePath),
 }
 
@@ -76,20 +77,21 @@ impl<'a> Graph<'a> {
         &self.module.computations()[computation].instructions()[node.place]
     }
 
-    /// Returns an operand of a node. The operand may be a call, a tuple or a copy;
-    /// [`origin`](Self::origin) looks through these.
+    /// Returns the operand with this number, which may be a call, a tuple or a copy.
+    /// [`origin`](Self::origin) returns the instruction behind these.
     pub(super) fn operand(&self, node: GraphNode, number: usize) -> GraphNode {
         GraphNode { place: self.instruction(node).operands()[number], ..node }
     }
 
-    /// Returns an array inside a constant, or `None` if the node is no constant.
+    /// Returns the array at `path` inside a constant, or `None` if the node is not a constant.
     pub(super) fn literal(&self, node: GraphNode, path: &[usize]) -> Option<Literal> {
         let Opcode::Constant(literal) = self.instruction(node).opcode() else { return None };
         let part = |literal: Literal, &part: &usize| literal.parts().swap_remove(part);
         Some(path.iter().fold(Literal::clone(literal), part))
     }
 
-    /// Counts an instruction that is followed, and refuses the module after [`MAX_STEPS`] of them.
+    /// Counts one instruction that is followed. Returns [`ProgramError::TooLong`] after
+    /// [`MAX_STEPS`] of them.
     pub(super) fn step(&mut self) -> Result<(), ProgramError> {
         self.steps += 1;
         if self.steps > MAX_STEPS {
@@ -98,8 +100,9 @@ impl<'a> Graph<'a> {
         Ok(())
     }
 
-    /// Returns the instruction or parameter that defines an array. `path` selects the array in the
-    /// value of the node.
+    /// Returns the instruction or parameter that defines an array. `path` selects the array inside
+    /// the value of the node. Returns an error if too many instructions are followed, or if a
+    /// called computation takes operands that are passed only after the call has started.
     pub(super) fn origin(
         &mut self,
         node: GraphNode,
@@ -108,8 +111,8 @@ impl<'a> Graph<'a> {
         self.origin_passing(node, path, |_, _| {})
     }
 
-    /// Returns the same as [`origin`](Self::origin), and calls `pass` with the computation and the
-    /// number of each instruction on the way.
+    /// Returns the same origin as [`origin`](Self::origin). Calls `pass` for each instruction on
+    /// the way with the numbers of its computation and of the instruction.
     pub(super) fn origin_passing(
         &mut self,
         mut node: GraphNode,
@@ -144,7 +147,7 @@ impl<'a> Graph<'a> {
                 Opcode::Call { computation } | Opcode::Fusion { computation, .. } => {
                     self.enter(node, *computation, 0)
                 }
-                // The result of a call that was started is a tuple: part 0 has its operands, and
+                // The value of `async-start` is a tuple: part 0 holds the operands of the call, and
                 // part 1 its result.
                 Opcode::AsyncStart { computation } if path.first() == Some(&1) => {
                     path.remove(0);
@@ -159,7 +162,7 @@ impl<'a> Graph<'a> {
                     path.insert(0, 1);
                     self.operand(node, 0)
                 }
-                // The parts 0 and 1 of a copy that was started are equal.
+                // The first two parts of a `copy-start` both have the value of its operand.
                 Opcode::CopyStart if matches!(path.first(), Some(0 | 1)) => {
                     path.remove(0);
                     self.operand(node, 0)
@@ -174,7 +177,7 @@ impl<'a> Graph<'a> {
                 | Opcode::AddDependency
                 | Opcode::Domain
                 | Opcode::IdentityCall(_) => self.operand(node, 0),
-                // Operands that an update adds have no place in the tuple of the start.
+                // Operands that an `async-update` adds have no place in the tuple of `async-start`.
                 Opcode::AsyncUpdate if instruction.operands().len() == 1 => self.operand(node, 0),
                 _ if path.is_empty() => return Ok(ArrayOrigin::Instruction(node)),
                 _ => return Ok(ArrayOrigin::Part(node, path)),
@@ -182,19 +185,20 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Returns true if the result of a node has the element type of its operand.
+    /// Returns true if the result of a node has the same element type as operand 0.
     fn keeps_type(&self, node: GraphNode) -> bool {
         let operand = self.instruction(self.operand(node, 0));
         operand.shape().element_type() == self.instruction(node).shape().element_type()
     }
 
-    /// Returns the root of a branch of a conditional, in the frame of that branch.
+    /// Returns the root of branch `number` of a conditional, in the frame of that branch.
     pub(super) fn branch(&mut self, node: GraphNode, number: usize) -> GraphNode {
         let computation = self.instruction(node).opcode().computations()[number];
         self.enter(node, computation, number + 1)
     }
 
-    /// Returns the root of a computation that a node calls, in the frame of that call.
+    /// Returns the root of a computation that a node calls, in the frame of the call. The frame is
+    /// created on the first visit.
     fn enter(&mut self, node: GraphNode, computation: usize, first_operand: usize) -> GraphNode {
         let caller = Some((node.frame, node.place));
         let frame = CallFrame { computation, caller, first_operand };

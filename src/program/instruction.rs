@@ -1,7 +1,8 @@
-//! Hands an element back through one instruction, to an operand and the index in that operand.
+//! Traces an element back through one instruction: finds the operand that the element is copied
+//! from, and its index in that operand.
 //!
-//! Each instruction that moves data has a rule here, such as this one for `transpose`: element
-//! (i,j) of the result is element (j,i) of the operand.
+//! Each instruction that moves data has a rule here. For example, the rule of `transpose` is that
+//! element (i,j) of the result is element (j,i) of the operand.
 
 use super::{
     graph::{ArrayOrigin, Graph, GraphNode, TuplePath},
@@ -17,8 +18,8 @@ use crate::{
 };
 
 impl Pull<'_, '_> {
-    /// Hands an element back through one instruction. Adds the elements that it may be a copy of to
-    /// `pending`, or adds cases if the trace ends here.
+    /// Traces an element back through one instruction. Adds the operands that the element may be
+    /// copied from to `pending`, or adds cases if the trace ends here.
     pub(super) fn instruction(&mut self, item: PendingValue, node: GraphNode) -> Result<(), Halt> {
         let instruction = self.graph.instruction(node);
         if let Opcode::Select = instruction.opcode() {
@@ -33,7 +34,7 @@ impl Pull<'_, '_> {
                 return self.constant(item, ArrayOrigin::Instruction(node), literal);
             }
             Opcode::Other { .. } => return Err(Halt::Stop(Stop::Compute(node))),
-            // The parts of any other tuple are computed.
+            // Tuples of all other instructions are results of computations.
             _ if !item.path.is_empty() => return Err(Halt::Stop(Stop::Compute(node))),
             _ => {}
         }
@@ -91,7 +92,7 @@ impl Pull<'_, '_> {
         }
     }
 
-    /// Traces an element of `complex`: the real part is stored before the imaginary one.
+    /// Traces an element of `complex`, in which the real part is stored before the imaginary part.
     fn complex(
         &mut self,
         node: GraphNode,
@@ -116,8 +117,8 @@ impl Pull<'_, '_> {
         Ok(())
     }
 
-    /// Traces an element of a conditional: the predicate or the number of the branch is tested by
-    /// guards, and the trace continues in one branch for each outcome.
+    /// Traces an element of a conditional. Guards test the predicate or the number of the branch,
+    /// and the trace continues in each branch.
     fn conditional(
         &mut self,
         node: GraphNode,
@@ -135,7 +136,7 @@ impl Pull<'_, '_> {
         for number in 0..count {
             let Some((region, chosen)) = rest.take() else { break };
             self.graph.step()?;
-            // Branch 0 is the one for true, which is 1.
+            // A predicate that is true, which is the number 1, chooses branch 0.
             let branch = if is_index { number } else { count - 1 - number };
             let split =
                 self.assembly.split_region(&region, &chosen, number as u64, number as u64 + 1)?;
@@ -150,7 +151,7 @@ impl Pull<'_, '_> {
         Ok(())
     }
 
-    /// Adds an element of another value to `pending`.
+    /// Adds an element of another value to `pending`, so that the trace continues there.
     pub(super) fn go_on(
         &mut self,
         node: GraphNode,
@@ -161,8 +162,8 @@ impl Pull<'_, '_> {
         self.pending.push(PendingValue { node, path: TuplePath::new(), region, index, part });
     }
 
-    /// Traces an element that is copied from `value` inside the windows, and from `outer` outside
-    /// them.
+    /// Traces an element that is copied from `value` if its index lies inside the windows, and from
+    /// `outer` otherwise.
     fn replaced(
         &mut self,
         value: GraphNode,
@@ -179,8 +180,8 @@ impl Pull<'_, '_> {
         Ok(())
     }
 
-    /// Traces an element of `concatenate`. The operands are tested in order, and the first one that
-    /// has the element ends the tests.
+    /// Traces an element of `concatenate`. Guards test for each operand in order whether the
+    /// element belongs to it.
     fn concatenate(
         &mut self,
         node: GraphNode,

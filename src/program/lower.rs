@@ -1,8 +1,9 @@
 //! [`lower`]: compiles a module to a list of nests, one for each result and one for each scratch
 //! buffer.
 //!
-//! One nest for a whole module can become too large: a value that is used many times is traced many
-//! times. Then this file computes the value into a scratch buffer first, and starts again.
+//! One nest for a whole module can become too large, because a value that is used many times is
+//! traced for each use. If that happens, this file computes such a value into a scratch buffer
+//! first, and then traces the result again.
 
 use std::collections::HashSet;
 
@@ -31,8 +32,8 @@ use crate::{
 const MAX_SCRATCH: usize = 64;
 
 /// The preferred number of uses of a value that is moved to a scratch buffer because a kernel
-/// exceeds a bound. If the value has about as many uses as cases, the kernel that computes it and
-/// the kernel that reads it both stay small.
+/// exceeds a bound. A kernel of 64 cases in which a value is used 8 times becomes two kernels of
+/// about 8 cases each. With fewer or more uses, one of the two kernels is larger.
 const SHARED_VISITS: usize = 8;
 
 /// The greatest number of cases of a kernel in which no value is used several times, such as a
@@ -41,7 +42,7 @@ const SHARED_VISITS: usize = 8;
 const MOST_CASES: usize = 1 << 12;
 
 /// The greatest depth of nested computations that are folded at compile time. It bounds the depth
-/// of recursion. Deeper values are not folded.
+/// of the recursion. Values at a greater depth are not folded.
 const MAX_FOLDS: usize = 64;
 
 /// The greatest size of all values together that are computed at compile time, in bytes. It bounds
@@ -106,8 +107,8 @@ fn lowered(module: &Module, keeps_trail: bool) -> Result<Traced, ProgramError> {
     Ok((program, places, trails))
 }
 
-/// Calls `each` for every array inside a shape, with the path to that array. An empty tuple has
-/// none.
+/// Calls `each` for every array inside a shape, with the path to that array. A tuple without parts
+/// contains no array.
 fn each_array(shape: &Shape, path: &mut TuplePath, each: &mut impl FnMut(&TuplePath, &Shape)) {
     if shape.element_type() != ElementType::Tuple {
         return each(path, shape);
@@ -131,7 +132,7 @@ struct ModuleLowering<'m> {
 }
 
 impl ModuleLowering<'_> {
-    /// Adds the steps that write a value to a buffer with this shape.
+    /// Adds the steps that compute a value and write it to a buffer with this shape.
     fn value(
         &mut self,
         node: GraphNode,
@@ -150,8 +151,9 @@ impl ModuleLowering<'_> {
         loop {
             match pull(&mut self.graph, &mut self.buffers, &output) {
                 Ok(Pulled { nest, sources, nodes, trail }) => {
-                    // A kernel with many cases computes its lookups before it tests guards. A
-                    // lookup that depends on the position may have no meaning if its guards fail.
+                    // If a kernel has many cases, it computes its lookups before it tests guards. A
+                    // lookup that depends on the position may then be computed for positions at
+                    // which it has no meaning.
                     let is_constant = nest.lookups().iter().all(Lookup::is_constant);
                     if nest.cases().len() > MAX_CASES && !is_constant {
                         let instruction = self.graph.instruction(node).name().to_owned();
@@ -220,8 +222,9 @@ impl ModuleLowering<'_> {
     }
 
     /// Returns the value to compute into a scratch buffer first if the numbers in a nest are too
-    /// large. It is near the middle between the output and its sources, so that both kernels have
-    /// shorter forms. Returns `None` if no value is suitable.
+    /// large. Values near the middle of the way from the output to its sources are preferred. The
+    /// kernels before and after the scratch buffer then both have shorter forms. Returns `None` if
+    /// no value is suitable.
     fn middle(
         &mut self,
         output: &KernelOutput,
@@ -233,7 +236,8 @@ impl ModuleLowering<'_> {
         }
         let root = self.graph.origin(output.node, output.path.clone())?;
         let mut places: Vec<usize> = (0..nodes.len()).collect();
-        // The output itself is last. In the default layout it would be the same problem again.
+        // The output itself is the last choice. If it is in the default layout already, a scratch
+        // buffer for it has the same problem.
         let is_output = |node: GraphNode| ArrayOrigin::Instruction(node) == root;
         places.sort_by_key(|&place| (is_output(nodes[place]), place.abs_diff(nodes.len() / 2)));
         for node in places.into_iter().map(|place| nodes[place]) {
@@ -241,7 +245,8 @@ impl ModuleLowering<'_> {
                 return Ok(Some(node));
             }
         }
-        // A reshape of a parameter is a copy if the parameter has the default layout.
+        // A reshape of a parameter in the default layout moves no element. Therefore a copy of the
+        // parameter in that layout makes the forms shorter.
         for &node in nodes {
             for number in 0..self.graph.instruction(node).operands().len() {
                 let operand = self.graph.operand(node, number);
@@ -253,8 +258,8 @@ impl ModuleLowering<'_> {
         Ok(None)
     }
 
-    /// Returns true if a value is an array of a parameter that has no scratch buffer yet and not
-    /// the default layout.
+    /// Returns true if a value is an array of a parameter that is not in the default layout and has
+    /// no scratch buffer yet.
     fn is_laid_out(&mut self, node: GraphNode) -> Result<bool, ProgramError> {
         let origin = self.graph.origin(node, TuplePath::new())?;
         let ArrayOrigin::Parameter(number, path) = &origin else { return Ok(false) };
@@ -269,7 +274,8 @@ impl ModuleLowering<'_> {
         Ok(default.is_some_and(|default| default != shape))
     }
 
-    /// Returns true if a value only moves elements, so that a nest can compute it.
+    /// Returns true if a nest can compute the value into a scratch buffer: it is not a constant,
+    /// and its elements are only moved.
     fn can_be_scratch(&mut self, node: GraphNode) -> bool {
         if self.is_constant(node) {
             return false;
@@ -290,9 +296,9 @@ impl ModuleLowering<'_> {
         matches!(self.graph.instruction(node).opcode(), Opcode::Constant(_))
     }
 
-    /// Returns the instruction to name in an error, for a node that does not fold: the node itself
-    /// if it depends on a parameter, and otherwise the first value on the way to it that does not
-    /// fold although its operands do.
+    /// Returns the instruction to name in an error about a node that does not fold. A node that
+    /// depends on a parameter is named itself. For any other node, its operands are followed to the
+    /// first instruction that does not fold although all of its operands do.
     fn culprit(&mut self, mut node: GraphNode) -> Result<GraphNode, ProgramError> {
         for _ in 0..MAX_FOLDS {
             let mut next = None;
@@ -314,7 +320,7 @@ impl ModuleLowering<'_> {
         Ok(node)
     }
 
-    /// Returns the reason why a value is not computed.
+    /// Returns the reason why a value is not computed, as the end of an error message.
     fn reason(&mut self, node: GraphNode) -> Result<String, ProgramError> {
         let instruction = self.graph.instruction(node);
         if instruction.opcode().is_unknown() {
@@ -353,8 +359,8 @@ impl ModuleLowering<'_> {
         refused(&self.graph, node, reason)
     }
 
-    /// Folds a node that depends only on constants. Returns `None` if it depends on a parameter or
-    /// is too large.
+    /// Returns the value of a node that depends only on constants. Returns `None` if it depends on
+    /// a parameter, is too large, or is computed by an instruction that is not folded.
     fn constant(&mut self, node: GraphNode, depth: usize) -> Result<Option<Literal>, ProgramError> {
         let origin = self.graph.origin(node, TuplePath::new())?;
         if let Some(literal) = self.buffers.folded.get(&origin) {
@@ -367,7 +373,8 @@ impl ModuleLowering<'_> {
                 if literal.is_some() || self.constant(found, depth)?.is_none() {
                     return Ok(literal);
                 }
-                // The parts of a sort are folded together.
+                // A sort with several operands is folded as a whole, which stores all parts of its
+                // result.
                 return Ok(self.buffers.folded.get(&origin).cloned());
             }
             ArrayOrigin::Parameter(..) => return Ok(None),
@@ -457,7 +464,8 @@ impl ModuleLowering<'_> {
         Ok(Some(operands))
     }
 
-    /// Folds a node that moves elements of constants, by running its nest on the host.
+    /// Returns the value of a node that moves elements of constants, by running its nest on the
+    /// host. Returns `None` if the value depends on anything else or is too large.
     fn moved(&mut self, node: GraphNode, depth: usize) -> Result<Option<Literal>, ProgramError> {
         let shape = self.graph.instruction(node).shape();
         if extents(shape).is_none_or(|extents| elements(&extents) > MAX_ELEMENTS) {
@@ -497,8 +505,8 @@ impl ModuleLowering<'_> {
         }
     }
 
-    /// Adds steps that compute a value into a scratch buffer with the default layout, which packs
-    /// elements below a byte if `packs`.
+    /// Adds the steps that compute a value into a scratch buffer with the default layout. If
+    /// `packs` is true, elements below a byte are packed there.
     fn scratch(
         &mut self,
         node: GraphNode,
@@ -513,8 +521,8 @@ impl ModuleLowering<'_> {
         let Some(shape) = plain(array, packs) else {
             return Err(self.unsupported(node, "; its extents are not fixed"));
         };
-        // Reserve the number first: this value may need scratch buffers too, which get later
-        // numbers.
+        // The number is reserved first, because computing this value may add scratch buffers with
+        // later numbers.
         let number = self.buffers.scratch.len();
         self.buffers.scratch.push(shape.clone());
         self.value(node, path.clone(), &shape, BufferId::Scratch(number))?;
@@ -524,8 +532,8 @@ impl ModuleLowering<'_> {
     }
 }
 
-/// Returns a shape with the same elements in the default layout, which packs elements below a byte
-/// if `packs`. Returns `None` if an extent is not fixed.
+/// Returns a shape with the same elements in the default layout. If `packs` is true, elements below
+/// a byte are packed. Returns `None` if an extent is not fixed.
 fn plain(shape: &Shape, packs: bool) -> Option<Shape> {
     let (element_type, extents) = (shape.element_type(), extents(shape)?);
     let bits = Some(packed_bits(element_type)).filter(|&bits| packs && bits < 8);
@@ -533,8 +541,8 @@ fn plain(shape: &Shape, packs: bool) -> Option<Shape> {
     Shape::new(element_type, extents, layout).ok()
 }
 
-/// Applies the passes to a nest. Cases that follow a pattern stay as they are if the numbers of the
-/// one case that replaces them would be too great for a kernel.
+/// Runs the passes on a nest. The pass `regular` is skipped if a kernel could not compute with the
+/// numbers of the case that it makes.
 fn simplified(nest: CopyNest) -> CopyNest {
     let passes = |nest| widen(coalesce(refine(nest)));
     let whole = regular(nest.clone());
@@ -547,16 +555,17 @@ fn simplified(nest: CopyNest) -> CopyNest {
     passes(nest)
 }
 
-/// Returns true if a kernel would divide or compare numbers of more than 32 bits, although its
-/// arrays have fewer units.
+/// Returns true if a kernel would divide or compare numbers of more than 32 bits, although every
+/// array of the nest has fewer units than that.
 fn passes_words(nest: &CopyNest) -> bool {
     let limit = u64::from(u32::MAX);
     let mut units = nest.sources().iter().map(Source::units).chain([nest.dst_units()]);
     units.all(|units| units <= limit) && GreatestSums::of(nest).tested > limit
 }
 
-/// Returns the value to compute into a scratch buffer if a kernel exceeds a bound: one that is used
-/// several times, and preferably [`SHARED_VISITS`] times.
+/// Returns the value to compute into a scratch buffer if a kernel exceeds a bound. It is a value
+/// that is used several times, preferably about [`SHARED_VISITS`] times. Returns `None` if every
+/// value is used once.
 fn shared(visits: &[(GraphNode, usize)]) -> Option<GraphNode> {
     let several = visits.iter().filter(|(_, count)| *count > 1);
     several.min_by_key(|(_, count)| count.abs_diff(SHARED_VISITS)).map(|(node, _)| *node)

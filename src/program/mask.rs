@@ -1,8 +1,8 @@
 //! Masks as guards. A mask is a predicate that depends only on the index of the element.
 //!
-//! JAX builds a triangle as `select(row >= column, x, 0)`, with `iota` for the row and the column.
-//! Read naively, this is a comparison for each element. Here it becomes one guard,
-//! `0 <= row - column`, like the guards of padding.
+//! For example, JAX zeroes a triangle with `select(row >= column, x, 0)`, in which `iota` gives the
+//! row and the column. Instead of computing a comparison for each element, stridec makes one guard
+//! of it, `0 <= row - column`, like the guards of padding.
 
 use super::{
     graph::{ArrayOrigin, GraphNode, TuplePath},
@@ -17,10 +17,11 @@ use crate::{
 };
 
 /// The greatest length of a chain of instructions that is followed from a predicate or an integer.
-/// If it is longer, a lookup computes the value at run time.
+/// If the chain is longer, a lookup computes the value at run time.
 const MAX_DEPTH: usize = 32;
 
-/// A predicate as a guard: true if `0 <= index < end`, or false if so and `negated` is set.
+/// A predicate as a guard: true if `0 <= index < end`. If `negated` is set, it is true for all
+/// other positions instead.
 struct Mask {
     index: Index,
     end: u64,
@@ -28,9 +29,9 @@ struct Mask {
 }
 
 impl Pull<'_, '_> {
-    /// Traces an element of `select`: a guard tests the predicate, and the trace continues with one
-    /// operand on each side of it. A predicate that depends only on the index is itself the guard.
-    /// Any other is a lookup.
+    /// Traces an element of `select`. A guard tests the predicate, and the trace continues in
+    /// `on_true` if the predicate holds and in `on_false` otherwise. If the predicate is not a
+    /// [`Mask`], a lookup loads it.
     pub(super) fn select(&mut self, node: GraphNode, item: PendingValue) -> Result<(), Halt> {
         let [predicate, on_true, on_false] =
             [0, 1, 2].map(|number| self.graph.operand(node, number));
@@ -55,8 +56,8 @@ impl Pull<'_, '_> {
         Ok(())
     }
 
-    /// Returns a predicate as a guard, or `None` if it depends on more than the index of the
-    /// element.
+    /// Returns a predicate as a guard, or `None` if the predicate depends on anything except the
+    /// index of the element.
     fn mask(
         &mut self,
         region: &mut WalkRegion,
@@ -99,8 +100,8 @@ impl Pull<'_, '_> {
         Ok(None)
     }
 
-    /// Returns an integer as an affine form of the index of the element. Returns `None` if it
-    /// depends on anything else, or may wrap around.
+    /// Returns an integer value as an affine form of the index of the element. Returns `None` if
+    /// the integer depends on anything else, or may wrap around.
     pub(super) fn integer(
         &mut self,
         region: &mut WalkRegion,
@@ -141,8 +142,8 @@ impl Pull<'_, '_> {
         Ok(value.filter(|value| fits(value, element_type)))
     }
 
-    /// Returns the operand of an instruction, and the index in it, if the instruction only moves
-    /// elements.
+    /// Returns the operand that an element is copied from and its index there, or `None` if the
+    /// instruction does more than move elements.
     fn substituted(
         &mut self,
         region: &mut WalkRegion,
@@ -167,7 +168,7 @@ impl Pull<'_, '_> {
     }
 }
 
-/// Returns the integer that the bits of an element encode.
+/// Returns the integer that the bits of an element encode, or `None` if it exceeds an `i64`.
 fn number(element_type: ElementType, bits: u128) -> Option<Index> {
     let unused = 128 - element_type.bits()?;
     let high = bits << unused;

@@ -2,15 +2,16 @@
 //!
 //! A module is a graph of instructions such as `transpose` and `concatenate`. Running them one
 //! after the other would copy every element once for each instruction. Instead, [`compile_module`]
-//! takes each place of a result's memory and hands the index of its element backwards through the
-//! instructions, to a parameter or to a constant (`pull`). For example, index (2,1) of the result
-//! below becomes (1,2) through `transpose` and, because column 2 belongs to the first operand of
-//! `concatenate`, element (1,2) of `x`. All of these steps together are one
+//! visits each place of a result's memory. It follows the index of the element at this place
+//! backwards through the instructions, up to a parameter or a constant (`pull`). For example, index
+//! (2,1) of the result below becomes (1,2) through `transpose`. Column 2 belongs to the first
+//! operand of `concatenate`, so the element is (1,2) of `x`. All of these steps together become one
 //! [`CopyNest`](crate::nest::CopyNest), so each element is copied once.
 //!
-//! If a result exceeds a bound of one kernel, some value is computed into a scratch buffer first
-//! (`lower`). If a kernel reads more buffers than it can bind, some of them are copied into one
-//! (`pack`). Instructions that do more than move data are refused, and the error names them.
+//! If a result exceeds a bound of one kernel, an intermediate value is first computed into a
+//! scratch buffer (`lower`). If a kernel reads more buffers than it can bind, some of these buffers
+//! are first copied into one (`pack`). Instructions that compute new element values are refused
+//! with an error that names the instruction.
 //!
 //! ```
 //! use stridec::{Target, hlo::{Builder, Opcode}, program::compile_module};

@@ -1,5 +1,4 @@
-//! Instructions whose elements all are elements of one operand, such as transpose, slice and
-//! gather.
+//! Instructions that copy every element from the same operand, such as transpose, slice and gather.
 
 use super::{
     graph::{Graph, GraphNode},
@@ -15,13 +14,13 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// An operand, the index of an element in it, and the number of a unit in that element.
+/// An operand, the index of an element in it, and the number of a unit inside that element.
 pub(super) type Moved = (GraphNode, Vec<Index>, Index);
 
 impl Pull<'_, '_> {
-    /// Returns the operand, the index and the unit that an element is a copy of. Elements may be
-    /// moved in parts: `part` is the number of the part, a unit of `unit` bits. Returns `None` if
-    /// the instruction chooses between operands or computes.
+    /// Returns the operand that an element is copied from, its index there, and its unit there.
+    /// Elements may be moved in parts: `part` is the number of a unit of `unit` bits inside the
+    /// element. Returns `None` if the instruction chooses between operands or computes elements.
     pub(super) fn moved(
         &mut self,
         node: GraphNode,
@@ -60,7 +59,7 @@ impl Pull<'_, '_> {
             Opcode::Slice { dimensions } => {
                 let moved = index.iter().zip(dimensions).map(|(index, of)| {
                     let stride = i64::try_from(of.stride).unwrap_or(1);
-                    // In a dimension with one element the stride has no effect, and may be any
+                    // The stride of a dimension with one element has no effect, and may be any
                     // number.
                     let stride = if index.as_constant() == Some(0) { 1 } else { stride };
                     index.scaled(stride, signed(of.start))
@@ -105,8 +104,9 @@ impl Pull<'_, '_> {
         Ok(Some((operand, source, part.clone())))
     }
 
-    /// Returns the index in the operand of a gather: the index in the slice plus the start of the
-    /// slice, which an array of indices gives. The start is clamped so that the slice lies inside.
+    /// Returns the index in the operand of a gather: the index inside the slice plus the start of
+    /// the slice. A lookup reads the start from the array of indices and clamps it, so that the
+    /// slice lies inside the operand.
     fn gather(
         &mut self,
         node: GraphNode,
@@ -145,16 +145,16 @@ impl Pull<'_, '_> {
         Ok(source)
     }
 
-    /// Returns true if a conversion between integers keeps all bits that the kernel writes. This
-    /// can only be so if the kernel writes fewer than 8 bits, since wider elements are moved in
-    /// units of bytes. `part` is the unit in the element.
+    /// Returns true if a conversion between integers keeps all bits that the kernel writes. This is
+    /// only possible if the kernel writes fewer than 8 bits of each element, because wider elements
+    /// are moved in units of bytes. `part` is the number of the unit inside the element.
     fn keeps(&self, node: GraphNode, operand: GraphNode, part: &Index) -> bool {
         let types = [node, operand].map(|of| self.graph.instruction(of).shape().element_type());
         if !types.into_iter().all(is_integer) {
             return false;
         }
         if self.unit < 8 {
-            // The unit is one of those that both types have.
+            // Both types have this unit.
             return part.interval().1 < signed(parts(types[1], self.unit).into());
         }
         self.bits < 8 && types.into_iter().all(|of| of.bits() >= Some(self.bits))
@@ -164,9 +164,9 @@ impl Pull<'_, '_> {
         self.graph.instruction(node).shape().rank()
     }
 
-    /// Traces an element of a bitcast, which divides elements into smaller ones or joins them. If
-    /// `in_memory` is true, dimensions are in the order of the layout; otherwise they are in the
-    /// order of the shape.
+    /// Traces an element of a bitcast, which may divide elements into smaller ones or join them. If
+    /// `in_memory` is true, the dimensions are taken in the order of the layout; otherwise they are
+    /// taken in the order of the shape.
     fn bitcast(
         &mut self,
         node: GraphNode,
@@ -182,8 +182,8 @@ impl Pull<'_, '_> {
         let logical = types.map(packed_bits);
         let widths = if in_memory { memory_bits(&sides) } else { logical };
         let least = widths[0].min(widths[1]);
-        // A byte that holds a smaller integer repeats its sign, so that another signedness changes
-        // the byte.
+        // A byte that holds a smaller signed integer repeats its sign bit, and one that holds an
+        // unsigned integer does not. So a change of signedness changes the byte.
         let changes_sign =
             !in_memory && least < 8 && types[0].is_signed_integer() != types[1].is_signed_integer();
         if unit > least && (widths[0] != widths[1] || changes_sign) {
@@ -232,8 +232,8 @@ impl Pull<'_, '_> {
 }
 
 impl Pull<'_, '_> {
-    /// Traces an element of a bitcast between layouts with tiles, by its place along each axis of
-    /// memory.
+    /// Traces an element of a bitcast between layouts with tiles. The place of the element along
+    /// each axis of memory is the same on both sides.
     fn tiled_bitcast(
         &mut self,
         (node, operand): (GraphNode, GraphNode),
@@ -265,8 +265,8 @@ impl Pull<'_, '_> {
     }
 }
 
-/// Returns the index of entry `number` of an index vector, in an array of indices with `rank`
-/// dimensions.
+/// Returns the index of entry `number` of an index vector, in an array of indices that has `rank`
+/// dimensions. `batch` is the index of the vector without the dimension `index_vector_dim`.
 pub(super) fn vector_at(
     batch: &[&Index],
     index_vector_dim: usize,
@@ -280,7 +280,7 @@ pub(super) fn vector_at(
     at
 }
 
-/// Returns the number of bits that an element of each array takes in memory.
+/// Returns the size of an element of each array in memory, in bits.
 fn memory_bits(sides: &[Shape; 2]) -> [u32; 2] {
     sides.each_ref().map(|side| {
         let descriptor = StrideDescriptor::try_from(side).ok();

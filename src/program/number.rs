@@ -1,8 +1,8 @@
 //! Integers that decide which element is moved: starts of dynamic slices, indices of gathers, and
 //! predicates.
 //!
-//! If such an integer depends only on the index of the element, as an `iota` does, it becomes an
-//! affine form and costs nothing. Any other becomes a lookup, which the kernel loads and computes
+//! An integer that depends only on the index of the element, such as an `iota`, becomes an affine
+//! form, which needs no load. Any other integer becomes a lookup: the kernel loads and computes it
 //! at run time.
 
 use super::{
@@ -20,11 +20,11 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The greatest depth of nested computations in a lookup. It bounds the depth of recursion. Modules
-/// with deeper computations are refused.
+/// The greatest depth of nested computations in a lookup. It bounds the depth of the recursion.
+/// Modules with deeper computations are refused.
 const MAX_DEPTH: usize = 128;
 
-/// The range of a lookup, and the result for values outside it.
+/// The range `0..=last` of a lookup, and the treatment of values outside it.
 #[derive(Clone, Copy)]
 pub(super) struct NumberRange {
     pub(super) last: u64,
@@ -32,16 +32,16 @@ pub(super) struct NumberRange {
 }
 
 impl NumberRange {
-    /// Returns the range `0..=last` with clamping, as XLA clamps starts.
+    /// Returns the range `0..=last`, into which values are clamped as XLA clamps starts.
     pub(super) fn clamped(last: u64) -> Self {
         Self { last, out_of_range: OutOfRange::Clamp }
     }
 }
 
 impl Pull<'_, '_> {
-    /// Returns the starts of a dynamic slice of `sizes` from an array of `extents`, clamped so that
-    /// the slice lies inside. The starts are the operands from `first` on: a scalar for each
-    /// dimension, or one vector.
+    /// Returns the starts of a dynamic slice of `sizes` elements from an array of `extents`
+    /// elements, clamped so that the slice lies inside the array. The starts are the operands from
+    /// number `first` on: one scalar for each dimension, or a single vector.
     pub(super) fn starts(
         &mut self,
         region: &mut WalkRegion,
@@ -66,7 +66,7 @@ impl Pull<'_, '_> {
         Ok(starts)
     }
 
-    /// Returns the integer at an index of a value, brought into a range.
+    /// Returns the integer at an index of a value, brought into the given range.
     pub(super) fn number(
         &mut self,
         region: &mut WalkRegion,
@@ -93,7 +93,8 @@ impl Pull<'_, '_> {
         Ok(self.assembly.lookup(lookup)?)
     }
 
-    /// Reads the integer at `index` from a constant in a buffer, and brings it into a range.
+    /// Returns the integer at `index` of the constant buffer with the number `constant`, brought
+    /// into the given range.
     pub(super) fn entry(
         &mut self,
         region: &mut WalkRegion,
@@ -109,7 +110,7 @@ impl Pull<'_, '_> {
         Ok(self.assembly.lookup(Lookup { numbers: numbers.all, last, out_of_range })?)
     }
 
-    /// Adds the integer at an index of a value to a lookup, and returns its number in it.
+    /// Adds the integer at an index of a value to a lookup. Returns its number in `numbers`.
     pub(super) fn computed(
         &mut self,
         region: &mut WalkRegion,
@@ -182,7 +183,7 @@ impl Pull<'_, '_> {
     }
 
     /// Adds the result of an arithmetic instruction to a lookup. Returns `None` if the instruction
-    /// computes nothing.
+    /// only moves elements or is a reduce.
     fn operation(
         &mut self,
         region: &mut WalkRegion,
@@ -226,7 +227,8 @@ impl Pull<'_, '_> {
             if integer(self.graph.instruction(operand).shape().element_type()).is_none() {
                 return Err(Halt::Stop(Stop::Compute(node)));
             }
-            // The bounds of clamp and the predicate of select may be scalars beside arrays.
+            // The bounds of clamp and the predicate of select may be scalars even if the other
+            // operands are arrays.
             let is_scalar = self.graph.instruction(operand).shape().rank() == 0;
             let index = if is_scalar { &[] } else { index };
             *number = self.computed(region, numbers, operand, index, depth + 1)?;
@@ -253,8 +255,8 @@ impl Pull<'_, '_> {
         Ok(Some(numbers.compute(own, of)?))
     }
 
-    /// Returns the operand and the index that an element is a copy of. Returns `None` for a reduce
-    /// that computes.
+    /// Returns the operand that an element is copied from and its index there. Returns `None` for a
+    /// reduce that combines elements.
     fn elsewhere(
         &mut self,
         region: &mut WalkRegion,
@@ -293,15 +295,15 @@ impl Pull<'_, '_> {
         match self.moved(node, region, index, &Index::constant(0), unit) {
             Ok(Some((operand, index, _))) => Ok(Some((operand, index))),
             Ok(None) if matches!(instruction.opcode(), Opcode::Reduce { .. }) => Ok(None),
-            // The value has to be in a scratch buffer if the instruction chooses between operands
-            // or divides elements.
+            // If the instruction chooses between operands or divides elements, its value has to be
+            // computed into a scratch buffer first.
             Ok(None) | Err(Halt::Unit(_)) => Err(Halt::Stop(Stop::Before(node, TuplePath::new()))),
             Err(halt) => Err(halt),
         }
     }
 
-    /// Adds an element of a constant to a lookup: as a constant if it is known which element, and
-    /// otherwise as a load.
+    /// Adds an element of a constant to a lookup. The element is a number of the lookup if its
+    /// index is known or all elements are equal; otherwise the kernel loads it.
     fn known(
         &mut self,
         region: &mut WalkRegion,
@@ -331,7 +333,8 @@ impl Pull<'_, '_> {
         self.loaded(region, numbers, node, (value, shape), index)
     }
 
-    /// Adds the load of an integer from a buffer to a lookup.
+    /// Adds the load of an integer from a buffer to a lookup. Returns an error if the buffer does
+    /// not hold integers of at least 8 bits.
     fn loaded(
         &mut self,
         region: &mut WalkRegion,
@@ -356,5 +359,5 @@ impl Pull<'_, '_> {
     }
 }
 
-/// The reason given for a value that a lookup cannot load.
+/// The reason in the error for a value that a lookup cannot load.
 const NO_INTEGER: &str = "; where data is moved by it, it has to be an integer of 8 bits or more";

@@ -1,5 +1,5 @@
-//! [`LookupBuilder`]: builds a lookup, an integer that a kernel computes at run time. It leaves out
-//! duplicates, and translates HLO's types and operators to those of lookups.
+//! [`LookupBuilder`]: builds a lookup, an integer that a kernel computes at run time. Equal numbers
+//! are added once. HLO's types and operators are translated to those of lookups.
 
 use std::collections::HashMap;
 
@@ -14,12 +14,14 @@ use crate::{
 #[derive(Default)]
 pub(super) struct LookupBuilder {
     pub(super) all: Vec<Number>,
-    /// The number for each value and index. A value that is used twice is computed once.
+    /// The number in `all` of each value at each index, so that a value that is used twice is
+    /// computed once.
     pub(super) of: HashMap<(GraphNode, Vec<Affine>), usize>,
 }
 
 impl LookupBuilder {
-    /// Adds a number if it is new, and returns its index in `all`.
+    /// Adds a number if `all` does not have it, and returns its index in `all`. Returns an error if
+    /// the lookup already has [`MAX_NUMBERS`] numbers.
     pub(super) fn add(&mut self, integer: Integer, of: LookupExpr) -> Result<usize, NestError> {
         let number = Number { integer, of };
         let known = self.all.iter().position(|known| *known == number);
@@ -32,8 +34,8 @@ impl LookupBuilder {
         }))
     }
 
-    /// Adds a computed number. It is folded if its operands are constants, and left out if it
-    /// converts to the type that its operand already has.
+    /// Adds a computed number and returns its index in `all`. A number whose operands are constants
+    /// is computed at once. A conversion to the type that the operand has already is left out.
     pub(super) fn compute(&mut self, integer: Integer, of: LookupExpr) -> Result<usize, NestError> {
         let of = match of {
             LookupExpr::Select(holds, a, b) => match self.constant(holds) {
@@ -55,8 +57,8 @@ impl LookupBuilder {
         self.add(integer, constant.unwrap_or(of))
     }
 
-    /// Adds a binary operation on two numbers of type `own`. Returns `None` if lookups have no such
-    /// operation.
+    /// Returns a binary operation on two numbers of the type `own`, and adds the numbers that it
+    /// needs. Returns `None` if lookups do not have the operation.
     pub(super) fn binary(
         &mut self,
         own: Integer,
@@ -73,13 +75,15 @@ impl LookupBuilder {
         if own == Integer::PRED {
             return Ok(Some(LookupExpr::Binary(Operator::NotEqual, a, b)));
         }
-        // Exclusive or: the bits of either number without those of both.
+        // An exclusive or has the bits that either number has, without those that both numbers
+        // have.
         let [either, both] = [Operator::Or, Operator::And]
             .map(|operator| self.compute(own, LookupExpr::Binary(operator, a, b)));
         Ok(Some(LookupExpr::Binary(Operator::Subtract, either?, both?)))
     }
 
-    /// Adds a unary operation, made of binary ones. Returns `None` if that is impossible.
+    /// Returns a unary operation as a binary one, and adds the numbers that it needs. Returns
+    /// `None` if lookups cannot express the operation.
     pub(super) fn unary(
         &mut self,
         own: Integer,
@@ -115,7 +119,8 @@ impl LookupBuilder {
         }
     }
 
-    /// Returns the numbers that the number `last` depends on and this number itself, renumbered.
+    /// Returns the number at index `last` and the numbers that it depends on, with their references
+    /// adapted to the shorter list.
     pub(super) fn used(self, last: usize) -> Vec<Number> {
         let mut used = vec![false; self.all.len()];
         used[last] = true;
@@ -157,7 +162,8 @@ fn renamed(number: Number, places: &[usize]) -> Number {
     Number { of, ..number }
 }
 
-/// Returns the lookup type for an element type, or `None` if lookups cannot compute with it.
+/// Returns the integer type of lookups for an element type, or `None` if lookups cannot compute
+/// with the type.
 pub(super) fn integer(element_type: ElementType) -> Option<Integer> {
     if element_type == ElementType::Pred {
         return Some(Integer::PRED);
@@ -167,7 +173,8 @@ pub(super) fn integer(element_type: ElementType) -> Option<Integer> {
     (is_integer(element_type) && bits >= 8).then_some(Integer { bits, is_signed })
 }
 
-/// Returns the lookup operator for a binary instruction, or `None` if there is none.
+/// Returns the lookup operator for a binary instruction, or `None` if lookups have no such
+/// operator.
 pub(super) fn operator(binary: Binary) -> Option<Operator> {
     Some(match binary {
         Binary::And => Operator::And,

@@ -1,5 +1,5 @@
-//! Packs buffers for steps that read more than a kernel can bind: some of them are first copied
-//! into one scratch buffer.
+//! Packs buffers for steps that read more buffers than a kernel can bind: some of the buffers are
+//! first copied into one scratch buffer.
 
 use super::{ArrayBuffer, BufferId, Program, ProgramError, ProgramStep};
 use crate::{
@@ -8,11 +8,11 @@ use crate::{
 };
 
 impl Program {
-    /// Adds steps that pack buffers, until no step reads more than `most`. Runs on the host do not
-    /// need these steps.
+    /// Adds steps that pack buffers, until no step reads more than `most` buffers. Runs on the host
+    /// do not need these steps.
     ///
-    /// Each of these steps copies the smallest buffers, so that few bytes are copied twice. Kernels
-    /// of one source cannot pack, so if `most` is less than 2, nothing is packed.
+    /// Each added step copies the smallest buffers, so that few bytes are copied twice. If `most`
+    /// is less than 2, nothing is packed, because a kernel with one source cannot pack.
     ///
     /// # Errors
     ///
@@ -28,8 +28,8 @@ impl Program {
         Ok(self)
     }
 
-    /// Chooses the buffers to pack next: the smallest ones, and at most `most` of them. Buffers of
-    /// lookups are first.
+    /// Returns the sources of a step to pack next: the smallest ones, and at most `most` of them.
+    /// Sources that lookups load from are packed before all others, if there are several.
     fn packed(&self, step: &ProgramStep, most: usize) -> Vec<usize> {
         let of = |numbers: bool| -> Vec<usize> {
             let all = 0..step.sources.len();
@@ -42,8 +42,8 @@ impl Program {
         packed
     }
 
-    /// Adds a step that packs some buffers of `step`, and returns a copy of `step` that reads the
-    /// packed one.
+    /// Adds a step that packs the sources `packed` of `step`. Returns a copy of `step` that reads
+    /// the packed buffer instead.
     fn pack(&mut self, step: ProgramStep, packed: &[usize]) -> Result<ProgramStep, ProgramError> {
         let scratch = BufferId::Scratch(self.scratch.len());
         let values: Vec<BufferId> = packed.iter().map(|&source| step.sources[source]).collect();

@@ -1,7 +1,7 @@
 //! [`Program`]: a module as a list of copies, with the buffers that they read and write.
 //!
-//! A step reads parameters, constants and scratch buffers, and writes one buffer. A runtime runs
-//! the steps in order; the host can run them too.
+//! A step reads parameters, constants and scratch buffers, and writes one buffer. The steps run in
+//! order, on a device or on the host.
 
 use std::fmt;
 
@@ -19,13 +19,13 @@ use crate::{
 /// The identity of one of a program's buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BufferId {
-    /// An array of the parameters. Each array inside a tuple has a number.
+    /// An array of the parameters. Each array inside a tuple has a number of its own.
     Parameter(usize),
     /// A constant of the module.
     Constant(usize),
     /// A buffer that one kernel writes and later kernels read.
     Scratch(usize),
-    /// An array of the result.
+    /// An array of the result. Each array inside a tuple has a number of its own.
     Result(usize),
 }
 
@@ -118,8 +118,8 @@ pub struct Program {
 ///
 /// # Errors
 ///
-/// Returns an error if an instruction does more than move data, a layout cannot be described by
-/// strides, or the target's limits are too low.
+/// Returns an error if an instruction does more than move data, if a layout cannot be described by
+/// strides, or if the target's limits are too low.
 pub fn compile_module(module: &Module, target: &Target) -> Result<Program, ProgramError> {
     Program::lower(module)?.compiled(target)
 }
@@ -129,12 +129,12 @@ impl Program {
     /// kernels.
     ///
     /// On the host, a step may read any number of buffers. [`compile_module`] also adds steps that
-    /// pack buffers if a step reads more than a kernel can bind.
+    /// pack buffers if a step reads more buffers than a kernel can bind.
     ///
     /// # Errors
     ///
-    /// Returns an error if an instruction does more than move data, or a layout cannot be described
-    /// by strides.
+    /// Returns an error if an instruction does more than move data, or if a layout cannot be
+    /// described by strides.
     pub fn lower(module: &Module) -> Result<Self, ProgramError> {
         lower(module)
     }
@@ -145,14 +145,14 @@ impl Program {
         &self.name
     }
 
-    /// Returns the arrays that the program reads, in order. The arrays inside a tuple are listed
-    /// one by one.
+    /// Returns the arrays that the program reads, in the order of the parameters. The arrays inside
+    /// a tuple are listed one by one.
     #[must_use]
     pub fn parameters(&self) -> &[ArrayBuffer] {
         &self.parameters
     }
 
-    /// Returns the arrays that the program writes, in order.
+    /// Returns the arrays that the program writes, in the order of the result's parts.
     #[must_use]
     pub fn results(&self) -> &[ArrayBuffer] {
         &self.results
@@ -164,7 +164,8 @@ impl Program {
         &self.scratch
     }
 
-    /// Returns a buffer and its shape, or `None` for a constant, which is stored as bytes only.
+    /// Returns a buffer and its shape. Returns `None` if the program has no such buffer, and for a
+    /// constant, which is stored as bytes only.
     #[must_use]
     pub fn buffer(&self, value: BufferId) -> Option<&ArrayBuffer> {
         match value {
@@ -175,7 +176,7 @@ impl Program {
         }
     }
 
-    /// Returns the bytes of the constants that kernels read.
+    /// Returns the bytes of the constants that kernels read, indexed by [`BufferId::Constant`].
     #[must_use]
     pub fn constants(&self) -> &[Vec<u8>] {
         &self.constants
@@ -187,15 +188,15 @@ impl Program {
         &self.steps
     }
 
-    /// Returns the kernel of each step for the target given to [`compile_module`]. Returns no
-    /// kernels if the program was only lowered.
+    /// Returns the kernel of each step for the target that [`compile_module`] was called with.
+    /// Returns an empty slice if the program was only lowered.
     #[must_use]
     pub fn kernels(&self) -> &[Kernel] {
         &self.kernels
     }
 
     /// Returns the program with a kernel for each step, as [`compile_module`] does for a module.
-    /// Steps that pack buffers are added before steps that read more than a kernel can bind.
+    /// Adds steps that pack buffers before steps that read more buffers than a kernel can bind.
     ///
     /// # Errors
     ///
@@ -221,8 +222,8 @@ impl Program {
         Ok(kernels)
     }
 
-    /// Compiles a kernel for each step without validation. Use it if the kernels are validated
-    /// later anyway, as wgpu does.
+    /// Compiles a kernel for each step without validation. This saves time if the kernels are
+    /// validated later, for example by wgpu.
     ///
     /// # Errors
     ///
@@ -236,8 +237,8 @@ impl Program {
         self.steps.iter().map(compile).collect()
     }
 
-    /// Returns the steps that compute a result, in order: the steps of the scratch buffers that it
-    /// needs, and its last step.
+    /// Returns the numbers of the steps that compute a result, in ascending order: the steps that
+    /// write the scratch buffers that it depends on, and the step that writes the result.
     ///
     /// # Panics
     ///
@@ -258,6 +259,10 @@ impl Program {
     }
 
     /// Returns the size of a buffer, in bytes.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the program has no such buffer.
     #[must_use]
     pub fn bytes_of(&self, value: BufferId) -> u64 {
         match value {
@@ -268,9 +273,9 @@ impl Program {
         }
     }
 
-    /// Returns the number of bytes that the kernels bind of a buffer, which is at least the size of
-    /// its image; 0 for a parameter that no kernel reads, and for any other buffer without bytes
-    /// that no kernel binds.
+    /// Returns the number of bytes of a buffer that the kernels bind, which is at least the size of
+    /// its image. Returns 0 for a parameter that no kernel reads, and for any other buffer without
+    /// bytes that no kernel binds.
     ///
     /// # Panics
     ///
@@ -291,7 +296,8 @@ impl Program {
         image.max(bound.unwrap_or(0))
     }
 
-    /// Returns the sizes of the buffers that a caller provides for the scratch buffers, in bytes.
+    /// Returns the size of each scratch buffer, in bytes. A caller that runs the kernels itself has
+    /// to provide buffers of these sizes.
     ///
     /// # Panics
     ///
@@ -301,12 +307,12 @@ impl Program {
         (0..self.scratch.len()).map(|of| self.binding_bytes(BufferId::Scratch(of))).collect()
     }
 
-    /// Checks that there is one buffer for each parameter, and that it has the length of the
+    /// Checks that there is one buffer for each parameter, and that each buffer has the size of its
     /// parameter in memory.
     ///
     /// # Errors
     ///
-    /// Returns [`ProgramError::Count`] or [`ProgramError::Length`] if this is not so.
+    /// Returns [`ProgramError::Count`] or [`ProgramError::Length`] if one of these checks fails.
     pub fn check_parameters(&self, parameters: &[&[u8]]) -> Result<(), ProgramError> {
         check("parameter", &self.parameters, parameters.iter().map(|given| given.len()))
     }
@@ -316,8 +322,8 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// Returns an error if the number of buffers differs from the number of parameters, or a buffer
-    /// does not have the length of its tensor.
+    /// Returns an error if the number of buffers differs from the number of parameters, if a buffer
+    /// does not have the size of its parameter, or if there is no memory for the results.
     pub fn run_on_host(&self, parameters: &[&[u8]]) -> Result<Vec<Vec<u8>>, ProgramError> {
         self.check_parameters(parameters)?;
         let mut results = room(&self.results, BufferId::Result)?;
@@ -326,12 +332,14 @@ impl Program {
         Ok(results)
     }
 
-    /// Like [`run_on_host`](Self::run_on_host), but writes the results to buffers of the caller.
+    /// Runs the program as [`run_on_host`](Self::run_on_host) does, but writes the results to the
+    /// given buffers.
     ///
     /// # Errors
     ///
     /// Returns an error if the number of buffers differs from the number of parameters or results,
-    /// or a buffer does not have the length of its tensor.
+    /// if a buffer does not have the size of its array, or if there is no memory for a scratch
+    /// buffer.
     pub fn run_on_host_into(
         &self,
         parameters: &[&[u8]],
@@ -349,12 +357,12 @@ impl Program {
         Ok(())
     }
 
-    /// Computes the contents of the scratch buffers.
+    /// Returns the contents of the scratch buffers.
     ///
     /// # Errors
     ///
-    /// Returns an error if the number of buffers differs from the number of parameters, or a buffer
-    /// has not the length of its array.
+    /// Returns an error if the number of buffers differs from the number of parameters, if a buffer
+    /// does not have the size of its array, or if there is no memory for a scratch buffer.
     pub(super) fn scratch_on_host(
         &self,
         parameters: &[&[u8]],
@@ -389,8 +397,8 @@ impl Program {
     }
 }
 
-/// Checks that there is one given length for each buffer, and that each is the length of that
-/// buffer.
+/// Checks that `given` has one length for each buffer, and that each length is the size of that
+/// buffer in bytes.
 fn check(
     what: &'static str,
     buffers: &[ArrayBuffer],
@@ -410,15 +418,15 @@ fn check(
     Ok(())
 }
 
-/// Allocates zeroed bytes for each buffer. Returns an error if there is no memory for one of
-/// them.
+/// Allocates zeroed bytes for each buffer. Returns [`ProgramError::Memory`] if there is no memory
+/// for one of the buffers.
 fn room(
     buffers: &[ArrayBuffer],
     value: fn(usize) -> BufferId,
 ) -> Result<Vec<Vec<u8>>, ProgramError> {
     let image = |(number, of): (usize, &ArrayBuffer)| {
         let length = usize::try_from(of.bytes()).unwrap_or(usize::MAX);
-        // `vec!` gets zeroed pages from the system, but aborts if there are none.
+        // `vec!` takes zeroed pages from the system, but aborts the process if there are none.
         if Vec::<u8>::new().try_reserve_exact(length).is_err() {
             let (value, shape, bytes) = (value(number), Box::new(of.shape().clone()), of.bytes());
             return Err(ProgramError::Memory { value, shape, bytes });

@@ -1,10 +1,10 @@
-//! [`pull`]: hands the elements of a result backwards through the instructions, to the buffers and
-//! constants that they are copies of.
+//! [`pull`]: traces the elements of a result backwards through the instructions, to the buffers and
+//! constants that they are copied from.
 //!
-//! This is done for all elements at once. An index is not a number but an affine form of the loops
-//! over the result's memory, with bounds. An instruction that chooses, such as `concatenate`,
-//! divides the loops into regions: here some elements continue to one operand, and there to
-//! another. Regions whose source is not known yet wait on a stack.
+//! All elements are traced at once: an index is not a number but an affine form of the loops over
+//! the result's memory, with bounds. An instruction that chooses between operands, such as
+//! `concatenate`, divides the loops into regions, and the elements of each region continue to
+//! another operand. Regions whose source is not yet known wait on a stack.
 
 use std::collections::HashMap;
 
@@ -21,18 +21,18 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The buffers that kernels read: parameters, constants and scratch buffers. Also the constants
-/// folded so far.
+/// The parameters, constants and scratch buffers that kernels read, and the values that are folded
+/// to constants so far.
 #[derive(Debug, Default)]
 pub(super) struct ModuleBuffers {
-    /// The arrays of the parameters, in order, each with the number of its parameter and the path
-    /// to the array.
+    /// The arrays of the parameters, in order. Each entry has the number of the parameter, the path
+    /// to the array in the parameter, and the shape of the array.
     pub(super) parameters: Vec<(usize, TuplePath, Shape)>,
     /// The shape and bytes of each constant that a kernel reads.
     pub(super) constants: Vec<(Shape, Vec<u8>)>,
     pub(super) constant_of: HashMap<ArrayOrigin, usize>,
-    /// For each scatter with many windows, the constant that maps places to windows, and the
-    /// dimensions of the array that it covers.
+    /// The table of each scatter with many windows: the number of the constant that maps places to
+    /// windows, and the dimensions of the array along which the table runs.
     pub(super) tables: HashMap<GraphNode, (usize, Vec<usize>)>,
     /// The values that were folded to constants.
     pub(super) folded: HashMap<ArrayOrigin, Literal>,
@@ -42,44 +42,45 @@ pub(super) struct ModuleBuffers {
     pub(super) scratch: Vec<Shape>,
 }
 
-/// The array that a kernel writes, and its layout in memory.
+/// The array that a kernel computes, and its layout in memory.
 pub(super) struct KernelOutput<'a> {
     pub(super) node: GraphNode,
     pub(super) path: TuplePath,
     pub(super) element_type: ElementType,
     pub(super) destination: &'a StrideDescriptor,
-    /// True if a trail is recorded: the instructions that elements pass through.
+    /// True if a [`Trail`] is recorded.
     pub(super) keeps_trail: bool,
-    /// The maximum number of cases of the nest.
+    /// The maximum number of cases in the nest.
     pub(super) most_cases: usize,
 }
 
-/// The result of tracing a value back to its sources.
+/// The nest that copies a value from its sources.
 pub(super) struct Pulled {
     pub(super) nest: CopyNest,
     /// The buffer of each source.
     pub(super) sources: Vec<BufferId>,
-    /// The nodes that elements passed, in the order of the first visits.
+    /// The instructions that elements pass through, in the order of the first visits.
     pub(super) nodes: Vec<GraphNode>,
-    /// The instructions passed, if the trail is recorded.
+    /// The trail, or `None` if none is recorded.
     pub(super) trail: Option<Trail>,
 }
 
-/// A reason why a value cannot be one nest as it is.
+/// The reason why a value cannot be copied by one nest yet.
 pub(super) enum Stop {
     /// The value is not supported.
     Refused(Box<ProgramError>),
-    /// This array of a value must be computed into a scratch buffer first.
+    /// This array inside a value must be computed into a scratch buffer first.
     Before(GraphNode, TuplePath),
-    /// This array must be computed into a scratch buffer without padding first, because its
-    /// elements are put together from units, and its layout pads them or gives them other widths.
+    /// This array must be computed into a scratch buffer without padding first. Its elements are
+    /// put together from units, but its layout adds padding or gives elements another width.
     Apart(GraphNode, TuplePath),
-    /// This value is computed from others. Lowering can continue if it folds to a constant.
+    /// The value of this instruction is computed from others. Lowering can continue only if it
+    /// folds to a constant.
     Compute(GraphNode),
-    /// This value must fold to a constant; otherwise the error applies.
+    /// This value must fold to a constant. If it does not, this is the error.
     Constant(GraphNode, Box<ProgramError>),
-    /// A bound of one kernel is exceeded. The list has the number of visits of each node, in the
-    /// order of the first visits.
+    /// A bound of one kernel is exceeded. The list has the number of visits of each instruction, in
+    /// the order of the first visits.
     Bound(Box<NestError>, Vec<(GraphNode, usize)>),
 }
 
@@ -89,7 +90,8 @@ impl From<ProgramError> for Stop {
     }
 }
 
-/// Builds the nest that copies the elements of a value from the buffers where they are.
+/// Builds the nest that copies the elements of a value from the buffers that hold them. Starts
+/// again with smaller units if an instruction divides elements.
 pub(super) fn pull(
     graph: &mut Graph,
     buffers: &mut ModuleBuffers,
@@ -117,10 +119,10 @@ pub(super) fn pull(
     }
 }
 
-/// A reason to stop the trace of a value.
+/// The reason why the trace of a value stops.
 pub(super) enum Halt {
     Stop(Stop),
-    /// Elements have to be divided into parts of this width in bits, and the trace has to start
+    /// Elements have to be divided into units of this width in bits, so the trace has to start
     /// again.
     Unit(u32),
     /// The nest cannot express the copy.
@@ -139,14 +141,14 @@ impl From<NestError> for Halt {
     }
 }
 
-/// Elements whose source is not known yet: in this region of the loops, the element that is written
-/// is a copy of element `index` of `node`.
+/// Elements whose source is not yet known: at the positions in `region`, the element that is
+/// written is a copy of element `index` of `node`.
 pub(super) struct PendingValue {
     pub(super) node: GraphNode,
     pub(super) path: TuplePath,
     pub(super) region: WalkRegion,
     pub(super) index: Vec<Index>,
-    /// The number of the unit in the element, if elements are moved in parts.
+    /// The number of the unit inside the element; 0 if elements are moved whole.
     pub(super) part: Index,
 }
 
@@ -154,17 +156,17 @@ pub(super) struct Pull<'g, 'm> {
     pub(super) graph: &'g mut Graph<'m>,
     pub(super) buffers: &'g mut ModuleBuffers,
     pub(super) assembly: Assembly,
-    /// The width of a unit in bits. An element is one or more units.
+    /// The width of a unit, in bits. An element is one or more units.
     pub(super) unit: u32,
-    /// The width of the destination's type in bits.
+    /// The width of the destination's element type, in bits.
     pub(super) width: u32,
-    /// True if units are signed and the destination gives each a wider place, which repeats the
-    /// sign.
+    /// True if units are signed and the destination gives each unit a wider place, in which the
+    /// sign is repeated.
     pub(super) extends: bool,
-    /// The width of an element that is written, in bits. If it is less than 8, the kernel copies
-    /// only the low bits of the source.
+    /// The number of bits of an element that are written. If it is less than 8, the kernel copies
+    /// only the low bits of the source's elements.
     pub(super) bits: u32,
-    /// True if elements narrower than a byte are packed where they are written.
+    /// True if the destination packs elements that are narrower than a byte.
     pub(super) packs: bool,
     pub(super) sources: Vec<(BufferId, bool)>,
     /// The elements whose source is not known yet, as a stack.
@@ -244,8 +246,8 @@ impl<'g, 'm> Pull<'g, 'm> {
         Ok(Pulled { nest, sources, nodes, trail })
     }
 
-    /// Hands an element back through one instruction, or ends the trace at a buffer or at constant
-    /// bits.
+    /// Traces an element back through one instruction, or ends the trace if the element is in a
+    /// buffer or consists of constant bits.
     fn follow(&mut self, item: PendingValue) -> Result<(), Halt> {
         let origin = self.graph.origin(item.node, item.path.clone())?;
         if let Some(&scratch) = self.buffers.scratch_of.get(&origin) {
@@ -278,8 +280,8 @@ impl<'g, 'm> Pull<'g, 'm> {
         self.instruction(item, node)
     }
 
-    /// Returns the number of a source of the nest, and adds it if it is new. `of_numbers` is true
-    /// if lookups load from it.
+    /// Returns the number of the source of the nest that reads `value`. Calls `add` on first use.
+    /// `of_numbers` is true if lookups load from the source.
     pub(super) fn source(
         &mut self,
         value: BufferId,
@@ -296,15 +298,15 @@ impl<'g, 'm> Pull<'g, 'm> {
         )
     }
 
-    /// Returns the extents of a node's array.
+    /// Returns the extents of a node's array, or an error if an extent is not fixed.
     pub(super) fn extents(&self, node: GraphNode) -> Result<Vec<u64>, Halt> {
         let shape = self.graph.instruction(node).shape();
         extents(shape).ok_or_else(|| unsupported(self.graph, node, "; its extents are not fixed"))
     }
 }
 
-/// Adds the visits of each node, in the order of the first visits, to an error that a scratch
-/// buffer may avoid.
+/// Adds the visits of each node to an error that a scratch buffer may avoid, in the order of the
+/// first visits. Returns all other errors unchanged.
 fn bounded(halt: Halt, order: &[GraphNode], visits: &HashMap<GraphNode, usize>) -> Halt {
     match halt {
         Halt::Nest(error @ (NestError::Bound { .. } | NestError::Reach { .. })) => {

@@ -1,7 +1,7 @@
 //! Reduces of integers and predicates.
 //!
-//! They also occur in modules that only move data: JAX's `take` uses one to test that all entries
-//! of an index vector are in range.
+//! Modules that only move data contain such reduces too. For example, JAX's `take` uses one to test
+//! that all entries of an index vector are in range.
 
 use super::{
     fold::{MAX_ELEMENTS, Scalar},
@@ -16,9 +16,9 @@ use crate::{
     shape::ElementType,
 };
 
-/// Returns the operation with which a reduce combines elements. Returns `None` if it is not
-/// supported, or if its result depends on the order of the elements. Also returns `None` for
-/// floats: even adding 0.0 is not the identity, because it turns -0.0 into 0.0.
+/// Returns the operation with which a reduce combines elements, or `None` if the operation is not
+/// supported or its result depends on the order of the elements. Also returns `None` for floats:
+/// not even adding 0.0 leaves a float unchanged, because it turns -0.0 into 0.0.
 pub(super) fn combiner(graph: &Graph, instruction: &Instruction) -> Option<Binary> {
     let Opcode::Reduce { computation, .. } = *instruction.opcode() else { return None };
     let callee = &graph.computations()[computation];
@@ -42,7 +42,7 @@ pub(super) fn combiner(graph: &Graph, instruction: &Instruction) -> Option<Binar
     is_known.then_some(binary)
 }
 
-/// Returns the neutral element of an operation, as the bits of an element.
+/// Returns the bits of the neutral element of an operation, or `None` if it has none.
 fn neutral(binary: Binary, kind: ElementType) -> Option<u128> {
     let bits = kind.bits()?;
     let ones = u128::MAX >> (128 - bits);
@@ -58,7 +58,8 @@ fn neutral(binary: Binary, kind: ElementType) -> Option<u128> {
     })
 }
 
-/// Folds a reduce whose operands are constants.
+/// Returns the result of a reduce whose operands are constants, or `None` if it is not folded or
+/// has more than [`MAX_ELEMENTS`] elements.
 pub(super) fn fold(
     instruction: &Instruction,
     binary: Binary,
@@ -68,7 +69,7 @@ pub(super) fn fold(
     let [array, start] = operands else { return None };
     let (shape, sizes) = (instruction.shape(), extents(array.shape())?);
     let kind = shape.element_type();
-    // An array without elements may be reduced to one of any size.
+    // If an array without elements is reduced, the result may still have elements.
     let count = elements(&extents(shape)?);
     if count > MAX_ELEMENTS {
         return None;
@@ -95,8 +96,8 @@ pub(super) fn fold(
 }
 
 impl Pull<'_, '_> {
-    /// Returns the index in the operand of a reduce that changes no element, because it reduces
-    /// only dimensions of extent 1 and starts with the neutral element. Returns `None` for any
+    /// Returns the index of an element in the operand of a reduce that only copies elements: it
+    /// reduces dimensions of extent 1 and starts with the neutral element. Returns `None` for any
     /// other reduce.
     pub(super) fn unreduced(
         &mut self,
@@ -111,8 +112,8 @@ impl Pull<'_, '_> {
         Ok(Some(spread(index, dimensions, &vec![0; dimensions.len()])))
     }
 
-    /// Adds one element of a reduce's result to a lookup, as a chain of operations over the
-    /// elements that are reduced.
+    /// Adds one element of a reduce's result to a lookup, as a chain of operations on the elements
+    /// that are combined.
     pub(super) fn reduced(
         &mut self,
         region: &mut WalkRegion,
@@ -167,7 +168,7 @@ impl Pull<'_, '_> {
         Ok(dimensions.iter().map(|&dimension| extents[dimension]).collect())
     }
 
-    /// Returns true if a reduce starts with the neutral element.
+    /// Returns true if the start value of a reduce is known to be the neutral element.
     fn starts_neutral(&mut self, node: GraphNode) -> Result<bool, Halt> {
         let instruction = self.graph.instruction(node);
         let Some(binary) = combiner(self.graph, instruction) else { return Ok(false) };
@@ -187,8 +188,8 @@ impl Pull<'_, '_> {
     }
 }
 
-/// Returns an index of the operand: the index of the result, with `digits` along the reduced
-/// dimensions.
+/// Returns an index in the operand: the index in the result, with `digits` inserted as the index
+/// along the reduced dimensions.
 fn spread(index: &[Index], dimensions: &[usize], digits: &[u64]) -> Vec<Index> {
     let mut kept = index.iter();
     let entry = |dimension: usize| match dimensions.iter().position(|&d| d == dimension) {

@@ -1,8 +1,8 @@
 //! Converts an index between shapes with the same elements, for reshape, bitcast and
 //! bitcast-convert.
 //!
-//! From `[6,4]` to `[2,12]`, index (i,j) becomes the number `4·i + j`, which is split into `n / 12`
-//! and `n % 12`.
+//! For example, index (i,j) of an array `[6,4]` is the element number `n = 4·i + j`, and in
+//! `[2,12]` its index is `n / 12` and `n % 12`.
 
 use super::literal::signed;
 use crate::nest::{Assembly, Index, NestError, WalkRegion};
@@ -10,8 +10,9 @@ use crate::nest::{Assembly, Index, NestError, WalkRegion};
 /// Converts an index in an array with the dimensions `from` to the index of the same element in an
 /// array with the dimensions `to`. Both are in row-major order.
 ///
-/// Groups of dimensions with equal products are joined to one number, which is then split again. If
-/// this undoes an earlier split, the divisions cancel out.
+/// Consecutive dimensions whose extents have the same product on both sides form a group. The index
+/// along a group is joined to one number, which is then split again. If this reverses an earlier
+/// split, the divisions cancel out.
 pub(super) fn regroup(
     assembly: &mut Assembly,
     region: &mut WalkRegion,
@@ -24,8 +25,7 @@ pub(super) fn regroup(
     while next_from < from.len() || next_to < to.len() {
         let (first_from, first_to) = (next_from, next_to);
         let (mut elements, mut wanted) = (1_u64, 1_u64);
-        // Find the shortest groups, of at least one dimension, with equal numbers of elements on
-        // both sides.
+        // Find the shortest next group, with at least one dimension of `to`.
         loop {
             let take_from = elements <= wanted && next_from < from.len();
             if take_from {
@@ -67,5 +67,5 @@ pub(super) fn regroup(
     Ok(out)
 }
 
-/// The error for an array with more elements than a nest can count.
+/// The error for a group that has more elements than a nest can count.
 const TOO_LARGE: NestError = NestError::PAST_LIMIT;

@@ -1,8 +1,8 @@
 //! Scatters that replace: windows of an array take new values, in order. If windows overlap, the
 //! last one wins.
 //!
-//! A scatter reads its updates and writes wherever the indices say. A nest works the other way
-//! around: it asks, for each place of the array, which window was the last to be written there.
+//! A scatter writes each of its updates to the places that the indices select. A nest works the
+//! other way around: it finds, for each place of the array, the last window that was written there.
 
 use super::{
     fold::MAX_ELEMENTS,
@@ -20,9 +20,9 @@ use crate::{
     shape::{ElementType, Shape},
 };
 
-/// The greatest number of windows that are tested one by one. More windows are found in a table,
-/// for which their places must be known at compile time. A higher limit makes kernels longer; a
-/// lower one refuses more scatters.
+/// The greatest number of windows that are tested one by one. If there are more, the window of each
+/// place is read from a table, and the places of all windows must be known at compile time. A
+/// higher limit makes kernels longer; a lower one refuses more scatters.
 const MAX_WINDOWS: u64 = 16;
 
 /// A scatter, with the shape and the numbering of its windows.
@@ -32,12 +32,12 @@ struct ScatterWindows<'a> {
     operands: [GraphNode; 3],
     /// The extents of the array.
     own: Vec<u64>,
-    /// The extents of a window along the dimensions of the array.
+    /// The extents of a window, one for each dimension of the array.
     extents: Vec<u64>,
-    /// The dimension of the updates that runs along each dimension of the array inside a window, if
-    /// any.
+    /// The dimension of the updates that corresponds to each dimension of the array inside a
+    /// window, or `None` if windows have extent 1 there.
     window_of: Vec<Option<usize>>,
-    /// The dimensions of the updates that number the windows, and their extents.
+    /// The dimensions of the updates that number the windows. `sizes` has their extents.
     batches: Vec<usize>,
     sizes: Vec<u64>,
     /// The rank of the updates and the rank of the indices.
@@ -45,7 +45,8 @@ struct ScatterWindows<'a> {
 }
 
 impl ScatterWindows<'_> {
-    /// Returns the index of a window along the batch dimensions, given the window's number.
+    /// Returns the index of a window along the batch dimensions. `number` is the number of the
+    /// window in row-major order.
     fn batch(&self, number: u64) -> Vec<u64> {
         let mut rest = number;
         let mut batch = vec![0; self.sizes.len()];
@@ -55,8 +56,8 @@ impl ScatterWindows<'_> {
         batch
     }
 
-    /// Calls `start` for each dimension along which the indices say where windows start. The second
-    /// argument is the index of that start in the array of indices.
+    /// Calls `start` for each dimension in which the start of a window is read from the indices.
+    /// The arguments are the dimension, and the index of the start in the array of indices.
     fn starts<E>(
         &self,
         batch: &[u64],
@@ -71,7 +72,8 @@ impl ScatterWindows<'_> {
         Ok(())
     }
 
-    /// Returns the batching dimensions of the array, each with its dimension in the batch.
+    /// Returns pairs of a batching dimension of the array and the number of that dimension in the
+    /// batch.
     fn batching(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let scatter = self.scatter;
         let pairs = scatter.input_batching_dims.iter();
@@ -80,7 +82,7 @@ impl ScatterWindows<'_> {
             .map(|(&dimension, &of)| (dimension, of - usize::from(of > scatter.index_vector_dim)))
     }
 
-    /// Returns the index in the updates of the element at `place` in the window `batch`.
+    /// Returns the index in the updates of the element at `place` inside the window `batch`.
     fn update(&self, batch: impl IntoIterator<Item = Index>, place: &[Index]) -> Vec<Index> {
         let mut index = vec![Index::constant(0); self.ranks[0]];
         for (&dimension, digit) in self.batches.iter().zip(batch) {
@@ -96,8 +98,8 @@ impl ScatterWindows<'_> {
 }
 
 impl Pull<'_, '_> {
-    /// Traces an element of a scatter. It is a copy from the last window that contains it, or from
-    /// the array if there is none. A window that is partly outside the array is ignored.
+    /// Traces an element of a scatter. It is copied from the last window that contains it, or from
+    /// the array if no window does. A window that lies partly outside the array is ignored.
     pub(super) fn scatter(
         &mut self,
         node: GraphNode,
@@ -136,7 +138,7 @@ impl Pull<'_, '_> {
         }
     }
 
-    /// Tests each window by guards, the last window first.
+    /// Tests the windows with guards, from the last window to the first.
     fn one_by_one(&mut self, windows: &ScatterWindows, item: PendingValue) -> Result<(), Halt> {
         let [operand, indices, updates] = windows.operands;
         let PendingValue { mut region, index, part, .. } = item;
@@ -174,7 +176,7 @@ impl Pull<'_, '_> {
         Ok(())
     }
 
-    /// Looks up the window of an element in a table that is computed at compile time.
+    /// Finds the window of an element in a table that is computed at compile time.
     fn by_table(
         &mut self,
         node: GraphNode,
@@ -194,7 +196,7 @@ impl Pull<'_, '_> {
             table
         };
         let PendingValue { mut region, mut index, part, .. } = item;
-        // Along other dimensions every window starts at 0, and may be shorter than the array.
+        // In the other dimensions every window starts at 0, and may be shorter than the array.
         for (dimension, &extent) in windows.extents.iter().enumerate() {
             if dimensions.contains(&dimension) || extent == windows.own[dimension] {
                 continue;
@@ -218,7 +220,7 @@ impl Pull<'_, '_> {
             for (digit, &size) in batch.iter_mut().zip(&windows.sizes).rev() {
                 [rest, *digit] = self.assembly.divide(&mut region, &rest, size)?;
             }
-            // A window is one element long where it has a place of its own.
+            // In the dimensions of the table, a window has extent 1.
             let mut place = index;
             for &dimension in &dimensions {
                 place[dimension] = Index::constant(0);
@@ -228,7 +230,8 @@ impl Pull<'_, '_> {
         Ok(())
     }
 
-    /// Returns the indices of a scatter with many windows, which have to be constants.
+    /// Returns the indices of a scatter with many windows. Returns an error if they are not
+    /// constant.
     fn indices(
         &mut self,
         node: GraphNode,
@@ -257,9 +260,9 @@ impl Pull<'_, '_> {
         }
     }
 
-    /// Returns the table of windows. It has an entry for each place along the dimensions in which
-    /// windows are placed: the number of the last window there, or the number of windows if there
-    /// is none.
+    /// Returns the dimensions in which windows are placed, and a table with one entry for each
+    /// place along these dimensions: the number of the last window there, or the number of windows
+    /// if there is none. The table is returned as its shape and its bytes.
     fn table(
         &self,
         node: GraphNode,
@@ -312,7 +315,7 @@ impl Pull<'_, '_> {
         Ok((dimensions, shape, table.into_iter().flat_map(u32::to_le_bytes).collect()))
     }
 
-    /// Returns true if the combiner returns the update of the array with this number.
+    /// Returns true if the combiner returns the update unchanged for the array with this number.
     fn replaces(&self, scatter: &Scatter, array: usize) -> bool {
         let combiner = &self.graph.computations()[scatter.computation];
         let count = combiner.parameters().len() / 2;

@@ -1,4 +1,4 @@
-//! Sort of constants, by a comparator that is computed for each pair of elements.
+//! Sorts constants with the comparator of a `sort` instruction.
 
 use super::{
     fold::element_bits,
@@ -9,16 +9,16 @@ use crate::{
     shape::ElementType,
 };
 
-/// The maximum number of elements of a constant that is sorted at compile time. Each element takes
-/// a few dozen evaluations of the comparator; more elements would make compilation slower, and
-/// fewer would refuse more modules.
+/// The maximum number of elements of a constant that is sorted at compile time. Each element needs
+/// a few dozen evaluations of the comparator. With a higher limit, compilation may take longer;
+/// with a lower one, more modules are refused.
 const MAX_SORTED: u64 = 1 << 16;
 
 /// Sorts constants along a dimension and returns the results. Returns `None` if there are too many
 /// elements, or if the comparator has an instruction that is not folded.
 ///
-/// Equal elements stay in their order. A sort that is not stable may leave them in any order, so
-/// that this order is right for both.
+/// The sort is stable. This is also correct for an instruction that does not ask for a stable sort,
+/// because its equal elements may be in any order.
 pub(super) fn sort(
     dimension: usize,
     comparator: &Computation,
@@ -30,7 +30,7 @@ pub(super) fn sort(
     let inner: u64 = sizes[dimension + 1..].iter().product();
     let outer: u64 = sizes[..dimension].iter().product();
     let mut comparator = Comparator::new(comparator, operands);
-    // The place in the operands that each place of the results takes its element from.
+    // The place in the operands from which each place in the results takes its element.
     let mut from: Vec<u64> = (0..elements(&sizes)).collect();
     for row in 0..outer * inner {
         let place = |along: u64| row / inner * length * inner + along * inner + row % inner;
@@ -54,7 +54,7 @@ struct Comparator<'a> {
     instructions: &'a [Instruction],
     root: usize,
     operands: &'a [Literal],
-    /// The bits of the value of each instruction, for the pair that is compared.
+    /// The type and the bits of each instruction's value, for the two elements that are compared.
     values: Vec<(ElementType, u128)>,
 }
 
@@ -64,7 +64,8 @@ impl<'a> Comparator<'a> {
         Self { instructions, root, operands, values: Vec::with_capacity(instructions.len()) }
     }
 
-    /// Returns true if the elements at the first place belong before those at the second.
+    /// Returns true if the elements at place `first` come before those at place `second`. Returns
+    /// `None` if the comparator has an instruction that is not folded.
     fn is_before(&mut self, first: u64, second: u64) -> Option<bool> {
         self.values.clear();
         for instruction in self.instructions {
@@ -89,8 +90,9 @@ impl<'a> Comparator<'a> {
         Some(self.values.get(self.root)?.1 != 0)
     }
 
-    /// Sorts places by merging. Unlike the sorts of `std`, this accepts comparators that are no
-    /// order, such as those of a module that compares NaNs.
+    /// Sorts places by merging. Unlike the sorts of `std`, it accepts a comparator that does not
+    /// define an order, such as one that compares NaNs. Returns `None` if the comparator has an
+    /// instruction that is not folded.
     fn sorted(&mut self, mut places: Vec<u64>) -> Option<Vec<u64>> {
         if places.len() < 2 {
             return Some(places);

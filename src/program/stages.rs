@@ -1,4 +1,4 @@
-//! A program as text: the comments at the top of its kernels, and all stages for a reader to check.
+//! A program as text: the comments at the top of its kernels, and all stages of its compilation.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,8 @@ use crate::{
 };
 
 impl Program {
-    /// Returns the comment at the top of a step's kernel, which lists its buffers and its nest.
+    /// Returns the comments at the top of a step's kernel: each is a label and a text. They list
+    /// the buffers and the nest of the step.
     pub(super) fn header(&self, step: &ProgramStep) -> Vec<(&'static str, String)> {
         let mut header = vec![("", format!("{} of {}", step.destination, self.name))];
         let source = |(number, &source): (usize, &BufferId)| match step.sources.len() {
@@ -45,7 +46,8 @@ impl Program {
         format!("{value}, {}", self.shape_of(value))
     }
 
-    /// Returns the shape of a buffer's array as text. A constant has a number of bytes.
+    /// Returns the shape of a buffer's array as text. A constant has no shape here, so its size is
+    /// returned instead.
     fn shape_of(&self, value: BufferId) -> String {
         match self.buffer(value) {
             Some(buffer) => buffer.shape().to_string(),
@@ -60,17 +62,17 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// Returns an error if the target's limits are too low.
+    /// Returns the errors of [`compile`](Self::compile).
     pub fn stages(&self, target: &Target) -> Result<String, ProgramError> {
         self.stages_of_steps(0..self.steps.len(), target)
     }
 
-    /// Returns the stages of one result: those of the scratch buffers that it needs, and its last
-    /// step.
+    /// Returns the stages of one result: the steps that [`steps_of`](Self::steps_of) returns, with
+    /// all buffers of the program.
     ///
     /// # Errors
     ///
-    /// Returns an error if the target's limits are too low.
+    /// Returns the errors of [`compile`](Self::compile).
     ///
     /// # Panics
     ///

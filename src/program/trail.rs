@@ -1,8 +1,7 @@
 //! [`Trail`]: a record of the instructions that `pull` passes through while it builds a nest.
 //!
-//! The way of a single element is read from it, for pictures and for people who wonder where an
-//! element was copied from. It is no second implementation: it evaluates the forms of the nest
-//! itself.
+//! [`Ways`](super::Ways) reads from it where each element is copied from. It evaluates the same
+//! forms as the nest, so the report cannot differ from the copy.
 
 use super::{
     BufferId, ProgramError,
@@ -28,25 +27,26 @@ pub(super) struct Trail {
     /// The number of the visit that added each pending element.
     parents: Vec<Option<usize>>,
     cases: Vec<Case>,
-    /// The nest before any pass. The forms refer to its axes and quotients.
+    /// The nest before any pass runs. The forms refer to its axes and quotients.
     nest: Option<CopyNest>,
     sources: Vec<BufferId>,
 }
 
-/// Elements that `pull` followed together.
+/// One step of `pull`: the elements that are traced back through one instruction together.
 #[derive(Debug)]
 struct Visit {
     parent: Option<usize>,
-    /// The computation and the number of each instruction whose value contains the element.
+    /// The instructions whose value contains the elements, each as the numbers of its computation
+    /// and of the instruction.
     passed: Vec<[usize; 2]>,
     index: Vec<Affine>,
     part: Affine,
 }
 
-/// The place at which an element's way through one kernel ends.
+/// The origin of an element as far as one kernel knows it.
 pub(super) enum End {
-    /// An element of an array: its index, the bit inside the element, and the bit inside the
-    /// buffer.
+    /// An element of an array: its buffer, its index, the number of the bit inside the element, and
+    /// the number of the bit inside the buffer.
     Array { value: BufferId, index: Vec<u64>, within: u32, bit: u64 },
     /// Constant bits.
     Bits(u128),
@@ -66,7 +66,7 @@ impl Trail {
         }
     }
 
-    /// Records that `pull` follows the last of the pending elements.
+    /// Records that `pull` now follows the last pending element.
     pub(super) fn enter(
         &mut self,
         item: &PendingValue,
@@ -84,7 +84,8 @@ impl Trail {
         Ok(())
     }
 
-    /// Records the pending elements and the cases after a visit. The new ones belong to that visit.
+    /// Records the cases and the number of pending elements after a visit. New ones are attributed
+    /// to that visit.
     pub(super) fn leave(&mut self, items: usize, cases: &[Case]) {
         let visit = self.visits.len() - 1;
         self.parents.resize(items, Some(visit));
@@ -92,7 +93,7 @@ impl Trail {
         self.cases.extend_from_slice(&cases[self.cases.len()..]);
     }
 
-    /// Returns the trail, completed with the finished nest and its sources.
+    /// Returns the trail with the nest and the sources of the kernel.
     pub(super) fn finished(mut self, nest: &CopyNest, sources: &[BufferId]) -> Self {
         (self.nest, self.sources) = (Some(nest.clone()), sources.to_vec());
         self
@@ -104,10 +105,11 @@ impl Trail {
         loads.map(|(source, _)| self.sources[source])
     }
 
-    /// Returns the instructions that a bit of an element passes through, with its index in each of
-    /// them, and the place at which its way ends. `index` is the index of the element in the
-    /// destination. Lookups load 0 from a buffer for which `image` returns `None`. Returns `None` if
-    /// the bit belongs to no unit, as those after an element below a byte.
+    /// Returns the instructions that a bit of an element passes through, with the index in each,
+    /// and the end of the trace in this kernel. `index` is the index of the element in the
+    /// destination. If `image` returns `None` for a buffer, lookups load 0 from it. Returns `None`
+    /// if the bit belongs to no unit, for example if it comes after the bits of an element below a
+    /// byte.
     pub(super) fn way<'a>(
         &self,
         destination: &StrideDescriptor,
@@ -161,14 +163,15 @@ impl Trail {
     }
 }
 
-/// Returns the offset of an element in units.
+/// Returns the offset of an element in units from the start of the buffer, or `None` if the array
+/// has no such element.
 fn unit(descriptor: &StrideDescriptor, index: &[u64]) -> Option<u64> {
     Some(descriptor.prefix_elements()? + descriptor.offset(index).ok()?)
 }
 
 impl End {
-    /// Returns the origin of the element. Returns `None` for a scratch buffer, from which the
-    /// search continues.
+    /// Returns the origin of the element. Returns `None` if the element is in a scratch buffer,
+    /// because the trace continues in the kernel that writes it.
     pub(super) fn origin(&self, constants: &[Vec<u8>]) -> Option<Origin> {
         match self {
             Self::Bits(bits) => Some(Origin::Constant { bits: *bits }),

@@ -1,5 +1,5 @@
-//! [`Ways`]: reports, for each element of a result, the instructions that it passes through on the
-//! way back to its origin, a parameter or a constant.
+//! [`Ways`]: reports for each element of a result the instructions between the result and the
+//! origin of the element, which is a parameter or a constant.
 
 use std::collections::HashMap;
 
@@ -12,11 +12,11 @@ use super::{
 };
 use crate::hlo::Module;
 
-/// A program that can report the [`Way`] of each element: the instructions that it passes through,
-/// from the result back to its origin.
+/// A lowered module that can report the [`Way`] of each element: the instructions that the element
+/// passes through, from the result back to its origin.
 ///
-/// The kernels and this report use the same affine forms, here evaluated for one element, so they
-/// cannot disagree.
+/// The report evaluates the affine forms of the kernels for one element, so it cannot differ from
+/// the kernels.
 ///
 /// ```
 /// use stridec::{hlo::Module, program::{Origin, Ways}};
@@ -38,12 +38,13 @@ use crate::hlo::Module;
 pub struct Ways<'m> {
     module: &'m Module,
     program: Program,
-    /// The parameter of each array that the program reads, and the path to the array.
+    /// The arrays that the program reads. Each has the number of its parameter and the path to the
+    /// array.
     parameters: Vec<(usize, TuplePath)>,
-    /// The trail of each step.
+    /// The trail of each step of the program.
     trails: Vec<Trail>,
-    /// The contents of the parameters and of the scratch buffers, if they were given. Lookups load
-    /// from them.
+    /// The contents of the parameters and of the scratch buffers, from which lookups load; `None`
+    /// if the parameters were not given.
     images: Option<[Vec<Vec<u8>>; 2]>,
     steps: HashMap<BufferId, usize>,
 }
@@ -51,9 +52,9 @@ pub struct Ways<'m> {
 /// The way of one element, from the result to its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Way {
-    /// The instructions whose value contains the element, with the index of the element in each.
+    /// The instructions whose value contains the element, from the result to the origin.
     pub passed: Vec<Passed>,
-    /// The origin of the element, which is found at the last instruction.
+    /// The origin of the element.
     pub origin: Origin,
 }
 
@@ -67,15 +68,15 @@ pub struct Passed {
     pub instruction: usize,
     /// The index of the element in the instruction's value.
     pub index: Vec<u64>,
-    /// The bit inside the element. It differs from the bit that was asked about if elements were
-    /// joined or divided in between.
+    /// The number of the bit inside the element. It differs from the requested bit if elements are
+    /// joined or divided on the way.
     pub bit: u32,
 }
 
 /// The origin of an element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// An array of the parameters.
+    /// An element of a parameter.
     Parameter {
         /// The array, as an index into [`Program::parameters`].
         number: usize,
@@ -84,16 +85,16 @@ pub enum Origin {
         /// The number of the bit in the array's buffer.
         bit: u64,
     },
-    /// A constant, or a value that is computed from constants. The bits start at the requested bit.
-    /// Bits past the end of the element have no meaning.
+    /// A constant, or a value that is computed from constants.
     Constant {
-        /// The bits.
+        /// The bits of the element from the requested bit on, the requested bit lowest. Bits past
+        /// the end of the element have no meaning.
         bits: u128,
     },
 }
 
 impl<'m> Ways<'m> {
-    /// Lowers a module and keeps the trail of each kernel.
+    /// Lowers a module and keeps the trail of each step.
     ///
     /// # Errors
     ///
@@ -105,8 +106,8 @@ impl<'m> Ways<'m> {
         Ok(Self { module, program, parameters, trails, images: None, steps })
     }
 
-    /// Sets the contents of the parameters, from which lookups load. Without them, every lookup
-    /// loads 0.
+    /// Sets the contents of the parameters, one buffer for each array that the program reads.
+    /// Lookups load from them. Without contents, every lookup loads 0.
     ///
     /// # Errors
     ///
@@ -117,7 +118,7 @@ impl<'m> Ways<'m> {
         Ok(self)
     }
 
-    /// Returns true if the bytes of the parameters were given.
+    /// Returns true if the contents of the parameters were given.
     #[cfg(feature = "explain")]
     pub(crate) fn has_parameters(&self) -> bool {
         self.images.is_some()
@@ -135,8 +136,9 @@ impl<'m> Ways<'m> {
         &self.program
     }
 
-    /// Returns the parameter that an array belongs to, and the path to the array in that parameter:
-    /// part numbers, outermost first.
+    /// Returns the number of the parameter that contains an array, and the path to the array in
+    /// that parameter: part numbers, outermost first. `number` is an index into
+    /// [`Program::parameters`].
     ///
     /// # Panics
     ///
@@ -147,8 +149,8 @@ impl<'m> Ways<'m> {
         (*parameter, path)
     }
 
-    /// Returns the buffers that the lookups of a result load from. They contain indices and starts
-    /// that are known only at run time.
+    /// Returns the parameters and scratch buffers that the lookups of a result load from. They
+    /// contain indices and starts that are known only at run time.
     ///
     /// # Panics
     ///
@@ -164,8 +166,8 @@ impl<'m> Ways<'m> {
         values
     }
 
-    /// Returns the way of one bit of the element at an index of a result. Returns `None` if the
-    /// result has no such element.
+    /// Returns the way of bit `bit` of the element at an index of a result. Returns `None` if the
+    /// result has no such element or the element has no such bit.
     #[must_use]
     pub fn way(&self, result: usize, index: &[u64], bit: u32) -> Option<Way> {
         let (mut value, mut index, mut bit) = (BufferId::Result(result), index.to_vec(), bit);
@@ -178,8 +180,8 @@ impl<'m> Ways<'m> {
                 return None;
             }
             let trail = &self.trails[step];
-            // Without images, only constants have contents. No memory is allocated for the others,
-            // because a module may name arrays that no machine has room for.
+            // If no contents were given, only constants have images. No memory is allocated for the
+            // other buffers, because a module may have arrays that are larger than any memory.
             let image = |value: BufferId| match (value, &self.images) {
                 (BufferId::Constant(number), _) => Some(&self.program.constants()[number][..]),
                 (BufferId::Parameter(number), Some([parameters, _])) => {
@@ -190,8 +192,8 @@ impl<'m> Ways<'m> {
                 (BufferId::Result(_), _) => unreachable!("no kernel reads a result"),
             };
             let (found, end) = trail.way(buffer.descriptor(), &index, bit, &image)?;
-            // The instruction whose value a scratch buffer holds ends the way to that buffer and
-            // starts the way from it, so one of the two is skipped.
+            // An instruction whose value is in a scratch buffer is found twice: as the last one on
+            // the way to the buffer, and as the first one on the way from it. It is kept only once.
             let again = passed.last() == found.first();
             passed.extend(found.into_iter().skip(usize::from(again)));
             match end {

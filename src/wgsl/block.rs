@@ -1,7 +1,8 @@
 //! Kernels in which each invocation moves one block in registers: copies, rows and transposes.
 //!
-//! A kernel has four parts in order: it splits its number into the position of a block, loads the
-//! block, combines the loaded values into words of the destination, and stores them.
+//! The code of a kernel has four parts: it computes the position of the block from the number of
+//! the invocation, loads the block, combines the loaded values into words of the destination, and
+//! stores these words.
 
 use super::{
     form::{AxisNames, DigitWriter},
@@ -21,8 +22,8 @@ pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
     let (nest, tiled) = (block.nest(), block.tiled());
     let store_bits = block.store() * u64::from(nest.dst_bits());
     let names = AxisNames::of_block(block);
-    // The conditions `whole…` that stores may need are in scope only in the entry point, so a block
-    // with such conditions has no function `blank`.
+    // The conditions `whole…`, which some stores need, are variables of the entry point. A function
+    // `blank` cannot use them, so a block with such conditions does not get this function.
     let has_conditions =
         block.axes().iter().any(BlockAxis::is_ragged) || block.runs().iter().any(|run| run.is_cut);
     let varies = block.moves_unit_by_unit();
@@ -119,8 +120,8 @@ pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
     });
 }
 
-/// Returns the parts of an access, with a selection around each that guards can exclude: it becomes
-/// `refused`, the bits of a position without an element.
+/// Returns the parts of an access. If guards can exclude units of a part, the part is wrapped in a
+/// `select`, which gives the bits `refused` to each excluded position.
 fn selected(
     block: &Block,
     guards: &[&Guard],
@@ -156,8 +157,9 @@ fn selected(
     parts.into_iter().zip(asked.chunks(units)).map(select).collect()
 }
 
-/// Writes the entry point. If an invocation moves several blocks, it loops over them. `body` writes
-/// the code for one block; its second argument is the statement that ends the work on that block.
+/// Writes the entry point. If an invocation moves several blocks, the entry point loops over them.
+/// `body` writes the code for one block; its second argument is the statement that ends the work on
+/// that block.
 fn rounds(writer: &mut Writer, block: &Block, body: impl FnOnce(&mut Writer, &str)) {
     let (count, rounds) = (block.invocations().0, block.rounds());
     if rounds == 1 {
@@ -183,8 +185,8 @@ fn rounds(writer: &mut Writer, block: &Block, body: impl FnOnce(&mut Writer, &st
     });
 }
 
-/// Writes the function `unit_by_unit`, which moves a block in which some units may read nothing. It
-/// computes each unit on its own.
+/// Writes the function `unit_by_unit`, which computes each unit of a block on its own. It is called
+/// for blocks in which some units may read nothing.
 fn unit_by_unit(writer: &mut Writer, block: &Block) {
     writer
         .comment("", format_args!("Moves a block some of whose units read nothing, unit by unit."));
@@ -214,8 +216,8 @@ fn unit_by_unit(writer: &mut Writer, block: &Block) {
     });
 }
 
-/// Writes a store of one access, whose value is put together from calls of the function `word` or
-/// `unit`.
+/// Writes a store of one access. The value is put together from calls of the function `word`, or of
+/// the function `unit` if units are not narrower than a word.
 pub(super) fn access_unit_by_unit(writer: &mut Writer, bits: u32, units: u64, place: &str) {
     let bits = u64::from(bits);
     let (calls, name) = if bits < 32 { (units * bits / 32, "word") } else { (units, "unit") };
@@ -234,7 +236,8 @@ pub(super) fn access_unit_by_unit(writer: &mut Writer, bits: u32, units: u64, pl
     }
 }
 
-/// Writes nested loops around `body`, one for each `(name, count, step)` in `loops`.
+/// Writes `body` inside nested loops, one for each `(name, count, step)` in `loops`, the first
+/// outermost.
 fn nested(writer: &mut Writer, loops: &[(String, u64, u64)], body: &dyn Fn(&mut Writer)) {
     let [(name, count, _), inner @ ..] = loops else { return body(writer) };
     writer.block(format_args!("for (var {name} = 0u; {name} < {count}u; {name}++)"), |writer| {
@@ -242,9 +245,9 @@ fn nested(writer: &mut Writer, loops: &[(String, u64, u64)], body: &dyn Fn(&mut 
     });
 }
 
-/// Writes the code of the invocations that write seams, the words between two rows. Their numbers
-/// follow those of the invocations that move blocks. With several rounds, the latter write the
-/// seams too.
+/// Writes the code of the invocations that write seams, the words between two rows. They are
+/// numbered after the invocations that move blocks. If invocations move blocks in several rounds,
+/// this writes nothing, because those invocations write the seams too.
 fn seams_after_blocks(writer: &mut Writer, block: &Block, leave: &str) {
     let Some(seam) = block.seam().filter(|_| block.rounds() == 1) else { return };
     let blocks = block.numbers();
@@ -254,8 +257,8 @@ fn seams_after_blocks(writer: &mut Writer, block: &Block, leave: &str) {
     });
 }
 
-/// Writes the code for the seam at the end of a row. `row` is the expression for the row's number;
-/// if it is `None`, the variable `row` exists already.
+/// Writes the code for the seam at the end of a row. `row` is the expression for the number of the
+/// row, or `None` if the variable `row` exists already.
 fn seam_of_row(writer: &mut Writer, block: &Block, seam: &Seam, row: Option<&str>) {
     writer.comment(
         "",
@@ -295,7 +298,7 @@ fn seam_of_row(writer: &mut Writer, block: &Block, seam: &Seam, row: Option<&str
     });
 }
 
-/// Writes the comment above the entry point, which says what one invocation does.
+/// Writes the comment above the entry point, which describes the work of one invocation.
 fn introduce(writer: &mut Writer, block: &Block, names: &AxisNames) {
     let (nest, rows, columns) = (block.nest(), block.rows(), block.width());
     let unit = width(nest.dst_bits());
@@ -346,7 +349,8 @@ fn introduce(writer: &mut Writer, block: &Block, names: &AxisNames) {
     }
 }
 
-/// Returns the sentences that explain names such as `a1_by4`.
+/// Returns the sentences that explain names such as `a1_by4`, or an empty string if there are no
+/// such names.
 fn counters(block: &Block, names: &AxisNames) -> String {
     let several =
         block.axes().iter().filter(|block_axis| block_axis.steps > 1 && block_axis.count() > 1);
@@ -358,12 +362,12 @@ fn counters(block: &Block, names: &AxisNames) -> String {
     counters.collect()
 }
 
-/// Returns the remark that says what `read` or `write` counts.
+/// Returns the remark that names the unit in which `read` or `write` counts.
 pub(super) fn counted_in(units: u64) -> String {
     if units == 1 { "in units".to_owned() } else { format!("in accesses of {units} units") }
 }
 
-/// Writes the block's position along each axis that has several blocks.
+/// Writes a variable for the block's position along each axis that has several blocks.
 fn positions(writer: &mut Writer, block: &Block, names: &AxisNames) {
     let digits = block.digits();
     let texts = DigitWriter::new("block").all(writer, digits.iter().map(|digit| digit.extent));
@@ -400,7 +404,7 @@ fn positions(writer: &mut Writer, block: &Block, names: &AxisNames) {
     }
 }
 
-/// Writes the variable `write`: the index of the block's first access in the destination.
+/// Writes the variable `write`, the index of the block's first access in the destination.
 fn write_place(writer: &mut Writer, block: &Block, names: &AxisNames) {
     let sum = |unit: u64, sides: &[BlockAxis]| {
         sides.iter().filter(|block_axis| block_axis.count() > 1).fold(
@@ -419,8 +423,9 @@ fn write_place(writer: &mut Writer, block: &Block, names: &AxisNames) {
     }
     let outermost = block.outermost_of_run();
     let (unit, whole) = (block.axes()[outermost].dst_stride, block.steps_per_access());
-    // The number of steps from the start of a row to its first aligned access. It is minus the
-    // steps of all rows before, modulo the steps from one aligned access to the next.
+    // The number of steps from the start of a row to the row's first aligned access. It is the
+    // negative of the number of steps in all earlier rows, modulo the steps between two aligned
+    // accesses.
     let row = sum(unit, &block.axes()[..outermost]);
     let lead = row.terms().iter().fold(Affine::default(), |lead, &(axis, weight)| {
         lead.plus((-weight).rem_euclid(signed(whole)), &Affine::value(axis))
@@ -437,8 +442,8 @@ fn write_place(writer: &mut Writer, block: &Block, names: &AxisNames) {
     );
 }
 
-/// Writes the conditions `whole…`. Each is true if the block has all of its steps along an axis
-/// whose last block has fewer.
+/// Writes the conditions `whole…`. The last block along an axis may have fewer steps than the
+/// others; the condition is true for the blocks that have all steps.
 fn whole_conditions(writer: &mut Writer, block: &Block, names: &AxisNames) {
     if block.runs().iter().any(|run| run.is_cut) {
         let axis = block.outermost_of_run();
@@ -467,9 +472,9 @@ fn whole_conditions(writer: &mut Writer, block: &Block, names: &AxisNames) {
     }
 }
 
-/// The value of a store: one part, or a call with the parts as arguments.
+/// The value of a store: a single part, or a call with the parts as its arguments.
 struct Stored {
-    /// The function to call. If it is `None`, it is the constructor of the stored type.
+    /// The function to call, or `None` for the constructor of the stored type.
     function: Option<&'static str>,
     parts: Vec<String>,
 }
@@ -482,8 +487,8 @@ impl Stored {
 
 /// Writes the stores of a block, run by run and access by access.
 ///
-/// Stores that every block makes are first. Those that need a complete block along the same axes
-/// share one condition.
+/// The first stores are those that every block makes. Stores that are made only by blocks with all
+/// steps along the same axes share one condition.
 fn stores(writer: &mut Writer, block: &Block, value: impl Fn(usize, u64) -> Stored) {
     let kind = type_name(block.store() * u64::from(block.nest().dst_bits()));
     let outermost = block.outermost_of_run();

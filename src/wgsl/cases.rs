@@ -1,7 +1,7 @@
-//! Writes the cases of a nest of several sources as nested `if`s, as for a concatenation.
+//! Writes the cases of a nest with several sources, such as a concatenation, as nested `if`s.
 //!
-//! A condition that consecutive cases share is tested once, around all of them. A concatenation
-//! inside a padded array, for example, tests the padding once.
+//! A condition that consecutive cases share is tested once, around all of these cases. For example,
+//! a concatenation inside a padded array tests the padding once.
 
 use smallvec::SmallVec;
 
@@ -15,14 +15,14 @@ use super::{
 };
 use crate::nest::{Affine, Case, CaseValue, CopyNest, Guard, Lookup, Quotient, Value};
 
-/// Writes the code that finds the case of a position and returns its value.
+/// Writes the code that finds the case of a position and returns the value of that case.
 ///
-/// Conditions are tested in their order. A quotient is computed just before its first use, after
-/// the conditions that keep its dividend from being negative. Sources are bound as arrays with
-/// elements of `element_words` words.
+/// Conditions are tested in the order of the cases. A quotient is computed just before its first
+/// use, after the conditions that keep its dividend from being negative. Sources are bound as
+/// arrays with elements of `element_words` words.
 pub(super) fn decide(writer: &mut Writer, nest: &CopyNest, names: &AxisNames, element_words: u32) {
     let cases = nest.cases().iter().map(OpenCase::new).collect();
-    // Lookups that are equal at all positions are computed first.
+    // Lookups that have the same value at all positions are computed first.
     let known = ComputedValues {
         quotients: vec![false; nest.quotients().len()],
         lookups: nest.lookups().iter().map(Lookup::is_constant).collect(),
@@ -31,14 +31,14 @@ pub(super) fn decide(writer: &mut Writer, nest: &CopyNest, names: &AxisNames, el
     DecisionWriter { nest, names, element_words }.write(writer, cases, known, Some(none));
 }
 
-/// The end of a decision list: a case applies, or none does.
+/// The result of a list of cases at a position: one case applies, or none.
 #[derive(Clone, Copy)]
 enum Outcome<'a> {
     Case(&'a CaseValue),
     NoCase,
 }
 
-/// A case, with the guards that the code before it has not tested yet.
+/// A case with the guards that the code so far has not yet tested.
 #[derive(Clone)]
 struct OpenCase<'a> {
     guards: SmallVec<[&'a Guard; 4]>,
@@ -56,7 +56,7 @@ impl<'a> OpenCase<'a> {
     }
 }
 
-/// The quotients and lookups that are computed already at some line of the generated code.
+/// The quotients and lookups that are already computed at some line of the generated code.
 #[derive(Clone)]
 struct ComputedValues {
     quotients: Vec<bool>,
@@ -88,9 +88,9 @@ struct DecisionWriter<'a> {
 }
 
 impl<'a> DecisionWriter<'a> {
-    /// Writes a list of cases. The first that applies decides. If none applies, the code returns
-    /// `otherwise`, or continues with the next line if `otherwise` is `None`. `known` has the
-    /// quotients and lookups that are computed already.
+    /// Writes a list of cases. The first case that applies decides. If none applies, the code
+    /// returns `otherwise`, or continues with the next line if `otherwise` is `None`. `known` has
+    /// the quotients and lookups that are already computed.
     fn write(
         &self,
         writer: &mut Writer,
@@ -99,7 +99,7 @@ impl<'a> DecisionWriter<'a> {
         mut otherwise: Option<Outcome<'a>>,
     ) {
         loop {
-            // A case without guards always applies, so later cases are dropped.
+            // A case without guards always applies, so the cases after it are dropped.
             if let Some(open) = ways.iter().position(|way| way.guards.is_empty()) {
                 otherwise = Some(Outcome::Case(ways[open].take));
                 ways.truncate(open);
@@ -140,8 +140,8 @@ impl<'a> DecisionWriter<'a> {
         }
     }
 
-    /// Returns the first guards that need no quotients or lookups beyond those of the very first.
-    /// One condition can test all of them.
+    /// Returns the longest prefix of the guards that one condition can test: its guards need no
+    /// quotients or lookups beyond those that the first guard needs.
     fn at_once<'g>(
         &self,
         guards: &[&'g Guard],
@@ -155,8 +155,8 @@ impl<'a> DecisionWriter<'a> {
         guards.iter().take_while(ready).copied().collect()
     }
 
-    /// Returns the quotients and lookups that a form needs and that are not computed yet, in the
-    /// order in which they have to be computed, and marks them as computed.
+    /// Returns the quotients and lookups that a form needs and that are not yet computed, and marks
+    /// them as computed. They are in an order in which they can be computed.
     fn missing(&self, form: &Affine, known: &mut ComputedValues) -> SmallVec<[Value; 4]> {
         let mut needed: SmallVec<[Value; 4]> = SmallVec::new();
         let mut forms: SmallVec<[&Affine; 4]> = [form].into_iter().collect();
@@ -193,8 +193,7 @@ impl<'a> DecisionWriter<'a> {
         }
     }
 
-    /// Writes the quotients and lookups that the forms need, without those that are computed
-    /// already.
+    /// Writes the quotients and lookups that the forms need and that are not yet computed.
     fn values<'f>(
         &self,
         writer: &mut Writer,
@@ -222,7 +221,7 @@ impl<'a> DecisionWriter<'a> {
         }
     }
 
-    /// Writes the code that gives the value of a case, or of a position without a case.
+    /// Writes the code that gives the value of a case, or the value of a position without a case.
     fn take(&self, writer: &mut Writer, take: Outcome, known: &mut ComputedValues) {
         match take {
             Outcome::NoCase => give_no_case(writer, self.nest),
@@ -239,8 +238,8 @@ impl<'a> DecisionWriter<'a> {
     }
 }
 
-/// Returns the condition under which a guard holds. Numbers are unsigned, so a negative one is
-/// greater than every extent, and one comparison tests both bounds.
+/// Returns the condition under which a guard holds. Numbers are unsigned, so a negative number
+/// becomes greater than every extent, and one comparison tests both bounds.
 pub(super) fn holds(names: &AxisNames, Guard { of, extent }: &Guard) -> String {
     match extent {
         1 => format!("{} == 0u", names.form(of)),

@@ -1,8 +1,8 @@
-//! Writes a long list of cases without nesting: every case is tested, from the last to the first,
-//! and a case that applies overwrites the value of those after it.
+//! Writes a long list of cases without nesting. The code tests every case, from the last to the
+//! first, and each case that applies overwrites the value of the cases after it.
 //!
-//! The nested `if`s of `cases` would do less work, but lavapipe nests the rest of a function under
-//! every early return and fails beyond 80 levels.
+//! The nested `if`s of `cases` do less work, but lavapipe nests the rest of a function under every
+//! early return and fails beyond 80 levels.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use crate::nest::{Case, CaseValue, CopyNest, Gaps, Quotient, Value};
 
 /// Writes the code that finds the case of a position and gives its value.
 ///
-/// Every quotient is computed at every position. Its value may be meaningless, but then no case
+/// Every quotient is computed at every position. It may have no meaning there, but then no case
 /// that uses it applies. Sources are bound as arrays with elements of `element_words` words.
 pub(super) fn choose(writer: &mut Writer, nest: &CopyNest, names: &AxisNames, element_words: u32) {
     let kind = u64::from(nest.dst_bits());

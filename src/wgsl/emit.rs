@@ -12,10 +12,10 @@ use crate::{
 /// The name of every kernel's entry point.
 const ENTRY_POINT: &str = "main";
 
-/// Writes the kernel that runs a schedule.
+/// Returns the kernel that runs a schedule.
 ///
-/// Each entry of `header` becomes a comment at the top of the kernel: a label and a text, which may
-/// have several lines.
+/// Each entry of `header` becomes a comment at the top of the kernel. An entry is a label and a
+/// text of one or more lines.
 #[must_use]
 pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> Kernel {
     let nest = schedule.nest();
@@ -38,7 +38,7 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
         None if schedule.segments().is_some() => (128, 128),
         None => (nest.src_bits().into(), nest.dst_bits().into()),
     };
-    // Lookups load their sources word by word.
+    // Lookups load their sources in words.
     let loads = |number: usize| {
         if nest.loaded_bits(number).is_some() { 32 } else { load_bits }
     };
@@ -100,13 +100,14 @@ pub(super) fn source_name(nest: &CopyNest, number: usize) -> String {
     if nest.sources().len() == 1 { "source".into() } else { format!("source{number}") }
 }
 
-/// Returns a header label padded to the width of its column, or nothing for an empty label.
+/// Returns a header label padded to the width of its column, or an empty string for an empty label.
 fn column(label: &str) -> String {
     if label.is_empty() { String::new() } else { format!("{label:<13}") }
 }
 
-/// Returns a copy as one region of the two buffers, which a runtime can copy without a kernel.
-/// Returns `None` if it does not start and end at multiples of 4 bytes, as buffer copies require.
+/// Returns a copy as one region of the source and destination buffers, which a runtime can copy
+/// without a kernel. Returns `None` if the region does not start and end at multiples of 4 bytes,
+/// as buffer copies require.
 fn copy_region(block: &Block) -> Option<CopyRegion> {
     let nest = block.nest();
     let bits = nest.src().offset().unsigned_abs() * u64::from(nest.src_bits());
@@ -117,8 +118,8 @@ fn copy_region(block: &Block) -> Option<CopyRegion> {
     })
 }
 
-/// Writes the entry point. In the code that `body` writes, the variable `number` holds the
-/// invocation's number. Invocations from `count` on return at once.
+/// Writes the entry point. In the code that `body` writes, the variable `number` holds the number
+/// of the invocation. Invocations with numbers of at least `count` return at once.
 pub(super) fn main(writer: &mut Writer, number: &str, count: u64, body: impl FnOnce(&mut Writer)) {
     let [size, x, y, z] = writer.grid();
     writer.line(format_args!("@compute @workgroup_size({size})"));

@@ -21,8 +21,8 @@ pub enum WgslError {
 }
 
 impl WgslError {
-    /// Returns the kind of failure. A text that stridec wrote and naga rejects is a defect of
-    /// stridec.
+    /// Returns the kind of failure. It is always [`ErrorKind::Failed`], because a text that stridec
+    /// wrote and naga rejects is a defect of stridec.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         ErrorKind::Failed

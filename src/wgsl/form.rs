@@ -11,25 +11,26 @@ use crate::{
     schedule::Block,
 };
 
-/// The names of a nest's axes in the kernel. They are those of the nest's text, such as `a0`.
+/// The names of a nest's axes in the kernel. They are the same as in the text of the nest, such as
+/// `a0`.
 ///
-/// If a block takes several steps of an axis, the name says how many: `a1_by4` counts in steps of 4
-/// along `a1`.
+/// If a block takes several steps along an axis, the name also has their number: `a1_by4` counts
+/// steps of 4 along `a1`.
 pub(super) struct AxisNames {
     axes: SmallVec<[String; 8]>,
 }
 
 impl AxisNames {
-    /// Returns the axis names of a nest that is not divided into blocks.
+    /// Returns the names of the axes of a nest that is not divided into blocks.
     pub(super) fn of_nest(nest: &CopyNest) -> Self {
         Self { axes: (0..nest.extents().len()).map(|axis| Value::Axis(axis).to_string()).collect() }
     }
 
-    /// Returns the names of the axes of a block's tiled nest, in which each axis is split into the
-    /// number of a block and the step inside it. The names have the numbers of the axes before this
-    /// split.
+    /// Returns the names of the axes of a block's tiled nest. In that nest each axis is split into
+    /// an axis for the number of the block and one for the step inside it. The first is named after
+    /// the axis that was split.
     pub(super) fn of_block(block: &Block) -> Self {
-        // The kernel never names the steps inside a block, because they are unrolled.
+        // The kernel does not name the steps inside a block, because these loops are unrolled.
         let mut axes: SmallVec<[String; 8]> =
             block.tiled().extents().iter().map(|_| String::new()).collect();
         for (number, block_axis) in block.axes().iter().enumerate() {
@@ -46,13 +47,13 @@ impl AxisNames {
         &self.axes[axis]
     }
 
-    /// Returns `form` as an expression with these names.
+    /// Returns the text of `form` with these names.
     pub(super) fn form<'a>(&'a self, form: &'a Affine) -> FormText<'a> {
         FormText { names: self, form }
     }
 }
 
-/// An affine expression in `u32`. Positive terms are first and negative ones last, so that no
+/// The text of an affine form in `u32`. Positive terms come before negative ones, so that no
 /// intermediate value is negative.
 pub(super) struct FormText<'a> {
     names: &'a AxisNames,
@@ -86,7 +87,7 @@ impl fmt::Display for FormText<'_> {
     }
 }
 
-/// Returns the operator to write before a term.
+/// Returns the operator in front of a term. `first` is true for the first term of a form.
 fn joint(first: bool, positive: bool) -> &'static str {
     match (first, positive) {
         (true, true) => "",
@@ -96,14 +97,14 @@ fn joint(first: bool, positive: bool) -> &'static str {
     }
 }
 
-/// Splits an invocation's number into mixed-radix digits, the fastest-varying digit first: number
-/// 23 of blocks in rows of 8 is digit 7 of row 2.
+/// Splits an invocation's number into mixed-radix digits, the fastest-varying digit first. For
+/// example, number 23 of blocks in rows of 8 is digit 7 of row 2.
 ///
-/// If the number of values of a digit is not a power of two, the digit is written as the rest of
-/// the division for the next digits: `rest1 - rest2 * 392u`. This is a multiplication and a
-/// subtraction, while `%` would be a second division.
+/// If the number of values of a digit is not a power of two, the digit is computed from the
+/// quotient that the next digits need anyway: `rest1 - rest2 * 392u`. This takes a multiplication
+/// and a subtraction, while `%` would be a second division.
 pub(super) struct DigitWriter {
-    /// The variable that holds the remaining digits after a division by `below`.
+    /// The variable from which the remaining digits are computed, after it is divided by `below`.
     number: String,
     below: u64,
     rests: usize,
@@ -115,8 +116,8 @@ impl DigitWriter {
         Self { number: number.to_owned(), below: 1, rests: 0 }
     }
 
-    /// Returns the expression for the next digit, which has `extent` values. Writes a variable for
-    /// the quotient if later digits need it too.
+    /// Returns the expression for the next digit, which has `extent` values. If the quotient for
+    /// later digits is needed to compute it, a variable for the quotient is written first.
     pub(super) fn next(&mut self, writer: &mut Writer, extent: u64) -> String {
         if extent.is_power_of_two() {
             let digit = format!("{} % {extent}u", self.last());
@@ -130,8 +131,8 @@ impl DigitWriter {
         format!("{of} - {} * {extent}u", self.number)
     }
 
-    /// Returns the digits with these numbers of values, the fastest-varying first. The last digit
-    /// takes whatever remains.
+    /// Returns the expressions for digits with these numbers of values, the fastest-varying digit
+    /// first. The last digit is the remaining quotient, whatever its number of values.
     pub(super) fn all(
         mut self,
         writer: &mut Writer,
@@ -153,7 +154,7 @@ impl DigitWriter {
         }
     }
 
-    /// Returns the slowest-varying digit, which is whatever remains.
+    /// Returns the expression for the remaining quotient, which is the slowest-varying digit.
     pub(super) fn last(&self) -> String {
         match self.below {
             1 => self.number.clone(),
@@ -161,7 +162,7 @@ impl DigitWriter {
         }
     }
 
-    /// Writes a variable for the rest if a division has still to be made.
+    /// Writes a variable for the remaining quotient if it has not been divided by `below` yet.
     fn settle(&mut self, writer: &mut Writer) {
         if self.below > 1 {
             let left = self.last();

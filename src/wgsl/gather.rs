@@ -1,7 +1,7 @@
 //! The kernel that works for every nest: each invocation computes one word of the destination.
 //!
-//! It tests the guards of every unit, finds its source and loads it, one unit at a time. This is
-//! slow but makes no assumption about the nest. Other kernels call the same functions for the few
+//! For each unit of the word, it tests the guards, finds the source and loads the unit. This is
+//! slow, but makes no assumption about the nest. Other kernels call the same functions for the few
 //! words that they cannot move in blocks.
 
 use super::{
@@ -35,7 +35,8 @@ pub(super) fn gather(writer: &mut Writer, nest: &CopyNest) {
     });
 }
 
-/// Writes `head`, and after it the units of a word, combined into one value.
+/// Writes a line or a loop that combines the units of a word. `head` is the text before the
+/// combined value.
 fn put_together(writer: &mut Writer, nest: &CopyNest, word: &str, head: &str) {
     let (bits, lanes) = (nest.dst_bits(), (32 / nest.dst_bits()).max(1));
     if lanes <= 4 {
@@ -65,7 +66,7 @@ fn put_together(writer: &mut Writer, nest: &CopyNest, word: &str, head: &str) {
 
 /// Writes the function `unit`, which returns the unit at a position of the destination. Sources are
 /// bound as arrays with elements of `element_words` words. The kernel stores `stored` units at a
-/// time, so the function may be called with positions past the image.
+/// time, so it may call the function with positions past the end of the image.
 pub(super) fn unit_function(writer: &mut Writer, nest: &CopyNest, element_words: u32, stored: u64) {
     let kind = type_name(nest.dst_bits().into());
     writer.comment(
@@ -80,8 +81,8 @@ pub(super) fn unit_function(writer: &mut Writer, nest: &CopyNest, element_words:
     });
 }
 
-/// Writes the function `word`, which returns a word of the destination. It is needed if units are
-/// narrower than a word.
+/// Writes the function `word`, which returns a word of the destination. Nothing is written if units
+/// are not narrower than a word.
 pub(super) fn word_function(writer: &mut Writer, nest: &CopyNest) {
     if nest.dst_bits() < 32 {
         writer.block(format_args!("fn word(index: u32) -> u32"), |writer| {
@@ -91,8 +92,8 @@ pub(super) fn word_function(writer: &mut Writer, nest: &CopyNest) {
     }
 }
 
-/// Writes the code that gives the unit at `position`: the position along each axis, then the
-/// guards, then the load.
+/// Writes the code that gives the unit at `position`: it computes the position along each axis,
+/// tests the guards, and loads the unit.
 pub(super) fn unit(writer: &mut Writer, nest: &CopyNest, stored: u64, element_words: u32) {
     let kind = u64::from(nest.dst_bits());
     if !nest.dst_units().is_multiple_of(stored) {
@@ -114,9 +115,9 @@ pub(super) fn unit(writer: &mut Writer, nest: &CopyNest, stored: u64, element_wo
     }
     write_axes(writer, DigitWriter::new(walk), &names, nest.axes(), |axis| remark(nest, axis));
     if nest.refusals().is_none() {
-        // A lookup that depends on the position has a meaning only if its guards hold, so a nest
-        // with such a lookup cannot be written without nesting. Lowering refuses long lists of
-        // cases with them.
+        // If the guards of a lookup fail, the lookup has no meaning and must not be computed. So a
+        // nest with lookups that depend on the position is written as nested `if`s; lowering
+        // refuses such nests if they have many cases.
         let is_flat =
             nest.cases().len() > MAX_CASES && nest.lookups().iter().all(Lookup::is_constant);
         let write = if is_flat { choose } else { decide };
@@ -139,7 +140,7 @@ pub(super) fn unit(writer: &mut Writer, nest: &CopyNest, stored: u64, element_wo
     load(writer, nest, 0, element_words);
 }
 
-/// Writes a variable for the step along each axis, the outermost first, each with a remark.
+/// Writes a variable for the step along each axis, the outermost axis first, with a remark on each.
 pub(super) fn write_axes(
     writer: &mut Writer,
     digits: DigitWriter,
@@ -157,14 +158,15 @@ pub(super) fn write_axes(
     }
 }
 
-/// Writes the quotients and the guards. `asked` returns the guard to test, or `None` to leave it
-/// out. `refuse` writes the code for a position with the given bits in place of an element, or for
-/// one that keeps its own if there are none; this code has to leave the function or the loop.
+/// Writes the quotients and the guards. `asked` returns the guard to test in place of a guard, or
+/// `None` to leave it out. `refuse` writes the code for a position without an element; its second
+/// argument is the bits that the position gets, or `None` if the position keeps its own. This code
+/// has to leave the function or the loop.
 ///
-/// Guards are tested as early as possible, because most positions without an element need no
-/// quotient at all, and because a quotient has a meaning only if the guards before it hold.
-/// However, a guard is never tested before an earlier one that gives other bits, because the first
-/// guard that fails decides.
+/// Guards are tested as early as possible, so that most positions without an element need no
+/// quotient. Besides, a quotient has a meaning only if the guards before it hold. But a guard is
+/// never tested before an earlier guard that gives other bits, because the first guard that fails
+/// decides.
 pub(super) fn guards(
     writer: &mut Writer,
     nest: &CopyNest,
@@ -214,7 +216,8 @@ fn quotients_before(refusals: &[Refusal]) -> Vec<Vec<usize>> {
     turns
 }
 
-/// Returns the number of quotients that have to be computed before a form, counted from the first.
+/// Returns the number of quotients that have to be computed before a form. Quotients are computed
+/// in the order of their numbers.
 fn quotients_needed(of: &Affine) -> usize {
     let needed = |&(value, _): &(Value, i64)| match value {
         Value::Quotient(number) => number + 1,
@@ -223,8 +226,8 @@ fn quotients_needed(of: &Affine) -> usize {
     of.terms().iter().map(needed).max().unwrap_or(0)
 }
 
-/// Returns the remark on an axis. It has the stride in the source if the nest has one source and
-/// one case that reads.
+/// Returns the remark on an axis. It has the stride in the source only if all positions read the
+/// same source with one form.
 fn remark(nest: &CopyNest, axis: &CopyAxis) -> String {
     if nest.refusals().is_some() {
         return axis_remark(axis);
@@ -238,13 +241,13 @@ pub(super) fn axis_remark(axis: &CopyAxis) -> String {
     format!("{}: source {src_stride:+}, destination +{dst_stride}", Count(*extent, "step"))
 }
 
-/// Returns the remark on a position that reads no element and has `bits` instead.
+/// Returns the remark on a position that reads no element and gets `bits` instead.
 pub(super) fn filling(bits: u128) -> &'static str {
     if bits == 0 { "no element lies here" } else { "padding" }
 }
 
-/// Returns the condition under which a guard fails. Numbers are unsigned, so a negative one is
-/// greater than every extent, and one comparison tests both bounds.
+/// Returns the condition under which a guard fails. Numbers are unsigned, so a negative number
+/// becomes greater than every extent, and one comparison tests both bounds.
 pub(super) fn failure(names: &AxisNames, Guard { of, extent }: &Guard) -> String {
     match (of.terms(), extent) {
         (_, 1) => format!("{} != 0u", names.form(of)),
@@ -252,8 +255,8 @@ pub(super) fn failure(names: &AxisNames, Guard { of, extent }: &Guard) -> String
     }
 }
 
-/// Writes the code that gives the unit at `read` of a source, with the width of the destination's
-/// units. Sources are bound as arrays with elements of `element_words` words.
+/// Writes the code that loads the unit at `read` of a source and gives it the width of the
+/// destination's units. Sources are bound as arrays with elements of `element_words` words.
 pub(super) fn load(writer: &mut Writer, nest: &CopyNest, source: usize, element_words: u32) {
     let (src, dst) = (nest.src_bits(), nest.dst_bits());
     let source = source_name(nest, source);

@@ -1,10 +1,10 @@
-//! A WGSL function for 16 bytes that start at any unit of a source. Storage buffers have only
-//! aligned accesses, so it takes the two accesses that contain these bytes, and joins their words.
+//! A WGSL function that returns 16 bytes that start at any unit of a source. Storage buffers have
+//! only aligned accesses, so the function joins words of the two accesses that contain these bytes.
 
 use super::writer::Writer;
 use crate::nest::width;
 
-/// Writes the function `joined`. Units have `bits` bits.
+/// Writes the function `joined` for units of `bits` bits.
 pub(super) fn joined(writer: &mut Writer, bits: u32) {
     writer.comment(
         "",

@@ -1,8 +1,8 @@
-//! The words of a destination whose other bits are kept ([`Gaps::Keep`]).
+//! Kernels for a destination whose bits outside the elements are kept ([`Gaps::Keep`]).
 //!
-//! Every word belongs to one invocation, which reads it, replaces the bits of its elements and
-//! writes it. No other invocation touches the word, so that no atomics are needed. A word without
-//! an element is neither read nor written.
+//! Every word belongs to one invocation, which reads the word, replaces the bits of its elements
+//! and writes it back. No other invocation accesses the word, so no atomics are needed. A word
+//! without an element is neither read nor written.
 
 use std::fmt;
 
@@ -18,17 +18,17 @@ use crate::{
     schedule::WordRuns,
 };
 
-/// The result of the function `unit` at a position whose unit is kept. Units that the function
-/// returns are narrower than a word, so that none of them has this value.
+/// The value that the function `unit` returns for a position whose bits are kept. No unit has this
+/// value, because the units that the function returns are narrower than a word.
 const KEPT: &str = "0xffffffffu";
 
-/// Returns true if the code that finds a unit stores it, because it is a whole word or more.
-/// Otherwise it returns the unit.
+/// Returns true if the code that finds a unit also stores it, because the unit is at least a word.
+/// Otherwise the code returns the unit to its caller.
 fn stores(nest: &CopyNest) -> bool {
     nest.gaps() == Gaps::Keep && nest.dst_bits() >= 32
 }
 
-/// Writes the end of the code that finds the unit at `position`: with this value.
+/// Writes the end of the code that finds the unit at `position`. `value` is the unit.
 pub(super) fn give(
     writer: &mut Writer,
     nest: &CopyNest,
@@ -45,7 +45,7 @@ pub(super) fn give(
     }
 }
 
-/// Writes the end of that code at a position to which no case applies.
+/// Writes the end of the code that finds a unit, for a position to which no case applies.
 pub(super) fn give_no_case(writer: &mut Writer, nest: &CopyNest) {
     match nest.gaps() {
         Gaps::Keep => give_nothing(writer, nest, "kept"),
@@ -56,7 +56,8 @@ pub(super) fn give_no_case(writer: &mut Writer, nest: &CopyNest) {
     }
 }
 
-/// Writes the end of that code at a position without an element, with the reason.
+/// Writes the end of the code that finds a unit, for a position without an element. `remark` is the
+/// reason.
 pub(super) fn give_nothing(writer: &mut Writer, nest: &CopyNest, remark: &str) {
     match nest.gaps() {
         Gaps::Keep if stores(nest) => {
@@ -70,8 +71,9 @@ pub(super) fn give_nothing(writer: &mut Writer, nest: &CopyNest, remark: &str) {
     }
 }
 
-/// Writes a kernel in which each invocation writes the elements of one word of the destination, or
-/// one unit if units are wider than a word, and keeps all other bits.
+/// Writes a kernel in which each invocation writes the elements of one word of the destination and
+/// keeps all other bits of the word. If units are wider than a word, each invocation writes one
+/// unit.
 pub(super) fn kept_words(writer: &mut Writer, nest: &CopyNest) {
     let Some(runs) = WordRuns::of(nest) else { return };
     let source_words = (nest.src_bits() / 32).max(1);
@@ -113,7 +115,8 @@ pub(super) fn kept_words(writer: &mut Writer, nest: &CopyNest) {
     });
 }
 
-/// Writes the function `word_of`, which returns the number of the word that an invocation computes.
+/// Writes the function `word_of`, which returns the number of the word that an invocation writes,
+/// or of the unit if units are wider than a word.
 fn word_function(writer: &mut Writer, runs: &WordRuns) {
     let mut loops: Vec<(u64, u64)> = runs.loops.iter().rev().copied().collect();
     if runs.words > 1 || loops.is_empty() {

@@ -1,5 +1,5 @@
-//! [`Kernel`]: the result of a compilation. It is plain data, so that any runtime can run it, and
-//! has a proof of its bounds, so that a runtime may leave out run-time checks.
+//! [`Kernel`]: the result of a compilation. It is plain data, which any runtime can run. Its proof
+//! of bounds allows a runtime to leave out run-time checks.
 
 use std::{
     hash::{Hash, Hasher},
@@ -14,8 +14,8 @@ use crate::{nest::Gaps, schedule::Strategy};
 /// inside its bindings.
 ///
 /// [`Deref`] gives read access to the parts, such as `kernel.wgsl`. They cannot be changed in
-/// place, because the proof would not hold for a changed kernel. [`into_parts`](Self::into_parts)
-/// returns them without the proof.
+/// place, because the proof does not hold for a changed kernel. [`into_parts`](Self::into_parts)
+/// returns the parts without the proof.
 ///
 /// ```compile_fail,E0594
 /// # use stridec::{Operation, Target};
@@ -33,8 +33,8 @@ use crate::{nest::Gaps, schedule::Strategy};
 /// # Ok::<(), stridec::Error>(())
 /// ```
 ///
-/// A decoded `stridec.Kernel` is a protobuf message, and no conversion turns it into a kernel. A
-/// kernel that is built from its fields by hand has no proof:
+/// A decoded `stridec.Kernel` is a protobuf message, which cannot be converted into a kernel,
+/// because it has no proof:
 ///
 /// ```compile_fail,E0277
 /// # fn forge(message: stridec::proto::Kernel) -> stridec::Kernel {
@@ -48,7 +48,7 @@ use crate::{nest::Gaps, schedule::Strategy};
 pub struct Kernel {
     parts: KernelParts,
     proof: Option<Proof>,
-    /// The key, once somebody has asked for it. The parts never change.
+    /// The key, which is computed on first use. The parts never change.
     key: OnceLock<KernelKey>,
 }
 
@@ -71,7 +71,7 @@ impl Kernel {
         Self { parts, ..Self::default() }
     }
 
-    /// Returns a kernel that lowering made from these parts.
+    /// Returns the kernel that `emit` made from a schedule.
     pub(super) fn proved(parts: KernelParts, proof: Option<Proof>) -> Self {
         Self { parts, proof, key: OnceLock::new() }
     }
@@ -82,15 +82,15 @@ impl Kernel {
         self.parts
     }
 
-    /// Returns the proof of the kernel's bounds. It is `None` for a kernel that stridec did not
-    /// make, and for one that has nothing to dispatch.
+    /// Returns the proof of the kernel's bounds. Returns `None` for a kernel that stridec did not
+    /// make, for one whose bounds could not be proved, and for one that has nothing to dispatch.
     #[must_use]
     pub fn proof(&self) -> Option<&Proof> {
         self.proof.as_ref()
     }
 
-    /// Returns the parts that decide the kernel's pipeline, for a cache of pipelines. Kernels that
-    /// differ only in their comments have equal keys.
+    /// Returns the parts that determine the kernel's pipeline, as a key for a cache of pipelines.
+    /// Kernels that differ only in their comments have equal keys.
     ///
     /// ```
     /// use stridec::{Operation, Target};
@@ -108,7 +108,7 @@ impl Kernel {
         self.key.get_or_init(|| KernelKey::new(&self.parts, self.proof.is_some()))
     }
 
-    /// Returns everything apart from the key and the proof that equal kernels have in common.
+    /// Returns the parts that equal kernels have in common, except those in the key.
     fn compared(&self) -> impl Eq + Hash + '_ {
         let KernelParts {
             wgsl: _,
@@ -156,10 +156,11 @@ impl Deref for Kernel {
 /// All buffers are storage buffers of bind group 0. The sources start at binding 0; the destination
 /// follows them. The sources are read-only, unless the target has
 /// [`read_write_sources`](crate::schedule::Target::read_write_sources). A relayout or a slice has
-/// one source. A buffer may be larger than its binding: only the bytes of the destination's image,
-/// rounded up to 4, are changed.
+/// one source. A buffer may be larger than its binding: the kernel changes only the bytes of the
+/// destination's image, rounded up to a multiple of 4.
 ///
-/// The default value has nothing to dispatch. A kernel that is written by hand can start from it.
+/// The default value has nothing to dispatch, and is a starting point for a kernel that is written
+/// by hand.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct KernelParts {
@@ -173,31 +174,32 @@ pub struct KernelParts {
     pub bindings: Vec<Binding>,
     /// The dispatches, in order; empty if the destination has no elements.
     pub dispatches: Vec<Dispatch>,
-    /// The whole operation as buffer copies; empty if this is not possible. A runtime may run these
-    /// copies instead of the dispatches.
+    /// The whole operation as buffer copies, which a runtime may run instead of the dispatches.
+    /// Empty if the operation cannot be expressed as buffer copies.
     pub copy_regions: Vec<CopyRegion>,
     /// The strategy of the kernel.
     pub strategy: Strategy,
-    /// The size of the source in bytes, or of all sources together.
+    /// The size of all sources together, in bytes.
     pub source_bytes: u64,
-    /// The size of the destination in bytes.
+    /// The size of the destination, in bytes.
     pub destination_bytes: u64,
-    /// The treatment of the bits of the destination that belong to no element. If they are kept,
-    /// the destination must hold them before the kernel runs.
+    /// The treatment of the destination's bits that belong to no element. If they are kept, the
+    /// destination must hold them before the kernel runs.
     pub gaps: Gaps,
 }
 
 /// One storage buffer of a [`Kernel`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Binding {
-    /// The bind group.
+    /// The number of the bind group.
     pub group: u32,
     /// The binding number. Sources are numbered from 0; the destination has the last number.
     pub binding: u32,
-    /// True if the kernel declares this buffer `read_write`. Only the destination is written.
+    /// True if the kernel declares this buffer `read_write`. Only the destination is written, even
+    /// if the sources are declared so.
     pub writable: bool,
-    /// The least size of the binding in bytes: the size of the tensor, rounded up to the kernel's
-    /// access size, which is 4 to 16 bytes.
+    /// The least size of the binding, in bytes: the size of the tensor, rounded up to a multiple of
+    /// the kernel's access size, which is 4 to 16 bytes.
     pub size_in_bytes: u64,
 }
 
@@ -211,9 +213,9 @@ pub struct Dispatch {
 /// One buffer copy. Offsets and size are in bytes and multiples of 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CopyRegion {
-    /// The first byte to read.
+    /// The offset of the first byte to read.
     pub source_offset: u64,
-    /// The first byte to write.
+    /// The offset of the first byte to write.
     pub destination_offset: u64,
     /// The number of bytes to copy.
     pub size: u64,

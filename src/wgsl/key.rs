@@ -1,4 +1,4 @@
-//! [`KernelKey`]: the parts of a kernel that decide its pipeline.
+//! [`KernelKey`]: the parts of a kernel that determine its pipeline.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -11,14 +11,15 @@ use super::{Binding, KernelParts, writer::ends_line};
 /// its bindings, and whether it has a proof.
 ///
 /// Kernels with equal keys can share a pipeline, even if their comments name different tensors. A
-/// kernel without a proof never has the key of one with a proof, because the pipeline of the latter
-/// has no run-time checks. A key is cheap to clone and to compare.
+/// kernel with a proof and a kernel without one never have the same key, because only one of their
+/// pipelines has run-time checks. A key is cheap to clone and to compare.
 #[derive(Clone, Debug)]
 pub struct KernelKey(Arc<KeyParts>);
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct KeyParts {
-    /// The hash of the other fields, so that different keys are usually told apart by one number.
+    /// The hash of the other fields. It is compared first, so that the code of different keys is
+    /// rarely compared.
     hash: u64,
     code: String,
     entry_point: String,
@@ -61,8 +62,8 @@ impl Hash for KernelKey {
 
 /// Returns WGSL text without its comments, with one blank in place of each run of white space.
 ///
-/// WGSL has no string literals, so `//` and `/*` always begin a comment. Comments of the second
-/// kind nest. A comment separates tokens, as white space does.
+/// WGSL has no string literals, so `//` and `/*` always begin a comment. `/*` comments nest. A
+/// comment separates tokens, as white space does.
 fn code(wgsl: &str) -> String {
     let mut code = String::with_capacity(wgsl.len());
     let mut rest = wgsl;
@@ -88,14 +89,14 @@ fn code(wgsl: &str) -> String {
     code
 }
 
-/// Returns true if a character is white space in WGSL, apart from the marks of direction, which are
-/// kept.
+/// Returns true if a character is white space in WGSL. The direction marks, which WGSL counts as
+/// white space too, are kept.
 fn is_blank(character: char) -> bool {
     matches!(character, ' ' | '\t') || ends_line(character)
 }
 
-/// Returns the text after the comment with which `text` begins, `/* … */`. A comment that is not
-/// closed takes the whole text.
+/// Returns the text after the comment `/* … */` with which `text` begins. If the comment is not
+/// closed, the result is empty.
 fn after_block_comment(text: &str) -> &str {
     let (mut depth, mut rest) = (0_u32, text);
     loop {

@@ -1,7 +1,7 @@
 //! [`LoadedBlock`]: writes the loads of a block, and finds each unit in the loaded values.
 //!
-//! Sources often start or end inside an access. The loads then read a little more, and the units
-//! have to be shifted into place. The other code only asks for the value of a store.
+//! Rows of a source often start or end inside an access. The loads then read a few units more, and
+//! the units are shifted into place. Other files only ask this type for the value of each store.
 
 use std::ops::Range;
 
@@ -18,41 +18,43 @@ use crate::{
     schedule::{AdapterKind, Block, RowAlignment, Run, run_words, runs, shifted_accesses},
 };
 
-/// The loads of a block, and the position of each unit in the loaded values.
+/// The loads of a block, and the place of each unit in the loaded values.
 pub(super) struct LoadedBlock<'a> {
     block: &'a Block,
-    /// The loaded values, in runs. A value is one access, or 4 to 16 bytes that are shifted out of
-    /// two.
+    /// The loaded values, in runs. A value is one access, or if runs are shifted, 4 to 16 bytes
+    /// that are shifted out of two accesses.
     runs: Vec<LoadedRun>,
-    /// The runs of the block in the destination, and the source offsets of the units of one run.
+    /// The runs of the block in the destination. `units` has the source offsets of the units of one
+    /// run.
     dst_runs: Vec<Run>,
     units: Vec<i64>,
-    /// True if each run is a single value. Values are then named by the number of their run.
+    /// True if each run is a single value. A value then has the number of its run in its name.
     are_single: bool,
-    /// The words of the destination that are put together from units narrower than a word.
+    /// The words of the destination, if they are put together from units narrower than a word.
     words: PackedWords,
 }
 
 /// Loaded values that are contiguous in the source.
 struct LoadedRun {
-    /// The index of the first access. If values are shifted, it is the offset of the first unit.
+    /// The index of the first access in the source. If values are shifted, the offset of the first
+    /// unit.
     first: i64,
     values: u64,
-    /// The number of accesses: one for each value, and one more if values are shifted and the last
-    /// ends in the next access.
+    /// The number of accesses. There is one for each value, and one more if values are shifted and
+    /// the last value ends in the next access.
     accesses: u64,
 }
 
-/// The variables for the start of a run that does not begin at an access.
+/// The variables for a run that starts inside an access.
 struct RunStart {
     /// True if accesses are wider than a word.
     is_wide: bool,
-    /// The variable for the index of an access, and the number of accesses from there to the start
-    /// of the run.
+    /// The variable for the index of an access at or before the start of the run. `accesses` is the
+    /// number of accesses from that access to the start of the run.
     first: String,
     accesses: i64,
     /// The variable for the distance from the start of that access to the start of the run. It is
-    /// in units if accesses are wider than a word, and otherwise in bits.
+    /// in units if accesses are wider than a word, and in bits otherwise.
     by: String,
 }
 
@@ -101,7 +103,8 @@ impl<'a> LoadedBlock<'a> {
         packing
     }
 
-    /// Returns the name of a loaded value.
+    /// Returns the name of a loaded value. `run` is the number of its run, and `value` its number
+    /// in the run.
     fn name(&self, run: usize, value: u64) -> String {
         if self.are_single {
             format!("row{run}")
@@ -112,7 +115,8 @@ impl<'a> LoadedBlock<'a> {
         }
     }
 
-    /// Returns the value that holds the unit at this offset, and the number of the unit in it.
+    /// Returns the name of the loaded value that holds the unit at this offset of the source, and
+    /// the number of the unit in that value.
     fn unit(&self, offset: i64) -> (String, u64) {
         let load = signed(self.block.load());
         let is_shifted = self.block.is_shifted();
@@ -125,7 +129,7 @@ impl<'a> LoadedBlock<'a> {
         (self.name(run, unit / self.block.load()), unit % self.block.load())
     }
 
-    /// Writes the loads, and everything that is computed between them and the stores.
+    /// Writes the loads and the values that are computed from them before the stores.
     pub(super) fn loads(&self, writer: &mut Writer, names: &AxisNames) {
         let block = self.block;
         let src = block.src();
@@ -164,9 +168,9 @@ impl<'a> LoadedBlock<'a> {
         self.words.write(writer);
     }
 
-    /// Returns the runs in the order of their loads. Neighbouring blocks of a row both load some
-    /// accesses, as different runs. Such runs are loaded one after the other, so that the accesses
-    /// are still in the cache the second time.
+    /// Returns the runs in the order of their loads, each with its number. Neighbouring blocks of a
+    /// row load some of the same accesses, in different runs. Such runs are loaded one after the
+    /// other, so that the accesses are still in the cache the second time.
     fn in_turns(&self, load: i64) -> Vec<(usize, &LoadedRun)> {
         let block_axis = self.block.axes()[self.block.outermost_of_run()];
         let next = block_axis.src_stride * signed(block_axis.steps) / load;
@@ -177,7 +181,8 @@ impl<'a> LoadedBlock<'a> {
         runs
     }
 
-    /// Returns the term of `read` for the steps before the first aligned access of a row.
+    /// Returns the term that adds the steps before the first aligned access of a row to `read`, or
+    /// an empty string if there are none.
     fn lead(&self, load: i64) -> String {
         let block_axis = self.block.axes()[self.block.outermost_of_run()];
         match (self.block.row_alignment(), block_axis.src_stride / load) {
@@ -190,8 +195,9 @@ impl<'a> LoadedBlock<'a> {
         }
     }
 
-    /// Writes the loads of unaligned runs, and the shifts that move their values into place. `last`
-    /// is the index of the last access of the source, which loads must not pass.
+    /// Writes the loads of runs that start inside an access, and the shifts that move the units of
+    /// these runs into place. `last` is the index of the last access of the source, which loads
+    /// must not pass.
     fn shifted(&self, writer: &mut Writer, reads_more: bool, last: u64) {
         let (load, most) = (signed(self.block.load()), self.block.last_src());
         for (number, run) in self.runs.iter().enumerate() {
@@ -235,7 +241,8 @@ impl<'a> LoadedBlock<'a> {
         }
     }
 
-    /// Writes the variables for the start of a run. Runs with the same alignment share them.
+    /// Writes the variables for the start of a run. Runs that start at the same place inside an
+    /// access share these variables.
     fn start(&self, writer: &mut Writer, number: usize) -> RunStart {
         let run = &self.runs[number];
         let bits = self.block.nest().src_bits();
@@ -280,13 +287,13 @@ impl<'a> LoadedBlock<'a> {
         RunStart { is_wide, first, accesses, by }
     }
 
-    /// Returns the arguments of an `insertBits` call that makes all words of an access, or `None`
+    /// Returns the arguments of a call of `insertBits` that makes all words of an access, or `None`
     /// if no single call does.
     pub(super) fn inserted(&self, run: usize, access: u64) -> Option<[String; 4]> {
         self.words.inserted(self.words_of(run, access))
     }
 
-    /// Returns the numbers of the words in an access of a run of the destination.
+    /// Returns the numbers of the words in access `access` of run `run` of the destination.
     fn words_of(&self, run: usize, access: u64) -> Range<usize> {
         let store = self.block.store();
         let parts = store * u64::from(self.block.nest().dst_bits()) / 32;
@@ -295,7 +302,7 @@ impl<'a> LoadedBlock<'a> {
         first..first + parts.max(1)
     }
 
-    /// Returns the expressions for the parts of an access of a run of the destination.
+    /// Returns the expressions for the parts of access `access` of run `run` of the destination.
     pub(super) fn stored(&self, run: usize, access: u64) -> Vec<String> {
         let nest = self.block.nest();
         let (bits, store) = (nest.src_bits(), self.block.store());
@@ -311,7 +318,7 @@ impl<'a> LoadedBlock<'a> {
         let words = u64::from(bits) / 32;
         let all_of_one = units.iter().all(|unit| unit.0 == units[0].0);
         if all_of_one && units.len() > 1 && in_value * words > 1 {
-            // The access is a loaded value, as it is or with its components in another order.
+            // The access is one loaded value, unchanged or with its components in another order.
             let letters: String = units
                 .iter()
                 .flat_map(|unit| (0..words).map(move |word| unit.1 * words + word))

@@ -1,9 +1,9 @@
 //! Writes lookups as WGSL functions. A lookup is an integer that is computed from numbers in a
 //! source, such as an index of a gather.
 //!
-//! The results must be those of XLA to the bit, in all integer types. Numbers of up to 32 bits are
-//! `i32`, `u32` or `bool`. WGSL has no 64-bit integers, so numbers of 64 bits are `vec2<u32>` with
-//! the low word first, and helper functions compute with them. Overflow wraps around.
+//! Every integer type must give exactly XLA's results. Numbers of up to 32 bits are `i32`, `u32` or
+//! `bool`. WGSL has no 64-bit integers, so numbers of 64 bits are `vec2<u32>` with the low word
+//! first, and helper functions compute with them. Overflow wraps around.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +12,13 @@ use smallvec::SmallVec;
 use super::{emit::source_name, writer::Writer};
 use crate::nest::{Affine, CopyNest, Integer, Lookup, LookupExpr, Number, Operator, OutOfRange};
 
-/// Writes one function for each lookup. Its arguments are the forms in the lookup that differ
-/// between positions.
+/// Writes one function for each lookup. The arguments of the function are the forms in the lookup
+/// whose values differ between positions.
 pub(super) fn lookups(writer: &mut Writer, nest: &CopyNest) {
     let mut called = BTreeSet::new();
     for (place, lookup) in nest.lookups().iter().enumerate() {
-        // The text of the nest in the kernel's header explains the numbers, so only the first line
-        // is repeated here.
+        // The text of the nest in the kernel's header explains the whole lookup, so only the first
+        // line is repeated here.
         let text = lookup.to_string();
         let value = text.lines().next().unwrap_or_default();
         writer.comment("", format_args!("l{place}: {value}"));
@@ -45,8 +45,8 @@ pub(super) fn lookups(writer: &mut Writer, nest: &CopyNest) {
     }
 }
 
-/// Returns the forms of a lookup that differ between positions, without duplicates. They are the
-/// arguments of the lookup's function.
+/// Returns the forms of a lookup whose values differ between positions, without duplicates. They
+/// are the arguments of the lookup's function.
 pub(super) fn moving_forms(lookup: &Lookup) -> SmallVec<[&Affine; 4]> {
     let mut forms: SmallVec<[&Affine; 4]> = SmallVec::new();
     for form in lookup.forms().filter(|form| form.as_constant().is_none()) {
@@ -76,7 +76,7 @@ fn kind(integer: Integer) -> WordKind {
     }
 }
 
-/// Returns a number as a WGSL literal, or `None` if it is no constant.
+/// Returns a number as a WGSL literal, or `None` if the number is not a constant.
 fn literal(number: &Number) -> Option<String> {
     let value = match &number.of {
         LookupExpr::Constant(value) => *value,
@@ -93,11 +93,11 @@ fn literal(number: &Number) -> Option<String> {
     })
 }
 
-/// The function of a lookup while it is being written.
+/// The state of writing a lookup's function.
 struct Function<'a> {
     nest: &'a CopyNest,
     lookup: &'a Lookup,
-    /// The helper functions for 64 bits that are called so far, as text.
+    /// The text of each helper function for 64-bit numbers that is called so far.
     called: &'a mut BTreeSet<&'static str>,
 }
 
@@ -131,9 +131,9 @@ impl Function<'_> {
         format!("at{}", place.expect("a form that depends on the position"))
     }
 
-    /// Returns an expression that loads a number from a source. A number of 64 bits is two words. A
-    /// number of less than 32 bits is shifted to the top of its word and down again, which extends
-    /// it with zeros or with its sign.
+    /// Returns an expression that loads a number from a source. A number of 64 bits is loaded as
+    /// two words. A number of fewer than 32 bits is shifted to the top of its word and down again,
+    /// which extends it with zeros or with its sign.
     fn load(&self, integer: Integer, source: usize, at: &Affine) -> String {
         let source = source_name(self.nest, source);
         let bits = u64::from(integer.bits_in_memory());
@@ -189,7 +189,7 @@ impl Function<'_> {
         }
     }
 
-    /// Returns an operation on 64-bit numbers.
+    /// Returns an expression for an operation on 64-bit numbers.
     fn wide(&mut self, of: Integer, operator: Operator, a: &str, b: &str) -> String {
         let mut call = |function: &'static str, a: &str, b: &str| {
             self.called.insert(function);
@@ -215,7 +215,7 @@ impl Function<'_> {
         }
     }
 
-    /// Writes the return of the last number, brought into the range of the lookup.
+    /// Writes the `return` of the lookup's last number, brought into the range of the lookup.
     fn value(&self, writer: &mut Writer) {
         let Lookup { numbers, last, out_of_range } = self.lookup;
         let place = numbers.len() - 1;
@@ -254,7 +254,7 @@ fn compares(operator: Operator) -> bool {
     matches!(operator, Equal | NotEqual | GreaterEqual | Greater | LessEqual | Less)
 }
 
-/// Returns an operation on two words. `known` is true if `b` is a constant.
+/// Returns an expression for an operation on two words. `known` is true if `b` is a constant.
 fn words(operator: Operator, a: &str, b: &str, of: Integer, known: bool) -> String {
     let symbol = operator.symbol();
     let [zero, one] = if of.is_signed { ["0i", "1i"] } else { ["0u", "1u"] };
@@ -263,13 +263,14 @@ fn words(operator: Operator, a: &str, b: &str, of: Integer, known: bool) -> Stri
         Operator::Divide | Operator::Remainder if known && b != zero && !b.starts_with("i32(") => {
             format!("{a} {symbol} {b}")
         }
-        // A division by 0 sets all bits. The smallest integer divided by -1 is itself, in WGSL too.
+        // In XLA a division by 0 sets all bits of the result. The smallest integer divided by -1 is
+        // itself, and WGSL has the same result.
         Operator::Divide => {
             let ones = if of.is_signed { "i32(-1)" } else { "0xffffffffu" };
             format!("select({a} / select({b}, {one}, {b} == {zero}), {ones}, {b} == {zero})")
         }
-        // The remainder of a division by 0 is the dividend, and the remainder of a division by -1
-        // is 0. WGSL's own operator differs.
+        // In XLA a division by 0 leaves the dividend as the remainder, and a division by -1 leaves
+        // no remainder. The operator of WGSL has other results.
         Operator::Remainder => {
             let minus_one =
                 if of.is_signed { format!(" || {b} == i32(-1)") } else { String::new() };
@@ -281,14 +282,14 @@ fn words(operator: Operator, a: &str, b: &str, of: Integer, known: bool) -> Stri
     }
 }
 
-/// Returns the result of an operation on words, wrapped to the bits of a narrower integer.
+/// Returns the result of an operation on words, wrapped around to the bits of a narrower integer.
 fn wrapped(word: String, operator: Operator, integer: Integer) -> String {
     use Operator::{Add, Divide, Multiply, Subtract};
     let grows = matches!(operator, Add | Subtract | Multiply | Divide);
     if grows { narrowed(word, integer) } else { word }
 }
 
-/// Returns a word truncated to the bits of the integer, and extended to a word again.
+/// Returns a word truncated to the bits of an integer, and extended to 32 bits again.
 fn narrowed(word: String, Integer { bits, is_signed }: Integer) -> String {
     match (bits, is_signed) {
         (32.., _) => word,
@@ -297,7 +298,7 @@ fn narrowed(word: String, Integer { bits, is_signed }: Integer) -> String {
     }
 }
 
-/// Returns a number converted to another type.
+/// Returns an expression that converts a number from one integer type to another.
 fn converted(name: &str, from: Integer, to: Integer) -> String {
     let word = Integer { bits: 32, is_signed: false };
     match (kind(from), kind(to)) {

@@ -1,13 +1,14 @@
 //! Writes the WGSL text of a kernel and validates it with naga.
 //!
-//! The input is a [`Schedule`](crate::schedule::Schedule), which says what each invocation copies.
-//! The output is a [`Kernel`]: the text, the bindings, the dispatches, and a proof that no access
-//! leaves its buffer. Each kind of kernel has a file: `block` for copies, rows and transposes,
-//! `segments` for rows of several cases, and `gather` for everything else.
+//! The input is a [`Schedule`](crate::schedule::Schedule), which describes the copy that each
+//! invocation makes. The output is a [`Kernel`]: the text, the bindings, the dispatches, and a
+//! proof that no access leaves its buffer. Each kind of kernel has a file: `block` writes copies,
+//! rows and transposes, `segments` writes rows of several cases, and `gather` writes everything
+//! else.
 //!
-//! Kernels are meant to be read. Names such as `a1_by4` state what they count, comments state
-//! shapes and strides, and the header repeats the nest. WGSL is written line by line, without
-//! templates, because a kernel is a few dozen lines of a few kinds.
+//! Kernels are meant to be read. Names such as `a1_by4` say what they count, comments give shapes
+//! and strides, and the header repeats the nest. The text is written line by line, without
+//! templates, because a kernel is short: a few dozen lines of a few kinds.
 //!
 //! The files use the words of [`schedule`](crate::schedule) and [`nest`](crate::nest): a *unit* is
 //! the data that one load or store of the nest moves, a *form* is an affine expression of loop

@@ -1,15 +1,16 @@
 //! [`PackPlan`]: the cheapest way to put together destination words from units of loaded words.
 //!
 //! If elements are narrower than 32 bits, a kernel spends most of its operations on moving units
-//! between words. A plan uses one of three methods for all words of a block. The cheapest is
-//! chosen, by the number of operations and of lines:
+//! between words. A plan uses one of three methods for all words of a block: the one with the
+//! lowest cost, which is computed from the number of operations and of lines.
 //!
 //! - Unit by unit: each unit takes a shift and a mask.
-//! - Units first: two units that are contiguous in the destination are combined, in all places of
-//!   their two words at once. The pairs are combined in the same way, until each destination word
-//!   consists of a part of one word and a part of another. This turns planes into pixels.
-//! - Halves first: the units at even places of a destination word are collected in one word and
-//!   those at odd places in another. Then the two words are interleaved. This turns pixels into
+//! - Units first: two units that are contiguous in the destination are combined, together with all
+//!   other pairs of their two words. The results are combined in the same way, until each
+//!   destination word consists of a part of one word and a part of another. This turns planes into
+//!   pixels.
+//! - Halves first: the units at even places of a destination word are collected in one word and the
+//!   units at odd places in another. Then the two words are interleaved. This turns pixels into
 //!   planes.
 //!
 //! [`PackedWords`](super::packed_words) has an example, and writes the plan as WGSL.
@@ -21,7 +22,7 @@ pub(super) struct Word {
     pub(super) component: u64,
 }
 
-/// A unit in a word. Its place is counted in units from the low bits.
+/// A unit in a word. `place` is its distance from the low end of the word, in units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unit {
     pub(super) word: Word,
@@ -31,11 +32,12 @@ pub(super) struct Unit {
 /// The operation that makes a word from two others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Combine {
-    /// Units of `bits` bits alternate: the first word has those at even places, and the second word
-    /// has the ones at odd places. Each word is first shifted up by a number of units.
+    /// Units of `bits` bits alternate: the units at even places are from the first word, and those
+    /// at odd places from the second word. Each word is first shifted up by `low_by` or `high_by`
+    /// units.
     Pairs { bits: u32, low_by: i32, high_by: i32 },
-    /// The low `bits` bits are taken from the first word, starting at bit `low_from`, and the
-    /// others from the second, starting at bit `high_from`.
+    /// The low `bits` bits are taken from the first word, starting at its bit `low_from`. The other
+    /// bits are taken from the second word, starting at its bit `high_from`.
     Ends { bits: u32, low_from: u32, high_from: u32 },
 }
 
@@ -48,28 +50,28 @@ pub(super) struct CombinedWord {
 }
 
 impl CombinedWord {
-    /// Returns the operation that leaves a word as it is.
+    /// Returns the operation whose result is this word, unchanged.
     fn of(word: Word) -> Self {
         Self { low: word, high: word, combine: Combine::Pairs { bits: 16, low_by: 0, high_by: 0 } }
     }
 
-    /// Returns true if the result is one word, shifted as a whole.
+    /// Returns true if the result is a single word that is shifted as a whole.
     pub(super) fn is_one(&self) -> bool {
         matches!(self.combine, Combine::Pairs { low_by, high_by, .. } if self.low == self.high && low_by == high_by)
     }
 
-    /// Returns true if the result is a word that needs no operation.
+    /// Returns true if the result is a single word that is not shifted, which takes no operation.
     fn is_as_it_is(&self) -> bool {
         matches!(self.combine, Combine::Pairs { low_by: 0, .. } if self.is_one())
     }
 
-    /// Returns the number of operations. Parts of whole bytes use `insertBits`, which counts as
-    /// one.
+    /// Returns the number of operations. If the parts are whole bytes, they are combined by
+    /// `insertBits`, which counts as one operation.
     fn operations(&self) -> u32 {
         match self.combine {
             Combine::Pairs { low_by, high_by, .. } => {
                 let part = |by: i32| 1 + u32::from(by != 0);
-                // Both parts use the same masked word if their masks are equal.
+                // If the two parts use the same mask, they share the masked word.
                 let shared = self.low == self.high && (low_by % 2 != 0) == (high_by % 2 == 0);
                 if self.is_one() {
                     u32::from(low_by != 0)
@@ -92,7 +94,7 @@ impl CombinedWord {
     }
 }
 
-/// A word of the destination, and the parts from which it has still to be made.
+/// A word of the destination, as the parts from which it is still to be made.
 #[derive(Clone, Debug)]
 pub(super) enum Goal {
     Units(Vec<Unit>),
@@ -121,7 +123,7 @@ impl Goal {
         }
     }
 
-    /// Returns the number of units that have still to be combined.
+    /// Returns the number of units that are still to be combined.
     fn units(&self) -> usize {
         match self {
             Self::Units(units) => units.len(),
@@ -129,8 +131,7 @@ impl Goal {
         }
     }
 
-    /// Returns the number of operations that make the word from its parts, with units of `bits`
-    /// bits.
+    /// Returns the number of operations that make the word from its parts. Units have `bits` bits.
     fn operations(&self, bits: u32) -> u32 {
         let part = |&(_, by, mask): &(Word, i32, u32)| {
             u32::from(by != 0) + u32::from(mask != moved(u32::MAX, by))
@@ -147,29 +148,29 @@ impl Goal {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PackStep {
     pub(super) made: CombinedWord,
-    /// The number of words: 1, or the size of a vector if all components are made in the same way.
+    /// The number of words: more than 1 if the components of a vector are all made in the same way.
     pub(super) words: u64,
-    /// The number of bits in each group of contiguous units of the value.
+    /// The number of bits in each group of contiguous units inside the value.
     pub(super) bits: u32,
 }
 
-/// The values to compute in order, and the parts that each destination word then consists of.
+/// The values to compute, in order, and the parts from which each destination word is then made.
 #[derive(Debug)]
 pub(super) struct PackPlan {
     pub(super) steps: Vec<PackStep>,
     pub(super) goals: Vec<Goal>,
     operations: u32,
-    /// The number of words of each value. Loaded values are first.
+    /// The number of words of each value, the loaded values first.
     words: Vec<u64>,
 }
 
 impl PackPlan {
-    /// Returns the cheapest plan for words that consist of these units. `loaded` has the number of
-    /// words of each loaded value.
+    /// Returns the cheapest plan for destination words that consist of these units. `loaded` has
+    /// the number of words of each loaded value.
     pub(super) fn new(units: Vec<Vec<Unit>>, bits: u32, loaded: &[u64]) -> Self {
         let goals: Vec<Goal> = units.into_iter().map(|units| Goal::new(units, bits)).collect();
         let new = |goals| Self { steps: vec![], goals, operations: 0, words: loaded.to_vec() };
-        // If each loaded word gives only one unit, no two destination words can share a step.
+        // If each loaded word gives only one unit, destination words cannot share steps.
         let count: usize = goals.iter().map(Goal::units).sum();
         if count == 0 || loaded.iter().sum::<u64>() >= count as u64 {
             return new(goals);
@@ -192,18 +193,18 @@ impl PackPlan {
         best
     }
 
-    /// Returns the cost: twice the number of operations, and the number of lines, because naga
+    /// Returns the cost: twice the number of operations, plus the number of lines, because naga
     /// parses and validates each line.
     fn cost(&self) -> usize {
         2 * self.operations as usize + self.steps.len()
     }
 
-    /// Counts the operations that make the destination words after the steps.
+    /// Adds the operations that make the destination words after the steps.
     fn finish(&mut self, bits: u32) {
         self.operations += self.goals.iter().map(|goal| goal.operations(bits)).sum::<u32>();
     }
 
-    /// Combines pairs of units until each destination word consists of parts of two words.
+    /// Combines pairs of units until each destination word consists of parts of at most two words.
     fn units_first(&mut self, mut goals: Vec<Goal>, bits: u32) {
         for bits in [1, 2, 4, 8].into_iter().filter(|&level| level >= bits) {
             let units = goals.iter().filter_map(|goal| match goal {
@@ -225,9 +226,9 @@ impl PackPlan {
         self.goals = goals;
     }
 
-    /// Collects the units at even places of each destination word in one word and those at odd
-    /// places in another, and interleaves the two. Returns `None` if the units of either group are
-    /// at both even and odd places of the loaded words.
+    /// Collects the units at even places of each destination word in one word and the units at odd
+    /// places in another, and interleaves the two words. Returns `None` if the units of one of
+    /// these words are at both even and odd places of the loaded words.
     fn halves_first(&mut self, goals: Vec<Goal>, bits: u32) -> Option<()> {
         let mut sides = Vec::new();
         for goal in &goals {
@@ -250,7 +251,7 @@ impl PackPlan {
         }
         let made = |goal: &Goal| match *goal {
             Goal::Combined(made) => made,
-            // A word that stays as it is.
+            // A word that needs no operation.
             Goal::Whole(word) => CombinedWord::of(word),
             Goal::Units(_) => unreachable!("halves are made of two words"),
         };
@@ -267,8 +268,8 @@ impl PackPlan {
         Some(())
     }
 
-    /// Adds steps that compute these words, without duplicates, and returns the component that
-    /// holds each word. Words that are components of one vector share a step.
+    /// Adds steps that compute these words, without duplicates. Returns the place at which each
+    /// word is found. Words that are components of the same vector share a step.
     fn values(&mut self, made: impl Iterator<Item = CombinedWord>, bits: u32) -> Vec<Word> {
         let made: Vec<CombinedWord> = made.collect();
         let mut words: Vec<Word> = Vec::with_capacity(made.len());
@@ -297,8 +298,8 @@ impl PackPlan {
         words
     }
 
-    /// Returns true if the words are different components of the same vectors, made in the same
-    /// way.
+    /// Returns true if the two words are different components of the same vectors and are made by
+    /// the same operation.
     fn are_alike(&self, one: &CombinedWord, other: &CombinedWord) -> bool {
         let is_by_component = |made: &CombinedWord| made.low.component == made.high.component;
         (one.combine, one.low.value, one.high.value)
@@ -310,7 +311,7 @@ impl PackPlan {
     }
 
     /// Adds the last steps, which compute vectors of destination words. Returns the component that
-    /// holds each destination word, or `None` if it is in no vector.
+    /// holds each destination word, or `None` if the word is in no vector.
     pub(super) fn vectors(&mut self) -> Vec<Option<Word>> {
         let made = self.goals.iter().map(|goal| match goal {
             Goal::Combined(made) => Some(*made),
@@ -328,19 +329,19 @@ impl PackPlan {
     }
 }
 
-/// Returns the word that holds two units side by side, and the place of the pair in it, counted in
-/// pairs.
+/// Returns the operation that makes a word with two units side by side, and the place of the pair
+/// in that word, counted in pairs.
 fn pair(low: Unit, high: Unit, bits: u32) -> (CombinedWord, u32) {
     let (i, j) = (low.place.cast_signed(), high.place.cast_signed());
-    // One of the two stays in its place if possible.
+    // One of the two units stays in its place if possible.
     let place = if i % 2 != 0 && j % 2 != 0 { j / 2 } else { i / 2 };
     let combine = Combine::Pairs { bits, low_by: 2 * place - i, high_by: 2 * place + 1 - j };
     (CombinedWord { low: low.word, high: high.word, combine }, place.unsigned_abs())
 }
 
-/// Returns the words that have the units of `bits` bits, each with the number of bits by which it
-/// is shifted and the mask of the bits that it gives. A word occurs several times if its units move
-/// by different distances.
+/// Returns the words that contain the units. Each word has the number of bits by which it is
+/// shifted, and the mask of the bits that are taken from it. Units have `bits` bits. A word occurs
+/// several times if its units move by different distances.
 pub(super) fn parts(units: &[Unit], bits: u32) -> Vec<(Word, i32, u32)> {
     let mut parts: Vec<(Word, i32, u32)> = Vec::new();
     for (unit, to) in units.iter().zip(0..) {

@@ -1,8 +1,8 @@
 //! [`PackedWords`]: puts together destination words from units of loaded words, and writes the
 //! WGSL.
 //!
-//! A unit that is moved on its own costs a shift and a mask. Therefore units that are contiguous in
-//! the destination are combined first, in all places of two words at once, and the results are
+//! Moving a unit on its own takes a shift and a mask. Therefore units that are contiguous in the
+//! destination are first combined in pairs, all pairs of two words at once, and the results are
 //! combined again. For example, three planes of bytes become pixels:
 //!
 //! ```text
@@ -14,8 +14,9 @@
 //! a word     r0 g0 b0 r1    insertBits(halves0, halves1, 16, 16)
 //! ```
 //!
-//! If all components of vectors are combined in the same way, one line combines them all. Steps are
-//! left out if moving the units one by one takes fewer operations. `pack_plan` decides this.
+//! If the components of vectors are all combined in the same way, one line combines the whole
+//! vectors. Units are moved one by one if that takes fewer operations. `pack_plan` makes this
+//! decision.
 
 use std::ops::Range;
 
@@ -26,36 +27,37 @@ use super::{
 };
 use crate::schedule::AdapterKind;
 
-/// A loaded or computed value, by its name and its number of words.
+/// A loaded or computed value: its name and its number of words.
 #[derive(Debug)]
 struct NamedValue {
     name: String,
     words: u64,
 }
 
-/// The words of the destination, and the values that are computed for them.
+/// The expressions for the words of the destination, and the values that are computed for them.
 #[derive(Debug, Default)]
 pub(super) struct PackedWords {
     values: Vec<NamedValue>,
-    /// Constants of vector type, and computed values, each as a name and an expression.
+    /// Constants of vector type, as names and expressions. `lines` has the computed values in the
+    /// same form.
     constants: Vec<(String, String)>,
     lines: Vec<(String, String)>,
-    /// The number of values with each name prefix so far.
+    /// The prefixes of names, with the number of values whose names have each prefix.
     counts: Vec<(&'static str, usize)>,
     words: Vec<String>,
-    /// The arguments of `insertBits` that make each word, if it consists of whole bytes of two
-    /// words.
+    /// The arguments of the `insertBits` that makes each word, or `None` if the word does not
+    /// consist of whole bytes of two words.
     inserts: Vec<Option<Insert>>,
-    /// True if all words of an access may be made by one `insertBits`, which is one instruction on
-    /// a GPU. A CPU gains nothing from it.
+    /// True if one `insertBits` may make all words of an access. On a GPU it is a single
+    /// instruction; on a CPU it saves nothing.
     inserts_words: bool,
-    /// True if there are few words. Then `insertBits` makes single words too, although naga takes
-    /// longer to validate a call than shifts and masks.
+    /// True if there are so few words that `insertBits` may make single words too. naga takes
+    /// longer to validate a call than to validate shifts and masks.
     is_short: bool,
 }
 
-/// The greatest number of words for which each may use `insertBits`. A higher limit slows the
-/// validation of long kernels; a lower limit leaves shifts and masks in more kernels.
+/// If there are at most this many words, each of them may be made by `insertBits`. A higher limit
+/// slows the validation of long kernels. A lower limit leaves shifts and masks in more kernels.
 const SHORT: usize = 32;
 
 /// A word with some bits replaced by bits of another word.
@@ -68,8 +70,8 @@ struct Insert {
 }
 
 impl PackedWords {
-    /// Puts together words whose units have `to_bits` bits from loaded units of `bits` bits. Wider
-    /// units are cut to their low bits, and narrower ones extended with zeros.
+    /// Puts together words with units of `to_bits` bits from loaded units of `bits` bits. Wider
+    /// units are truncated to their low bits, and narrower units are extended with zeros.
     ///
     /// Each unit in `given` is the name of a loaded value, the number of words in that value, and
     /// the number of the unit in it.
@@ -98,7 +100,7 @@ impl PackedWords {
                 steps.spread(&mut words, bits, to_bits);
             }
         } else {
-            // A unit that is truncated is the first of several narrower units in its place.
+            // A wider unit is divided into units of `to_bits` bits, and the first of them is taken.
             words.iter_mut().flatten().for_each(|unit| unit.place *= bits / to_bits);
         }
         steps.inserts_words = kind == AdapterKind::Gpu;
@@ -131,7 +133,7 @@ impl PackedWords {
         &self.words
     }
 
-    /// Returns the number of a loaded value, and adds it if it is new.
+    /// Returns the number of a loaded value. Adds the value on first use.
     fn loaded(&mut self, name: &str, words: u64) -> usize {
         let known = self.values.iter().rposition(|value| value.name == name);
         known.unwrap_or_else(|| {
@@ -153,9 +155,9 @@ impl PackedWords {
         self.values.len() - 1
     }
 
-    /// Spreads units apart, so that each has `to_bits` bits with zeros at the top. Units of a
-    /// loaded value whose numbers are equal modulo `to_bits / bits` share one computed value, in
-    /// which they keep their places.
+    /// Moves units apart, so that each takes `to_bits` bits with zeros at the top. A loaded value
+    /// becomes up to `to_bits / bits` computed values, one for each remainder of the number of a
+    /// unit modulo `to_bits / bits`. Units keep their places in the computed value.
     fn spread(&mut self, words: &mut [Vec<Unit>], bits: u32, to_bits: u32) {
         let in_place = to_bits / bits;
         let mut apart: Vec<(usize, u32, usize)> = Vec::new();
@@ -179,7 +181,7 @@ impl PackedWords {
         }
     }
 
-    /// Adds the values that a plan computes, and the words of the destination.
+    /// Adds the values that a plan computes, and the expressions for the words of the destination.
     fn follow(&mut self, mut plan: PackPlan, bits: u32) {
         let vectors = plan.vectors();
         for step in &plan.steps {
@@ -207,8 +209,8 @@ impl PackedWords {
         }
     }
 
-    /// Returns a word that consists of whole bytes of two words as an `insertBits`. Returns `None`
-    /// if one shift of each word is enough.
+    /// Returns the `insertBits` that makes a word from whole bytes of two words. Returns `None` if
+    /// the parts are not whole bytes, or if one shift of each word is enough.
     fn insert(&mut self, made: &CombinedWord, words: u64) -> Option<Insert> {
         let Combine::Ends { bits, low_from, high_from } = made.combine else { return None };
         if bits % 8 != 0 || low_from + bits == 32 && high_from == 0 {
@@ -228,8 +230,8 @@ impl PackedWords {
         })
     }
 
-    /// Returns the arguments of one `insertBits` call that makes all of these words, or `None` if
-    /// no single call does.
+    /// Returns the arguments of a single call of `insertBits` that makes all of these words, or
+    /// `None` if no single call does.
     pub(super) fn inserted(&self, words: Range<usize>) -> Option<[String; 4]> {
         let inserts: Vec<&Insert> =
             self.inserts.get(words)?.iter().map(Option::as_ref).collect::<Option<_>>()?;
@@ -246,13 +248,14 @@ impl PackedWords {
         Some([into, bits, format!("{offset}u"), format!("{count}u")])
     }
 
-    /// Returns the expression for a word.
+    /// Returns the expression for one word of a value.
     fn name(&self, word: Word) -> String {
         let NamedValue { name, words } = &self.values[word.value];
         components(name, *words, word.component, 1)
     }
 
-    /// Returns the expression that makes a word from two others, or a vector of `words` such words.
+    /// Returns the expression that makes a word from two others. If `words` is more than 1, it
+    /// makes a vector of such words.
     fn combined(&mut self, made: &CombinedWord, words: u64) -> String {
         let name = |of: Word| match words {
             1 => self.name(of),
@@ -264,7 +267,8 @@ impl PackedWords {
                 self.shifted(low, low_by * bits.cast_signed(), words)
             }
             Combine::Pairs { bits, low_by, high_by } => {
-                // A unit that moves by an odd number of places needs the mask of the other places.
+                // Units that move by an odd number of places come from the places of the other
+                // parity.
                 let mut part = |name: String, by: i32, is_odd: bool| {
                     let (kind, by_one) = if is_odd { ("odd", bits) } else { ("even", 0) };
                     let kind = format!("{kind}_{}", name_of(bits));
@@ -286,8 +290,8 @@ impl PackedWords {
                     let low = self.shifted(low, -low_from, words);
                     return format!("({low}) | ({})", self.shifted(high, end, words));
                 }
-                // Shifts and masks of single words are parsed and validated faster than calls,
-                // which matters if there are many.
+                // naga parses and validates shifts and masks of single words faster than calls,
+                // which matters if there are many words.
                 if (words > 1 || self.is_short)
                     && let Some(Insert { into, bits, offset, count }) = self.insert(made, words)
                 {
@@ -301,8 +305,8 @@ impl PackedWords {
         }
     }
 
-    /// Returns an expression in parentheses: a word shifted up by `by` bits, or down if negative,
-    /// of which the bits in `mask` are kept.
+    /// Returns an expression in parentheses: a word that is shifted up by `by` bits, or down if
+    /// `by` is negative, with only the bits in `mask`.
     fn part(&mut self, word: String, by: i32, mask: u32, words: u64) -> String {
         let shifted = self.shifted(word, by, words);
         if mask == moved(u32::MAX, by) {
@@ -312,7 +316,7 @@ impl PackedWords {
         if by == 0 { format!("({shifted} & {mask})") } else { format!("(({shifted}) & {mask})") }
     }
 
-    /// Returns `value` shifted up by `by` bits, or down if negative.
+    /// Returns `value` shifted up by `by` bits, or down if `by` is negative.
     fn shifted(&mut self, value: String, by: i32, words: u64) -> String {
         let amount = by.unsigned_abs();
         let amount = match words {
@@ -324,7 +328,7 @@ impl PackedWords {
         format!("{value} {} {amount}", if by > 0 { "<<" } else { ">>" })
     }
 
-    /// Returns the expression for a mask of a word, or of each word of a vector.
+    /// Returns the expression for `mask`, or for a vector with `mask` in each word.
     fn mask(&mut self, name: &str, mask: u32, words: u64) -> String {
         match words {
             1 => format!("0x{mask:08x}u"),
@@ -342,8 +346,9 @@ impl PackedWords {
     }
 }
 
-/// Returns, for each word, the number that its units have inside the wider places, if it is the
-/// same for all of them. Whole places can then be combined, and one unit of each is kept.
+/// Returns for each word the number of its units inside the wider places, or `None` if the units of
+/// a word have different numbers. If each word has only one number, whole places can be combined
+/// before the unit is taken out of each place.
 fn numbers_in_place(words: &[Vec<Unit>], in_place: u32) -> Option<Vec<u32>> {
     let number = |units: &Vec<Unit>| {
         let first = units[0].place % in_place;
@@ -373,8 +378,8 @@ fn name_of(bits: u32) -> &'static str {
 mod tests {
     use super::*;
 
-    /// Returns the lines and the words that combine these units. Each unit is given as a value and
-    /// the number of the unit in that value.
+    /// Returns the lines and the words that combine these units. Each unit is given by the name of
+    /// a value and the number of the unit in that value.
     fn of(words: &[&[(&str, u64)]], in_value: u64, bits: u32, to_bits: u32) -> Vec<String> {
         let unit = |&(name, number): &(&str, u64)| (name.to_owned(), in_value, number);
         let given: Vec<Vec<_>> = words.iter().map(|word| word.iter().map(unit).collect()).collect();
@@ -445,8 +450,8 @@ mod tests {
             "insertBits(halves1, halves0 >> 16u, 0u, 16u)",
         ];
         assert_eq!(of(&[&low[..4], &low[4..]], 1, 4, 8), expected);
-        // If all units of a word have the same number in their bytes, the bytes are combined
-        // unchanged.
+        // If all units of a word have the same number in their bytes, whole bytes are combined
+        // first.
         let turned = |unit: u64| ["v", "w", "x", "y"].map(|name| (name, unit));
         let expected = [
             "halves0 = (v & 0x00ff00ffu) | ((w & 0x00ff00ffu) << 8u)",

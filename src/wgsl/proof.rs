@@ -1,8 +1,8 @@
 //! [`Proof`]: the proof that a kernel stays inside its buffers.
 //!
-//! naga can add a check to every access. A kernel with a proof runs without these checks, which is
-//! why everything that leads to a kernel is private: a forged nest could otherwise write outside a
-//! buffer.
+//! naga can add a check to every access. A kernel with a proof runs without these checks. Therefore
+//! every type that leads to a kernel has private fields: with a forged nest, a kernel could write
+//! outside a buffer.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ use crate::{
 /// The reads are bounded by interval arithmetic over the loops of the nest: if the guards of a
 /// position hold, it reads an element inside the tensor. The writes are bounded because the blocks,
 /// the accesses of rows, or the words cover the destination exactly. A kernel that keeps gaps reads
-/// a word of the destination only if it writes that word too. A runner that binds at least
+/// a word of the destination only if it also writes that word. A runner that binds at least
 /// [`Binding::size_in_bytes`] bytes may turn run-time checks off.
 ///
 /// A proof belongs to one [`Kernel`](super::Kernel) and cannot be moved to another. Only lowering
@@ -33,45 +33,48 @@ use crate::{
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Proof {
-    /// The last word that is read of each source, if any, and the number of words in its binding.
+    /// The last word that is read of each source, or `None` if no word is read, and the number of
+    /// words in the source's binding.
     sources: SmallVec<[(Option<u64>, u64); 1]>,
     last_destination_word: u64,
     destination_words: u64,
-    /// The treatment of the destination's other bits; if they are kept, the words are read too.
+    /// The treatment of the destination's bits outside the elements. If they are kept, the words of
+    /// the destination are also read.
     gaps: Gaps,
     invocations: u64,
     trips: u32,
 }
 
-/// Returns the last word that a block loads, if `word` is the last that holds a unit of it.
+/// Returns the last word of the source that a block loads. `word` is the last word that holds a
+/// unit of the block.
 fn last_loaded(block: &Block, word: u64) -> u64 {
     let nest = block.nest();
     let access = (block.load() * u64::from(nest.src_bits())).div_ceil(32);
     let image = nest.src_bytes().div_ceil(4).next_multiple_of(access).saturating_sub(1);
     if block.reads_more() {
-        // Loads past the units of the block are clamped to the last access of the image.
+        // Loads past the last unit of the block are clamped to the last access of the image.
         image
     } else if block.is_shifted() {
-        // A run that is shifted into place reads one more access, but none past the image.
+        // A run that is shifted into place reads one more access, but no access past the image.
         ((word / access + 2) * access - 1).min(image)
     } else {
-        // The block reads up to the end of the access that contains the last unit.
+        // The block reads to the end of the access that contains its last unit.
         (word / access + 1) * access - 1
     }
 }
 
-/// Returns the greatest number of loop iterations of one invocation. With several rounds, it loops
-/// over its blocks, its seams and the words of these seams. Otherwise, it loops over the words of
-/// one seam or over the stores of one block.
+/// Returns the greatest number of loop iterations of one invocation. If an invocation moves several
+/// blocks, it loops over its blocks, its seams and the words of these seams. Otherwise, it loops
+/// over the words of one seam or over the stores of one block.
 fn loop_trips(block: &Block) -> u32 {
-    // A word of more than four units is put together in another loop.
+    // A word of more than four units is put together in a loop of its own.
     let bits = u64::from(block.nest().dst_bits());
     let of_word = if bits < 8 { 32 / bits } else { 0 };
     let of_access = 1 + block.store() * bits / 32 * of_word;
     let of_seam = block.seam().map_or(0, |seam| seam.longest() * of_access);
     let all = match (block.rounds(), block.seam()) {
         // Each of the nested loops has at least two iterations, so all levels together have at most
-        // twice as many as the innermost.
+        // twice as many iterations as the innermost loop.
         (1, _) if block.moves_unit_by_unit() => {
             of_seam.max(block.rows() * block.width() * 2 * of_access)
         }
@@ -82,7 +85,8 @@ fn loop_trips(block: &Block) -> u32 {
     u32::try_from(all).unwrap_or(u32::MAX)
 }
 
-/// The greatest number of iterations of a loop. Some drivers end a longer loop without an error.
+/// The greatest number of iterations of a loop that a proof allows. Some drivers end a longer loop
+/// without an error.
 const MAX_TRIPS: u32 = 65_535;
 
 impl Proof {
@@ -93,7 +97,7 @@ impl Proof {
         let last_word = |unit: u64, bits: u32| ((unit + 1) * u64::from(bits)).div_ceil(32) - 1;
         let words =
             |binding: usize| bindings.get(binding).map_or(0, |binding| binding.size_in_bytes / 4);
-        // A word of more than four units, or one with kept bits, is combined in a loop.
+        // A word with more than four units, or with bits that are kept, is put together in a loop.
         let most_bits = if nest.gaps() == Gaps::Keep { 32 } else { 8 };
         let trips = match schedule.strategy() {
             Strategy::Gather if nest.dst_bits() < most_bits => 32 / nest.dst_bits(),
@@ -111,7 +115,8 @@ impl Proof {
             };
             let last = match (schedule.block(), schedule.segments()) {
                 (Some(block), _) => last.map(|word| last_loaded(block, word)),
-                // The kernel reads accesses of 16 bytes, up to one turn past the last unit.
+                // The kernel reads accesses of 16 bytes, up to one turn past the last unit. A turn
+                // has `width` accesses.
                 (None, Some(pieces)) => {
                     last.map(|word| ((word / 4 + 1 + pieces.width) * 4).min(words(number)) - 1)
                 }
@@ -153,19 +158,20 @@ impl Proof {
         self.sources.len()
     }
 
-    /// Returns the last word of a source's binding that is read; `None` if none is.
+    /// Returns the number of the last word that is read of a source. Returns `None` if the kernel
+    /// reads nothing of the source, and if it has no such source.
     #[must_use]
     pub fn last_word_of_source(&self, number: usize) -> Option<u64> {
         self.sources.get(number)?.0
     }
 
-    /// Returns the number of words in a source's binding.
+    /// Returns the number of words in a source's binding, or 0 if the kernel has no such source.
     #[must_use]
     pub fn words_of_source(&self, number: usize) -> u64 {
         self.sources.get(number).map_or(0, |source| source.1)
     }
 
-    /// Returns the last word that is written to the destination's binding.
+    /// Returns the number of the last word that is written in the destination's binding.
     #[must_use]
     pub fn last_destination_word(&self) -> u64 {
         self.last_destination_word
@@ -177,8 +183,8 @@ impl Proof {
         self.destination_words
     }
 
-    /// Returns the number of invocations that have work. If gaps are kept, it includes those whose
-    /// word holds no element.
+    /// Returns the number of invocations that have work. If gaps are kept, this includes
+    /// invocations whose word holds no element.
     #[must_use]
     pub fn invocations(&self) -> u64 {
         self.invocations
@@ -220,8 +226,9 @@ impl fmt::Display for Proof {
     }
 }
 
-/// Returns the width, in bits, of the units in which the last read of a source is counted: that of
-/// the numbers that lookups load from it, or else of the nest's units.
+/// Returns the width of the units in which the last read of a source is counted, in bits. These are
+/// the numbers that lookups load from the source, or the units of the nest if no lookup loads from
+/// it.
 fn unit_bits(nest: &CopyNest, source: usize) -> u32 {
     nest.loaded_bits(source).unwrap_or(nest.src_bits())
 }

@@ -1,5 +1,6 @@
-//! Kernels for rows of the destination that several cases fill, as in a concatenation. A row is cut
-//! into segments, one for each case, and an invocation copies its part of each segment in a loop.
+//! Kernels for rows of the destination that are filled by several cases, as in a concatenation. A
+//! row is cut into segments, one for each case, and an invocation copies its part of each segment
+//! in a loop.
 
 use super::{
     block::{access_unit_by_unit, with_offset},
@@ -16,7 +17,7 @@ use crate::{
     schedule::{RowSegment, RowSegments, source},
 };
 
-/// Writes a kernel whose invocations copy rows of [`RowSegments`].
+/// Writes a kernel in which each invocation copies a part of a row of [`RowSegments`].
 pub(super) fn segments(writer: &mut Writer, rows: &RowSegments) {
     let nest = &rows.nest;
     let meetings = rows.meetings();
@@ -77,8 +78,8 @@ pub(super) fn segments(writer: &mut Writer, rows: &RowSegments) {
     });
 }
 
-/// Writes the code of the invocations for *meetings*, the accesses that two segments share. Their
-/// numbers begin after the invocations that copy rows.
+/// Writes the code of the invocations for *meetings*, the accesses that two segments share. These
+/// invocations are numbered after the ones that copy rows.
 fn meeting(writer: &mut Writer, rows: &RowSegments, meetings: &[u64]) {
     let (runs, count) = (rows.runs(), meetings.len());
     writer.block(format_args!("if run >= {runs}u"), |writer| {
@@ -100,13 +101,14 @@ fn meeting(writer: &mut Writer, rows: &RowSegments, meetings: &[u64]) {
     });
 }
 
-/// Writes the code for one segment.
+/// Writes the code that copies or fills one segment.
 struct SegmentWriter<'a> {
     rows: &'a RowSegments,
     names: &'a AxisNames,
     number: usize,
     segment: &'a RowSegment,
-    /// The first access that lies entirely inside the segment, and the end of these accesses.
+    /// The first access that lies entirely inside the segment, and the end of these accesses, both
+    /// counted from the start of the row.
     alone: (u64, u64),
 }
 
@@ -138,7 +140,7 @@ impl SegmentWriter<'_> {
         }
     }
 
-    /// Returns the first access of the segment that the invocation's group copies.
+    /// Returns the first access of the segment that the invocation's group of accesses contains.
     fn start(&self) -> String {
         match (self.rows.groups() > 1, self.alone.0) {
             (false, low) => format!("{low}u"),
@@ -147,8 +149,8 @@ impl SegmentWriter<'_> {
         }
     }
 
-    /// Returns the end of the accesses of the segment that the group copies. It is 0 if the row
-    /// reads another source than `of`.
+    /// Returns the end of the accesses of the segment that the invocation's group contains. In a
+    /// row that does not read the source `of`, the value is 0.
     fn stop(&self, writer: &mut Writer, of: Option<usize>, is_chosen: bool) -> String {
         let Self { rows, number, alone: (_, high), .. } = *self;
         let stop = match (rows.groups() > 1, high == rows.accesses) {
@@ -175,13 +177,13 @@ impl SegmentWriter<'_> {
         name
     }
 
-    /// Returns the value of a form at the first unit of the segment.
+    /// Returns a form with the innermost axis replaced by the first unit of the segment.
     fn at_first(&self, form: &Affine) -> Affine {
         let inner = Value::Axis(self.rows.nest.extents().len() - 1);
         form.substituted(inner, &Affine::constant(self.segment.first.cast_signed()))
     }
 
-    /// Writes the code that finds the case of the row, and the offset at which it reads.
+    /// Writes the code that finds the case of the row, and the offset at which that case reads.
     fn choose(&self, writer: &mut Writer, cases: &[Case]) {
         let number = self.number;
         writer.line(format_args!("var way{number} = {}u;", cases.len() - 1));
@@ -202,8 +204,8 @@ impl SegmentWriter<'_> {
         }
     }
 
-    /// Writes the stores of a turn, the accesses that an invocation copies at a time. `value`
-    /// returns the value of the access at `at` plus its argument.
+    /// Writes the stores of one turn of the loop, in which an invocation copies `rows.width`
+    /// accesses. `value(n)` is the value of the access at `at + n`.
     fn stores(&self, writer: &mut Writer, stop: &str, value: impl Fn(u64) -> String) {
         let Self { rows, alone: (low, high), .. } = *self;
         let is_whole = |access: u64| access.is_multiple_of(rows.width);
@@ -222,7 +224,7 @@ impl SegmentWriter<'_> {
         }
     }
 
-    /// Writes a turn of stores of values from a source.
+    /// Writes a turn that copies from source `of`.
     fn copy(&self, writer: &mut Writer, of: usize, stop: &str) {
         let Self { rows, number, segment, .. } = *self;
         let (units, name) = (rows.units, source_name(&rows.nest, of));
@@ -252,8 +254,8 @@ impl SegmentWriter<'_> {
         });
     }
 
-    /// Writes a turn of stores of constant bits. If the bits of several cases differ, the code
-    /// selects them by the case.
+    /// Writes a turn that stores constant bits. If the cases have different bits, the code selects
+    /// the bits by the case of the row.
     fn fill(&self, writer: &mut Writer, stop: &str) {
         let bits = self.rows.nest.dst_bits();
         let of = |take: &CaseValue| match take {

@@ -1,5 +1,5 @@
-//! Parses and validates kernels with naga, as a WebGPU implementation would, so that a kernel that
-//! a driver might reject is never returned.
+//! Parses and validates kernels with naga, as a WebGPU implementation would. This finds a kernel
+//! that a driver might reject before the kernel is returned.
 
 use naga::{
     Module,
@@ -13,7 +13,7 @@ use super::WgslError;
 ///
 /// # Errors
 ///
-/// Returns naga's message.
+/// Returns an error with naga's message if the text does not parse or is invalid.
 pub fn validate(text: &str) -> Result<(), WgslError> {
     check(text).map(|_| ())
 }

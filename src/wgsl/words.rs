@@ -1,5 +1,5 @@
-//! Types, literals and components for units of 1 to 128 bits in WGSL, which has only 32-bit words
-//! and vectors of them.
+//! WGSL types, literals and components for units of 1 to 128 bits. WGSL itself has only 32-bit
+//! words and vectors of them.
 
 /// Returns the unsigned WGSL type for `bits` bits, which has one, two or four words.
 pub(super) fn type_name(bits: u64) -> &'static str {
@@ -10,7 +10,7 @@ pub(super) fn type_name(bits: u64) -> &'static str {
     }
 }
 
-/// Returns a literal of the WGSL type for `bits` bits with the low bits of `value`.
+/// Returns a literal of the WGSL type for `bits` bits. It has the low bits of `value`.
 pub(super) fn literal(bits: u64, value: u128) -> String {
     let word = |n: u32| match (value >> (32 * n)) & u128::from(u32::MAX) {
         0 => "0u".to_owned(),
@@ -26,13 +26,13 @@ pub(super) fn literal(bits: u64, value: u128) -> String {
     format!("{}({words})", type_name(bits))
 }
 
-/// Returns a value of `bits` bits, repeated until it fills `to` bits.
+/// Returns a value of `bits` bits, repeated to fill `to` bits.
 pub(super) fn repeated(value: u128, bits: u32, to: u64) -> u128 {
     let copies = u32::try_from(to).unwrap_or(128).min(128) / bits;
     (0..copies).fold(0, |all, copy| all | value << (copy * bits))
 }
 
-/// Returns `count` words of a value of `words` words, starting at word `first`.
+/// Returns an expression for `count` words of a value with `words` words, starting at word `first`.
 pub(super) fn components(value: &str, words: u64, first: u64, count: u64) -> String {
     if count == words {
         return value.to_owned();
@@ -45,11 +45,11 @@ fn index(n: u64) -> usize {
     usize::try_from(n).unwrap_or(usize::MAX)
 }
 
-/// Returns an expression that extends the sign of each unit in `word`. Each unit of `bits` bits is
-/// in the low part of `to_bits` bits, and the rest is zero.
+/// Returns an expression that extends the sign of each unit in `word`. Each unit has `bits` bits at
+/// the low end of a place of `to_bits` bits, and the rest of the place is zero.
 pub(super) fn sign_extended(word: &str, bits: u32, to_bits: u32) -> String {
     let signs = repeated(1 << (bits - 1), to_bits, 32);
-    // A sign at bit 3 becomes ones in bits 4 to 7: the sign times 2 + 4 + 8 + 16.
+    // A sign at bit 3 is extended to bits 4 to 7 by a multiplication with 2 + 4 + 8 + 16.
     let ones = (2_u64 << (to_bits - bits)) - 2;
     format!("{word} | (({word} & 0x{signs:x}u) * 0x{ones:x}u)")
 }

@@ -1,13 +1,14 @@
-//! [`Writer`]: builds WGSL text line by line, with indentation and line breaks that suit readers.
+//! [`Writer`]: builds WGSL text line by line, with indentation and line breaks for readers.
 
 use std::fmt::{self, Write as _};
 
 use crate::schedule::Schedule;
 
-/// The maximum length of a line, in characters. Longer lines are broken where possible.
+/// The maximum length of a line, in characters. Longer lines are broken if they have a place to
+/// break.
 const MAX_WIDTH: usize = 108;
 
-/// Returns true if a character ends a line, and thereby a comment, in WGSL.
+/// Returns true if a character ends a line in WGSL, and with it a `//` comment.
 pub(super) fn ends_line(character: char) -> bool {
     matches!(character, '\n'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
@@ -28,7 +29,7 @@ impl Writer {
         Self { text, depth: 0, grid: [schedule.workgroup_size(), x, y, z] }
     }
 
-    /// Returns the number of invocations in a workgroup, then the number of workgroups in x, y and
+    /// Returns the number of invocations in a workgroup, and the numbers of workgroups in x, y and
     /// z.
     pub(super) fn grid(&self) -> [u32; 4] {
         self.grid
@@ -55,7 +56,8 @@ impl Writer {
         self.indented(depth, [rest]);
     }
 
-    /// Writes code with a remark: after the code if the line has room, and otherwise above it.
+    /// Writes code with a remark. The remark is on the same line if there is room, and above it
+    /// otherwise.
     pub(super) fn noted(&mut self, code: fmt::Arguments<'_>, note: fmt::Arguments<'_>) {
         let start = self.start(self.depth);
         self.write(code);
@@ -74,8 +76,8 @@ impl Writer {
 
     /// Writes a comment. Lines after the first are indented by the width of `label`.
     ///
-    /// Every character that ends a line in WGSL starts a new comment line. Shapes and names are
-    /// given by users, and no part of them may become code.
+    /// Every character that ends a line in WGSL starts a new comment line. Shapes and names come
+    /// from users, and no part of them may become code.
     pub(super) fn comment(&mut self, label: &str, text: fmt::Arguments<'_>) {
         let text = text.to_string();
         let room = MAX_WIDTH - 4 * self.depth - 3 - label.len();
@@ -93,8 +95,8 @@ impl Writer {
         }
     }
 
-    /// Writes `head item, item tail`, with each item on a line of its own if they do not fit on
-    /// one.
+    /// Writes `head item, item tail`. Each item is on a line of its own if the items do not fit on
+    /// one line.
     pub(super) fn list(&mut self, head: &str, items: &[String], tail: &str) {
         let length = items.iter().map(|item| item.len() + 2).sum::<usize>();
         if 4 * self.depth + head.len() + length + tail.len() <= MAX_WIDTH {
@@ -114,7 +116,7 @@ impl Writer {
         self.text.push('\n');
     }
 
-    /// Writes `head { … }` around the code that `body` writes.
+    /// Writes `head { … }` around the code from `body`.
     pub(super) fn block(&mut self, head: fmt::Arguments<'_>, body: impl FnOnce(&mut Self)) {
         self.line(format_args!("{head} {{"));
         self.depth += 1;
@@ -128,7 +130,7 @@ impl Writer {
         self.text
     }
 
-    /// Writes the indentation of a line, and returns the length of the text before the line.
+    /// Writes the indentation of a line. Returns the length of the text before this line.
     fn start(&mut self, depth: usize) -> usize {
         let start = self.text.len();
         for _ in 0..depth {
@@ -151,11 +153,11 @@ impl Writer {
     }
 }
 
-/// Returns the place to break a line of more than `room` characters: at the last of `marks` with at
-/// most `room` characters before it.
+/// Returns the index in `line` at which to break it: the last of `marks` that has at most `room`
+/// characters before it. Returns `None` if the line fits or has no such mark.
 fn break_point(line: &str, room: usize, marks: &[&str]) -> Option<usize> {
     if line.len() <= room {
-        return None; // at most this many characters
+        return None; // a line has at most as many characters as bytes
     }
     let (end, _) = line.char_indices().nth(room)?;
     // A comma stays at the end of its line; an operator starts the next line.

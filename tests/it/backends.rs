@@ -1,4 +1,4 @@
-//! The output of the back ends, read by tools of other projects: `spirv-val` and
+//! The output of the back ends is accepted by tools of other projects, `spirv-val` and
 //! `glslangValidator`.
 
 use std::{fs, path::Path, process::Command};
@@ -16,7 +16,7 @@ use super::support::{
     scope::cases,
 };
 
-/// Random kernels of every strategy that dispatch something.
+/// Returns random kernels of every strategy, without kernels that dispatch nothing.
 fn kernels() -> Vec<Kernel> {
     let mut random = Random(3);
     let mut kernels = vec![];
@@ -40,14 +40,13 @@ fn kernels() -> Vec<Kernel> {
     kernels
 }
 
-/// Runs `tool` on every kernel in `language`. Prints that it is skipped if the tool is not
-/// installed.
+/// Runs `tool` on every kernel in `language`. If the tool is not installed, prints that the check
+/// is skipped.
 fn check(language: Language, tool: &str, package: &str, arguments: &[&str]) {
     if Command::new(tool).arg("--version").output().is_err() {
         let required = std::env::var("STRIDEC_REQUIRE_TOOLS").is_ok_and(|value| value == "1");
         assert!(!required, "STRIDEC_REQUIRE_TOOLS=1, but there is no {tool}");
-        // Not `eprintln!`, which the test harness captures: people must see that a test was
-        // skipped.
+        // The test harness captures `eprintln!`, but people must see that a test was skipped.
         let line = format!("SKIPPED: no {tool} to check {language} (Debian: {package})\n");
         let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
         return;

@@ -1,5 +1,5 @@
-//! The messages for bad input: each error names the field, the value and what is accepted, and is
-//! of the right kind.
+//! Messages for bad input. Each error names the field, the value and the accepted values, and has
+//! the right kind.
 
 use prost::Message;
 use stridec::{
@@ -13,7 +13,7 @@ use stridec::{
 
 use ErrorKind::{Invalid, Unsupported};
 
-/// A relayout that must fail, with its kind of error and its text.
+/// Compiles a relayout. The tests expect it to fail.
 fn relayout(from: &str, to: &str) -> Result<(), Error> {
     Operation::relayout(from.parse()?, to.parse()?)?.compile(&Target::webgpu())?;
     Ok(())
@@ -25,7 +25,7 @@ fn check(result: Result<(), Error>, kind: ErrorKind, text: &str) {
     assert_eq!(error.kind(), kind, "{text}");
 }
 
-/// Relayouts that fail: source, destination, kind and text.
+/// Relayouts that fail, each with its source, its destination, the kind of error and the message.
 const RELAYOUTS: [(&str, &str, ErrorKind, &str); 25] = [
     (
         "f32[2,3]{1,1}",
@@ -39,7 +39,7 @@ const RELAYOUTS: [(&str, &str, ErrorKind, &str); 25] = [
         Invalid,
         "expected letters, digits and [](){}<>,:*?#+~, got '-' (at byte 4)",
     ),
-    // No two of these strides meet, and all three do.
+    // Any two of these strides are compatible, but not all three.
     (
         "f32[2,2,2]",
         "f32[2,2,2] strided<[5,3,2]>",
@@ -52,7 +52,7 @@ const RELAYOUTS: [(&str, &str, ErrorKind, &str); 25] = [
         Unsupported,
         "destination.strides: strides of 3 and 2 interleave in the destination, which is not supported; expected the greater stride to be more than 4, the offset of the last element that the smaller strides reach",
     ),
-    // Too many places to mark each.
+    // There are too many places to mark each of them.
     (
         "f32[4,3]",
         "f32[4,3] strided<[10000000,15000000]>",
@@ -188,7 +188,8 @@ fn relayouts() {
     }
 }
 
-/// Extents whose product passes 64 bits are refused at the first multiplication; nothing wraps.
+/// The product of the extents exceeds 64 bits. It is refused at the first multiplication that
+/// overflows, and does not wrap around.
 #[test]
 fn huge_extents() {
     const N: u64 = 1 << 62;
@@ -298,7 +299,7 @@ fn slices() {
     ] {
         check(result, Invalid, text);
     }
-    // The smallest legal stride takes the window's last element.
+    // The smallest legal stride takes the last element of the window.
     assert!(slice(&[0, 0], &[4, 5], &[i64::MIN, 1], None).is_ok());
 }
 
@@ -414,7 +415,7 @@ fn requests() {
     assert_eq!(error.kind(), Invalid);
 }
 
-/// A target that dispatches nothing is refused, even if it was built field by field.
+/// A target that cannot dispatch anything is refused, even if it was built field by field.
 #[test]
 fn targets_without_room() {
     let side: Tensor = "f32[2]".parse().unwrap();
@@ -438,7 +439,7 @@ fn targets_without_room() {
     }
 }
 
-/// A request carries a target with all of its fields, and the numbers are checked on arrival.
+/// A request has all fields of its target, and their numbers are checked when it is decoded.
 #[test]
 fn targets_of_ones_own() {
     let side: Tensor = "f32[2]".parse().unwrap();
@@ -463,7 +464,7 @@ fn targets_of_ones_own() {
         ),
     ] {
         let target = Target::try_from(&target).unwrap();
-        // The costs of a candidate that cannot be compiled are finite.
+        // The costs of a candidate are finite even if the candidate cannot be compiled.
         assert!(!candidates(operation.nest().clone(), &target).is_empty());
         let error = operation.compile(&target).unwrap_err();
         assert_eq!((error.to_string().as_str(), error.kind()), (text, Invalid));
@@ -475,7 +476,7 @@ fn targets_of_ones_own() {
     assert_eq!((error.to_string().as_str(), error.kind()), (text, Invalid));
 }
 
-/// A binding can be filled up to its last whole word.
+/// An image may fill a binding up to its last whole word.
 #[test]
 fn images_as_large_as_a_binding() {
     let side: Tensor = "f32[2]".parse().unwrap();
@@ -489,7 +490,7 @@ fn images_as_large_as_a_binding() {
     check(operation.compile(&target).map(|_| ()), Unsupported, text);
 }
 
-/// Units are counted in 32 bits, with room for the invocations of one workgroup.
+/// A kernel indexes units in 32 bits, less the invocations of one workgroup.
 #[test]
 fn units_as_many_as_indices() {
     let mut target = Target::webgpu();
@@ -504,7 +505,7 @@ fn units_as_many_as_indices() {
     check(compile(4_294_967_233), Unsupported, text);
 }
 
-/// The smallest adapter that the WebGPU standard allows.
+/// The default target has the limits of the smallest adapter that the WebGPU standard allows.
 #[test]
 fn targets_are_the_standards() {
     let target = Target::webgpu();
@@ -530,7 +531,7 @@ fn buffers_of_another_length() {
     assert_eq!((error.kind(), out), (Invalid, [0; 24]));
 }
 
-/// Strides of 2^58 under guards that leave them unread: their products pass 64 bits.
+/// Strides of 2^58 whose places are excluded by guards. Products with such a stride exceed 64 bits.
 #[test]
 fn padding_as_far_as_memory_goes() {
     let (source, destination) =
@@ -547,8 +548,8 @@ fn padding_as_far_as_memory_goes() {
     }
 }
 
-/// Over padding, where no guard holds, positions reach as far as the strides do. A sum that wraps
-/// could pass for a proof.
+/// Positions in padding, for which no guard holds, may have any offset that the strides give. If
+/// such an offset wrapped around, a wrong kernel could get a proof.
 #[test]
 fn positions_past_what_is_counted() {
     let reach = |side: &str| {
@@ -561,7 +562,7 @@ fn positions_past_what_is_counted() {
     let source = "pred[16,8] strided<[4,4294967296]>";
     let destination = "pred[16,8]{0,1:T(*,16)(*,*,16)M(36028797018963968)}";
     check(relayout(source, destination), Unsupported, &reach("source"));
-    // 2^36 times 2^28 is 0 in 64 bits.
+    // The product of 2^36 and 2^28 is 0 modulo 2^64.
     let far = Slice::new([0, 0], [2, 68_719_476_737], [1, 68_719_476_736]);
     let source = "u1[2,68719476737]{1,0:T(2,3)E(1)}".parse().unwrap();
     let destination = "u1[2,2]{1,0:E(1)PAD(2,268435457)}".parse().unwrap();
@@ -600,8 +601,8 @@ fn no_elements_and_any_strides() {
     }
 }
 
-/// A dispatch is a whole number of workgroups in three dimensions, so its last invocations need
-/// numbers too. Tilings that do not nest and have no common factor take one invocation for each
+/// A dispatch is a whole number of workgroups in three dimensions, so the invocations after the
+/// last one with work need numbers too. Tilings with no common factor take one invocation for each
 /// word.
 #[test]
 fn invocations_are_numbered_in_32_bits() {
@@ -611,12 +612,12 @@ fn invocations_are_numbered_in_32_bits() {
         "f32[55778790,77]{1,0:T(3,7)}".parse().unwrap(),
         "f32[55778790,77]{1,0:T(5,11)}".parse().unwrap(),
     );
-    // As 65,282 by 257, the workgroups would be rounded up past 2^32 invocations.
+    // As 65,282 by 257, the workgroups would have more than 2^32 invocations after rounding up.
     let kernel = operation.unwrap().compile(&target).unwrap();
     assert_eq!(kernel.dispatches[0].workgroups, [61_455, 273, 1]);
 }
 
-/// Something that a layout says thousands of times is reported once.
+/// A message shows only a part of a layout with thousands of entries.
 #[test]
 fn refused_layouts_are_shown_in_part() {
     let splits = (0..50_000).map(|n| n.to_string()).collect::<Vec<_>>().join(",");

@@ -1,5 +1,5 @@
-//! The reads and writes of the blocks of every candidate, counted from the plan that the WGSL
-//! writer follows.
+//! Every candidate's blocks read and write the right units. They are counted from the plan that the
+//! WGSL writer follows.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,8 @@ use super::support::{
     scope::cases,
 };
 
-/// Returns the first step of block `number` along each axis of the nest, as a kernel computes it
-/// from the number of its invocation.
+/// Returns the first step of block `number` along each axis of the nest, computed from the number
+/// of the invocation as a kernel computes it.
 fn first_steps(block: &Block, mut number: u64) -> Vec<u64> {
     let mut steps = vec![0; block.axes().len()];
     for lane in block.digits() {
@@ -29,7 +29,7 @@ fn first_steps(block: &Block, mut number: u64) -> Vec<u64> {
     steps
 }
 
-/// Checks every block and every seam of a schedule, reading the nest unit by unit.
+/// Checks every block and every seam of a schedule. Reads the nest unit by unit.
 fn check(block: &Block) {
     let nest = block.nest();
     let context = || format!("{block:?}\n{nest}");
@@ -58,7 +58,7 @@ fn check(block: &Block) {
         };
         let write = places(&first) + lead * unit;
         assert_eq!(write % store, 0, "{}", context());
-        // For each stored unit of the block: its place, and its distance in the source from the
+        // For each unit that the block stores: its place, and its distance in the source from the
         // first unit.
         let mut units = Vec::new();
         for run in block.runs() {
@@ -84,9 +84,9 @@ fn check(block: &Block) {
         let reads: Vec<PositionValue> = units.iter().map(|&(place, _)| nest.read(place)).collect();
         if block.varying_guards().next().is_some() && reads.iter().any(|read| read.unit().is_none())
         {
-            continue; // moved unit by unit
+            continue; // such blocks are moved unit by unit
         }
-        // The axis of the tiled nest that numbers the blocks of an axis.
+        // Maps an axis of the tiled nest to the number of the block along that axis.
         let at = |value: Value| match value {
             Value::Axis(axis) => {
                 let side = sides.iter().position(|side| side.number == axis).unwrap();
@@ -106,7 +106,7 @@ fn check(block: &Block) {
             (PositionValue::Bits(_) | PositionValue::Kept, _) => 0,
         };
         for (&(_, offset), &read) in units.iter().zip(&reads) {
-            // Each guard has one result for the whole block.
+            // Each guard has the same result for all units of the block.
             match (reads[0], read) {
                 (PositionValue::Bits(first), PositionValue::Bits(bits)) => {
                     assert_eq!(bits, first, "{}", context());
@@ -122,8 +122,8 @@ fn check(block: &Block) {
     if let Some(seam) = block.seam() {
         for row in 0..seam.rows {
             let words = seam.after_blocks(row)..seam.first(row + 1);
-            // If the blocks write all whole accesses of the rows, a row that ends with an access
-            // leaves nothing.
+            // If the blocks write all whole accesses of the rows, a row that ends at the end of an
+            // access has an empty seam.
             let least = u64::from(seam.covered.is_some());
             let lengths = least..=seam.longest();
             assert!(lengths.contains(&(words.end - words.start)), "{}", context());
@@ -166,8 +166,8 @@ fn every_unit_is_written_once_from_the_unit_that_the_nest_reads() {
     assert!(count.values().all(|&count| count > cases / 60) && count.len() == 5, "{count:?}");
 }
 
-/// Rows that start inside words, extents that blocks do not divide, channels, mirrored and strided
-/// runs: all have blocks, and on a CPU none falls to a gather.
+/// These shapes have rows that start inside words, extents that blocks do not divide, channels, and
+/// mirrored and strided runs. All of them have blocks, and on a CPU none is gathered.
 #[test]
 fn everyday_shapes_have_blocks() {
     for (from, to, window) in [
@@ -210,9 +210,9 @@ fn everyday_shapes_have_blocks() {
     }
 }
 
-/// A guard that multiplies the source's run by 2. A block may take two steps along that run only if
-/// the guard has the same result for both. `f32[20]` in tiles of 16, stored by pairs, is the
-/// smallest such case.
+/// A guard that multiplies the axis of the source's run by 2. A block may take two steps along that
+/// run only if the guard has the same result for both. The smallest such case is `f32[20]` in tiles
+/// of 16, stored in pairs.
 #[test]
 fn a_guard_that_weighs_its_axis_is_the_same_for_a_whole_block() {
     let mut checked = 0;
@@ -236,8 +236,8 @@ fn a_guard_that_weighs_its_axis_is_the_same_for_a_whole_block() {
     assert!(checked > 40, "{checked}");
 }
 
-/// Every dispatch covers its invocations within the limits of one dimension, in 1, 2 or 3
-/// dimensions.
+/// A dispatch in 1, 2 or 3 dimensions has all invocations and stays within the limit of each
+/// dimension.
 #[test]
 fn dispatches_stay_within_the_limits() {
     let mut dimensions = BTreeMap::new();

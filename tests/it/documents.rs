@@ -1,4 +1,4 @@
-//! Paths in the documents exist, and their examples print the shown results.
+//! The paths in the documents exist, and their examples print the results that are shown.
 
 use std::{fs, path::Path};
 
@@ -12,13 +12,13 @@ fn read(name: &str) -> String {
     fs::read_to_string(root().join(name)).unwrap()
 }
 
-/// True if this is the repository and not the published package, which lacks the packages in
-/// `cli/`, `fuzz/` and `benches/peers/`.
+/// Returns true in the repository, and false in the published package, which does not have `cli/`,
+/// `fuzz/` and `benches/peers/`.
 fn is_repository() -> bool {
     root().join("fuzz").is_dir()
 }
 
-/// The paths that a document names: in backticks, in links, or as files of a command.
+/// Returns the paths that a document names in backticks, in links, or as files of a command.
 fn paths(text: &str) -> Vec<String> {
     const FOLDERS: [&str; 12] = [
         "src",

@@ -1,4 +1,4 @@
-//! Guarantees at compile time for embedders.
+//! Guarantees for embedders that hold at compile time.
 
 use std::hash::Hash;
 
@@ -35,7 +35,7 @@ fn everything_is_shared_between_threads() {
 
 fn a_key_of_a_map<T: Clone + Eq + Hash>() {}
 
-/// The types that are keys of a cache of kernels.
+/// These types can be keys of a cache of kernels.
 #[test]
 fn operations_and_targets_are_keys() {
     a_key_of_a_map::<Operation>();
@@ -60,7 +60,7 @@ fn protos_convert_both_ways() {
     assert_eq!(Target::try_from(&proto::stridec::Target::from(&target)), Ok(target));
 }
 
-/// The spans of one answered request, in the order in which they were entered.
+/// Answering one request enters these spans in this order.
 #[cfg(feature = "tracing")]
 #[test]
 fn each_stage_has_a_span() {

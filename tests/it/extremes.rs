@@ -1,5 +1,5 @@
 //! Shapes with numbers up to the largest that the notation accepts. Every operation is compiled or
-//! refused with an error, and a lowered one reads each element from its place in the source.
+//! refused with an error. A lowered operation reads each element from its place in the source.
 
 use stridec::{
     Error, ErrorKind, Operation, Target, Tensor,
@@ -44,7 +44,7 @@ const SMALL: [u64; 9] = [0, 1, 2, 3, 4, 5, 7, 8, 16];
 const TYPES: [&str; 11] =
     ["u8", "s8", "u1", "s4", "u16", "f32", "u64", "c128", "pred", "f6e2m3fn", "bf16"];
 
-/// A number; one in `rarely` is large.
+/// Returns a number. One in `rarely` numbers is large.
 fn number(random: &mut Random, rarely: u64) -> u64 {
     if random.one_in(rarely) { random.pick(&LARGE) } else { random.pick(&SMALL) }
 }
@@ -62,7 +62,7 @@ fn tile(random: &mut Random, rarely: u64) -> String {
     format!("({})", list(entries))
 }
 
-/// A tensor in notation, with any layout or any strides.
+/// Returns a tensor in notation, with a random layout or random strides.
 fn tensor(random: &mut Random, element_type: &str, dimensions: &[u64], rarely: u64) -> String {
     let extents = list(dimensions);
     if random.one_in(3) {
@@ -97,7 +97,8 @@ fn tensor(random: &mut Random, element_type: &str, dimensions: &[u64], rarely: u
     format!("{element_type}[{extents}]{{{order}{colon}{}}}", fields.concat())
 }
 
-/// A slice of `dimensions` with the first element and, if there are more, one that is far away.
+/// Returns a slice of `dimensions` with the first element and, if there are more, an element far
+/// away.
 fn slice(random: &mut Random, dimensions: &[u64]) -> Slice {
     let mut slice = Slice::new([], [], []);
     for &extent in dimensions {
@@ -184,8 +185,8 @@ fn check_places(random: &mut Random, operation: &Operation) -> bool {
     true
 }
 
-/// Returns true if the operation lowers. It is then compiled for small and for large targets, or
-/// refused.
+/// Compiles an operation for small and for large targets, which may refuse it. Returns true if the
+/// operation can be lowered.
 fn compile(random: &mut Random, operation: Result<Operation, Error>) -> bool {
     let operation = match operation {
         Ok(operation) => operation,
@@ -253,7 +254,8 @@ fn numbers_as_large_as_the_notation_takes() {
     assert!(modules * 100 > cases, "{cases} pairs: {modules} modules");
 }
 
-/// Returns true if a module that copies a parameter to its result, in these layouts, is lowered.
+/// Returns true if a module that copies a parameter in one layout to a result in the other is
+/// lowered.
 fn copy_in_a_module(source: &Tensor, destination: &Tensor) -> bool {
     let (TensorForm::Shape(source), TensorForm::Shape(destination)) =
         (source.form(), destination.form())
@@ -266,9 +268,9 @@ fn copy_in_a_module(source: &Tensor, destination: &Tensor) -> bool {
     Module::parse(&text).is_ok_and(|module| Program::lower(&module).is_ok())
 }
 
-/// The largest number of tiles in a layout, each of which splits the dimensions that the tile
-/// before it combined. Neither the names of coordinates nor the time to lower them double with each
-/// tile.
+/// A layout with the largest number of tiles, in which each tile splits the dimensions that the
+/// tile before it combined. Neither the names of coordinates nor the time of lowering double with
+/// each tile.
 #[test]
 fn tiles_upon_tiles() {
     let folds = format!("u8[4]{{0:T(2){}}}", "(*,2)".repeat(63));
@@ -298,7 +300,7 @@ impl Drop for Said {
     }
 }
 
-/// Failures that random pairs found, and similar ones.
+/// Slices that once failed with random pairs of shapes, and similar ones.
 #[test]
 fn slices_that_failed() {
     for (source, offset, size, stride, destination) in [

@@ -1,4 +1,4 @@
-//! Destinations that live on: elements are written, and every other bit stays as it is.
+//! Destinations with gaps that are kept: elements are written, and every other bit stays unchanged.
 
 use rayon::prelude::*;
 use stridec::{
@@ -13,8 +13,8 @@ use super::support::{
     scope::cases,
 };
 
-/// Compares one operation with the oracle on random bytes of the destination; returns false if it
-/// is refused.
+/// Compares one operation with the oracle, on a destination with random bytes. Returns false if the
+/// operation is refused.
 fn is_kept(random: &mut Random, case: u64) -> bool {
     let makes = [random::operation, random::relayout, random::runs, random::padded_tiles];
     let operation = makes[usize::try_from(case % 4).unwrap()](random);
@@ -27,7 +27,7 @@ fn is_kept(random: &mut Random, case: u64) -> bool {
     let image = random.bytes(source.image_bytes());
     let before = random.bytes(destination.image_bytes());
     let (mut out, mut expected) = (before.clone(), before.clone());
-    // The second run of a small copy uses what the first one planned.
+    // The second run of a small copy uses the steps that the first run kept.
     host::run(&nest, &vec![0x5a; image.len()], &mut out).unwrap();
     host::run(&nest, &image, &mut out).unwrap();
     oracle::keep(source, destination, window, &image, &mut expected);
@@ -46,8 +46,8 @@ fn random_operations_keep_every_other_bit() {
     assert!(run >= cases / 20 * 19, "{} of {cases} refused", cases - run);
 }
 
-/// Destinations of several shares, whose threads write to the same cache lines, and with units
-/// below a byte next to each other.
+/// Destinations of several shares, whose threads write to the same cache lines, and destinations
+/// with units below a byte.
 #[test]
 fn threads_keep_every_other_bit() {
     for (number, (from, to)) in (0..).zip([
@@ -75,7 +75,7 @@ fn threads_keep_every_other_bit() {
     }
 }
 
-/// The gaps are a property of an operation that can be set and taken back.
+/// The treatment of gaps is a property of an operation, which can be set and reset.
 #[test]
 fn gaps_are_filled_again() {
     let [from, to] = ["u8[3,5]", "u8[3,5]{0,1:PAD(4,6,one)}"].map(|text| text.parse().unwrap());
@@ -87,7 +87,7 @@ fn gaps_are_filled_again() {
     assert_eq!(kept.with_gaps(Gaps::Fill), operation);
 }
 
-/// A random update: its operation and its start indices.
+/// Returns a random update: its operation and its start indices.
 fn update(random: &mut Random) -> Option<(Operation, Vec<u64>)> {
     let kind = random.pick(&random::TYPES);
     let rank = usize::try_from(random.below(5)).unwrap();

@@ -1,6 +1,7 @@
 //! `include/stridec.h` declares the functions of `src/capi.rs`.
 //!
-//! `STRIDEC_WRITE_HEADER=1 cargo test -p stridec --no-default-features --test it header` writes it.
+//! `STRIDEC_WRITE_HEADER=1 cargo test -p stridec --no-default-features --test it header` writes the
+//! header.
 
 use std::{fs, path::Path};
 

@@ -1,5 +1,5 @@
-//! The host on tensors large enough for its blocks, non-temporal stores and threads, against the
-//! meaning of a nest, cell by cell.
+//! The host on tensors that are large enough for its blocks, non-temporal stores and threads. The
+//! result is compared with the meaning of the nest at each place.
 
 use stridec::{
     host,
@@ -15,7 +15,7 @@ use super::support::{
     scope::{UNITS, cases},
 };
 
-/// Returns the image that the nest writes, by [`CopyNest::read`] alone.
+/// Returns the image that the nest writes, computed with [`CopyNest::read`] alone.
 fn meaning(nest: &CopyNest, source: &[u8]) -> Vec<u8> {
     let bits = |n: u64, width: u32| usize::try_from(n * u64::from(width)).unwrap();
     let mut out = vec![0; bits(nest.dst_units(), nest.dst_bits()).div_ceil(8)];
@@ -66,7 +66,8 @@ fn check(nest: &CopyNest, source: &[u8], what: &str) {
     }
 }
 
-/// A layout of these sizes: a permutation, sometimes with padding, a tile or a packed element.
+/// Returns a layout for these sizes: a permutation, sometimes with padding, a tile or packed
+/// elements.
 fn layout(random: &mut Random, element_type: ElementType, sizes: &[u64]) -> Layout {
     let layout = Layout::new(random.permutation(sizes.len()));
     match random.below(6) {
@@ -126,8 +127,8 @@ fn random_relayouts() {
     }
 }
 
-/// Plain transposes around the sizes of squares, tiles and blocks, and larger than the smallest
-/// image with non-temporal stores.
+/// Plain transposes with sizes around the sizes of squares, tiles and blocks, larger than the
+/// smallest image with non-temporal stores.
 #[test]
 fn transposes_with_remainders() {
     let mut random = Random(11);

@@ -1,4 +1,4 @@
-//! The host against the oracle.
+//! The host against the oracle, on random operations.
 
 use rayon::prelude::*;
 use stridec::{
@@ -17,19 +17,19 @@ fn random_operations() {
     check_all(1, cases(70_000), random::operation);
 }
 
-/// Pairs of layouts of one shape, some of them with tilings on both sides.
+/// Pairs of layouts of one shape. Some pairs have tiles on both sides.
 #[test]
 fn random_relayouts() {
     check_all(5, cases(26_000), random::relayout);
 }
 
-/// Padded dimensions under tiles: their value fills the padding of the tiles too.
+/// Padded dimensions with tiles. The padding value also fills the padding of the tiles.
 #[test]
 fn random_tiles_of_padded_dimensions() {
     check_all(6, cases(8_000), random::padded_tiles);
 }
 
-/// Ranks 6 to 8, images up to 64 KiB.
+/// Operations of ranks 6 to 8, with images up to 64 KiB.
 #[test]
 fn random_operations_of_high_rank() {
     check_all(4, cases(4_000), |random| {
@@ -44,14 +44,14 @@ fn random_operations_of_high_rank() {
     });
 }
 
-/// Each case has a seed of its own, so that a failure can be run alone.
+/// Runs `cases` random operations. Each case has its own seed, so that a failure can be run alone.
 fn check_all(seed: u64, cases: u64, make: impl Fn(&mut Random) -> Operation + Sync) {
     let check = |case| is_run(&mut Random((case << 8) + seed), case, &make);
     let run = (0..cases).into_par_iter().filter(|&case| check(case)).count() as u64;
     assert!(run >= cases / 20 * 19, "{} of {cases} refused", cases - run);
 }
 
-/// Compares one operation; returns false if its destination is refused.
+/// Compares one operation with the oracle. Returns false if its destination is refused.
 fn is_run(random: &mut Random, case: u64, make: impl Fn(&mut Random) -> Operation) -> bool {
     let operation = make(random);
     let image = random.bytes(operation.source.image_bytes());
@@ -61,8 +61,8 @@ fn is_run(random: &mut Random, case: u64, make: impl Fn(&mut Random) -> Operatio
         Err(error) => panic!("{case}: {error}\n{operation:#?}"),
     };
     let mut out = vec![0xa5; usize::try_from(operation.destination.image_bytes()).unwrap()];
-    // The first run, of another image, chooses the method; the second run of a small copy uses it
-    // again.
+    // The first run, on another image, chooses the method. The second run of a small copy uses the
+    // method again.
     host::run(&nest, &vec![0x5a; image.len()], &mut out).unwrap();
     host::run(&nest, &image, &mut out).unwrap();
     let expected = oracle::run(

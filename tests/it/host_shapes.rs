@@ -1,4 +1,4 @@
-//! The host against the oracle on extents around the lengths of registers: every width from 1 to
+//! The host against the oracle, on extents around the lengths of registers: every width from 1 to
 //! 70, few channels, steps in both directions, and boxes that guards cut at any place.
 
 use rayon::prelude::*;
@@ -32,7 +32,7 @@ fn few_channels_to_pixels_and_back() {
     });
 }
 
-/// Rows long enough that selections repeat, and longer than a tile.
+/// Rows that are so long that selections repeat, and rows longer than a tile.
 #[test]
 fn long_rows_of_channels() {
     (1..=17_u64).into_par_iter().for_each(|channels| {
@@ -63,7 +63,7 @@ fn matrices_of_every_width() {
     });
 }
 
-/// `x[.., a::n]`, with rows forwards and backwards, of elements and of pixels.
+/// Slices `x[.., a::n]` with rows forwards and backwards, of elements and of pixels.
 #[test]
 fn steps_in_both_directions() {
     WIDTHS.into_par_iter().for_each(|count| {
@@ -88,7 +88,7 @@ fn steps_in_both_directions() {
     });
 }
 
-/// Padding on either side, and tiles on either side, cut the rows at any place.
+/// Padding and tiles on either side cut the rows at any place.
 #[test]
 fn rows_that_guards_cut() {
     WIDTHS.into_par_iter().for_each(|width| {
@@ -134,8 +134,8 @@ fn rows_that_guards_cut() {
                     );
                 }
             }
-            // Rows of tiles inside tiles that no tile divides, transposed: boxes of two and of four
-            // rows follow each other.
+            // Transposed rows of nested tiles that do not divide the extents. Boxes of two rows and
+            // boxes of four rows alternate.
             for from in ["{1,0:T(8,128)(2,1)}", "{1,0:T(32,128)(4,1)}"] {
                 let (from, to) = (from.parse().unwrap(), Layout::new([0, 1]));
                 relayout(element_type, &[197, width], from, to);
@@ -160,7 +160,7 @@ fn slice(element_type: ElementType, sizes: &[u64], offsets: &[u64], of: &[u64], 
 
 /// Runs an operation on the host and in the oracle.
 fn check(operation: &Operation, padded: Option<&Shape>) {
-    // Bytes that differ from their neighbours, and from the bytes a few rows later.
+    // The bytes differ from their neighbours and from the bytes a few rows later.
     let image: Vec<u8> = (0..operation.source().image_bytes())
         .map(|byte| (byte.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32).to_le_bytes()[0])
         .collect();

@@ -1,4 +1,4 @@
-//! Every kernel passes naga.
+//! naga accepts every kernel.
 
 use stridec::{
     Kernel, Operation, Tensor,
@@ -15,7 +15,7 @@ use super::support::{
     scope::cases,
 };
 
-/// If `STRIDEC_WGSL` names a folder, the kernels are written to it, for other validators.
+/// If `STRIDEC_WGSL` names a folder, the kernels are written to it for other validators.
 #[test]
 fn random_kernels_are_valid() {
     let folder = std::env::var_os("STRIDEC_WGSL").map(std::path::PathBuf::from);
@@ -54,7 +54,8 @@ fn random_kernels_are_valid() {
     eprintln!("{count:?}");
 }
 
-/// A runtime may run the copy regions instead of the dispatches, so they are the whole operation.
+/// The copy regions are the whole operation, because a runtime may run them instead of the
+/// dispatches.
 #[test]
 fn copy_regions_are_the_whole_operation() {
     let (mut random, cases) = (Random(5), cases(20_000));
@@ -104,7 +105,7 @@ fn copy_regions_start_at_the_offset() {
     }
 }
 
-/// A target with `read_write_sources` changes the access of the sources and nothing else.
+/// A target with `read_write_sources` changes only the access mode of the sources.
 #[test]
 fn sources_are_declared_read_write_if_the_target_says_so() {
     let mut random = Random(31);
@@ -140,7 +141,7 @@ fn sources_are_declared_read_write_if_the_target_says_so() {
     assert!(count > 50, "{count}");
 }
 
-/// Tiles that end inside a wide unit: the last unit is not read, and no bound may include it.
+/// The tiles end inside a wide unit. The last unit is not read, so no bound may include it.
 #[test]
 fn partial_tiles_are_proved() {
     for size in 1..200 {
@@ -154,7 +155,7 @@ fn partial_tiles_are_proved() {
     }
 }
 
-/// A kernel that was changed is another kernel, and has no proof.
+/// A kernel that was changed is a different kernel, and has no proof.
 #[test]
 fn a_changed_kernel_has_no_proof() {
     let [from, to] = ["u8[8,4]", "u8[8,4]{0,1}"].map(|text| text.parse::<Tensor>().unwrap());
@@ -165,7 +166,7 @@ fn a_changed_kernel_has_no_proof() {
     assert!(again.proof().is_none());
 }
 
-/// A nest that reads 4 MiB past its source. Tests can build it, and its kernels have no proof.
+/// A nest that reads 4 MiB past its source. Only tests can build it, and its kernels have no proof.
 #[test]
 fn a_nest_made_by_hand_has_no_proof() {
     let far = Affine::constant(1 << 20).plus(1, &Affine::value(Value::Axis(0)));
@@ -192,7 +193,7 @@ fn a_nest_made_by_hand_has_no_proof() {
     }
 }
 
-/// The text of a header stays a comment, with any characters in it.
+/// The text of a header stays a comment, whatever its characters.
 #[test]
 fn a_header_cannot_leave_its_comment() {
     let side: Tensor = "u8[8,4]".parse().unwrap();

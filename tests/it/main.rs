@@ -1,6 +1,6 @@
 //! The tests that need no device, as one program.
 //!
-//! With `--cfg one_program` they are a module of the library too, for cargo-mutants; see
+//! With `--cfg one_program` they are also a module of the library, for cargo-mutants; see
 //! `tests/MUTANTS.md`.
 
 #[cfg(feature = "backends")]

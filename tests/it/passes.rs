@@ -1,8 +1,9 @@
-//! Every pass over a nest keeps its meaning: the value that each position of the walk reads.
+//! Every pass over a nest preserves its meaning, which is the value that each position of the walk
+//! reads.
 //!
-//! The meaning is [`CopyNest::read`], position by position, and uses no pass and no oracle. The
-//! nests are the nests of random operations, and random ones that no operation builds, with one
-//! source and with several.
+//! The meaning is computed by [`CopyNest::read`] for each position, without any pass and without
+//! the oracle. Half of the nests are built for random operations. The others are random nests that
+//! no operation builds, with one source and with several.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +18,10 @@ use super::support::{
     scope::cases,
 };
 
-/// The largest nest that is tested, in positions: every position is read many times.
+/// The greatest number of positions of a nest in these tests, which read every position many times.
 const MAX_POSITIONS: u64 = 5_000;
 
-/// Calls `check` with nests as `build` makes them and with arbitrary ones.
+/// Calls `check` with nests that `build` makes and with arbitrary nests.
 fn each_nest(seed: u64, cases: u64, mut check: impl FnMut(&mut Random, CopyNest)) {
     let mut random = Random(seed);
     for case in 0..cases {
@@ -37,7 +38,7 @@ fn each_nest(seed: u64, cases: u64, mut check: impl FnMut(&mut Random, CopyNest)
     }
 }
 
-/// Checks that `after` reads the values of `before`, at every position of one walk.
+/// Checks that `after` reads the same value as `before` at every position of the walk.
 fn assert_same(before: &CopyNest, after: &CopyNest) {
     assert_eq!(before.positions(), after.positions(), "{before}\n{after}");
     for position in 0..before.positions() {
@@ -77,8 +78,8 @@ fn coalesce_keeps_what_every_position_reads() {
     assert!(shorter > 300, "{shorter}");
 }
 
-/// A nest of two or three axes with a list of cases that step along a form. Some lists have no
-/// pattern, and some are interrupted.
+/// Returns a nest of two or three axes with a list of cases that divide a form into steps. Some
+/// lists have no pattern, and some are interrupted.
 fn stepping(random: &mut Random) -> CopyNest {
     let extents: Vec<u64> = (0..2 + random.below(2)).map(|_| 1 + random.below(12)).collect();
     let axis = |axis: usize| Affine::value(Value::Axis(axis));
@@ -162,8 +163,8 @@ fn split_off_keeps_what_every_position_reads() {
     assert!(answered > cases * 2, "{answered}");
 }
 
-/// A wider unit consists of its parts: each narrow position of the image reads the same part, or
-/// has the same fill.
+/// A wider unit consists of narrow units: each narrow position of the image reads its part of the
+/// wide unit, or has the same fill.
 #[test]
 fn widen_keeps_the_bits_of_every_position() {
     let mut widths = BTreeMap::new();

@@ -1,10 +1,10 @@
-//! The rules of language that a program can check: comments and documents read as those of other
-//! projects do.
+//! The rules of language that a program can check, so that comments and documents read like those
+//! of other projects.
 //!
 //! Some turns of phrase are hard to read, and writers who know a subject too well use many of them.
-//! The limits here were measured on comments of other crates: wgpu has 3 for each 1,000 words,
-//! regex 6. A sentence that a reader understands at once is better than one that was bent around a
-//! limit.
+//! The limits were measured on the comments of other crates: wgpu has 3 of these phrases for each
+//! 1,000 words, and regex has 6. A sentence that a reader understands at once is better than a
+//! sentence that was bent to avoid a phrase.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,9 +12,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Turns of phrase. Each marker is a list of phrases, a phrase is words with a blank between them,
-/// and a word has alternatives. `^` is the start of a sentence, and a blank at the end is one of
-/// the text.
+/// The phrases that are counted. A marker is a list of phrases, a phrase is a list of words with
+/// blanks between them, and a word is a list of alternatives. `^` matches the start of a sentence.
+/// A blank at the end of a phrase matches a blank in the text.
 const MARKERS: &[&[&str]] = &[
     &["^Whether|What|Where|Why|Who|How|Of|For|That "],
     &["^The same"],
@@ -42,31 +42,31 @@ const MARKERS: &[&[&str]] = &[
     &["each|all of them|these|which"],
 ];
 
-/// The first words that no comment of documentation has.
+/// First words that a documentation comment must not have.
 const FIRST_WORDS: [&str; 10] =
     ["What", "Whether", "How", "Where", "Why", "Who", "Of", "For", "That", "The same"];
 
-/// A part of the repository, and the limits on its comments.
+/// A part of the repository, and the limits for its comments.
 struct Area {
     name: &'static str,
     paths: &'static [&'static str],
-    /// The most markers for each 1,000 words.
+    /// The maximum number of markers for each 1,000 words.
     markers: usize,
-    /// The most comments of documentation that begin with one of [`FIRST_WORDS`].
+    /// The maximum number of documentation comments that begin with one of [`FIRST_WORDS`].
     first_words: usize,
-    /// The most comment lines of more than 100 columns.
+    /// The maximum number of comment lines with more than 100 columns.
     long_lines: usize,
 }
 
-/// The limits. They only ever become smaller: lower them after a part has been rewritten.
+/// The limits only ever become smaller. They are lowered when a part has been rewritten.
 const AREAS: [Area; 4] = [
     Area {
         name: "src",
         paths: &["src", "cli/src"],
         markers: 4,
-        // The help of the command line.
+        // The help of the command line begins with such words.
         first_words: 32,
-        // Tables, grammars and formulas.
+        // Tables, grammars and formulas need long lines.
         long_lines: 20,
     },
     Area {
@@ -86,7 +86,8 @@ const AREAS: [Area; 4] = [
     Area { name: "Markdown", paths: &["."], markers: 6, first_words: 0, long_lines: usize::MAX },
 ];
 
-/// The type names that several modules use with the same meaning, each with the reason. At most 15.
+/// The type names that several modules use with the same meaning, each with the reason. There are
+/// at most 15.
 const SHARED_NAMES: &[(&str, &str)] = &[
     ("Cursor", "the position of a reader in its text"),
     ("Device", "the place where a run happens: the library's choice, and the flag for it"),
@@ -101,7 +102,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The files below a path that have one of the endings, sorted.
+/// Returns the files below a path that have one of the endings, sorted by name.
 fn files(path: &Path, endings: &[&str]) -> Vec<PathBuf> {
     const LEFT_OUT: [&str; 5] = ["target", "node_modules", "vendor", "__pycache__", "shared"];
     if path.is_file() {
@@ -122,7 +123,7 @@ fn files(path: &Path, endings: &[&str]) -> Vec<PathBuf> {
     entries.iter().flat_map(of_entry).collect()
 }
 
-/// The comment markers of a kind of file.
+/// The syntax of comments in a kind of file.
 #[derive(Clone, Copy, PartialEq)]
 enum Comments {
     Slashes,
@@ -140,7 +141,7 @@ impl Comments {
         }
     }
 
-    /// The text of a line that is a comment.
+    /// Returns the text of a line that is a comment, or `None` for any other line.
     fn text(self, line: &str) -> Option<&str> {
         let start = line.trim_start();
         match self {
@@ -154,8 +155,8 @@ impl Comments {
     }
 }
 
-/// The paragraphs of a file's comments, each with the number of its first line. Code in fences is
-/// left out.
+/// Returns the paragraphs of a file's comments, each with the number of its first line. Code in
+/// fences is left out.
 fn paragraphs(file: &str, comments: Comments) -> Vec<(usize, String)> {
     let (mut all, mut block, mut start) = (Vec::new(), Vec::new(), 0);
     let mut is_fenced = false;
@@ -192,7 +193,7 @@ fn paragraphs(file: &str, comments: Comments) -> Vec<(usize, String)> {
     all
 }
 
-/// The sentences of a paragraph; code in backticks is one letter in them.
+/// Returns the sentences of a paragraph. Code in backticks is replaced with a single letter.
 fn sentences(paragraph: &str) -> Vec<String> {
     let mut pieces: Vec<String> = paragraph.split('`').map(str::to_owned).collect();
     let last = pieces.len() - 1;
@@ -220,15 +221,15 @@ fn is_of_word(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
 
-/// The length of a phrase at the start of `text`, if it is there.
+/// Returns the length of a phrase at the start of `text`, or `None` if the phrase is not there.
 fn phrase_at(phrase: &str, text: &str) -> Option<usize> {
     let mut length = 0;
     for (number, word) in phrase.split(' ').enumerate() {
         if number > 0 {
             length += text[length..].starts_with(' ').then_some(1)?;
         }
-        // A word may be the start of another: the longest that is followed by the end of a word
-        // counts.
+        // One alternative of a word may be the start of another. An alternative counts only if the
+        // end of a word follows.
         let ends = |word: &&str| {
             let after = text[length..].strip_prefix(word);
             after.is_some_and(|after| word.is_empty() || !after.starts_with(is_of_word))
@@ -238,7 +239,7 @@ fn phrase_at(phrase: &str, text: &str) -> Option<usize> {
     Some(length)
 }
 
-/// The places of a sentence where a phrase can start: words and commas.
+/// Returns the places of a sentence at which a phrase can start, which are words and commas.
 fn starts(sentence: &str) -> Vec<usize> {
     let mut before = ' ';
     let starts = sentence.char_indices().filter(|&(_, letter)| {
@@ -249,7 +250,7 @@ fn starts(sentence: &str) -> Vec<usize> {
     starts.map(|(at, _)| at).collect()
 }
 
-/// The number of times that a marker is in a sentence, without overlaps.
+/// Returns the number of occurrences of a marker in a sentence, without overlaps.
 fn count(marker: &[&str], sentence: &str, starts: &[usize]) -> usize {
     let (mut found, mut end) = (0, 0);
     for &start in starts.iter().filter(|&&start| start == 0 || !marker[0].starts_with('^')) {
@@ -263,7 +264,8 @@ fn count(marker: &[&str], sentence: &str, starts: &[usize]) -> usize {
     found
 }
 
-/// The comments of documentation: each with the number of its first line, and that line's text.
+/// Returns the documentation comments of a file, each with the number and the text of its first
+/// line.
 fn documentation(file: &str) -> Vec<(usize, String)> {
     let (mut all, mut continues) = (Vec::new(), false);
     for (number, line) in file.lines().enumerate() {
@@ -277,7 +279,7 @@ fn documentation(file: &str) -> Vec<(usize, String)> {
     all
 }
 
-/// The counts of an area.
+/// The counts for an area.
 #[derive(Default)]
 struct Counts {
     words: usize,
@@ -369,7 +371,7 @@ fn comments_and_documents_are_plain_english() {
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
 }
 
-/// The name of a type that a line declares at any depth.
+/// Returns the name of the type that a line declares, or `None` if the line declares no type.
 fn declared(line: &str) -> Option<&str> {
     let mut line = line.trim_start();
     if let Some(after) = line.strip_prefix("pub") {
@@ -389,10 +391,10 @@ fn declared(line: &str) -> Option<&str> {
     name.starts_with(|letter: char| letter.is_ascii_uppercase()).then_some(name)
 }
 
-/// A type name is declared once in a module, and in one module of the crate.
+/// A type name is declared once in a module, and in only one module of the crate.
 #[test]
 fn type_names_have_one_meaning() {
-    // Associated types.
+    // The names of associated types are not counted.
     const LEFT_OUT: [&str; 8] =
         ["Err", "Error", "Value", "Result", "Item", "Target", "Output", "IntoIter"];
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();

@@ -1,6 +1,6 @@
-//! Random requests: the same request gets the same answer. If `STRIDEC_REQUESTS` names a file,
-//! requests and answers are written to it, so that builds for other processors can be compared with
-//! this one.
+//! Random requests. Equal requests get equal answers. If `STRIDEC_REQUESTS` names a file, requests
+//! and answers are written to it, so that builds for other processors can be compared with this
+//! one.
 
 use std::{env, fs};
 
@@ -20,7 +20,7 @@ use super::support::{
     scope::cases,
 };
 
-/// Serialized modules of JAX and XLA.
+/// Returns serialized modules of JAX and XLA.
 fn modules() -> Vec<Vec<u8>> {
     let modules = hlo_cases().iter().map(|case| case.bytes.clone());
     modules.filter(|module| module.len() < 100_000).collect()

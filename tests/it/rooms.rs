@@ -1,5 +1,5 @@
-//! The rules of ARCHITECTURE.md for rooms: the rooms and crates that a room's code may name, and
-//! the files with `unsafe`.
+//! The rules of ARCHITECTURE.md for modules, which are called rooms here: the rooms and crates that
+//! the code of a room may name, and the files with `unsafe` code.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A room and the rooms that its code may name. Every file of `src/` belongs to one.
+/// Each room, with the rooms that its code may name. Every file of `src/` belongs to one room.
 const ROOMS: &[(&str, &[&str])] = &[
     ("proto", &[]),
     ("text", &[]),
@@ -65,7 +65,7 @@ const ROOMS: &[(&str, &[&str])] = &[
 const PROTO_USERS: [&str; 8] =
     ["shape", "sharding", "reshard", "hlo", "request", "service", "capi", "internals"];
 
-/// A crate and the only rooms that name it.
+/// Each crate, with the only rooms that may name it.
 const CRATES: [(&str, &[&str]); 8] = [
     ("wgpu", &["gpu"]),
     ("naga", &["wgsl", "backend"]),
@@ -77,7 +77,7 @@ const CRATES: [(&str, &[&str]); 8] = [
     ("wide", &["host"]),
 ];
 
-/// The files that may turn off the lint `unsafe_code`.
+/// The files that may allow `unsafe` code.
 const UNSAFE: [&str; 14] = [
     "cli/src/map.rs",
     "src/capi.rs",
@@ -103,20 +103,20 @@ struct Source {
     code: String,
 }
 
-/// The source files of the library.
+/// Returns the source files of the library.
 fn sources() -> Vec<Source> {
     let sources = sources_in("src");
     assert!(sources.len() > 50);
     sources
 }
 
-/// The source files of the command line, which the published package lacks.
+/// Returns the source files of the command line, or no files in the published package.
 fn command_line() -> Vec<Source> {
     let is_there = Path::new(env!("CARGO_MANIFEST_DIR")).join("cli").is_dir();
     if is_there { sources_in("cli/src") } else { Vec::new() }
 }
 
-/// The source files in a folder of the repository.
+/// Returns the source files in a folder of the repository.
 fn sources_in(top: &str) -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut sources = Vec::new();
@@ -142,12 +142,12 @@ fn sources_in(top: &str) -> Vec<Source> {
     sources
 }
 
-/// Returns true if the file holds the tests of its folder alone.
+/// Returns true if the file contains only the tests of its folder.
 fn is_test(path: &Path) -> bool {
     path.file_stem().is_some_and(|stem| stem == "tests")
 }
 
-/// The first names after `crate::`, including the names inside `use crate::{…}`.
+/// Returns the first names after `crate::`, including the names inside `use crate::{…}`.
 fn rooms_named(code: &str) -> BTreeSet<String> {
     let mut named = BTreeSet::new();
     for after in code.split("crate::").skip(1) {
@@ -181,7 +181,7 @@ fn name_at(text: &str) -> String {
 #[test]
 fn each_room_names_only_the_rooms_below_it() {
     let rooms: BTreeMap<&str, &[&str]> = ROOMS.iter().copied().collect();
-    // Spans, which are empty without their feature, and the kinds of failure.
+    // Every room may use spans, which are empty without their feature, and the kinds of failure.
     let anywhere = |named: &str| ["trace", "error_kind"].contains(&named);
     for Source { path, room, code } in sources() {
         let allowed = rooms.get(room.as_str()).unwrap_or_else(|| panic!("{path}: no such room"));
@@ -194,7 +194,7 @@ fn each_room_names_only_the_rooms_below_it() {
     }
 }
 
-/// A room that names another is above it, so the rooms have an order in which they can be read.
+/// No room names itself through other rooms, so the rooms have an order in which they can be read.
 #[test]
 fn the_rooms_have_no_circle() {
     let mut left: BTreeMap<&str, &[&str]> = ROOMS.iter().copied().collect();
@@ -209,7 +209,7 @@ fn the_rooms_have_no_circle() {
     assert!(left.is_empty(), "a circle among {:?}", left.keys());
 }
 
-/// The rules that the table above must keep if it changes.
+/// Rules that the table of rooms must keep when it is changed.
 #[test]
 fn the_table_keeps_the_invariants() {
     let sees = |room: &str| ROOMS.iter().find(|(name, _)| *name == room).unwrap().1;
@@ -228,7 +228,7 @@ fn the_table_keeps_the_invariants() {
     assert!(!sees("nest").contains(&"schedule"));
 }
 
-/// The command line is an embedder like any other.
+/// The command line uses only the public interface, like any other embedder.
 #[test]
 fn the_command_line_names_nothing_hidden() {
     for Source { path, code, .. } in command_line() {

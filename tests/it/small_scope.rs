@@ -1,16 +1,17 @@
 //! Every small relayout on the host, against the oracle.
 //!
-//! The test crosses:
+//! The test runs all combinations of the following:
 //!
 //! - up to rank 3: extents 0 to 4 in each dimension × every order of the destination × every unit ×
 //!   the source padded or not × the destination without padding and with each padding value;
-//! - at rank 4: extents 0 to 4 in each dimension × every order × every unit, the padding of both
-//!   sides taken in turn;
-//! - up to rank 4: extents 0 to 4 in each dimension × every order × every pair of six tilings, the
-//!   unit taken in turn.
+//! - at rank 4: extents 0 to 4 in each dimension × every order × every unit, with the paddings of
+//!   both sides taken in turn;
+//! - up to rank 4: extents 0 to 4 in each dimension × every order × every pair of six tilings, with
+//!   the units taken in turn.
 //!
-//! The source's order is the default. Renaming the dimensions makes every pair of orders a pair
-//! with the default first, and as all extents are tried, each renaming is tried too.
+//! The source has the default order. If the dimensions are renamed, every other pair of orders
+//! becomes a pair with the default order first. All extents are tested, so each renaming is tested
+//! too.
 
 use rayon::prelude::*;
 use stridec::{
@@ -25,11 +26,11 @@ use super::support::{
     scope::{UNITS, permutations},
 };
 
-/// The destination's padding.
+/// The padding of the destination.
 #[derive(Clone, Copy, PartialEq)]
 enum Padding {
     None,
-    /// Larger extents, and the value that the proto gives.
+    /// Larger extents, and the padding value that the proto has.
     Cells(Option<PaddingValue>),
 }
 
@@ -68,13 +69,14 @@ fn every_relayout_up_to_rank_3() {
             count
         })
         .sum();
-    // 806 pairs of extents and order, 8 units and 14 paddings; a c128 has no order, so no lowest
-    // and highest.
+    // There are 806 pairs of extents and order, 8 units and 14 paddings. A c128 has no lowest and
+    // no highest value, because complex numbers have no order.
     let refused = 2 * 2 * padded_orders();
     assert_eq!(total, 806 * 8 * 14 - refused);
 }
 
-/// Pairs of extents and order up to rank 3 whose padding adds cells: all except rank 0.
+/// Returns the number of pairs of extents and order up to rank 3 whose padding adds places. These
+/// are all pairs except those of rank 0.
 fn padded_orders() -> usize {
     (1..=3)
         .map(|rank| all_extents(rank).count() * permutations(usize::try_from(rank).unwrap()).len())
@@ -101,8 +103,8 @@ fn every_relayout_of_rank_4() {
     assert!(total > 625 * 24 * 8 * 19 / 20, "{total}");
 }
 
-/// Tilings: none, one whose tiles are partial, one of a higher rank than some arrays, tiles of
-/// tiles, a folded dimension.
+/// Returns the tilings: none, partial tiles, a tile of a higher rank than some arrays, tiles of
+/// tiles, and a combined dimension.
 fn tilings() -> [Vec<Vec<TileDimension>>; 6] {
     use TileDimension::{Combine, Size};
     [
@@ -150,8 +152,8 @@ fn every_pair_of_tilings_up_to_rank_4() {
     assert_eq!(total, (806 + 625 * 24) * 36);
 }
 
-/// Runs one relayout on the host and in the oracle; returns false if the type lacks the padding
-/// value.
+/// Runs one relayout on the host and in the oracle. Returns false if the type does not have the
+/// padding value.
 fn relayout(
     unit: ElementType,
     extents: &[u64],
@@ -177,8 +179,8 @@ fn relayout_of(source: Shape, destination: Shape) -> Result<Operation, Error> {
     Operation::relayout(source.try_into()?, destination.try_into()?)
 }
 
-/// Runs one relayout on the host and in the oracle; returns false if the type lacks the padding
-/// value.
+/// Runs one relayout on the host and in the oracle. Returns false if the type does not have the
+/// padding value.
 fn run(unit: ElementType, source: Shape, destination: &Shape) -> bool {
     let name = format!("{source} to {destination}");
     let operation = match relayout_of(source, destination.clone()) {
@@ -192,7 +194,7 @@ fn run(unit: ElementType, source: Shape, destination: &Shape) -> bool {
             return false;
         }
     };
-    // Bytes that differ from their neighbours, and mostly from every padding value.
+    // The bytes differ from their neighbours, and mostly from every padding value.
     let image: Vec<u8> = (0..operation.source().image_bytes())
         .map(|byte| (byte.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32).to_le_bytes()[0])
         .collect();
@@ -205,12 +207,12 @@ fn run(unit: ElementType, source: Shape, destination: &Shape) -> bool {
     true
 }
 
-/// Physical extents that pad some dimensions, not all of them equally.
+/// Returns larger extents, which pad some dimensions by different amounts.
 fn grown(extents: &[u64], more: u64) -> Vec<u64> {
     extents.iter().zip(0..).map(|(&extent, dimension)| extent + (more + dimension) % 3).collect()
 }
 
-/// Every list of `rank` extents from 0 to 4.
+/// Returns every list of `rank` extents from 0 to 4.
 fn all_extents(rank: u32) -> impl Iterator<Item = Vec<u64>> {
     (0..5_u64.pow(rank)).map(move |number| (0..rank).map(|d| number / 5_u64.pow(d) % 5).collect())
 }

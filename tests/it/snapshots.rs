@@ -1,8 +1,8 @@
-//! Every stage of twenty-three operations, from the shapes to the WGSL, one file each in
-//! `snapshots/`.
+//! Every stage of twenty-three operations, from the shapes to the WGSL. `snapshots/` has a file for
+//! each operation.
 //!
-//! The cases are chosen to teach; the first line of a file says what a reader can learn from it.
-//! After a change of the compiler, `cargo insta review` shows the differences.
+//! The cases are chosen as lessons, and the first line of a file says what a reader can learn from
+//! it. After a change of the compiler, `cargo insta review` shows the differences.
 
 use stridec::{
     Operation, Target, Tensor,
@@ -19,7 +19,7 @@ fn relayout(from: &str, to: &str) -> Operation {
     Operation::relayout(tensor(from), tensor(to)).unwrap()
 }
 
-/// Compares every stage with `snapshots/{name}.snap`; `shows` is the lesson of the case.
+/// Compares every stage with `snapshots/{name}.snap`. `shows` is the lesson of the case.
 fn check(name: &str, shows: &str, operation: &Operation, target: &Target) {
     check_stages(name, shows, &operation.stages(target).unwrap());
 }

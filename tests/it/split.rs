@@ -1,4 +1,5 @@
-//! The parts of a copy, packed and run one by one, are together the host's run of the whole copy.
+//! If the parts of a copy are packed and run one by one, the result is equal to a run of the whole
+//! copy.
 
 use stridec::{
     Operation as Relayout, Tensor, host,
@@ -15,7 +16,7 @@ use super::support::{
     scope::cases,
 };
 
-/// The rows, packed bit by bit as [`Rows`] says; bits that are never read are noise.
+/// Packs the rows bit by bit, as [`Rows`] describes. Bits that are never read are random.
 fn pack(rows: &Rows, image: &[u8], random: &mut Random) -> Vec<u8> {
     let mut packed = random.bytes(rows.count() * rows.pitch);
     for row in 0..rows.count() {
@@ -35,8 +36,8 @@ fn put(image: &mut [u8], bit: u64, value: u8) {
     image[byte] = image[byte] & !(1 << bit) | value << bit;
 }
 
-/// Checks that every position of the part reads inside the bounds of its nest, on which the
-/// kernel's proof relies.
+/// Checks that every position of a part reads inside the bounds of its nest, on which the proof of
+/// the kernel relies.
 fn check_reads(part: &CopyNest) {
     let base = part.dst_base().unsigned_abs();
     for position in base..base + part.dst_units() {
@@ -55,7 +56,7 @@ fn check_reads(part: &CopyNest) {
     assert!(part.src_units() * u64::from(part.src_bits()) <= part.src_bytes() * 8, "{part}");
 }
 
-/// A copy, an image of its source, and the host's result.
+/// A copy, an image of its source, and the result of the host.
 struct Case {
     nest: CopyNest,
     image: Vec<u8>,
@@ -79,7 +80,8 @@ fn random_case(random: &mut Random) -> Case {
     }
 }
 
-/// Runs a nest on the host and puts its bits into `out`, from `first` on. Returns where they end.
+/// Runs a nest on the host and writes its bits to `out`, starting at bit `first`. Returns the end
+/// of these bits.
 fn run_into(out: &mut [u8], first: u64, nest: &CopyNest, image: &[u8]) -> u64 {
     let mut run = vec![0x5a; usize::try_from(nest.dst_bytes()).unwrap()];
     host::run(nest, image, &mut run).unwrap();
@@ -99,8 +101,8 @@ struct Totals {
 }
 
 impl Totals {
-    /// Runs the parts of a case. Parts of more than `most` units are refused, as by the limits of a
-    /// device.
+    /// Runs the parts of a case. Parts of more than `most` units are refused, as the limits of a
+    /// device would refuse them.
     fn add(&mut self, case: &Case, bytes: u64, most: u64, random: &mut Random) {
         let Case { nest, image, expected } = case;
         let target = Target::webgpu();
@@ -125,7 +127,7 @@ impl Totals {
             seen.insert(own);
         }
         self.forms += seen.len() as u64;
-        // The last byte of an image of packed elements ends with zeros.
+        // The bits after packed elements in the last byte of an image are zeros.
         let total = nest.dst_units() * u64::from(nest.dst_bits());
         assert_eq!(end, total);
         (total..expected.len() as u64 * 8).for_each(|bit| put(&mut out, bit, 0));
@@ -148,7 +150,7 @@ fn parts_are_the_copy() {
     assert!(parts * 3 > cases * 100 && gathered > cases / 3 && forms < parts / 3, "{counts}");
 }
 
-/// Rows that are walked backwards, with the start of a slice.
+/// Rows that are walked backwards, and the start of a slice.
 #[test]
 fn parts_of_reversed_slices() {
     let mut random = Random(13);
@@ -168,7 +170,8 @@ fn parts_of_reversed_slices() {
     }
 }
 
-/// The walk starts a stride before the first element. All of the walk before the image is left out.
+/// The walk starts one stride before the first element. The positions before the image are left
+/// out.
 #[test]
 fn parts_after_a_long_start() {
     let nest = |to: &str| {
@@ -213,8 +216,8 @@ fn slabs_are_the_copy() {
     assert!(count > cases * 10, "{count} of {cases} cases");
 }
 
-/// The choice of cuts and of packed rows only affects speed: the numbers of parts, of their forms,
-/// of rows and of packed bytes.
+/// The choice of cuts and of packed rows affects only speed. These are the numbers of parts, of
+/// different forms, of rows, and of packed bytes.
 #[test]
 fn parts_are_few_and_packed_tightly() {
     for (from, to, bytes, expected) in [

@@ -1,4 +1,4 @@
-//! The examples in the project's documentation, each with its numbers.
+//! The examples in the project's documentation, with their numbers.
 
 use proptest::prelude::*;
 use stridec::{
@@ -11,7 +11,7 @@ use stridec::{
 
 use super::support::oracle;
 
-/// Runs an operation on the host over elements of one byte.
+/// Runs an operation with elements of one byte on the host.
 fn run(operation: &Operation, source: &[u8]) -> Vec<u8> {
     let bytes = usize::try_from(operation.destination().image_bytes()).unwrap();
     let mut out = vec![0xa5; bytes];
@@ -31,7 +31,7 @@ fn strides(descriptor: &StrideDescriptor) -> Vec<i64> {
     descriptor.strides().map(|stride| stride.expect("no tile takes a dimension apart")).collect()
 }
 
-/// The rows `a b c` and `d e f` in either order, and padded.
+/// The rows `a b c` and `d e f` in both orders, with and without padding.
 #[test]
 fn two_by_three() {
     for (to, expected) in [
@@ -45,12 +45,12 @@ fn two_by_three() {
     ] {
         assert_eq!(run(&relayout("u8[2,3]", to), b"abcdef"), expected, "{to}");
     }
-    // And back: the padding is not read.
+    // In the other direction, the padding is not read.
     let back = relayout("u8[2,3]{0,1:PAD(3,5,zero)}", "u8[2,3]");
     assert_eq!(run(&back, b"ad?be?cf???????"), b"abcdef");
 }
 
-/// `DHW` of 2×2×3: strides 6, 3, 1.
+/// An array `DHW` of 2×2×3 has the strides 6, 3 and 1.
 #[test]
 fn two_by_two_by_three() {
     let dhw = descriptor("f32[2,2,3]");
@@ -59,7 +59,7 @@ fn two_by_two_by_three() {
     assert_eq!(dhw.index(7), Ok(Some(vec![1, 0, 1])));
 }
 
-/// One row of 3 serves both rows of a 2×3 tensor.
+/// A stride of 0 repeats one row of 3 as both rows of a 2×3 tensor.
 #[test]
 fn broadcast_over_rows() {
     let rows = descriptor("f32[2,3] strided<[0,1]>");
@@ -75,7 +75,7 @@ fn broadcast_over_rows() {
     );
 }
 
-/// Rows of 3 padded to 5 in a buffer of 10: `A B C x x D E F x x`.
+/// Rows of 3 that are padded to 5, in a buffer of 10: `A B C x x D E F x x`.
 #[test]
 fn padded_rows() {
     let rows = descriptor("f32[2,3] strided<[5,1]>");
@@ -89,14 +89,14 @@ fn padded_rows() {
     assert_eq!(run(&relayout("u8[2,3]", "u8[2,3] strided<[5,1]>"), b"ABCDEF"), b"ABC\0\0DEF");
 }
 
-/// {1,1,3,5} as NCHW and as NHWC.
+/// The array {1,1,3,5} in NCHW and in NHWC.
 #[test]
 fn one_channel_image() {
     assert_eq!(strides(&descriptor("f32[1,1,3,5]{3,2,1,0}")), [15, 15, 5, 1]);
     assert_eq!(strides(&descriptor("f32[1,1,3,5]{1,3,2,0}")), [15, 1, 5, 1]);
 }
 
-/// SLICE1 on the 4×4 tensor of 1 … 16, from DirectML's documentation.
+/// SLICE1 on a 4×4 tensor with the numbers 1 … 16, from DirectML's documentation.
 #[test]
 fn slices_of_sixteen() {
     let sixteen: Vec<u8> = (1..=16).collect();
@@ -109,17 +109,17 @@ fn slices_of_sixteen() {
     };
     assert_eq!(slice(2, None), (vec![1, 1, 2, 2], vec![2, 4, 10, 12]));
     assert_eq!(slice(-2, None), (vec![1, 1, 2, 2], vec![14, 16, 6, 8]));
-    // A smaller output takes the first elements.
+    // A smaller output has the first elements.
     assert_eq!(slice(-2, Some(vec![1, 1, 2, 1])), (vec![1, 1, 2, 1], vec![14, 6]));
     assert_eq!(slice(2, Some(vec![1, 1, 1, 2])), (vec![1, 1, 1, 2], vec![2, 4]));
 }
 
-/// A slice into a layout of its own, and out of one.
+/// A slice from one layout to another.
 #[test]
 fn a_slice_between_layouts() {
     let slice = Slice::new([0, 1], [4, 3], [2, 2]);
-    // The 4×4 tensor of 1 … 16 stored by columns; `2 4 / 10 12` stored by columns, rows padded to
-    // 3.
+    // The 4×4 tensor with the numbers 1 … 16, stored by columns. The destination, `2 4 / 10 12`, is
+    // stored by columns too, with rows padded to 3.
     let columns: Vec<u8> = (0..4).flat_map(|x| (0..4).map(move |y| 4 * y + x + 1)).collect();
     let operation = Operation::slice(
         "u8[4,4]{0,1}".parse().unwrap(),
@@ -129,7 +129,7 @@ fn a_slice_between_layouts() {
     assert_eq!(run(&operation.unwrap(), &columns), [2, 10, 255, 4, 12, 255]);
 }
 
-/// The shape that DESIGN follows through every stage.
+/// The shape that the design document follows through every stage.
 #[test]
 fn nchw_to_nhwc() {
     let operation = relayout("f32[8,64,112,112]{3,2,1,0}", "f32[8,64,112,112]{1,3,2,0}");
@@ -153,7 +153,8 @@ fn tiles_of_two_by_two() {
     assert_eq!(run(&relayout("u8[3,5]{1,0:T(2,2)}", "u8[3,5]"), &out), letters);
 }
 
-/// Two 4-bit elements share a byte, element 0 in the low bits; unpacking extends the sign of `s4`.
+/// Two 4-bit elements share a byte, the first one in the low bits. Unpacking extends the sign of
+/// `s4`.
 #[test]
 fn four_bit_elements() {
     let packed = run(&relayout("s4[4]", "s4[4]{0:E(4)}"), &[1, 2, 0xfd, 0xfc]);
@@ -162,7 +163,7 @@ fn four_bit_elements() {
     assert_eq!(run(&relayout("u4[4]{0:E(4)}", "u4[4]"), &packed), [1, 2, 0x0d, 0x0c]);
 }
 
-/// Extents, an order and padding that fit each other.
+/// Returns extents, an order of the dimensions, and padded extents for them.
 fn padded_array() -> impl Strategy<Value = (Vec<u64>, Vec<usize>, Vec<u64>)> {
     prop::collection::vec((0_u64..6, 0_u64..4), 1..5).prop_flat_map(|dimensions| {
         let order: Vec<usize> = (0..dimensions.len()).collect();
@@ -173,7 +174,7 @@ fn padded_array() -> impl Strategy<Value = (Vec<u64>, Vec<usize>, Vec<u64>)> {
 }
 
 proptest! {
-    /// A padded layout equals, cell for cell, the dense layout of the array padded by hand.
+    /// A padded layout has the same memory as the dense layout of the array that is padded by hand.
     #[test]
     fn padded_equals_padded_by_hand(
         (extents, order, padded) in padded_array(),
@@ -194,7 +195,8 @@ proptest! {
         let operation = Operation::relayout(dense(&extents), shape(&extents, layout)).unwrap();
         let by_layout = run(&operation, &array);
 
-        // By hand: a larger array filled with the value, and the elements written over it by index.
+        // By hand: a larger array is filled with the value, and the elements are written to their
+        // indices.
         let fill = match value {
             PaddingValue::One => 1,
             PaddingValue::Lowest => 0x80,

@@ -1,18 +1,19 @@
-//! The questions of the page: texts as the reader typed them, by the names of the page's fields.
+//! The questions of the page. A question consists of texts that the reader typed, each under the
+//! name of a field.
 
 use serde_json::Value;
 use stridec::{Error, Operation, Target, Tensor, hlo::Module, window::Slice};
 
 use crate::fault::{Fault, Field};
 
-/// One question.
+/// One question of the page.
 pub(crate) struct Asked<'a> {
     fields: Value,
     module: &'a [u8],
 }
 
 impl<'a> Asked<'a> {
-    /// Reads a line of JSON, and the module after it.
+    /// Reads a question: a line of JSON, and after it the bytes of a module.
     pub(crate) fn read(input: &'a [u8]) -> Result<Self, Fault> {
         let end = input.iter().position(|&byte| byte == b'\n').unwrap_or(input.len());
         let (line, module) = input.split_at(end);
@@ -21,12 +22,12 @@ impl<'a> Asked<'a> {
         Ok(Self { fields, module: module.get(1..).unwrap_or_default() })
     }
 
-    /// Returns the text of a field; empty if there is none.
+    /// Returns the text of a field, or an empty text if the question has no such field.
     pub(crate) fn text(&self, name: &str) -> &str {
         self.fields[name].as_str().unwrap_or_default()
     }
 
-    /// Returns the kind of the question; for a translation, the kind of the translated operation.
+    /// Returns the kind of the question, or for a translation the kind of the translated operation.
     pub(crate) fn kind(&self) -> &str {
         match self.text("kind") {
             "translate" => self.text("of"),
@@ -41,7 +42,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// Returns the layout in a field.
+    /// Returns the layout in a field, or a fault if it does not parse.
     pub(crate) fn tensor(&self, field: Field) -> Result<Tensor, Fault> {
         let text = self.text(field.name());
         text.parse().map_err(|error| match error {
@@ -50,7 +51,7 @@ impl<'a> Asked<'a> {
         })
     }
 
-    /// Returns the relayout or the slice.
+    /// Returns the relayout or the slice that the question describes.
     pub(crate) fn operation(&self) -> Result<Operation, Fault> {
         let source = self.tensor(Field::From)?;
         let operation = if self.kind() == "slice" {
@@ -71,7 +72,8 @@ impl<'a> Asked<'a> {
         operation.map_err(|error| Fault::operation(&error))
     }
 
-    /// Returns the numbers of a field, with commas between them.
+    /// Returns the numbers in a field, which are separated by commas. An empty field has no
+    /// numbers.
     fn numbers<T: std::str::FromStr>(&self, field: Field) -> Result<Vec<T>, Fault> {
         let text = self.text(field.name());
         let mut start = 0;
@@ -92,14 +94,15 @@ impl<'a> Asked<'a> {
         self.module
     }
 
-    /// Returns the module as text; `None` for a serialized message, whose bytes text never has.
+    /// Returns the module as text, or `None` for a serialized message. Such a message has bytes
+    /// that no text has.
     pub(crate) fn module_text(&self) -> Option<&'a str> {
         let is_text = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
         let is_text = self.module.iter().all(is_text);
         std::str::from_utf8(self.module).ok().filter(|_| is_text)
     }
 
-    /// Returns the module.
+    /// Returns the module, from text or from a serialized message.
     pub(crate) fn module(&self) -> Result<Module, Fault> {
         match self.module_text() {
             Some(text) => Module::parse(text).map_err(|error| Fault::hlo(text, &error)),

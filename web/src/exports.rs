@@ -1,8 +1,8 @@
-//! The functions that the page calls. The page writes its bytes to [`input`] and reads the answer's
-//! from [`output`].
+//! The functions that the page calls. The page writes its question to [`input`], and reads the
+//! answer from [`output`].
 //!
-//! A call works on two buffers that the module owns, so that no pointer is taken from outside. An
-//! answer is valid until the next call.
+//! Both buffers belong to this module, so that no function takes a pointer from the page. An answer
+//! is valid until the next call.
 #![allow(unsafe_code)] // names that the page knows
 
 use std::cell::RefCell;
@@ -12,7 +12,7 @@ thread_local! {
     static OUTPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Makes room for an input of `length` bytes, and returns its address, for the page to write to.
+/// Allocates an input of `length` bytes, and returns its address, to which the page writes.
 #[unsafe(no_mangle)]
 pub extern "C" fn input(length: usize) -> *mut u8 {
     INPUT.with_borrow_mut(|input| {
@@ -28,14 +28,15 @@ pub extern "C" fn output() -> *const u8 {
 }
 
 /// Answers the input, a serialized `stridec.CompileRequest`, with a serialized
-/// `stridec.CompileResponse`; returns its length.
+/// `stridec.CompileResponse`. Returns the length of the answer in bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn compile() -> usize {
     answer(stridec::service::respond)
 }
 
-/// Answers a question of the page with JSON; returns its length. The input is a line of JSON,
-/// followed by the bytes of a module if the page has one. The module `page` lists the questions.
+/// Answers a question of the page with JSON. Returns the length of the answer in bytes. The input
+/// is a line of JSON, followed by the bytes of a module if the page has one. The module `page`
+/// lists the questions.
 #[unsafe(no_mangle)]
 pub extern "C" fn show() -> usize {
     answer(crate::page::show)

@@ -1,4 +1,4 @@
-//! A mistake in the reader's text, and its position.
+//! An error in the reader's text, and its position.
 
 use std::{fmt::Display, ops::Range};
 
@@ -8,7 +8,7 @@ use stridec::{Error, hlo::HloError, shape::ParseError};
 /// A field of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Field {
-    /// No field, or several.
+    /// No field, or several fields.
     None,
     From,
     To,
@@ -19,7 +19,7 @@ pub(crate) enum Field {
 }
 
 impl Field {
-    /// Returns the page's name of the field.
+    /// Returns the name that the page has for the field.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::None => "",
@@ -32,7 +32,7 @@ impl Field {
         }
     }
 
-    /// Returns the field that the path of an operation's error is about.
+    /// Returns the field of the page for the path in an operation's error.
     fn of_path(path: &str) -> Self {
         for (start, field) in [
             ("source", Self::From),
@@ -49,12 +49,13 @@ impl Field {
     }
 }
 
-/// An error, as the page shows it.
+/// An error in the form that the page shows.
 #[derive(Clone, Debug)]
 pub(crate) struct Fault {
     field: Field,
     message: String,
-    /// The position in the field's text, in UTF-16 units, as scripts count them.
+    /// The position in the field's text, or `None` if it is not known. It is counted in UTF-16
+    /// units, as in scripts.
     place: Option<Range<usize>>,
 }
 
@@ -63,7 +64,7 @@ impl Fault {
         Self { field, message: message.to_string(), place: None }
     }
 
-    /// Adds the position of the mistake, given in bytes of the field's text.
+    /// Adds the position of the error. `bytes` is the position in `text`, in bytes.
     pub(crate) fn at(mut self, text: &str, bytes: Range<usize>) -> Self {
         let units = |end: usize| {
             let end = (0..=end.min(text.len())).rev().find(|&end| text.is_char_boundary(end));
@@ -73,19 +74,19 @@ impl Fault {
         self
     }
 
-    /// Makes the fault of a notation that does not parse.
+    /// Returns the fault for a notation that does not parse.
     pub(crate) fn notation(field: Field, text: &str, error: &ParseError) -> Self {
         let place = error.offset()..error.offset() + error.len();
         Self::new(field, error.reason()).at(text, place)
     }
 
-    /// Makes the fault of an operation that is refused.
+    /// Returns the fault for an operation that is refused.
     pub(crate) fn operation(error: &Error) -> Self {
         let path = error.field().map(|field| field.to_string()).unwrap_or_default();
         Self::new(Field::of_path(&path), error)
     }
 
-    /// Makes the fault of a module that is refused; `text` is the module's.
+    /// Returns the fault for a module that is refused. `text` is the text of the module.
     pub(crate) fn hlo(text: &str, error: &HloError) -> Self {
         let fault = Self::new(Field::Module, error);
         let (line, column) = match error {
@@ -108,7 +109,7 @@ impl Fault {
         fault.at(text, bytes)
     }
 
-    /// Returns the fault as JSON, for the page.
+    /// Returns the fault as JSON.
     pub(crate) fn json(&self) -> Value {
         let place = self.place.as_ref().map(|place| [place.start, place.end]);
         json!({ "field": self.field.name(), "message": self.message, "place": place })

@@ -1,4 +1,4 @@
-//! A layout for the page's controls: a text for each part of it.
+//! The parts of a layout as texts, for the page's controls.
 
 use serde_json::{Value, json};
 use stridec::{
@@ -7,14 +7,16 @@ use stridec::{
     shape::{Dimension, Format, Layout, Notation, Shape, StridedShape},
 };
 
-/// Returns the parts of a layout, or null if it has parts that the controls do not show.
+/// Returns the parts of a layout. Returns null if the text does not parse, or if the layout has
+/// parts that the controls do not show.
 pub(crate) fn fields(text: &str) -> Value {
     let of_shape = |shape: &Shape| if shape.is_array() { of_shape(shape) } else { Value::Null };
     match text.parse::<Tensor>().as_ref().map(Tensor::form) {
         Ok(TensorForm::Shape(shape)) => of_shape(shape),
         Ok(TensorForm::Strided(shape)) => of_strided(shape),
         Ok(_) => Value::Null,
-        // The controls can correct a layout that parses but cannot be lowered.
+        // A layout that parses but cannot be lowered is shown too, so that the controls can correct
+        // it.
         Err(_) => match text.parse() {
             Ok(Notation::Shape(shape)) => of_shape(&shape),
             Ok(Notation::Strided(shape)) => of_strided(&shape),
@@ -40,7 +42,7 @@ fn of_shape(shape: &Shape) -> Value {
     })
 }
 
-/// Returns true if order, tiles, padding and width describe the layout completely.
+/// Returns true if the layout consists of order, tiles, padding and element size alone.
 fn is_plain(layout: &Layout) -> bool {
     let mut rest = layout.clone();
     rest.tail_padding_alignment_in_elements = 1;
@@ -63,7 +65,7 @@ fn of_strided(shape: &StridedShape) -> Value {
     })
 }
 
-/// Returns numbers as texts, because a script's numbers hold 53 bits.
+/// Returns numbers as texts, because the numbers of a script are exact only up to 53 bits.
 fn texts<T: ToString>(numbers: impl IntoIterator<Item = T>) -> Vec<String> {
     numbers.into_iter().map(|number| number.to_string()).collect()
 }

@@ -8,7 +8,7 @@ use stridec::{
 
 use crate::fault::{Fault, Field};
 
-/// Returns the kernel in the language of this name; for SPIR-V, its assembly.
+/// Returns the kernel in the language with this name. SPIR-V is returned as assembly.
 pub(crate) fn text(kernel: &Kernel, language: &str) -> Result<String, Fault> {
     let fault = |error: &dyn std::fmt::Display| Fault::new(Field::None, error);
     if language == "wgsl" || kernel.dispatches.is_empty() {

@@ -1,4 +1,4 @@
-//! stridec for a page: the compiler as a WebAssembly module.
+//! The compiler as a WebAssembly module for the page.
 //!
 //! ```text
 //! exports ─┬─► stridec::service   requests and responses, as in every other binding

@@ -1,4 +1,4 @@
-//! The memory of the buffers of a module or of a report.
+//! The memory of the buffers in a module or a report.
 
 use serde_json::{Value, json};
 use stridec::{
@@ -17,7 +17,7 @@ use crate::{
 /// The number of buffers that the page lists.
 const SHOWN: usize = 50;
 
-/// Returns the report of an HLO module, of XLA's out-of-memory lines, or of one shape.
+/// Returns the memory of an HLO module, of XLA's out-of-memory report, or of a single shape.
 pub(crate) fn report(asked: &Asked<'_>) -> Result<Value, Fault> {
     let report = match asked.module_text() {
         None => MemoryReport::of_proto(asked.bytes())
@@ -43,7 +43,8 @@ pub(crate) fn report(asked: &Asked<'_>) -> Result<Value, Fault> {
     }))
 }
 
-/// Returns the XLA shape of a notation, which may have no memory, such as a tuple.
+/// Returns the XLA shape that a notation describes, or `None` if it describes none. The shape may
+/// have no memory, such as a tuple.
 fn shape(text: &str) -> Option<Shape> {
     match text.parse::<Tensor>().as_ref().map(Tensor::form) {
         Ok(TensorForm::Shape(shape)) => Some(shape.clone()),

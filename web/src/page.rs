@@ -11,10 +11,11 @@
 //! | `text` | a serialized module | its text |
 //! | `targets` | | the names of the targets |
 //!
-//! The first four kinds accept a `part`: with `below`, the answer is the markup for the place below
-//! the content, which takes longer to make. A question may have a `target` too. An answer may have
-//! an `error` instead, with `field`, `message` and `place`. If the target's limits are too low for
-//! an operation, the answer has its picture, and `refused`, the reason why there is no kernel.
+//! The first four kinds accept a `part`. If it is `below`, the answer is the markup for the part of
+//! the page below the content, which takes longer to make. A question may also have a `target`. The
+//! answer to an invalid question has an `error` instead, with `field`, `message` and `place`. If
+//! the target's limits are too low for an operation, the answer has the picture of the operation,
+//! and in `refused` the reason why there is no kernel.
 
 use serde_json::{Value, json};
 use stridec::{
@@ -62,7 +63,7 @@ fn answer(asked: &Asked<'_>) -> Result<Value, Fault> {
                 compilation.map(|compilation| json(compilation.page_content()))
             };
             Ok(compiled.unwrap_or_else(|error| {
-                // The layouts are shown even without a kernel.
+                // The layouts are shown even if there is no kernel.
                 let mut answer = operation.draw(|picture| drawn(picture, is_below));
                 answer["refused"] = error.to_string().into();
                 answer
@@ -105,7 +106,7 @@ fn answer(asked: &Asked<'_>) -> Result<Value, Fault> {
     }
 }
 
-/// Draws a picture without a kernel.
+/// Returns the drawing of a picture without a kernel.
 fn drawn(picture: &Picture<'_>, is_below: bool) -> Value {
     if is_below {
         below(explain::below(picture, None))

@@ -1,4 +1,4 @@
-//! HPTT in estimate mode.
+//! HPTT in its estimate mode, which does not measure.
 
 use std::{
     ffi::{c_int, c_void},
@@ -28,7 +28,7 @@ pub struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// Plans `destination[j] = source[j[permutation]]`.
+    /// Plans the transpose `destination[j] = source[j[permutation]]`.
     pub fn new(
         bytes: usize,
         permutation: &[usize],
@@ -41,7 +41,7 @@ impl<'a> Plan<'a> {
         assert!(source.len() == length && destination.len() == length);
         let ints = |of: &[usize]| of.iter().map(|&n| n as c_int).collect::<Vec<_>>();
         let (permutation, sizes) = (ints(permutation), ints(sizes));
-        // SAFETY: the buffers have the sizes that the plan is made for, and outlive it.
+        // SAFETY: the buffers have the sizes for which the plan is made, and outlive the plan.
         let plan = unsafe {
             hptt_estimate(
                 bytes as c_int,
@@ -56,7 +56,7 @@ impl<'a> Plan<'a> {
         Self { plan, buffers: PhantomData }
     }
 
-    /// Transposes.
+    /// Runs the transpose.
     pub fn execute(&mut self) {
         // SAFETY: the plan is alive, and so are its buffers.
         unsafe { hptt_execute(self.plan) }
@@ -65,7 +65,7 @@ impl<'a> Plan<'a> {
 
 impl Drop for Plan<'_> {
     fn drop(&mut self) {
-        // SAFETY: made by `hptt_estimate`, freed once.
+        // SAFETY: `hptt_estimate` made the plan, and it is freed only here.
         unsafe { hptt_free(self.plan) }
     }
 }

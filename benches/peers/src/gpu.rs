@@ -1,7 +1,8 @@
-//! The cases of `benches/gpu`: stridec's kernels beside CubeCL's `into_contiguous`, on one device.
+//! The cases of `benches/gpu`: stridec's kernels compared with CubeCL's `into_contiguous`, on one
+//! device.
 //!
-//! Uploads and first dispatches are left out; implementations take turns, each waits for its
-//! result; the last output of each is compared in full.
+//! Uploads and first dispatches are not timed. Implementations take turns, and each waits for its
+//! result. The last output of each implementation is compared in full.
 
 #[path = "../../gpu/cases.rs"]
 mod cases;
@@ -32,8 +33,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let repetitions = option("--repetitions").map_or(Ok(15), |n| n.parse())?;
 
-    // CubeCL opens the device, as it needs more of the adapter's features than stridec, which
-    // adopts it.
+    // CubeCL opens the device, because it needs more features of the adapter than stridec. stridec
+    // adopts the device.
     let device = WgpuDevice::default();
     let setup = init_setup::<AutoGraphicsApi>(&device, RuntimeOptions::default());
     let client = Device::Wgpu(device).client();
@@ -76,7 +77,7 @@ fn compare(
 
     let image = operation.source().image_bytes();
     let words = u32::try_from(image.max(moved).div_ceil(4))?;
-    // No NaN, whose bits a copy as floats need not keep.
+    // The words are no NaNs, because a copy of floats need not keep the bits of NaNs.
     let words: Vec<u32> = (0..words).map(|n| n.wrapping_mul(0x9e37_79b1) >> 2).collect();
     let noise: &[u8] = bytemuck::cast_slice(&words);
     let source = gpu.upload(noise)?;
@@ -93,7 +94,7 @@ fn compare(
         gpu.dispatch_repeated(kernel, &source, destination, 1).expect("a run");
     };
     let contiguous = || {
-        theirs = None; // Its memory is free to be taken again.
+        theirs = None; // the memory of the last result becomes free
         let view = view(operation, &handle);
         theirs = Some(into_contiguous(client, view, ElemType::Float(FloatKind::F32)));
         block_on(client.sync()).expect("a run");
@@ -117,8 +118,8 @@ fn compare(
     Ok(timings)
 }
 
-/// The source as CubeCL sees it: the dimensions of the destination, the most major first, with the
-/// source's strides.
+/// Returns the source in the form that CubeCL takes: the dimensions of the destination, the most
+/// major first, with the strides of the source.
 fn view(operation: &Operation, source: &Handle) -> TensorBinding {
     let mut dimensions: Vec<_> = operation
         .window()
@@ -136,6 +137,6 @@ fn view(operation: &Operation, source: &Handle) -> TensorBinding {
     dimensions.sort();
     let shape = dimensions.iter().map(|&(_, extent, _)| extent).collect();
     let strides = dimensions.iter().map(|&(.., stride)| stride).collect();
-    // SAFETY: the operation's window lies within its source, which the buffer holds whole.
+    // SAFETY: the operation's window lies inside its source, which is entirely in the buffer.
     unsafe { TensorBinding::from_raw_parts(source.clone(), strides, shape) }
 }

@@ -1,5 +1,5 @@
-//! The 57 transposes of the TTC benchmark: stridec on the host beside HPTT, `strided-perm` and a
-//! plain copy.
+//! The 57 transposes of the TTC benchmark: stridec on the host compared with HPTT, `strided-perm`
+//! and a plain copy.
 
 mod estimate;
 #[path = "../../support/permutation.rs"]
@@ -20,20 +20,20 @@ use stridec::{
 use strided_view::{StridedView, StridedViewMut, row_major_strides};
 use timing::{Contender, Report, Timing, geomean, option, round_robin};
 
-/// A cache line, so that every buffer is aligned as HPTT's streaming stores want it.
+/// A cache line, so that every buffer has the alignment that HPTT's streaming stores need.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(64))]
 struct Line([u8; 64]);
 
-/// A buffer of at least `bytes` bytes.
+/// Returns a buffer of at least `bytes` bytes.
 fn buffer(bytes: usize) -> Vec<Line> {
     vec![Line([0xa5; 64]); bytes.div_ceil(64)]
 }
 
-/// One transpose, row-major.
+/// A row-major transpose.
 struct Case {
     permutation: Permutation,
-    /// The source's.
+    /// The sizes of the source.
     sizes: Vec<usize>,
 }
 
@@ -48,8 +48,8 @@ fn cases(path: &str) -> Vec<Case> {
         .collect()
 }
 
-/// The case as a change of layout: dimensions of the source, in the order of the permutation in
-/// memory.
+/// Returns the case as a change of layout, with the dimensions of the source in the order of the
+/// permutation in memory.
 fn nest(case: &Case, element_type: ElementType) -> CopyNest {
     let sides = case.permutation.sides(element_type).expect("two shapes");
     let [source, destination] =
@@ -93,7 +93,7 @@ fn main() {
     };
     let mut report = Report::new("host");
     for threads in option("--threads").map_or(vec![1, 2], numbers) {
-        // Everyone is called from a thread of this pool.
+        // All implementations are called from a thread of this pool.
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
         pool.install(|| {
             for &width in &options.widths {
@@ -103,7 +103,7 @@ fn main() {
     }
 }
 
-/// Times every case at one width and prints the geometric means.
+/// Times every case at one element width, and prints the geometric means.
 fn compare_all(options: &Options, threads: usize, width: usize, report: &mut Report) {
     let team = threadteam::Pool::builder().threads(threads).build().expect("threads");
     let mut ratios: Vec<[f64; 3]> = Vec::new();
@@ -129,7 +129,7 @@ fn compare_all(options: &Options, threads: usize, width: usize, report: &mut Rep
     );
 }
 
-/// Times one case; every output is compared in full.
+/// Times one case. Every output is compared in full.
 fn compare(
     case: &Case,
     width: usize,

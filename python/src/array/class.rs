@@ -1,4 +1,5 @@
-//! `stridec.Array`: somebody's array, handed on by DLPack and `__array_interface__`.
+//! The class `stridec.Array`: an array of another library, which is passed on by DLPack and
+//! `__array_interface__`.
 
 use pyo3::{
     exceptions::PyBufferError,
@@ -13,10 +14,10 @@ use crate::{
     shape::{Described, Shape},
 };
 
-/// An array in host memory, without a copy: read by any of the protocols, and given on by DLPack
-/// and numpy's interface.
+/// An array in host memory that is not copied. It is read by any of the array protocols, and passed
+/// on by DLPack and numpy's array interface.
 ///
-/// numpy gives no bfloat16 and no 8-bit float to DLPack; this does.
+/// Unlike numpy, it passes bfloat16 and 8-bit floats on by DLPack.
 ///
 /// >>> import ml_dtypes, numpy, stridec
 /// >>> array = stridec.Array(numpy.zeros((2, 3), ml_dtypes.bfloat16))
@@ -37,7 +38,7 @@ impl Array {
         Ok(Self { array: HostArray::of(array, "array")? })
     }
 
-    /// The element type as XLA calls it.
+    /// XLA's name of the element type.
     #[getter]
     fn dtype(&self) -> &'static str {
         self.array.element_type.name()
@@ -49,13 +50,13 @@ impl Array {
         PyTuple::new(py, &self.array.sizes)
     }
 
-    /// Bytes between neighbours, one for each dimension.
+    /// The distance between neighbours along each dimension, in bytes.
     #[getter]
     fn strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, &self.array.byte_strides)
     }
 
-    /// True if the array may not be written.
+    /// True if the array must not be written.
     #[getter]
     fn readonly(&self) -> bool {
         self.array.is_read_only()
@@ -67,8 +68,8 @@ impl Array {
         Ok(Shape { described: Described::Tensor(self.array.tensor()?) })
     }
 
-    /// A DLPack capsule: of version 1.1 where `max_version` allows it, otherwise as before
-    /// versions.
+    /// Returns a DLPack capsule: of version 1.1 if `max_version` allows it, and otherwise without a
+    /// version.
     #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
     fn __dlpack__<'py>(
         &self,
@@ -92,12 +93,12 @@ impl Array {
         export::capsule(py, &self.array, max_version.is_some_and(|(major, _)| major >= 1))
     }
 
-    /// DLPack's kind and number of the device: (1, 0), the host.
+    /// Returns DLPack's kind and number of the device, which are (1, 0) for the host.
     fn __dlpack_device__(&self) -> (i32, i32) {
         (CPU, 0)
     }
 
-    /// numpy's array interface; types of `ml_dtypes` are opaque in it.
+    /// The array in numpy's array interface. Types of `ml_dtypes` are opaque there.
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let array = &self.array;

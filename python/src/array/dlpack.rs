@@ -1,4 +1,4 @@
-//! DLPack, read: `__dlpack__`, versioned and as it was before versions.
+//! Reads arrays by DLPack's `__dlpack__`, from capsules with and without a version.
 #![allow(unsafe_code)]
 
 use std::{ffi::c_void, slice};
@@ -19,9 +19,10 @@ pub(super) const VERSIONED_NAME: &std::ffi::CStr = c"dltensor_versioned";
 pub(super) const READ_ONLY: u64 = 1;
 pub(super) const SUBBYTE_PADDED: u64 = 4;
 pub(super) const CPU: i32 = 1;
-/// The largest rank of a tensor. A larger one is a damaged tensor, and its extents are not read.
+/// The greatest rank of a tensor. A tensor of higher rank is damaged, and its extents are not read.
 const MAX_RANK: usize = 64;
-/// Kinds of devices whose memory is the host's: `kDLCPU`, `kDLCUDAHost` and `kDLROCMHost`.
+/// The kinds of devices whose memory the host can access: `kDLCPU`, `kDLCUDAHost` and
+/// `kDLROCMHost`.
 const HOST: [i32; 3] = [CPU, 3, 11];
 
 #[repr(C)]
@@ -38,7 +39,7 @@ pub(super) struct Tensor {
     pub(super) byte_offset: u64,
 }
 
-/// `DLManagedTensor`.
+/// DLPack's `DLManagedTensor`.
 #[repr(C)]
 pub(super) struct Managed {
     pub(super) tensor: Tensor,
@@ -46,7 +47,7 @@ pub(super) struct Managed {
     pub(super) deleter: Option<unsafe extern "C" fn(*mut Managed)>,
 }
 
-/// `DLManagedTensorVersioned`.
+/// DLPack's `DLManagedTensorVersioned`.
 #[repr(C)]
 pub(super) struct Versioned {
     pub(super) major: u32,
@@ -57,14 +58,15 @@ pub(super) struct Versioned {
     pub(super) tensor: Tensor,
 }
 
-/// Returns true if DLPack has no type for the array, so that another protocol may be tried.
+/// Returns true if an error says that DLPack has no type for the array. Another protocol is then
+/// tried.
 pub(super) fn is_limit(py: Python<'_>, error: &PyErr) -> bool {
     let ours = error.is_instance_of::<crate::errors::InvalidInput>(py);
     !ours && !error.is_instance_of::<Unsupported>(py)
 }
 
-/// The array that `object.__dlpack__` gives. Its capsule is kept and not consumed: dropping it
-/// returns the memory.
+/// Returns the array that `object.__dlpack__` returns. Its capsule is kept but not consumed, so the
+/// memory is returned when the capsule is dropped.
 pub(super) fn read(
     object: &Bound<'_, PyAny>,
     method: &Bound<'_, PyAny>,
@@ -77,7 +79,7 @@ pub(super) fn read(
         let given = format!("an array on a device of kind {kind}");
         return Err(unsupported(argument, "an array in host memory; copy it there first", given));
     }
-    // PyTorch exports the memory of a negated view, with the signs before the negation.
+    // PyTorch exports the memory of a negated view as it is before the negation.
     if let Some(is_negated) = object.getattr_opt(intern!(py, "is_neg"))?
         && is_negated.call0()?.is_truthy()?
     {
@@ -104,7 +106,7 @@ pub(super) fn read(
         (&managed.tensor, Some(managed.flags))
     } else if found.is_valid_checked(Some(NAME)) {
         let pointer = found.pointer_checked(Some(NAME))?;
-        // SAFETY: as above. A tensor without a version does not say if it may be written.
+        // SAFETY: as above. A tensor without a version does not say whether it may be written.
         (&unsafe { pointer.cast::<Managed>().as_ref() }.tensor, None)
     } else {
         return Err(broken());
@@ -112,13 +114,14 @@ pub(super) fn read(
     view(tensor, flags, capsule.clone().unbind(), argument)
 }
 
-/// The error for an array with elements whose pointer is null.
+/// Returns the error for an array with elements and a null pointer.
 pub(super) fn no_memory(argument: &str) -> PyErr {
     let given = "one without memory: a fake tensor, or one whose storage was freed";
     unsupported(argument, "an array whose elements are in memory", given)
 }
 
-/// Reads a tensor with its flags, which one without a version lacks.
+/// Returns the array of a tensor. `flags` is `None` for a tensor without a version, which has no
+/// flags.
 fn view(
     tensor: &Tensor,
     flags: Option<u64>,
@@ -154,7 +157,7 @@ fn view(
     let element_type = DlPack::element_type(code, bits).filter(|_| tensor.lanes == 1);
     let packed = bits < 8 && flags.unwrap_or_default() & SUBBYTE_PADDED == 0;
     let Some(element_type) = element_type.filter(|_| !packed) else {
-        // Not an error of stridec's own kind, so that numpy is tried next.
+        // This error is not one of stridec's own, so numpy is tried next.
         let given = format!("type {code} of {bits} bits, {} lanes", tensor.lanes);
         return Err(PyBufferError::new_err(format!(
             "{argument}.dtype: expected an element type of XLA in whole bytes, got DLPack's {given}"
@@ -177,7 +180,7 @@ fn view(
             _ => unsafe { slice::from_raw_parts(tensor.strides, rank) },
         };
         let scaled = strides.iter().zip(&sizes).map(|(stride, &size)| {
-            // A stride over fewer than two elements may be any number.
+            // The stride of a dimension with fewer than two elements may be any number.
             if size < 2 { Some(bytes) } else { stride.checked_mul(bytes) }
         });
         scaled.collect::<Option<_>>().ok_or_else(|| broken("strides past 2^63 bytes"))?

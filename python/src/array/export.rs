@@ -1,4 +1,4 @@
-//! DLPack, written: a capsule of an array that somebody else keeps.
+//! Writes DLPack capsules for arrays whose memory another object owns.
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;
@@ -13,14 +13,14 @@ use super::{
 };
 use crate::{errors::raised, exit::drop_attached};
 
-/// The arrays that a tensor points to, and the owner of its memory.
+/// The arrays that a capsule's tensor points to, and the owner of the tensor's memory.
 struct Kept {
     shape: Vec<i64>,
     strides: Vec<i64>,
     _owner: Py<PyAny>,
 }
 
-/// A capsule with the array, of DLPack 1.1 where `versioned`.
+/// Returns a capsule with the array. If `versioned` is true, it is of DLPack 1.1.
 pub(super) fn capsule<'py>(
     py: Python<'py>,
     array: &HostArray,
@@ -68,7 +68,7 @@ pub(super) fn capsule<'py>(
             (Box::into_raw(Box::new(Managed { tensor, context, deleter })).cast(), NAME, destroy)
         };
     // SAFETY: the pointer is to a tensor of the kind that the name says. The destructor is called
-    // once, with the capsule, and frees the tensor if nobody took it.
+    // once, with the capsule, and frees the tensor if no consumer took it.
     unsafe {
         let capsule = ffi::PyCapsule_New(pointer, name.as_ptr(), Some(destructor));
         Ok(Bound::from_owned_ptr_or_err(py, capsule)?.cast_into_unchecked())
@@ -91,17 +91,17 @@ unsafe extern "C" fn delete_versioned(managed: *mut Versioned) {
     }
 }
 
-/// Frees the memory that [`capsule`] made. A deleter may be called on any thread, and after the
-/// interpreter has ended.
+/// Frees the memory that [`capsule`] allocated. DLPack may call a deleter on any thread, and after
+/// the interpreter has exited.
 unsafe fn drop_kept(context: *mut c_void) {
-    // SAFETY: `capsule` made it from a box, and it is freed here alone.
+    // SAFETY: `capsule` made the pointer from a box, and only this function frees it.
     let kept = unsafe { Box::from_raw(context.cast::<Kept>()) };
     drop_attached(kept);
 }
 
 unsafe extern "C" fn destroy(capsule: *mut ffi::PyObject) {
-    // SAFETY: Python calls this with the capsule. Whoever took the tensor has given it another
-    // name, and deletes it.
+    // SAFETY: Python calls this with the capsule. A consumer that takes the tensor renames the
+    // capsule, and then deletes the tensor itself.
     unsafe {
         if ffi::PyCapsule_IsValid(capsule, NAME.as_ptr()) == 1 {
             delete(ffi::PyCapsule_GetPointer(capsule, NAME.as_ptr()).cast());

@@ -12,19 +12,20 @@ use stridec::{
 use super::{dlpack, interface};
 use crate::errors::{invalid, raised};
 
-/// The word of an array's owner on writes to its memory.
+/// The permission to write to an array's memory, as its owner declares it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
     Writable,
     ReadOnly,
-    /// DLPack without a version does not say. Such an array counts as read-only, as numpy has it.
+    /// DLPack without a version does not declare it. Such an array counts as read-only, as in
+    /// numpy.
     Unknown,
 }
 
 /// An array in host memory that a Python object keeps alive.
 ///
-/// The memory is somebody else's: where another thread writes to it during a copy, the copy has
-/// some of the old elements and some of the new ones.
+/// The memory belongs to another library. If another thread writes to it during a copy, the result
+/// of the copy may mix old and new elements.
 pub(crate) struct HostArray {
     pub(super) element_type: ElementType,
     pub(super) sizes: Vec<u64>,
@@ -36,14 +37,15 @@ pub(crate) struct HostArray {
     pub(super) owner: Py<PyAny>,
 }
 
-// SAFETY: the owner keeps the memory alive, on every thread.
+// SAFETY: the owner keeps the memory alive on every thread.
 unsafe impl Send for HostArray {}
-// SAFETY: nothing in it changes.
+// SAFETY: no method changes the fields of a shared array.
 unsafe impl Sync for HostArray {}
 
 impl HostArray {
-    /// The array that an object is, by `__array_struct__`, DLPack, `__array_interface__` or the
-    /// buffer protocol.
+    /// Returns the array that an object contains, by `__array_struct__`, DLPack,
+    /// `__array_interface__` or the buffer protocol. Returns an error if the object supports none
+    /// of them.
     pub(crate) fn of(object: &Bound<'_, PyAny>, argument: &str) -> PyResult<Self> {
         let py = object.py();
         if let Ok(array) = object.cast::<super::Array>() {
@@ -97,24 +99,24 @@ impl HostArray {
         &self.sizes
     }
 
-    /// Bytes between neighbours, one for each dimension.
+    /// Returns the distance between neighbours along each dimension, in bytes.
     pub(crate) fn byte_strides(&self) -> &[i64] {
         &self.byte_strides
     }
 
-    /// True unless the owner says that the memory may be written.
+    /// Returns true unless the owner declares that the memory may be written.
     pub(crate) fn is_read_only(&self) -> bool {
         self.access != Access::Writable
     }
 
-    /// Takes numpy's word on writes if the array's own protocol says nothing:
-    /// `numpy.asarray(object)`, if it is a view of the same memory.
+    /// Decides whether the array may be written if its own protocol does not declare it. Uses the
+    /// declaration of `numpy.asarray(object)` if this is a view of the same memory.
     pub(super) fn resolve_access(&mut self, object: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = object.py();
         if self.access != Access::Unknown || !object.hasattr(intern!(py, "__array__"))? {
             return Ok(());
         }
-        // An array of a type that numpy lacks stays read-only.
+        // An array whose type numpy does not have stays read-only.
         let asarray = intern!(py, "asarray");
         let Ok(array) = super::numpy::numpy(py)?.call_method1(asarray, (object,)) else {
             return Ok(());
@@ -127,12 +129,12 @@ impl HostArray {
         Ok(())
     }
 
-    /// Bytes of an element.
+    /// Returns the size of an element, in bytes.
     pub(crate) fn element_bytes(&self) -> u64 {
         u64::from(self.element_type.storage_bits().unwrap_or(8) / 8)
     }
 
-    /// Returns true if the strides are whole elements, as in a layout.
+    /// Returns true if every stride is a multiple of the size of an element, as layouts require.
     pub(crate) fn has_whole_strides(&self) -> bool {
         let bytes = self.element_bytes().cast_signed();
         let mut moving = self.byte_strides.iter().zip(&self.sizes).filter(|(_, size)| **size > 1);
@@ -147,13 +149,13 @@ impl HostArray {
         Self::of(&copy, "array")
     }
 
-    /// The layout, from the lowest address on.
+    /// Returns the layout of the memory, which starts at the element with the lowest address.
     pub(crate) fn descriptor(&self) -> PyResult<StrideDescriptor> {
         from_byte_strides(self.element_type, &self.sizes, &self.byte_strides, None).map_err(raised)
     }
 
-    /// Returns the layout as a tensor: an XLA shape if the memory has the elements and nothing
-    /// else, and strides otherwise.
+    /// Returns the layout as a tensor: an XLA shape if the memory consists of the elements alone,
+    /// and strides otherwise.
     pub(crate) fn tensor(&self) -> PyResult<Tensor> {
         let lowered = self.descriptor()?;
         let strides = lowered.strides().flatten();
@@ -167,7 +169,7 @@ impl HostArray {
         })
     }
 
-    /// Returns true if the elements are in row-major order without a gap.
+    /// Returns true if the elements are in row-major order without gaps.
     pub(crate) fn is_row_major(&self) -> bool {
         if self.sizes.contains(&0) {
             return true;
@@ -180,8 +182,8 @@ impl HostArray {
         })
     }
 
-    /// Distances in bytes from the element at index 0 to the first byte of the array and past its
-    /// last one.
+    /// Returns the distances in bytes from the element at index 0 to the first byte of the array,
+    /// and to the end of its last byte.
     fn reach(&self) -> PyResult<(isize, isize)> {
         if self.sizes.contains(&0) {
             return Ok((0, 0));
@@ -193,23 +195,23 @@ impl HostArray {
             let sum = far.and_then(|far| end.checked_add(far));
             *end = sum.ok_or_else(|| invalid("strides", "memory below 2^63 bytes", "more"))?;
         }
-        // Both are within i64, and isize is as wide on the platforms of these protocols.
+        // Both distances fit an i64, and isize is as wide on the platforms of these protocols.
         Ok((isize::try_from(reach.0)?, isize::try_from(reach.1)?))
     }
 
-    /// The memory from the lowest address of an element to the end of the highest one.
+    /// Returns the memory from the lowest address of an element to the end of the highest element.
     pub(crate) fn bytes(&self) -> PyResult<&[u8]> {
         let (low, high) = self.reach()?;
         let length = high.abs_diff(low);
         if length == 0 {
             return Ok(&[]);
         }
-        // SAFETY: the protocols promise that every element of the array is in memory which the
-        // owner keeps alive, and these are the bytes between two of them, in one allocation.
+        // SAFETY: the protocols promise that the owner keeps every element of the array in memory.
+        // These are the bytes from the first to the last element, in one allocation.
         Ok(unsafe { std::slice::from_raw_parts(self.data.offset(low), length) })
     }
 
-    /// The memory, to be written.
+    /// Returns the memory for writing, or an error if the array is read-only.
     #[allow(clippy::mut_from_ref)] // the memory is behind a pointer, and the caller checks who else has it
     pub(crate) fn bytes_mut(&self, argument: &str) -> PyResult<&mut [u8]> {
         if self.is_read_only() {
@@ -220,7 +222,7 @@ impl HostArray {
         if length == 0 {
             return Ok(&mut []);
         }
-        // SAFETY: as in `bytes`; the array is not read-only, and the caller has it to itself.
+        // SAFETY: as in `bytes`. The array is not read-only, and nothing else accesses it.
         Ok(unsafe { std::slice::from_raw_parts_mut(self.data.offset(low), length) })
     }
 

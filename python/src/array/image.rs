@@ -1,4 +1,4 @@
-//! The memory image of a layout as a numpy array: which arrays are one, and room for a new one.
+//! The memory image of a layout as a numpy array: checks arrays, and allocates new ones.
 
 use pyo3::{intern, prelude::*, types::PyTuple};
 use stridec::{
@@ -11,21 +11,22 @@ use stridec::{
 use super::{HostArray, dtype, numpy::numpy};
 use crate::errors::invalid;
 
-/// The maximum number of dimensions of numpy's arrays, in all of its versions.
+/// The maximum number of dimensions of an array in all versions of numpy.
 const MAX_RANK: usize = 32;
 
-/// The memory of a layout, seen as an array.
+/// The memory of a layout as an array.
 pub(crate) struct Image<'a> {
     layout: &'a StrideDescriptor,
     dtype: &'static str,
     pub(crate) sizes: Vec<u64>,
-    /// True if the array may be a larger storage, with the memory at its start.
+    /// True if the array may be a larger storage that starts with the memory.
     is_view: bool,
 }
 
 impl<'a> Image<'a> {
-    /// Cells of the memory, major to minor; memory that is no array of its extents is one dimension
-    /// of elements, and packed elements, or those behind a prefix of bytes, are one of bytes.
+    /// Returns the memory of a layout as an array with the dimensions of the memory, major to
+    /// minor. If the memory has no such dimensions, the array has one dimension of elements. Packed
+    /// elements, and elements after a prefix of bytes, become one dimension of bytes.
     pub(crate) fn of(layout: &'a StrideDescriptor) -> Self {
         let bits = layout.element_bits();
         if bits < 8 || layout.prefix_bytes() > 0 {
@@ -45,16 +46,16 @@ impl<'a> Image<'a> {
         Self { layout, dtype, sizes, is_view: false }
     }
 
-    /// The memory of an operation's source. If strides describe it, it is a view of a storage that
-    /// may be larger.
+    /// Returns the memory of an operation's source. If the source is described by strides, it may
+    /// be a view of a larger storage.
     pub(crate) fn of_source(tensor: &'a Tensor) -> Self {
         let is_view = matches!(tensor.form(), TensorForm::Strided(_));
         Self { is_view, ..Self::of(tensor.descriptor()) }
     }
 
-    /// Checks that an array is the memory of the layout. It may have the extents of the memory, one
-    /// dimension of elements or of bytes, or the logical extents if its elements are at the places
-    /// of the layout.
+    /// Returns an error if an array is not the memory of the layout. It may have the extents of the
+    /// memory, one dimension of elements or of bytes, or the logical extents if its elements are at
+    /// the places of the layout.
     pub(crate) fn check(&self, array: &HostArray, argument: &str) -> PyResult<()> {
         let layout = self.layout;
         let given = array.sizes();
@@ -77,7 +78,7 @@ impl<'a> Image<'a> {
             return Err(invalid(&format!("{argument}.dtype"), &expected, given));
         }
         let is_flat = length.is_some_and(|length| has(length, layout.physical_elements()));
-        // The memory of tiles may also have the dimensions of one place that tiles add.
+        // The memory of tiles may also be given with the dimensions of extent 1 that tiles add.
         let with_tiles = layout.physical_dimensions();
         let is_whole = given == self.sizes || with_tiles.is_some_and(|sizes| given == sizes);
         if is_flat || is_whole && dense || lies_as(array, layout)? {
@@ -89,8 +90,8 @@ impl<'a> Image<'a> {
         Err(invalid(&format!("{argument}.shape"), &expected, format!("{}{order}", tuple(given))))
     }
 
-    /// Returns true if the array's elements are those of the layout, bit for bit. Types that numpy
-    /// lacks may be unsigned integers of the same width.
+    /// Returns true if the array's elements have the bits of the layout's elements. A type that
+    /// numpy does not have may be given as unsigned integers of the same width.
     fn holds(&self, array: &HostArray) -> bool {
         use ElementType as E;
         let (given, bits) = (array.element_type(), self.layout.element_bits());
@@ -102,21 +103,22 @@ impl<'a> Image<'a> {
         unsigned && given.bits() == Some(bits) && !(is_natural(self.layout) && is_numpys(expected))
     }
 
-    /// A new array for the memory, its elements not yet written.
+    /// Returns a new array for the memory, whose elements are not initialized.
     pub(crate) fn allocate<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let sizes = PyTuple::new(py, &self.sizes)?;
         numpy(py)?.call_method1(intern!(py, "empty"), (sizes, dtype(py, self.dtype)?))
     }
 }
 
-/// The array of a result: the caller's or a new one.
+/// The array for a result, which is the caller's or a new one.
 pub(crate) struct Room<'py> {
     pub(crate) object: Bound<'py, PyAny>,
     pub(crate) array: HostArray,
 }
 
 impl<'py> Room<'py> {
-    /// Memory for the image of a layout, apart from the memory of every source.
+    /// Returns the array for a layout: `out` if it is given, and otherwise a new one. Returns an
+    /// error if `out` is not suitable or overlaps a source.
     pub(crate) fn of(
         py: Python<'py>,
         layout: &StrideDescriptor,
@@ -145,7 +147,7 @@ impl<'py> Room<'py> {
     }
 }
 
-/// Returns true if an element takes the bits that its type has in storage.
+/// Returns true if an element has the size in memory that its type has without packing.
 fn is_natural(layout: &StrideDescriptor) -> bool {
     layout.element_type().storage_bits() == Some(layout.element_bits())
 }
@@ -172,7 +174,7 @@ fn is_numpys(element_type: ElementType) -> bool {
     )
 }
 
-/// Returns true if the array has the layout's extents and strides, and no gaps.
+/// Returns true if the array has the extents and strides of the layout, without gaps.
 pub(crate) fn lies_as(array: &HostArray, layout: &StrideDescriptor) -> PyResult<bool> {
     if array.sizes() != layout.sizes() || !layout.is_packed() || !array.has_whole_strides() {
         return Ok(false);
@@ -186,7 +188,7 @@ pub(crate) fn lies_as(array: &HostArray, layout: &StrideDescriptor) -> PyResult<
     Ok(layout.elements() == 0 || own.base_offset() == 0 && moving.all(|((a, b), _)| a == b))
 }
 
-/// `(2, 3)`, as Python prints it.
+/// Formats extents as Python prints a tuple, such as `(2, 3)`.
 fn tuple(sizes: &[u64]) -> String {
     if let [size] = sizes {
         return format!("({size},)");

@@ -1,4 +1,4 @@
-//! `__array_struct__`: the array interface as numpy gives it to C.
+//! Reads arrays by `__array_struct__`, the C form of numpy's array interface.
 #![allow(unsafe_code)]
 
 use std::{
@@ -28,7 +28,8 @@ struct Interface {
 const NOT_SWAPPED: c_int = 0x200;
 const WRITEABLE: c_int = 0x400;
 
-/// The array of a capsule that `object.__array_struct__` gave, which keeps the memory alive.
+/// Returns the array of the capsule that `object.__array_struct__` returned. The capsule keeps the
+/// memory alive.
 pub(super) fn read(
     object: &Bound<'_, PyAny>,
     found: &Bound<'_, PyAny>,
@@ -36,7 +37,7 @@ pub(super) fn read(
 ) -> PyResult<HostArray> {
     let broken = || invalid(argument, "`__array_struct__` as numpy gives it", "another value");
     let pointer = found.cast::<PyCapsule>().map_err(|_| broken())?.pointer_checked(None)?;
-    // SAFETY: a nameless capsule in `__array_struct__` points to a `PyArrayInterface`, which lives
+    // SAFETY: a nameless capsule in `__array_struct__` points to a `PyArrayInterface`, which exists
     // at least until the capsule is freed.
     let given = unsafe { pointer.cast::<Interface>().as_ref() };
     let rank = usize::try_from(given.nd).ok().filter(|_| given.two == 2).ok_or_else(broken)?;
@@ -45,7 +46,7 @@ pub(super) fn read(
     }
     let (shape, strides) = match rank {
         0 => (&[][..], &[][..]),
-        // SAFETY: the interface has `nd` of both.
+        // SAFETY: the interface has `nd` extents and `nd` strides.
         _ => unsafe {
             (slice::from_raw_parts(given.shape, rank), slice::from_raw_parts(given.strides, rank))
         },
@@ -98,7 +99,7 @@ fn element_type(
     if let Some(known) = known {
         return Ok(known);
     }
-    // The types of ml_dtypes are opaque here and known by their names.
+    // The types of ml_dtypes are opaque in this interface, and recognized by their names.
     let py = object.py();
     let name = object.getattr(intern!(py, "dtype"))?.getattr(intern!(py, "name"))?.to_string();
     NumpyArray::element_type(&name)

@@ -1,4 +1,5 @@
-//! Arrays in host memory, by the protocols that Python's libraries share.
+//! Arrays in host memory, which are read and passed on by the protocols that Python's libraries
+//! share.
 
 mod class;
 mod dlpack;

@@ -1,4 +1,4 @@
-//! Arrays and types of numpy, which is imported when the first array is passed.
+//! Arrays and types of numpy, which is imported on first use.
 
 use pyo3::{
     intern,
@@ -10,15 +10,15 @@ use stridec::{notation::NumpyArray, shape::ElementType};
 
 use crate::{errors::invalid, numbers::shown};
 
-/// The module.
+/// Returns the module numpy.
 pub(super) fn numpy(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
     static NUMPY: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
     let module = NUMPY.get_or_try_init(py, || PyModule::import(py, "numpy").map(Bound::unbind))?;
     Ok(module.bind(py))
 }
 
-/// The dtype of this name, of `numpy` or of `ml_dtypes`; where `ml_dtypes` is missing, unsigned
-/// integers as wide.
+/// Returns the dtype with this name, from `numpy` or `ml_dtypes`. If `ml_dtypes` is not installed,
+/// returns unsigned integers of the same width.
 pub(crate) fn dtype<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     static KNOWN: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
     let known = KNOWN.get_or_init(py, || PyDict::new(py).unbind()).bind(py);
@@ -40,7 +40,8 @@ pub(crate) fn dtype<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyA
     Ok(dtype)
 }
 
-/// The element type that `dtype=` names: XLA's name, numpy's, a dtype or a scalar type.
+/// Returns the element type that `dtype=` describes: XLA's name, numpy's name, a dtype or a scalar
+/// type.
 pub(crate) fn element_type(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<ElementType> {
     let py = given.py();
     let expected = "an element type, such as \"bf16\" or numpy.float32";

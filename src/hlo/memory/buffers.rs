@@ -1,7 +1,8 @@
-//! Which instructions have buffers of their own, by the rules of XLA's dataflow and alias analyses.
+//! Finds the instructions that have buffers of their own, by the rules of XLA's dataflow and alias
+//! analyses.
 //!
-//! Every array in the result of an instruction is a *leaf*. Leaves that must share a buffer are
-//! joined. A buffer is counted once, for the first instruction that defines it.
+//! Every array in the result of an instruction is a *leaf*. Leaves that share a buffer are joined.
+//! A buffer is counted once, for the first instruction that defines it.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -14,9 +15,10 @@ use super::{
 };
 use crate::shape::{ElementType, Shape};
 
-/// The memory that each instruction adds.
+/// The memory of the buffers of a module.
 pub(super) struct Buffers {
-    /// The memory of the buffers that are counted for each instruction, or `None` if it has none.
+    /// The memory of the buffers that are counted for each instruction, or `None` if the
+    /// instruction has no such buffer.
     pub(super) own: Vec<Option<Footprint>>,
     pub(super) total: Footprint,
     /// The memory of the buffers that hold neither a parameter nor the result of the entry.
@@ -26,9 +28,9 @@ pub(super) struct Buffers {
 /// The buffer of one leaf of a computation's root.
 #[derive(Clone, Copy)]
 enum RootLeaf {
-    /// A leaf of a parameter. `is_updated` if the computation writes into it.
+    /// A leaf of a parameter. `is_updated` is true if the computation writes to its buffer.
     Parameter { number: i64, leaf: usize, is_updated: bool },
-    /// A buffer of the computation's own, by its number.
+    /// The number of a buffer that the computation itself defines.
     Own(usize),
 }
 
@@ -64,18 +66,18 @@ fn sum(one: Footprint, other: Footprint) -> Footprint {
     }
 }
 
-/// The leaves of all instructions, joined where they share buffers.
+/// The leaves of all instructions, in joined groups that share a buffer.
 struct Analysis<'a> {
     scan: &'a ScannedModule,
     /// The number of the first leaf of each instruction.
     first: Vec<usize>,
-    /// The parent of each leaf in the forest of joined ones.
+    /// The parent of each leaf in a forest. The leaves of a tree share a buffer.
     parents: Vec<usize>,
-    /// True for leaves that an instruction defines.
+    /// True for each leaf that an instruction defines.
     is_defined: Vec<bool>,
-    /// True for the representatives of buffers that must not be overwritten.
+    /// True for each leaf that represents a buffer that must not be overwritten.
     is_kept: Vec<bool>,
-    /// The root leaves of each finished computation, by its id.
+    /// The buffers of the root of each finished computation, by the id of the computation.
     roots: HashMap<i64, Vec<RootLeaf>>,
 }
 
@@ -97,7 +99,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Returns the representative of the leaves that share a buffer with this one.
+    /// Returns the leaf that represents all leaves with the same buffer as this one.
     fn find(&mut self, mut leaf: usize) -> usize {
         while self.parents[leaf] != leaf {
             self.parents[leaf] = self.parents[self.parents[leaf]];
@@ -108,7 +110,8 @@ impl<'a> Analysis<'a> {
 
     fn join(&mut self, one: usize, other: usize) {
         let (one, other) = (self.find(one), self.find(other));
-        // The earlier leaf represents both, so that the order of joining does not matter.
+        // The earlier leaf represents both, so that the result does not depend on the order of
+        // joins.
         let (earlier, later) = (one.min(other), one.max(other));
         self.parents[later] = earlier;
         self.is_kept[earlier] |= self.is_kept[later];
@@ -120,8 +123,8 @@ impl<'a> Analysis<'a> {
         self.first[place]..self.first[place] + count
     }
 
-    /// Returns the leaves of a part of an instruction's result, or no leaves if there is no such
-    /// part.
+    /// Returns the leaves of a part of an instruction's result, or an empty range if there is no
+    /// such part.
     fn part(&self, place: usize, path: impl IntoIterator<Item = usize>) -> Range<usize> {
         let mut shape: &Shape = self.scan.shape(place);
         let mut start = self.first[place];
@@ -138,8 +141,8 @@ impl<'a> Analysis<'a> {
         leaves.for_each(|leaf| self.is_defined[leaf] = true);
     }
 
-    /// Joins the leaves of a part of the result with the leaves of a part of an operand. If their
-    /// numbers differ, the result has buffers of its own.
+    /// Joins the leaves of a part of a result with the leaves of a part of an operand. If the two
+    /// parts have different numbers of leaves, the result has buffers of its own.
     fn forward(&mut self, leaves: Range<usize>, from: Range<usize>) {
         if leaves.len() == from.len() {
             leaves.zip(from).for_each(|(leaf, from)| self.join(leaf, from));
@@ -307,7 +310,8 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Defines leaves in the buffers of an operand, unless these must be kept.
+    /// Defines leaves that write to the buffers of an operand. A buffer that must be kept is not
+    /// shared.
     fn update(&mut self, leaves: Range<usize>, from: Range<usize>) {
         self.define(leaves.clone());
         if leaves.len() == from.len() {
@@ -320,7 +324,8 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Handles the start of an asynchronous instruction: its operands, its result, and its state.
+    /// Handles the start of an asynchronous instruction. Its value has the operands, the result and
+    /// the state.
     fn start(&mut self, place: usize, instruction: &ScannedInstruction) {
         let from: Vec<usize> =
             instruction.operands.iter().flat_map(|&operand| self.leaves(operand)).collect();
@@ -347,7 +352,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Joins the result of a call with the operands that the callee returns.
+    /// Joins the result of a call with the operands that the called computation returns unchanged.
     fn called(&mut self, leaves: Range<usize>, callee: Option<i64>, operands: &[usize]) {
         let roots = callee.and_then(|callee| self.roots.get(&callee)).cloned().unwrap_or_default();
         if roots.len() != leaves.len() {
@@ -375,7 +380,8 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Joins the result of a conditional with operands if all branches return the same buffer.
+    /// Joins each leaf of a conditional's result with an operand if all branches return that
+    /// operand's buffer.
     fn conditional(&mut self, leaves: Range<usize>, instruction: &ScannedInstruction) {
         for (i, leaf) in leaves.enumerate() {
             let mut shared = None;
@@ -397,7 +403,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Counts every buffer once.
+    /// Counts every buffer once, for the instruction that owns it.
     fn count(mut self) -> Buffers {
         let scan = self.scan;
         let applied = scan.applied();
@@ -418,7 +424,7 @@ impl<'a> Analysis<'a> {
                     }
                 }
             }
-            // The instruction and the size of each buffer.
+            // The owner and the size of each buffer.
             let mut buffers: HashMap<usize, (usize, Footprint)> = HashMap::new();
             let mut order = Vec::new();
             for &place in &computation.instructions {
@@ -458,7 +464,8 @@ impl<'a> Analysis<'a> {
     }
 }
 
-/// Returns one leaf of an operand, or no leaf if there are fewer.
+/// Returns the leaf with the number `leaf` of an operand, or an empty range if the operand has
+/// fewer leaves.
 fn from_leaf(leaves: &Range<usize>, leaf: usize) -> Range<usize> {
     let place = leaves.start.saturating_add(leaf);
     if place < leaves.end { place..place + 1 } else { 0..0 }
@@ -473,7 +480,8 @@ fn count_leaves(shape: &Shape) -> usize {
     if is_tuple(shape) { shape.tuple_shapes().iter().map(count_leaves).sum() } else { 1 }
 }
 
-/// Returns the instruction of a parameter.
+/// Returns the index of a parameter's instruction, or `None` if the computation has no such
+/// parameter.
 fn parameter(scan: &ScannedModule, computation: &ScannedComputation, number: i64) -> Option<usize> {
     computation.instructions.iter().copied().find(|&place| {
         let instruction = &scan.instructions[place];

@@ -1,5 +1,5 @@
-//! The difference between two reports: changed layouts with their cost, and added or removed
-//! copies.
+//! The difference between two reports: layouts that changed, with the change in bytes, and copies
+//! that were added or removed.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -16,8 +16,8 @@ use crate::{
 const COPIES: [&str; 3] = ["copy", "transpose", "copy-start"];
 
 impl MemoryReport {
-    /// Describes the changes from `self` to `new`, starting with a one-line summary. Returns `None`
-    /// if nothing changed. `stridec diff` prints this text.
+    /// Describes the changes from `self` to `new`, after a one-line summary. Returns `None` if
+    /// nothing changed. `stridec diff` prints this text.
     ///
     /// ```
     /// use stridec::hlo::MemoryReport;
@@ -34,7 +34,8 @@ impl MemoryReport {
     }
 }
 
-/// Describes the changes, starting with a one-line summary, or returns `None` if nothing changed.
+/// Describes the changes from `old` to `new`, after a one-line summary. Returns `None` if nothing
+/// changed.
 fn compare(old: &MemoryReport, new: &MemoryReport) -> Option<String> {
     let layouts = layouts(old, new);
     let copies = copies(old, new);
@@ -58,7 +59,7 @@ fn compare(old: &MemoryReport, new: &MemoryReport) -> Option<String> {
     Some(text)
 }
 
-/// Formats the change of a byte count, such as `+512.0K` or `-512.0K`.
+/// Formats the change of a number of bytes, such as `+512.0K` or `-512.0K`.
 fn signed_bytes(old: u64, new: u64) -> String {
     let sign = if new < old { '-' } else { '+' };
     format!("{sign}{}", num_bytes(old.abs_diff(new)))
@@ -68,8 +69,8 @@ fn bytes(instruction: &InstructionMemory) -> u64 {
     instruction.memory.map_or(0, |memory| memory.bytes)
 }
 
-/// Lists the instructions that have the same name in both reports but different layouts, in order
-/// of decreasing change in bytes.
+/// Lists the instructions that have the same name in both reports but different layouts, the
+/// greatest change in bytes first.
 fn layouts(old: &MemoryReport, new: &MemoryReport) -> String {
     type Key<'a> = (&'a str, &'a str);
     let by_name: HashMap<Key<'_>, &InstructionMemory> = old
@@ -97,8 +98,7 @@ fn layouts(old: &MemoryReport, new: &MemoryReport) -> String {
     text
 }
 
-/// Counts the instructions with each key, and pairs each count with the size in bytes of the first
-/// such instruction.
+/// Returns the number of instructions with each key, and the size in bytes of the first of them.
 fn count_by<'a>(
     report: &'a MemoryReport,
     counts: impl Fn(&InstructionMemory) -> bool,
@@ -112,11 +112,11 @@ fn count_by<'a>(
     counted
 }
 
-/// Lists the copies that occur in only one of the reports. Names are ignored, because XLA renumbers
-/// the copies of every module.
+/// Lists the copies that only one of the reports has. Their names are ignored, because XLA
+/// renumbers the copies of every module.
 fn copies(old: &MemoryReport, new: &MemoryReport) -> String {
     let is_copy = |it: &InstructionMemory| COPIES.contains(&it.opcode.as_ref());
-    // Make default layouts explicit, because protos contain them whereas texts may omit them.
+    // Default layouts are made explicit, because protos have them and texts may omit them.
     let key = |it: &InstructionMemory| {
         format!("{} {}", it.opcode, Shape::clone(&it.shape).with_default_layouts())
     };
@@ -139,9 +139,10 @@ fn copies(old: &MemoryReport, new: &MemoryReport) -> String {
     text
 }
 
-/// Lists all other opcodes whose number of instructions changed.
+/// Lists the other opcodes whose number of instructions changed.
 fn other_opcodes(old: &MemoryReport, new: &MemoryReport) -> String {
-    // Ignore the parameters of callees, because their number changes with every fusion.
+    // The parameters of called computations are ignored, because their number changes with every
+    // fusion.
     let is_other = |it: &InstructionMemory| {
         !COPIES.contains(&it.opcode.as_ref()) && (it.has_buffer || &*it.opcode != "parameter")
     };

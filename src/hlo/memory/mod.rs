@@ -1,6 +1,6 @@
-//! The memory that the buffers of a module take, and how much of it is padding. With the tiles of a
-//! TPU, an array of 3 columns takes rows of 128, and this report shows such arrays and a better
-//! order of their dimensions.
+//! The memory that the buffers of a module occupy, and the part of it that is padding. With the
+//! tiles of a TPU, a row of 3 elements takes as much memory as a row of 128. The report lists such
+//! arrays, and orders of their dimensions that occupy less memory.
 
 mod buffers;
 mod difference;

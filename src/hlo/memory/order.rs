@@ -1,18 +1,18 @@
-//! Finds an order of dimensions with less padding. With tiles of 8 by 128, `f32[1024,3]` takes 512
-//! KiB, and 32 KiB if its dimensions are stored in the other order.
+//! Finds an order of dimensions with less padding. For example, with tiles of 8 by 128,
+//! `f32[1024,3]` occupies 512 KiB, and 32 KiB if its dimensions are stored in the other order.
 
 use super::Footprint;
 use crate::shape::Shape;
 
-/// The maximum number of orders to try. If there are more, the search is skipped and returns
-/// `None`.
+/// The maximum number of orders to try. [`cheapest_order`] returns `None` for an array with more
+/// orders.
 const MAX_TRIED: usize = 10_000;
 
 /// Returns the order of dimensions that occupies the fewest bytes under the same tiling, with its
 /// footprint. Returns `None` if no order occupies fewer bytes than the current one.
 ///
-/// Tiles cover only the minor-most dimensions. The search varies which dimensions these are, and
-/// keeps all others in their relative order.
+/// Only the minor-most dimensions are covered by tiles. All choices of these dimensions are tried;
+/// the other dimensions keep their relative order.
 ///
 /// ```
 /// use stridec::hlo::cheapest_order;
@@ -47,8 +47,8 @@ pub fn cheapest_order(shape: &Shape) -> Option<(Shape, Footprint)> {
     found
 }
 
-/// Returns an array in every order of its dimensions, beginning with its own; nothing for a shape
-/// that is no array.
+/// Returns an array in every order of its dimensions, its own order first. Returns an empty list
+/// for any other shape.
 pub(super) fn orders(shape: &Shape) -> Vec<Shape> {
     if !shape.is_array() {
         return Vec::new();
@@ -70,7 +70,7 @@ pub(super) fn orders(shape: &Shape) -> Vec<Shape> {
     found
 }
 
-/// Enumerates the choices of minor-most dimensions, beginning with the array's current order.
+/// Enumerates the choices of minor-most dimensions. The order that the array has comes first.
 struct MinorOrders<'a> {
     order: &'a [usize],
     chosen: usize,

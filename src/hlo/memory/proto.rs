@@ -1,4 +1,4 @@
-//! Reads only names, opcodes and shapes from a serialized module, and skips everything else.
+//! Reads the fields of a serialized module that its memory depends on, and skips all others.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -17,7 +17,7 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// Scans the instructions of a serialized module.
+/// Reads the instructions of a serialized module.
 pub(super) fn scan(bytes: &[u8]) -> Result<ScannedModule> {
     let mut scan = ScannedModule::default();
     let (mut entry, mut shapes) = (0, HashMap::new());
@@ -60,7 +60,7 @@ fn aliases(bytes: &[u8]) -> Result<Vec<InputOutputAlias>> {
     Ok(aliases.entries.into_iter().map(Into::into).collect())
 }
 
-/// The shapes that were decoded, by their serialized form.
+/// The shapes that are decoded so far, by their serialized form.
 type KnownShapes<'a> = HashMap<&'a [u8], Arc<Shape>>;
 
 fn computation<'a>(

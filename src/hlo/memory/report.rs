@@ -1,4 +1,4 @@
-//! A report on the memory that each instruction of a module and the module as a whole occupy.
+//! [`MemoryReport`]: the memory that the instructions of a module occupy.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use crate::{
     shape::Shape,
 };
 
-/// The memory that the buffers of a module occupy. Only shapes are read, so any module can be
-/// measured, even one with unsupported opcodes.
+/// The memory that the buffers of a module occupy. Only shapes are needed, so every module can be
+/// measured, even if it has opcodes that stridec does not support.
 ///
 /// ```
 /// use stridec::hlo::MemoryReport;
@@ -27,9 +27,10 @@ use crate::{
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemoryReport {
-    /// All instructions, in order of decreasing padding and then of decreasing size.
+    /// All instructions, the greatest padding first, and instructions with equal padding by
+    /// decreasing size.
     pub instructions: Vec<InstructionMemory>,
-    /// The total size in bytes of all instructions that have their own buffer.
+    /// The total size of all buffers, in bytes.
     pub total_bytes: u64,
     /// The number of bytes in `total_bytes` that hold no element.
     pub total_padding_bytes: u64,
@@ -37,10 +38,10 @@ pub struct MemoryReport {
     pub parameters_bytes: u64,
     /// The size of the entry computation's result, in bytes.
     pub results_bytes: u64,
-    /// The size in bytes of the buffers that hold neither a parameter nor the result of the entry
-    /// computation.
+    /// The size of the buffers that hold neither a parameter nor the result of the entry
+    /// computation, in bytes.
     pub temporaries_bytes: u64,
-    /// True if the instructions are the orders of one array.
+    /// True if the rows are the same array in different orders of its dimensions.
     pub(super) is_of_orders: bool,
 }
 
@@ -48,8 +49,8 @@ pub struct MemoryReport {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InstructionMemory {
-    /// The name of the computation. It is empty for a single shape and for XLA's out-of-memory
-    /// reports.
+    /// The name of the computation. Empty for a single shape, and for the rows of an out-of-memory
+    /// report.
     pub computation: Arc<str>,
     /// The name of the instruction.
     pub name: Box<str>,
@@ -57,15 +58,15 @@ pub struct InstructionMemory {
     pub opcode: Arc<str>,
     /// The shape of the result.
     pub shape: Arc<Shape>,
-    /// The memory of the result, or `None` if an extent is unknown or the layout cannot be
-    /// expressed with strides.
+    /// The memory of the result. `None` if an extent is unknown or the layout cannot be described
+    /// by strides.
     pub memory: Option<Footprint>,
     /// True if the instruction has a buffer of its own. Tuples, tuple elements, bitcasts, loops,
-    /// the parameters and roots of callees, and updates in place have none. Neither does any
-    /// instruction in a fusion or in a computation that is applied to elements.
+    /// updates in place, and the parameters and roots of called computations have no buffer.
+    /// Instructions in a fusion or in a computation that is applied to elements have none either.
     pub has_buffer: bool,
-    /// The memory of its own buffers. It is less than `memory` if parts of the result share
-    /// buffers of other instructions, as in `copy-start`.
+    /// The memory of the instruction's own buffers. It is less than `memory` if parts of the result
+    /// are in buffers of other instructions, as in `copy-start`.
     pub buffers: Footprint,
 }
 
@@ -80,8 +81,8 @@ impl MemoryReport {
         Self::of_proto_tiled(bytes, DefaultTiles::None)
     }
 
-    /// Reads a serialized module as [`of_proto`](Self::of_proto) does, and gives arrays without
-    /// tiles the tiles of a device.
+    /// Reads a serialized module as [`of_proto`](Self::of_proto) does. Arrays without tiles get the
+    /// tiles of a device.
     ///
     /// # Errors
     ///
@@ -90,8 +91,8 @@ impl MemoryReport {
         Ok(proto::scan(bytes)?.report(tiles))
     }
 
-    /// Reads HLO text, StableHLO text, or the allocations listed in XLA's out-of-memory report.
-    /// The instructions of StableHLO are those of [`Module::parse`].
+    /// Reads HLO text, StableHLO text, or XLA's out-of-memory report, which lists allocations.
+    /// StableHLO text is read by [`Module::parse`] first.
     ///
     /// # Errors
     ///
@@ -100,7 +101,7 @@ impl MemoryReport {
         Self::of_text_tiled(text, DefaultTiles::None)
     }
 
-    /// Reads text as [`of_text`](Self::of_text) does, and gives arrays without tiles the tiles of a
+    /// Reads text as [`of_text`](Self::of_text) does. Arrays without tiles get the tiles of a
     /// device.
     ///
     /// ```
@@ -125,18 +126,18 @@ impl MemoryReport {
         Ok(text::scan(text)?.report(tiles))
     }
 
-    /// Measures a single shape as if it were an unnamed instruction.
+    /// Returns a report with a single shape, as if it were an instruction without a name.
     #[must_use]
     pub fn of_shape(shape: &Shape) -> Self {
         ScannedModule::of_shape(shape).report(DefaultTiles::None)
     }
 
-    /// Measures an array in every order of its dimensions, with the tiles of a device if it has
-    /// none of its own. Each order is an unnamed instruction, and the cheapest is the first one.
-    /// The totals are those of the array's own order.
+    /// Returns a report with an array in every order of its dimensions, the cheapest order first.
+    /// An array without tiles gets the tiles of a device. Each row is an instruction without a
+    /// name. The totals are those of the array's own order.
     ///
-    /// An array with more than 7 dimensions is measured in the orders that differ in the dimensions
-    /// that tiles cover. A shape that is no array has one row.
+    /// If an array has more than 7 dimensions, only the dimensions that tiles cover change places.
+    /// Any other shape has one row.
     ///
     /// ```
     /// use stridec::hlo::{DefaultTiles, MemoryReport};
@@ -155,7 +156,8 @@ impl MemoryReport {
         let mut rows: Vec<InstructionMemory> =
             rows.flat_map(|shape| Self::of_shape(&tiles.apply(&shape)).instructions).collect();
         if !rows.is_empty() {
-            // The sort is stable, so that orders of equal size begin with the array's own.
+            // The sort is stable, so the array's own order comes before other orders of the same
+            // size.
             rows.sort_by_key(|row| row.buffers.bytes);
             report.instructions = rows;
             report.is_of_orders = true;

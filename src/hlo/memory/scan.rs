@@ -1,5 +1,5 @@
-//! The instructions of a module with their shapes, as the readers of protos and of texts find them.
-//! Equal shapes are measured only once.
+//! The instructions of a module and their shapes, as the readers of protos and of texts collect
+//! them. Equal shapes are measured only once.
 
 use std::{
     cmp::Reverse,
@@ -14,28 +14,29 @@ use crate::{
     shape::{ElementType, Shape},
 };
 
-/// The maximum number of instructions to scan.
+/// The maximum number of instructions in a module that is measured.
 const MAX_SCANNED: usize = 1 << 22;
 
 /// The maximum number of arrays in the results of all instructions.
 const MAX_LEAVES: usize = 1 << 26;
 
-/// The instructions of a module, with everything needed to measure their memory.
+/// The instructions of a module with the fields that their memory depends on.
 #[derive(Default)]
 pub(super) struct ScannedModule {
-    /// The computations, callees before their callers.
+    /// The computations. Each one comes after the computations that it calls.
     pub(super) computations: Vec<ScannedComputation>,
     pub(super) instructions: Vec<ScannedInstruction>,
     pub(super) shapes: Vec<MeasuredShape>,
-    /// The index into `shapes` of each shape.
+    /// The index of each shape in `shapes`.
     shape_numbers: HashMap<Arc<Shape>, usize>,
     opcodes: HashMap<String, Arc<str>>,
     leaves: usize,
     /// The id of the entry computation. If it is `None`, every instruction has a buffer of its own.
     pub(super) entry: Option<i64>,
-    /// The shapes of the entry's parameters and result, if the module declares them.
+    /// The shapes of the entry's parameters and result, or `None` if the module does not declare
+    /// them.
     pub(super) buffers: Option<(Vec<Shape>, Shape)>,
-    /// The parts of the entry's result that take over buffers of parameters.
+    /// The parts of the entry's result that reuse buffers of parameters.
     pub(super) aliases: Vec<InputOutputAlias>,
 }
 
@@ -43,9 +44,9 @@ pub(super) struct ScannedModule {
 pub(super) struct ScannedComputation {
     pub(super) id: i64,
     pub(super) name: Arc<str>,
-    /// The indices of its instructions in the module.
+    /// The indices of the computation's instructions in [`ScannedModule::instructions`].
     pub(super) instructions: Vec<usize>,
-    /// The index of the root in the module, if there is one.
+    /// The index of the root in [`ScannedModule::instructions`], or `None` if there is no root.
     pub(super) root: Option<usize>,
 }
 
@@ -54,16 +55,16 @@ pub(super) struct ScannedInstruction {
     pub(super) name: Box<str>,
     pub(super) opcode: Arc<str>,
     pub(super) shape: usize,
-    /// The indices of the operands in the module.
+    /// The indices of the operands in [`ScannedModule::instructions`].
     pub(super) operands: Vec<usize>,
     /// The ids of the called computations.
     pub(super) called: Vec<i64>,
-    /// The number of a parameter, or of a tuple element.
+    /// The number of the parameter, or the number of the tuple element.
     pub(super) number: i64,
     pub(super) aliases: Vec<proto::OutputOperandAliasing>,
 }
 
-/// A shape with the memory of it and of each array in it.
+/// A shape, the memory of the whole shape, and the memory of each array in it.
 pub(super) struct MeasuredShape {
     pub(super) shape: Arc<Shape>,
     pub(super) memory: Option<Footprint>,
@@ -97,7 +98,8 @@ impl ScannedModule {
         scan
     }
 
-    /// Adds an instruction whose operands are indices in the module, and returns its index.
+    /// Adds an instruction and returns its index. `operands` are indices in `instructions`. Returns
+    /// an error if the module has too many instructions or arrays.
     pub(super) fn add(
         &mut self,
         name: &str,
@@ -136,7 +138,7 @@ impl ScannedModule {
         Ok(self.instructions.len() - 1)
     }
 
-    /// Adds a computation after its instructions.
+    /// Adds a computation whose instructions have been added before.
     pub(super) fn finish(
         &mut self,
         id: i64,
@@ -161,7 +163,7 @@ impl ScannedModule {
         self.shapes.len() - 1
     }
 
-    /// Returns the ids of the computations that are applied to elements or fused, whose
+    /// Returns the ids of the computations that are fused or applied to elements. Their
     /// instructions have no buffers.
     pub(super) fn applied(&self) -> HashSet<i64> {
         let runs = |opcode: &str| {
@@ -172,8 +174,8 @@ impl ScannedModule {
         callers.flat_map(|instruction| instruction.called.iter().copied()).collect()
     }
 
-    /// Sums the memory of all buffers and sorts the instructions by padding.
-    /// Arrays without tiles get those of a device first.
+    /// Returns the report, with instructions sorted by padding. Arrays without tiles first get the
+    /// tiles of `tiles`.
     pub(super) fn report(mut self, tiles: DefaultTiles) -> MemoryReport {
         if tiles != DefaultTiles::None {
             for measured in &mut self.shapes {

@@ -1,4 +1,4 @@
-//! Formats a memory report as a table for people.
+//! Formats a memory report as a table for readers.
 
 use std::fmt::Write as _;
 
@@ -6,9 +6,9 @@ use super::{InstructionMemory, MemoryReport, cheapest_order};
 use crate::text::human_readable_num_bytes as num_bytes;
 
 impl MemoryReport {
-    /// Formats the `top` buffers with the most padding, followed by the totals. If another order of
-    /// dimensions would occupy fewer bytes, that order is shown below its buffer. `stridec memory`
-    /// prints this table.
+    /// Formats the `top` buffers with the most padding, and below them the totals. If another order
+    /// of dimensions occupies fewer bytes, the line below the buffer shows that order. `stridec
+    /// memory` prints this table.
     ///
     /// ```
     /// use stridec::hlo::MemoryReport;
@@ -47,13 +47,13 @@ impl MemoryReport {
                 "{unknown} shapes have extents or layouts whose bytes are not known"
             );
         }
-        // The orders of an array are choices, so that they have no sum.
+        // The rows are different orders of one array, so they have no sum.
         if self.is_of_orders {
             return text;
         }
         let _ = writeln!(text);
         let mut sums = vec![];
-        // A single shape is not a parameter, result or temporary.
+        // A single shape is neither a parameter nor a result nor a temporary.
         if self.instructions.iter().any(|it| !it.name.is_empty()) {
             sums.extend([
                 ("parameters", self.parameters_bytes),
@@ -69,7 +69,7 @@ impl MemoryReport {
     }
 }
 
-/// Formats the name of an instruction with that of its computation, such as `x.1 (main)`.
+/// Formats the name of an instruction and the name of its computation, such as `x.1 (main)`.
 fn name(instruction: &InstructionMemory) -> String {
     match (instruction.name.as_ref(), instruction.computation.as_ref()) {
         ("", _) => String::new(),

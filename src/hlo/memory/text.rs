@@ -1,5 +1,5 @@
-//! Reads only names, opcodes and shapes from HLO text, and the allocations from XLA's out-of-memory
-//! report.
+//! Reads the parts of HLO text that the memory of a module depends on, and the allocations of XLA's
+//! out-of-memory report.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -21,8 +21,8 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The first words of XLA's other memory dumps, which stridec does not read, each paired with the
-/// name of the dump.
+/// The first words of XLA's other memory dumps, which stridec does not read, and the name of each
+/// dump.
 const OTHER_DUMPS: [(&str, &str); 5] = [
     ("HLO temp ", "the total of such a report"),
     ("Memory Space: ", "a memory-usage report"),
@@ -31,7 +31,7 @@ const OTHER_DUMPS: [(&str, &str); 5] = [
     ("HloLiveRange ", "live ranges"),
 ];
 
-/// Scans the instructions of HLO text, or the allocations of an out-of-memory report.
+/// Reads the instructions of HLO text, or the allocations of an out-of-memory report.
 pub(super) fn scan(text: &str) -> Result<ScannedModule> {
     if is_report(text) {
         return scan_report(text);
@@ -60,7 +60,7 @@ pub(super) fn scan(text: &str) -> Result<ScannedModule> {
     Ok(scan)
 }
 
-/// Words of the reports of GPUs, which name no shapes.
+/// Words that occur in the reports of GPUs, which have no shapes.
 const OF_GPUS: [&str; 5] = [
     "Out of memory while trying to allocate",
     "Out of memory allocating",
@@ -69,18 +69,18 @@ const OF_GPUS: [&str; 5] = [
     "CUDA_ERROR_OUT_OF_MEMORY",
 ];
 
-/// The scan that a text is read into.
+/// The receiver that collects the instructions of a text.
 #[derive(Default)]
 struct MemoryTarget {
     scan: ScannedModule,
-    /// The instructions of the open computations, outermost first.
+    /// The instructions of the unfinished computations, outermost first.
     open: Vec<Vec<usize>>,
-    /// The shapes that were read, with explicit layouts.
+    /// Each shape that was read, and the same shape with explicit layouts.
     shapes: HashMap<Arc<Shape>, Arc<Shape>>,
 }
 
 impl MemoryTarget {
-    /// Returns a shape with the layouts that it leaves out.
+    /// Returns a shape with the default layout in place of each layout that it lacks.
     fn explicit(&mut self, shape: Arc<Shape>) -> Arc<Shape> {
         let explicit = |shape: &Arc<Shape>| Shape::clone(shape).with_default_layouts().into();
         self.shapes.entry(shape).or_insert_with_key(explicit).clone()
@@ -127,10 +127,10 @@ impl TextTarget for MemoryTarget {
         let operands = operands.into_iter().map(|operand| open[operand]).collect();
         let called = called.into_iter().map(|callee| i64::try_from(callee).unwrap_or(i64::MAX));
         proto.called_computation_ids = called.collect();
-        // Protos have the layouts that texts may leave out.
+        // Texts may omit layouts, but protos have them.
         let mut shape = self.explicit(shape);
         if proto.opcode == "constant" && shape.element_type().bits() < Some(8) {
-            // XLA's literals give each element a byte, whatever the text says.
+            // In XLA's literals each element takes a byte, whatever layout the text has.
             shape = unpacked(&shape).map_or(shape, Arc::new);
         }
         let place = self.scan.add(&name, &shape, &proto, operands)?;
@@ -165,14 +165,15 @@ impl TextTarget for MemoryTarget {
     }
 }
 
-/// Returns an array that gives each element below a byte a byte of its own, or `None` for a shape
-/// that is no array.
+/// Returns an array in which each element below a byte takes a byte of its own. Returns `None` for
+/// any other shape.
 fn unpacked(shape: &Shape) -> Option<Shape> {
     let layout = Layout { element_size_in_bits: 0, ..shape.layout()?.clone() };
     Shape::array(shape.element_type(), shape.dimensions().iter().copied(), layout).ok()
 }
 
-/// Returns true if a text is a report of allocations: lines with shapes, or with sizes and kinds.
+/// Returns true if a text is an out-of-memory report: it has lines with shapes, or with sizes and
+/// kinds of allocations.
 fn is_report(text: &str) -> bool {
     let begins = |line: &str, name: &str| {
         let line = line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
@@ -182,23 +183,23 @@ fn is_report(text: &str) -> bool {
     has("Shape: ") || has("Size: ") && (has("Allocation type: ") || has("XLA label: "))
 }
 
-/// The usual TPU tilings for types of 32, 16 and 8 bits.
+/// The usual tilings on a TPU, for types of 32, 16 and 8 bits.
 const TILINGS: [&[[u64; 2]]; 3] = [&[[8, 128]], &[[8, 128], [2, 1]], &[[8, 128], [4, 1]]];
 
-/// The lines of a report that describe one allocation.
+/// The lines of a report about one allocation.
 #[derive(Clone, Copy, Default)]
 struct Allocation<'a> {
     shape: Option<(usize, &'a str)>,
-    /// The printed size of the allocation.
+    /// The size of the allocation, as text.
     size: &'a str,
-    /// The printed size of the padding in it.
+    /// The size of the padding in the allocation, as text.
     padding: &'a str,
     label: &'a str,
     kind: &'a str,
 }
 
-/// Scans the allocations of a report. Each allocation has a `Shape:` line, and each `Size:` line
-/// begins the next allocation.
+/// Reads the allocations of a report. A `Size:` line begins the next allocation, and so does a
+/// `Shape:` line if the current allocation has one already.
 fn scan_report(text: &str) -> Result<ScannedModule> {
     let cursor = Cursor::new(text);
     let mut scan = ScannedModule::default();
@@ -256,13 +257,14 @@ impl<'a> Allocation<'a> {
         let opcode = if is_parameter { "parameter" } else { "" };
         let proto = proto::HloInstructionProto { opcode: opcode.to_owned(), ..Default::default() };
         let place = scan.add(name.trim_start_matches('%'), &shape.into(), &proto, Vec::new())?;
-        // Each allocation is a computation of its own, so that several can be results.
+        // Each allocation becomes a computation of its own, so that several allocations can be
+        // results.
         scan.finish(0, "", vec![place], kind.contains("output").then_some(place));
         Ok(())
     }
 
-    /// Adds tiles to a shape that was printed without them, if its printed size shows that it is
-    /// tiled. Old versions of XLA and reports of vector memory omit tiles.
+    /// Returns the shape with tiles if it was printed without tiles and its printed size shows that
+    /// it has some. Old versions of XLA and reports of vector memory omit tiles.
     fn with_tiles(self, shape: Shape) -> Shape {
         let fits_printed_size = |shape: &Shape| {
             Footprint::of(shape).is_some_and(|memory| {
@@ -285,7 +287,7 @@ impl<'a> Allocation<'a> {
     }
 }
 
-/// Reads a printed number of bytes, such as `29.66M`, which is rounded.
+/// Reads a rounded number of bytes, such as `29.66M`. Returns `None` if the text is not one.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // sizes are below 2^53
 fn printed_bytes(text: &str) -> Option<u64> {
     let text = text.trim().trim_end_matches(['i', 'B']);

@@ -1,9 +1,9 @@
-//! [`DefaultTiles`]: the tiles that a compiler gives to shapes without any.
+//! [`DefaultTiles`]: the tiles that a compiler gives to shapes that have none.
 
 use crate::shape::{Dimension, ElementType, Shape, Tile, queries};
 
-/// The tiles of arrays whose layouts have none. XLA's programs get their tiles only when layouts
-/// are assigned, so that a module from before that has plain layouts.
+/// The tiles of arrays whose layouts have none. XLA assigns tiles together with layouts, so a
+/// module that was written before that has layouts without tiles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DefaultTiles {
@@ -32,8 +32,8 @@ pub enum DefaultTiles {
 }
 
 impl DefaultTiles {
-    /// Returns the shape with these tiles. Arrays that have tiles, padded dimensions, a sparse
-    /// format or unknown extents remain as they are.
+    /// Returns the shape with these tiles. Arrays with tiles, padded dimensions, a sparse format or
+    /// unknown extents are returned unchanged.
     #[must_use]
     pub fn apply(self, shape: &Shape) -> Shape {
         match (self, shape.element_type()) {
@@ -47,10 +47,10 @@ impl DefaultTiles {
     }
 }
 
-/// The number of elements in a row of a tile of a TPU.
+/// The number of elements in a row of a TPU's tile.
 const LANES: u64 = 128;
 
-/// The number of rows in a tile of a TPU.
+/// The number of rows in a TPU's tile.
 const ROWS: u64 = 8;
 
 fn tpu(shape: &Shape) -> Option<Shape> {
@@ -67,7 +67,7 @@ fn tpu(shape: &Shape) -> Option<Shape> {
     let bits = queries::packed_bits(element_type)
         .filter(|bits| bits.is_power_of_two() || *bits > 8)
         .unwrap_or(8);
-    // The number of elements in a word of 32 bits. A wider element takes several words.
+    // The number of elements in a word of 32 bits; 1 if an element takes one or more words.
     let packed = u64::from((32 / bits).max(1));
     let extent = |place: usize| match shape.dimensions()[layout.minor_to_major[place]] {
         Dimension::Fixed(extent) | Dimension::AtMost(extent) => Some(extent),
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use crate::hlo::Footprint;
 
-    /// The layouts that XLA's tests and TPU dumps have for these shapes.
+    /// The expected layouts are from XLA's tests and from dumps of TPU programs.
     #[test]
     fn tiles_are_those_of_a_tpu() {
         for (shape, expected) in [
@@ -145,7 +145,7 @@ mod tests {
         }
     }
 
-    /// A tile of a TPU has whole words, and rows of 128 of them.
+    /// A tile of a TPU consists of whole words in rows of 128.
     #[test]
     fn every_size_is_a_multiple_of_512_bytes() {
         for element_type in ElementType::ALL {

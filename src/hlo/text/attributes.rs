@@ -1,5 +1,5 @@
-//! Parses the attributes of instructions that affect data movement, such as `dimensions={1,0}`.
-//! Others are skipped.
+//! Parses the attributes of instructions that affect data movement, such as `dimensions={1,0}`. All
+//! other attributes are skipped.
 
 use super::{cursor::Cursor, source};
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// Reads an attribute into the fields of an instruction. Attributes that stridec does not need are
+/// Reads an attribute into the fields of an instruction. An attribute that stridec does not need is
 /// skipped.
 pub(super) fn read(
     name: &str,
@@ -49,7 +49,7 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Reads the parts of a result that share buffers of operands, such as `{{0}: (1, {})}`.
+/// Reads the parts of a result that share buffers with operands, such as `{{0}: (1, {})}`.
 fn output_operand_aliasing(cursor: &mut Cursor<'_>) -> Result<Vec<OutputOperandAliasing>> {
     let mut parts = Vec::new();
     list(cursor, |cursor| {
@@ -70,7 +70,8 @@ fn output_operand_aliasing(cursor: &mut Cursor<'_>) -> Result<Vec<OutputOperandA
     Ok(parts)
 }
 
-/// Reads the parameters whose buffers a result takes over, such as `{{}: (0, {}, may-alias)}`.
+/// Reads the parts of a result that reuse buffers of parameters, such as `{{}: (0, {},
+/// may-alias)}`.
 pub(super) fn input_output_alias(cursor: &mut Cursor<'_>) -> Result<Vec<InputOutputAlias>> {
     let mut parts = Vec::new();
     list(cursor, |cursor| {
@@ -88,7 +89,7 @@ pub(super) fn input_output_alias(cursor: &mut Cursor<'_>) -> Result<Vec<InputOut
     Ok(parts)
 }
 
-/// Reads the parameters whose buffers any result may take over, such as `{(0, {}), (1, {2})}`.
+/// Reads the parts of parameters whose buffers any result may reuse, such as `{(0, {}), (1, {2})}`.
 pub(super) fn buffer_donor(cursor: &mut Cursor<'_>) -> Result<Vec<BufferDonor>> {
     let mut parts = Vec::new();
     list(cursor, |cursor| {
@@ -99,8 +100,8 @@ pub(super) fn buffer_donor(cursor: &mut Cursor<'_>) -> Result<Vec<BufferDonor>> 
     Ok(parts)
 }
 
-/// Reads a part of a parameter, such as `(0, {1}, must-alias)`, and returns whether it must be
-/// shared.
+/// Reads a part of a parameter, such as `(0, {1}, must-alias)`. Returns the number of the
+/// parameter, the path of the part, and true if the buffer must be shared.
 fn part_of_parameter(cursor: &mut Cursor<'_>) -> Result<(usize, Vec<usize>, bool)> {
     cursor.expect("(")?;
     let parameter = cursor.number("the number of a parameter")?;
@@ -115,7 +116,8 @@ fn part_of_parameter(cursor: &mut Cursor<'_>) -> Result<(usize, Vec<usize>, bool
     Ok((usize::try_from(parameter).unwrap_or(usize::MAX), index, kind))
 }
 
-/// Reads the numbers of tuple elements. A number that is no index becomes one that no tuple has.
+/// Reads a path of tuple elements. A number that is not an index becomes `usize::MAX`, which no
+/// tuple has as an index.
 fn path(cursor: &mut Cursor<'_>) -> Result<Vec<usize>> {
     let numbers = numbers(cursor)?.into_iter();
     Ok(numbers.map(|number| usize::try_from(number).unwrap_or(usize::MAX)).collect())

@@ -1,4 +1,4 @@
-//! [`Cursor`]: reads HLO text word by word, with the positions for errors.
+//! [`Cursor`]: reads HLO text word by word, and knows the positions for errors.
 
 use std::ops::Range;
 
@@ -44,7 +44,8 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(self.position())
     }
 
-    /// Returns true if the text continues with an MLIR module, which JAX prints by default.
+    /// Returns true if the text continues with an MLIR module, the form in which JAX prints modules
+    /// by default.
     pub(in crate::hlo) fn is_mlir(&self) -> bool {
         let starts = ["#", "!", "\"", "{-#", "builtin.module", "func.func "];
         let module = self.rest().strip_prefix("module").map(str::trim_ascii_start);
@@ -53,7 +54,7 @@ impl<'a> text::Cursor<'a, HloError> {
         module.is_some_and(is_module) || starts.iter().any(|start| self.rest().starts_with(start))
     }
 
-    /// Returns the line number of a position, counting from 1.
+    /// Returns the number of the line of a position, counted from 1.
     pub(in crate::hlo) fn line(&self, position: usize) -> usize {
         1 + self.text(0..position).matches('\n').count()
     }
@@ -68,8 +69,8 @@ impl<'a> text::Cursor<'a, HloError> {
         self.set_position(self.position() + bytes);
     }
 
-    /// Consumes `word` if it comes next and is not the start of a longer word. Returns whether it
-    /// did.
+    /// Consumes `word` if the text continues with it and it is not the start of a longer word.
+    /// Returns true if the word was consumed.
     pub(in crate::hlo) fn eat_word(&mut self, word: &str) -> bool {
         self.skip_blanks();
         let found = self.rest().strip_prefix(word).is_some_and(|rest| !rest.starts_with(is_word));
@@ -79,7 +80,8 @@ impl<'a> text::Cursor<'a, HloError> {
         found
     }
 
-    /// Reads a word of letters, digits, `_`, `.` and `-`. The `-` of an arrow `->` ends the word.
+    /// Reads a word of letters, digits, `_`, `.` and `-`. The `-` of an arrow `->` is not part of a
+    /// word.
     pub(in crate::hlo) fn expect_word(&mut self, expected: &str) -> Result<&'a str> {
         self.skip_blanks();
         let rest = self.rest();
@@ -94,7 +96,7 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(&rest[..length])
     }
 
-    /// Reads the text of a number, such as `-1`, `1e+10` or `nan(0x1)`. The result is empty if no
+    /// Reads the text of a number, such as `-1`, `1e+10` or `nan(0x1)`. Returns an empty text if no
     /// number comes next.
     pub(in crate::hlo) fn number_text(&mut self) -> &'a str {
         let rest = self.rest();
@@ -107,8 +109,8 @@ impl<'a> text::Cursor<'a, HloError> {
         &rest[..length]
     }
 
-    /// Reads the name of an instruction or a computation. It may begin with `%`, and a colon may
-    /// follow it.
+    /// Reads the name of an instruction or a computation. A `%` before the name and a colon after
+    /// it are skipped.
     pub(in crate::hlo) fn name(&mut self) -> Result<&'a str> {
         self.skip_blanks();
         if self.rest().starts_with('%') {
@@ -143,7 +145,7 @@ impl<'a> text::Cursor<'a, HloError> {
         })
     }
 
-    /// Returns true if a shape comes next, and not a name.
+    /// Returns true if a shape comes next, rather than a name.
     pub(in crate::hlo) fn sees_shape(&mut self) -> bool {
         if self.sees("(") {
             return true;
@@ -156,7 +158,7 @@ impl<'a> text::Cursor<'a, HloError> {
         is_shape
     }
 
-    /// Reads the text of a shape and returns it with its position.
+    /// Reads the text of a shape. Returns its position and the text.
     pub(in crate::hlo) fn shape_text(&mut self) -> Result<(usize, &'a str)> {
         let start = self.start()?;
         if !self.sees_shape() {
@@ -173,8 +175,8 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok((start, self.text(start..self.position())))
     }
 
-    /// Returns true if the next brace opens a layout, and not the body of a computation. Blanks may
-    /// precede the brace, unless the layout is empty.
+    /// Returns true if the next brace opens a layout, rather than the body of a computation. Blanks
+    /// may precede the brace, unless the layout is empty.
     fn layout_follows(&self) -> bool {
         let mut ahead = self.clone();
         if self.rest().starts_with("{}") {
@@ -186,8 +188,8 @@ impl<'a> text::Cursor<'a, HloError> {
         }
     }
 
-    /// Reads a bracket and everything up to and including the matching closing bracket. Brackets
-    /// inside strings are ignored.
+    /// Reads a bracket and everything up to the matching closing bracket, and returns both with the
+    /// text between them. Brackets inside strings and comments are ignored.
     pub(in crate::hlo) fn balanced(&mut self) -> Result<&'a str> {
         let (start, bytes) = (self.start()?, self.rest().as_bytes());
         let (mut depth, mut at) = (0_usize, 0);
@@ -238,8 +240,9 @@ impl<'a> text::Cursor<'a, HloError> {
         Err(self.error(start, "the string does not end"))
     }
 
-    /// Reads the value of an attribute: words, numbers, strings and brackets, up to a comma, an
-    /// unmatched closing bracket, or a blank that no bracket follows. Returns it with its position.
+    /// Reads the value of an attribute: words, numbers, strings and brackets. The value ends before
+    /// a comma, an unmatched closing bracket, or a blank that no bracket follows. Returns its
+    /// position and its text.
     pub(in crate::hlo) fn value(&mut self) -> Result<(usize, &'a str)> {
         let start = self.start()?;
         self.value_from(start)
@@ -266,7 +269,7 @@ impl<'a> text::Cursor<'a, HloError> {
         }
     }
 
-    /// Reads a literal with its shape, such as `s32[] 1`, and returns it with its position.
+    /// Reads a literal with its shape, such as `s32[] 1`. Returns its position and its text.
     pub(in crate::hlo) fn literal_value(&mut self) -> Result<(usize, &'a str)> {
         let start = self.start()?;
         if self.sees("(") {
@@ -278,7 +281,7 @@ impl<'a> text::Cursor<'a, HloError> {
         self.value_from(start)
     }
 
-    /// Reads the entries of a table: each is a number and a string or braces.
+    /// Reads the entries of a table. An entry is a number and a string or braces.
     pub(in crate::hlo) fn table_body(&mut self) -> Result<&'a str> {
         let start = self.start()?;
         loop {

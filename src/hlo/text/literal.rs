@@ -11,7 +11,7 @@ type Result<T> = std::result::Result<T, HloError>;
 
 /// Reads the value of a constant, up to but not including the closing `)`. The value is a number,
 /// nested braces with one level for each dimension, or values in parentheses. Returns `None` if the
-/// value is elided as `{...}` or if the shape is dynamic.
+/// value is elided as `{...}`, or if the shape is dynamic.
 pub(super) fn literal(cursor: &mut Cursor<'_>, shape: &Shape) -> Result<Option<Literal>> {
     if is_dynamic(shape) {
         skip(cursor)?;
@@ -32,7 +32,8 @@ pub(super) fn literal(cursor: &mut Cursor<'_>, shape: &Shape) -> Result<Option<L
     literal.map(Some).map_err(|error| cursor.error(start, error.to_string()))
 }
 
-/// Skips the value of a constant up to the closing `)`, starting after the opening one.
+/// Skips the value of a constant up to the closing `)`. The cursor is after the opening
+/// parenthesis.
 pub(super) fn skip(cursor: &mut Cursor<'_>) -> Result<()> {
     cursor.set_position(cursor.position() - 1);
     cursor.balanced()?;
@@ -57,7 +58,7 @@ impl ConstantReader<'_, '_> {
             }
             return self.cursor.expect(")");
         }
-        // Before 2019, XLA repeated the type here.
+        // Before 2019, XLA repeated the shape here.
         let start = self.cursor.start()?;
         if self.cursor.rest().starts_with(|letter: char| letter.is_ascii_alphabetic()) {
             self.cursor.expect_word("a value")?;
@@ -80,8 +81,8 @@ impl ConstantReader<'_, '_> {
         self.elements(shape.element_type(), &extents)
     }
 
-    /// Reads a number in place of an array. As in XLA, it is the first element, and all others are
-    /// 0.
+    /// Reads a single number in place of an array. As in XLA, the number is the first element, and
+    /// all other elements are 0.
     fn first_element(&mut self, shape: &Shape, extents: &[u64]) -> Result<()> {
         let start = self.bytes.len();
         let place = self.cursor.start()?;

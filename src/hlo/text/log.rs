@@ -1,5 +1,4 @@
-//! Removes the prefixes that a log puts before every line, so that a module can be copied from a
-//! log.
+//! Removes the prefix that a log puts before every line, so that a module can be read from a log.
 
 use std::borrow::Cow;
 
@@ -13,7 +12,7 @@ pub(in crate::hlo) fn without_log_prefixes(text: &str) -> Cow<'_, str> {
     lines.collect::<Vec<_>>().join("\n").into()
 }
 
-/// Returns the rest of a line after its prefix, or `None` if it has none.
+/// Returns the line without its prefix, or `None` if it has no prefix.
 fn message(line: &str) -> Option<&str> {
     let rest = line.strip_prefix(['I', 'W', 'E', 'F'])?;
     let (date, rest) = rest.split_once(' ')?;

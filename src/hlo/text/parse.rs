@@ -18,11 +18,12 @@ use crate::{
 
 impl Module {
     /// Reads HLO text, in the form that XLA prints and `--xla_dump_to` writes, or StableHLO text,
-    /// as JAX prints it. A text that begins with `module` or with an alias of MLIR is StableHLO.
+    /// in the form that JAX prints. A text that begins with `module` or with an alias of MLIR is
+    /// StableHLO.
     ///
-    /// Names may lack `%`, operands may lack shapes, and shapes may lack layouts, in which case the
-    /// default layouts apply. Without `entry_computation_layout`, the buffers have the layouts of
-    /// the parameters and the root.
+    /// Names may omit `%`, operands may omit shapes, and shapes may omit layouts; the default
+    /// layouts then apply. Without `entry_computation_layout`, the buffers have the layouts of the
+    /// parameters and the root.
     ///
     /// ```
     /// use stridec::hlo::Module;
@@ -41,8 +42,8 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// Returns an error if the text is not a module, if the module is invalid, or if it
-    /// exceeds a limit of stridec.
+    /// Returns an error if the text is not a module, if the module is invalid, or if it exceeds a
+    /// limit of stridec.
     pub fn parse(text: &str) -> Result<Self, HloError> {
         let mut cursor = Cursor::new(text);
         cursor.start()?;
@@ -59,10 +60,10 @@ impl Module {
     }
 }
 
-/// The module that a text is read into.
+/// The receiver that builds a module from a text.
 struct ModuleTarget {
     builder: Builder,
-    /// The computations around the open one, outermost first.
+    /// The unfinished computations around the current one, outermost first.
     outer: Vec<OpenComputation>,
 }
 

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Prints the module as XLA does. [`Module::parse`] reads the text back as the same module, except
-/// that names that are invalid or occur twice are replaced.
+/// that names are replaced if they are invalid or occur twice.
 impl Display for Module {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let computations = self.computations();
@@ -39,7 +39,7 @@ impl Display for Module {
     }
 }
 
-/// Prints the buffers that the caller gives away, after a comma.
+/// Prints the buffers that results may reuse, after a comma. Prints nothing if there are none.
 fn print_given_buffers(f: &mut Formatter<'_>, given: &GivenBuffers) -> fmt::Result {
     let aliases = given.aliases.iter().map(|alias| {
         let kind = if alias.must_alias { "must-alias" } else { "may-alias" };
@@ -65,10 +65,6 @@ impl Module {
     /// # Panics
     ///
     /// Panics if the module has no such computation, or the computation no such instruction.
-    ///
-    /// # Panics
-    ///
-    /// Panics if the computation has no such instruction, or the module no such computation.
     #[must_use]
     pub fn expression(&self, computation: usize, instruction: usize) -> String {
         const MOST_ELEMENTS: u64 = 8;
@@ -94,8 +90,8 @@ impl Module {
     }
 }
 
-/// Returns distinct valid names. Invalid characters are replaced with `_`, as in XLA. Names that
-/// are still invalid are replaced with `other`, and duplicates get a numeric suffix.
+/// Returns distinct valid names. Invalid characters are replaced with `_`, as in XLA. A name that
+/// is still invalid is replaced with the result of `other`, and a duplicate gets a numeric suffix.
 fn names<'a>(own: impl Iterator<Item = &'a str>, other: impl Fn(usize) -> String) -> Vec<String> {
     let mut seen = HashSet::new();
     let distinct = own.enumerate().map(|(i, name)| {
@@ -271,7 +267,7 @@ fn print_scatter(f: &mut impl Write, scatter: &Scatter, callees: &[String]) -> f
     write!(f, ", to_apply=%{}", callees[scatter.computation])
 }
 
-/// Prints a literal as XLA does, with braces around each dimension and parentheses around tuples.
+/// Prints a literal as XLA does: with braces around each dimension, and parentheses around tuples.
 fn print_literal(f: &mut impl Write, literal: &Literal) -> fmt::Result {
     if literal.shape().element_type() != ElementType::Tuple {
         return Elements { shape: literal.shape(), bytes: literal.bytes() }.print(f);
@@ -318,7 +314,7 @@ impl Elements<'_> {
         let part = match self.shape.element_type() {
             ElementType::C64 => ElementType::F32,
             ElementType::C128 => ElementType::F64,
-            // XLA prints a scalar as a word, but an array element as a digit.
+            // XLA prints a scalar as `true` or `false`, but the elements of an array as digits.
             ElementType::Pred if self.shape.rank() == 0 => return write!(f, "{}", bytes != [0]),
             element_type => return write!(f, "{}", value(element_type, bytes)),
         };

@@ -1,6 +1,6 @@
-//! Reads HLO text from top to bottom: computations, their instructions, and the names that these
-//! refer to. It calls a receiver for each, so that the module parser and the memory report read in
-//! the same way.
+//! Reads HLO text from top to bottom: computations, their instructions, and the names that
+//! instructions refer to. Each instruction is passed to a [`TextTarget`], so that the module parser
+//! and the memory report read texts in the same way.
 
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
@@ -23,13 +23,15 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The greatest depth of computations and operands that are written in place.
+/// The greatest depth of computations and operands that are written inside an instruction. It
+/// bounds the depth of the recursion.
 const MAX_NESTED: usize = 64;
 
 /// The tables of source locations, which recent dumps place before the computations.
 const TABLES: [&str; 4] = ["FileNames", "FunctionNames", "FileLocations", "StackFrames"];
 
-/// The name of the computation and the module that instructions outside any computation get.
+/// The name of the module and of the computation that contain instructions written outside any
+/// computation.
 const ALONE: &str = "_";
 
 /// A receiver of the instructions of a text.
@@ -37,10 +39,11 @@ pub(in crate::hlo) trait TextTarget: Callees {
     /// True if the values of constants are needed.
     const HAS_LITERALS: bool;
 
-    /// Begins a computation. The open one, if there is one, continues after this one ends.
+    /// Begins a computation. If another computation is open, it continues after this one ends.
     fn begin(&mut self, name: &str);
 
-    /// Ends the open computation with the given root, and returns its index in the module.
+    /// Ends the open computation, whose root is the instruction with the index `root`. Returns the
+    /// index of the computation in the module.
     fn end(&mut self, name: &str, root: usize) -> Result<usize>;
 
     /// Adds an instruction to the open computation and returns its index there.
@@ -52,18 +55,21 @@ pub(in crate::hlo) trait TextTarget: Callees {
     /// Adds the path of the next instruction to an error.
     fn locate(&self, name: &str, error: InstructionError) -> HloError;
 
-    /// Returns an error if more bytes were read than the target takes, constants aside.
+    /// Returns an error if more bytes were read than the target accepts. `bytes` does not include
+    /// constants.
     fn within_limit(&self, bytes: usize) -> Result<()>;
 
-    /// Returns true if instructions outside any computation may lack operands and callees.
+    /// Returns true if instructions outside any computation may refer to operands and computations
+    /// that the text does not define.
     fn takes_fragments(&self) -> bool;
 }
 
-/// The contents of the line before the computations, and the entry computation.
+/// The name of the module, the shapes of its buffers, and the entry computation.
 #[derive(Default)]
 pub(in crate::hlo) struct TextModule {
     pub(in crate::hlo) name: String,
-    /// The shapes of the entry's parameters and of its result, if they are declared.
+    /// The shapes of the entry's parameters and of its result, or `None` if the text does not
+    /// declare them.
     pub(in crate::hlo) buffers: Option<(Vec<Shape>, Shape)>,
     pub(in crate::hlo) given: GivenBuffers,
     /// The index of the entry computation.
@@ -87,22 +93,23 @@ pub(in crate::hlo) fn read_text<T: TextTarget>(text: &str, target: &mut T) -> Re
     reader.module()
 }
 
-/// The state of a walk.
+/// The state of reading a text.
 struct TextReader<'a, 'b, T> {
     cursor: Cursor<'a>,
     target: &'b mut T,
-    /// The index of each computation that has a name.
+    /// The index of each computation, by name.
     computations: HashMap<&'a str, usize>,
     count: usize,
-    /// The shapes that were read, by their text.
+    /// The shapes that are read so far, by their text.
     shapes: HashMap<&'a str, Arc<Shape>>,
-    /// The source locations that instructions refer to.
+    /// The source locations to which instructions refer.
     frames: StackFrames,
-    /// The number of bytes read so far that belong to constants.
+    /// The number of bytes of the text that belong to constants, among those read so far.
     literal_bytes: usize,
-    /// The depth of what is written in place at the moment.
+    /// The number of computations and operands around the current position that are written inside
+    /// an instruction.
     nested: usize,
-    /// True if the text has instructions only, and no computation around them.
+    /// True if the text has only instructions, without a computation around them.
     is_alone: bool,
 }
 
@@ -113,7 +120,7 @@ struct Scope<'a> {
     parameters: usize,
     root: Option<usize>,
     last: Option<usize>,
-    /// The async instructions of this computation that wrap another opcode.
+    /// The async instructions that wrap another opcode, with the index of the wrapped computation.
     wrapped: HashMap<usize, usize>,
     anonymous: usize,
 }
@@ -152,7 +159,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(module)
     }
 
-    /// Reads the rest of the line that gives the name of the module and the shapes of its buffers.
+    /// Reads the rest of the line `HloModule`, which has the name of the module and the shapes of
+    /// its buffers.
     fn header(&mut self, module: &mut TextModule) -> Result<()> {
         self.cursor.name()?.clone_into(&mut module.name);
         while self.cursor.eat(",") {
@@ -170,7 +178,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(())
     }
 
-    /// Reads an attribute that no computation is part of, and returns its name, the position of its
+    /// Reads an attribute whose value has no computation. Returns its name, the position of its
     /// value, and the value.
     fn attribute(&mut self) -> Result<(&'a str, usize, &'a str)> {
         let name = self.cursor.expect_word("an attribute")?;
@@ -182,7 +190,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok((name, start, value))
     }
 
-    /// Returns true if an instruction comes next, and not a computation.
+    /// Returns true if an instruction comes next, rather than a computation.
     fn is_instruction(&mut self) -> bool {
         let start = self.cursor.position();
         let is_instruction = self.cursor.eat_word("ROOT")
@@ -192,7 +200,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         is_instruction
     }
 
-    /// Reads instructions without a computation around them, up to the end of the text.
+    /// Reads instructions without a computation around them, up to the end of the text. Returns the
+    /// index of the computation that is made of them.
     fn instructions_alone(&mut self) -> Result<usize> {
         self.target.begin(ALONE);
         let mut scope = Scope::default();
@@ -203,7 +212,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         self.end(ALONE, root)
     }
 
-    /// Reads a computation, after any `ENTRY`, and returns its index.
+    /// Reads a computation, starting after `ENTRY`, and returns its index.
     fn computation(&mut self) -> Result<usize> {
         let start = self.cursor.start()?;
         let name = self.cursor.name()?;
@@ -225,8 +234,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(computation)
     }
 
-    /// Reads the instructions of a computation up to and including the closing brace, and returns
-    /// its index.
+    /// Reads the instructions of a computation up to the closing brace, which is consumed. Returns
+    /// the index of the computation.
     fn body(&mut self, name: &str, start: usize) -> Result<usize> {
         self.target.begin(name);
         let mut scope = Scope::default();
@@ -245,8 +254,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         self.target.end(name, root)
     }
 
-    /// Reads an instruction with its name, after which comes `=`. Only an instruction that stands
-    /// alone may lack these.
+    /// Reads an instruction, starting at its name. Only an instruction outside any computation may
+    /// omit the name and the `=` after it.
     fn statement(&mut self, scope: &mut Scope<'a>) -> Result<()> {
         let start = self.cursor.start()?;
         let is_root = self.cursor.eat_word("ROOT");
@@ -275,8 +284,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         name.into()
     }
 
-    /// Reads an instruction from its shape on, adds it and returns its index. Those that are
-    /// operands have no attributes.
+    /// Reads an instruction, starting at its shape or opcode. Adds the instruction and returns its
+    /// index. An instruction that is written as an operand has no attributes.
     fn instruction(
         &mut self,
         start: usize,
@@ -323,7 +332,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         }
         let wrapped = AsyncPart::of(opcode);
         if let Some(AsyncPart::Start(inner)) = wrapped {
-            // The attributes are those of the wrapped opcode.
+            // The attributes belong to the wrapped opcode.
             inner.clone_into(&mut proto.opcode);
         }
         let mut called = Vec::new();
@@ -337,14 +346,14 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
             let error = self.target.locate(&name, error);
             located(self, error)
         })?;
-        // The frames are known before any instruction.
+        // The tables of frames come before all instructions, so they are complete here.
         let source = proto.metadata.as_ref().and_then(|metadata| self.frames.line(metadata));
         if let Some(part) = wrapped {
             called = match part {
                 AsyncPart::Start(_) => {
                     let inner_called = std::mem::take(&mut called);
-                    // The paths are of the wrapped opcode's result or of the start's, and no
-                    // path has a meaning in both.
+                    // The paths refer to the result of the wrapped opcode or to the result of the
+                    // start. No path has a meaning in both.
                     let aliasing = proto.output_operand_aliasing.clone();
                     let computation =
                         self.wrapped(&shape, std::mem::take(&mut proto), inner_called);
@@ -385,7 +394,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
     }
 
     /// Adds the computation that an async instruction wraps, such as `slice` in `slice-start`, and
-    /// returns its index. The shape of the instruction names the operands and the result.
+    /// returns its index. The shape of the instruction gives the shapes of its operands and its
+    /// result.
     fn wrapped(
         &mut self,
         shape: &Shape,
@@ -424,7 +434,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         self.end(name, root)
     }
 
-    /// Reads a shape, or finds it among those read before.
+    /// Reads a shape. A text that was read before is not parsed again.
     fn shape(&mut self) -> Result<Arc<Shape>> {
         let (start, text) = self.cursor.shape_text()?;
         if let Some(shape) = self.shapes.get(text) {
@@ -444,8 +454,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(None)
     }
 
-    /// Reads operands up to the closing bracket. The first one that does not exist, or whose shape
-    /// is another, is a `problem`.
+    /// Reads operands up to the closing parenthesis. The first operand that does not exist, or that
+    /// has another shape than the text says, is stored in `problem`.
     fn operands(
         &mut self,
         scope: &mut Scope<'a>,
@@ -467,8 +477,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(())
     }
 
-    /// Reads an operand: a name, which a shape may precede and the indices of tuple elements may
-    /// follow, or a whole instruction without attributes.
+    /// Reads an operand: a name, with an optional shape before it and optional indices of tuple
+    /// elements after it, or a whole instruction without attributes.
     fn operand(
         &mut self,
         number: usize,
@@ -517,8 +527,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         self.tuple_elements(start, name, place, &elements, scope).map(|place| place.map(Some))
     }
 
-    /// Adds the get-tuple-element instructions that `name#0#1` stands for, unless they are there
-    /// already, and returns the last one.
+    /// Adds the get-tuple-element instructions for which `name#0#1` is short, unless they exist
+    /// already. Returns the last one.
     fn tuple_elements(
         &mut self,
         start: usize,
@@ -557,7 +567,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(Ok(place))
     }
 
-    /// Adds a parameter for an operand of an instruction outside any computation.
+    /// Adds a parameter for an operand that the text does not define. This is allowed for
+    /// instructions outside any computation.
     fn missing_operand(
         &mut self,
         name: &'a str,
@@ -581,7 +592,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(place)
     }
 
-    /// Reads an operand that is a whole instruction, and returns its index.
+    /// Reads an operand that is a whole instruction, and returns the index of that instruction.
     fn nested(&mut self, start: usize, opcode: &str, scope: &mut Scope<'a>) -> Result<usize> {
         self.deeper(start, |reader| {
             let name = Self::anonymous(&format!("{opcode}.anon"), scope);
@@ -589,7 +600,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         })
     }
 
-    /// Reads something that is written in place, one level deeper.
+    /// Calls `read` one level of nesting deeper. Returns an error if there are too many levels.
     fn deeper<R>(&mut self, start: usize, read: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         if self.nested >= MAX_NESTED {
             let reason = format!("expected at most {MAX_NESTED} levels of nesting, got more");
@@ -601,7 +612,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         result
     }
 
-    /// Reads an attribute of an instruction with the computations that it names or contains.
+    /// Reads an attribute of an instruction, and the computations that its value names or contains.
     fn instruction_attribute(
         &mut self,
         problem: &mut Option<InstructionError>,
@@ -639,12 +650,13 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(WrittenAttribute { name, start, value, callees })
     }
 
-    /// Reads a computation that is written in place, after its opening brace.
+    /// Reads a computation that is written inside an attribute, starting after its opening brace.
     fn in_place(&mut self, start: usize) -> Result<usize> {
         self.deeper(start, |reader| reader.body(ALONE, start))
     }
 
-    /// Reads the name of a computation. Instructions outside any computation may call unknown ones.
+    /// Reads the name of a computation and adds its index to `callees`. Instructions outside any
+    /// computation may name computations that the text does not define, if the target accepts this.
     fn callee(
         &mut self,
         callees: &mut Vec<usize>,
@@ -663,7 +675,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(())
     }
 
-    /// Returns the declared shape of an instruction, or infers it.
+    /// Returns the declared shape of an instruction, or the inferred shape if the text declares
+    /// none.
     fn result(
         &self,
         declared: Option<Arc<Shape>>,

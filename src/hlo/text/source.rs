@@ -1,4 +1,5 @@
-//! Source lines, from the tables before the computations and the metadata of instructions.
+//! Source lines, which are in the tables before the computations and in the metadata of
+//! instructions.
 //!
 //! Source lines do not affect data movement, so malformed ones are skipped.
 
@@ -9,8 +10,7 @@ use crate::{
     proto::hlo as proto,
 };
 
-/// Reads the table called `name`. Each line of `body` consists of the number of an entry and the
-/// entry itself.
+/// Reads the table called `name`. Each line of `body` has the number of an entry and the entry.
 pub(super) fn read_table(name: &str, body: &str, frames: &mut StackFrames) {
     let entries = body.lines().filter_map(|line| line.trim().split_once(' '));
     for (_, entry) in entries {
@@ -33,7 +33,7 @@ pub(super) fn metadata(value: &str) -> proto::OpMetadata {
     }
 }
 
-/// Prints a source line as metadata that [`metadata`] reads back.
+/// Prints a source line as metadata, in the form that [`metadata`] reads.
 pub(super) fn print(f: &mut impl Write, source: &SourceLine) -> fmt::Result {
     f.write_str(", metadata={source_file=\"")?;
     for letter in source.file().chars() {
@@ -50,7 +50,8 @@ fn number(fields: &str, key: &str) -> i32 {
     field(fields, key).and_then(|value| value.parse().ok()).unwrap_or(0)
 }
 
-/// Returns the value of a field in `{key=value key="value"}`. Strings may contain any characters.
+/// Returns the value of a field in `{key=value key="value"}`, or `None` if there is no such field.
+/// Strings may contain any characters.
 fn field<'a>(fields: &'a str, key: &str) -> Option<&'a str> {
     let mut rest = fields.trim_start_matches('{');
     loop {
@@ -68,7 +69,8 @@ fn field<'a>(fields: &'a str, key: &str) -> Option<&'a str> {
     }
 }
 
-/// Returns the length in bytes of a string, up to its closing quote.
+/// Returns the length of a string up to its closing quote, in bytes. Returns `None` if the string
+/// is not closed.
 fn string_length(text: &str) -> Option<usize> {
     let mut is_escaped = false;
     text.bytes().position(|byte| {
@@ -78,8 +80,8 @@ fn string_length(text: &str) -> Option<usize> {
     })
 }
 
-/// Decodes a quoted string. A backslash escapes a quote or another backslash, or introduces a
-/// letter for a control character or the three octal digits of a byte.
+/// Decodes a quoted string. A backslash precedes a quote, another backslash, a letter that
+/// represents a control character, or the three octal digits of a byte.
 fn unescaped(quoted: &str) -> String {
     let mut rest = quoted.trim_matches('"').as_bytes();
     let mut bytes = Vec::with_capacity(rest.len());

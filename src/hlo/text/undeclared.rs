@@ -144,9 +144,9 @@ impl Undeclared<'_, '_> {
         }
     }
 
-    /// Returns the shape of an opcode whose declared shape XLA's parser does not take as it is: it
-    /// makes the tuples of transfers anew, with contexts of `u32[]` and tokens. Returns `None` for
-    /// other opcodes, and if a part is missing.
+    /// Returns the shape that XLA's parser uses in place of the declared one. For transfers between
+    /// devices, it rebuilds the tuple with `u32[]` contexts and tokens. Returns `None` for other
+    /// opcodes, and if a part is missing.
     pub(super) fn transferred(&self, declared: &Shape) -> Option<Shape> {
         let data = |shape: &Shape| shape.tuple_shapes().first().cloned();
         let context = || Shape::new(ElementType::U32, [], None).ok();
@@ -194,7 +194,7 @@ impl Undeclared<'_, '_> {
         self.attributes.iter().find(|it| it.name == name).map(|attribute| attribute.value)
     }
 
-    /// Returns the numbers of an attribute, or an empty list without it.
+    /// Returns the numbers in an attribute, or an empty list if there is no such attribute.
     fn numbers(&self, name: &str) -> Vec<usize> {
         let read = |mut cursor: Cursor<'_>| attributes::numbers(&mut cursor).ok();
         let numbers = self.attribute(name).and_then(read).unwrap_or_default();
@@ -206,7 +206,7 @@ impl Undeclared<'_, '_> {
         number.ok_or_else(Self::missing)
     }
 
-    /// Returns the operand with the wider type of two, and the first of equally wide ones.
+    /// Returns the operand with the wider element type, or the first one if both are equally wide.
     fn wider(&self, first: usize, second: usize) -> Result<&Shape> {
         let (first, second) = (self.operand(first)?, self.operand(second)?);
         let bits = |shape: &Shape| shape.element_type().bits().unwrap_or(0);
@@ -224,7 +224,7 @@ impl Undeclared<'_, '_> {
         Ok(Shape::array(shape.element_type(), dimensions, shape.layout().cloned())?)
     }
 
-    /// Infers the shape of a broadcast whose attribute gives sizes of new, outer dimensions.
+    /// Infers the shape of a broadcast that is written with the extents of new, outer dimensions.
     fn broadcast(&self) -> Result<Shape> {
         let shape = self.operand(0)?;
         let sizes = self.numbers("dimensions").into_iter().map(|n| Dimension::Fixed(n as u64));
@@ -292,7 +292,8 @@ impl Undeclared<'_, '_> {
         Ok(Shape::array(element_type, dimensions, shape.layout().cloned())?)
     }
 
-    /// Infers the shape of a matrix product of two operands.
+    /// Infers the shape of a matrix product. `left` and `right` are the numbers of the operands,
+    /// and `groups` are dimensions that come first in the result.
     fn dot(&self, left: usize, right: usize, groups: &[Dimension]) -> Result<Shape> {
         let wider = self.wider(left, right)?;
         let (left, right) = (self.operand(left)?, self.operand(right)?);
@@ -401,7 +402,7 @@ impl Undeclared<'_, '_> {
     }
 }
 
-/// Applies a function to an extent or a bound. Returns `None` if the result is no extent.
+/// Applies a function to an extent or a bound. Returns `None` if the result is not an extent.
 fn mapped(extent: Dimension, of: impl FnOnce(i64) -> Option<i64>) -> Option<Dimension> {
     let apply = |n: u64| u64::try_from(of(i64::try_from(n).ok()?)?).ok();
     Some(match extent {
@@ -411,7 +412,7 @@ fn mapped(extent: Dimension, of: impl FnOnce(i64) -> Option<i64>) -> Option<Dime
     })
 }
 
-/// Returns the type of the parts of a complex number, and any other type as it is.
+/// Returns the type of the parts of a complex number. Returns any other type unchanged.
 fn component(element_type: ElementType) -> ElementType {
     match element_type {
         ElementType::C64 => ElementType::F32,

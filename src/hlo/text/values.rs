@@ -57,7 +57,7 @@ fn float(element_type: ElementType, text: &str) -> Option<u128> {
     }
 }
 
-/// A scalar, other than a complex number, that is printed so that [`bits`] reads it back.
+/// A scalar of any type except complex numbers, printed in the form that [`bits`] reads.
 pub(super) struct PrintedScalar {
     pub(super) element_type: ElementType,
     pub(super) bits: u128,

@@ -1,4 +1,4 @@
-//! Instructions and attributes as the text has them, before they are checked.
+//! Instructions and attributes in the form that the text has, before they are checked.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::{
     shape::Shape,
 };
 
-/// An instruction whose names are resolved, before it is checked.
+/// An instruction whose names are replaced with indices, before it is checked.
 pub(in crate::hlo) struct WrittenInstruction {
     pub(in crate::hlo) name: String,
     pub(in crate::hlo) shape: Arc<Shape>,
@@ -22,7 +22,7 @@ pub(in crate::hlo) struct WrittenInstruction {
 }
 
 impl WrittenInstruction {
-    /// Creates an instruction without operands and callees.
+    /// Creates an instruction without operands and called computations.
     pub(super) fn new(name: String, shape: Arc<Shape>, proto: proto::HloInstructionProto) -> Self {
         let (operands, called) = (Vec::new(), Vec::new());
         Self { name, shape, proto, literal: None, operands, called, source: None }
@@ -32,14 +32,14 @@ impl WrittenInstruction {
 /// An attribute of an instruction.
 pub(super) struct WrittenAttribute<'a> {
     pub(super) name: &'a str,
-    /// The position of the value.
+    /// The position of the value in the text.
     pub(super) start: usize,
     pub(super) value: &'a str,
     /// The computations that the value names or contains.
     pub(super) callees: Vec<usize>,
 }
 
-/// Returns true if the value of an attribute names or contains computations.
+/// Returns true if the value of this attribute names or contains computations.
 pub(super) fn has_callees(attribute: &str) -> bool {
     const CALLS: [&str; 11] = [
         "to_apply",
@@ -57,17 +57,18 @@ pub(super) fn has_callees(attribute: &str) -> bool {
     CALLS.contains(&attribute)
 }
 
-/// The part of an async pair that wraps another opcode, such as `slice-start`.
+/// The part of an async pair with a wrapped opcode in its name, such as `slice-start`.
 #[derive(Clone, Copy)]
 pub(super) enum AsyncPart<'a> {
-    /// The start, with the wrapped opcode.
+    /// The start of the pair, with the wrapped opcode.
     Start(&'a str),
     Update,
     Done,
 }
 
 impl<'a> AsyncPart<'a> {
-    /// Returns the part that an opcode means, or `None` if XLA has the opcode itself.
+    /// Returns the part of a pair that an opcode names. Returns `None` for all other opcodes,
+    /// including the opcodes of XLA that end in `-start` or `-done` themselves.
     pub(super) fn of(opcode: &'a str) -> Option<Self> {
         if OPCODES.contains(&opcode) {
             return None;
@@ -81,7 +82,7 @@ impl<'a> AsyncPart<'a> {
         update.map(|_| Self::Update).or(done.map(|_| Self::Done))
     }
 
-    /// Returns the opcode that XLA has for the part.
+    /// Returns XLA's opcode for the part.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Start(_) => "async-start",

@@ -13,9 +13,9 @@ use stridec::{
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) page: String,
-    /// The expected verdict; `none` for a page without a button.
+    /// The expected verdict, or `none` for a page without a button.
     pub(crate) expected: &'static str,
-    /// Offsets of the source's elements in row-major order, and of the destination's.
+    /// The offsets of the elements in row-major order, in the source and in the destination.
     pub(crate) places: [Option<Vec<u64>>; 2],
 }
 
@@ -55,8 +55,9 @@ const SLICES: [SliceCase<'_>; 5] = [
     ("s4[9,30]{1,0:E(4)}", &[1, 1], &[8, 29], &[2, 3], Some("s4[4,10]{1,0:E(4)}")),
 ];
 
-/// Two results, one tiled and one with a start that the run reads; a table of constants; elements
-/// that are split into bytes; an array that does not fit the page; a result without elements.
+/// A module with a tiled result and with a start that is known only at run time; a table of
+/// constants; elements that are split into bytes; an array that is too large for a page; a result
+/// without elements.
 const PROGRAMS: [&str; 4] = [
     "HloModule two, entry_computation_layout={(f32[4,6]{1,0}, f32[2,6]{1,0}, s32[])->(f32[6,4]{1,0}, f32[8,3]{1,0:T(8,128)})}
      ENTRY main {
@@ -95,7 +96,8 @@ const PROGRAMS: [&str; 4] = [
      }",
 ];
 
-/// Relayouts, slices, padded, tiled, sub-byte, zero-size and lone layouts.
+/// Returns relayouts, slices, and single layouts: padded, tiled, with elements below a byte, and
+/// without elements.
 pub(crate) fn all() -> Vec<Case> {
     let mut cases: Vec<Case> =
         RELAYOUTS.iter().map(|(from, to)| case(&relayout(from, to), "pass")).collect();
@@ -129,7 +131,7 @@ pub(crate) fn all() -> Vec<Case> {
     cases
 }
 
-/// Kernels with one mistake each: in a read, in a write, and text that does not compile.
+/// Returns kernels with one mistake each: in a read, in a write, and in text that does not compile.
 pub(crate) fn wrong() -> Vec<Case> {
     let right = case(&relayout("f32[64,256]{1,0}", "f32[64,256]{0,1}"), "fail");
     let changes = [("read = ", "read = 1u + "), ("write = ", "write = 4u - "), ("let ", "lte ")];
@@ -177,7 +179,7 @@ fn case(operation: &Operation, expected: &'static str) -> Case {
     }
 }
 
-/// Offsets of the elements in row-major order of their indices.
+/// Returns the offsets of the elements in row-major order of their indices.
 fn places(descriptor: &StrideDescriptor) -> Vec<u64> {
     let sizes = descriptor.sizes();
     (0..descriptor.elements())

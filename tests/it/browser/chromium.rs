@@ -1,4 +1,4 @@
-//! A browser, and the server that it talks to.
+//! A browser, and the server to which it connects.
 
 use std::{
     fmt::Write as _,
@@ -14,7 +14,7 @@ use super::cases::Case;
 
 /// The time limit for all pages together.
 const LIMIT: Duration = Duration::from_secs(300);
-/// A browser without a screen, a network or a GPU, with WebGPU on the CPU.
+/// The flags for a browser without a screen, a network or a GPU, with WebGPU on the CPU.
 const FLAGS: [&str; 11] = [
     "--headless=new",
     "--no-sandbox",
@@ -35,8 +35,8 @@ pub(crate) struct Answer {
     pub(crate) text: String,
 }
 
-/// Opens the page of every case and returns the results, or `None` if there is no browser and none
-/// is required.
+/// Opens the page of every case and returns the results. Returns `None` if there is no browser and
+/// none is required.
 pub(crate) fn answers(cases: &[Case]) -> Option<Vec<Answer>> {
     let Some(chromium) = chromium() else {
         let required = std::env::var_os("STRIDEC_REQUIRE_BROWSER").is_some_and(|n| n == "1");
@@ -130,7 +130,8 @@ fn listed(cases: &[Case]) -> String {
     text + "]"
 }
 
-/// Answers one request: for the harness, for a page, or with a verdict, which is returned.
+/// Answers one request. A request for the harness or for a page gets the file, and a request with a
+/// verdict is returned.
 fn serve(mut stream: TcpStream, harness: &[u8], pages: &[Vec<u8>]) -> Option<Answer> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     let mut request = String::new();

@@ -1,9 +1,9 @@
-//! Generated pages in a real browser. Chromium opens each page, which runs its kernel through
-//! WebGPU and compares the result; the test reads the verdict. Every kernel is thereby compiled by
-//! Tint.
+//! Generated pages in a real browser. Chromium opens each page, the page runs its kernel through
+//! WebGPU and compares the result, and the test reads the verdict. In this way, every kernel is
+//! compiled by Tint.
 //!
-//! Without Chromium the tests print that they are skipped; with `STRIDEC_REQUIRE_BROWSER=1` they
-//! fail instead. `STRIDEC_CHROMIUM` names another browser.
+//! Without Chromium, the tests print that they are skipped, or fail if `STRIDEC_REQUIRE_BROWSER=1`
+//! is set. `STRIDEC_CHROMIUM` names another browser.
 
 mod cases;
 mod chromium;
@@ -26,7 +26,7 @@ fn every_page_passes_its_own_check() {
     assert!(cases.iter().filter(|case| case.expected == "pass").count() > 20);
 }
 
-/// The check fails for a kernel that is wrong.
+/// The check of a page fails if its kernel is wrong.
 #[test]
 fn a_wrong_kernel_is_caught() {
     let cases: Vec<Case> = cases::wrong();

@@ -1,5 +1,5 @@
-//! WGSL's operators on words. Sums, differences and products of `u32` wrap around; any other
-//! operator whose result is not the mathematical one is a fault.
+//! The operators of WGSL on words. Sums, differences and products of `u32` wrap around. For any
+//! other operator, a result that differs from the mathematical result is a fault.
 
 use naga::{BinaryOperator, MathFunction, UnaryOperator};
 
@@ -13,7 +13,7 @@ pub(crate) fn unary(op: UnaryOperator, of: Scalar) -> Result<Scalar, Fault> {
     }
 }
 
-/// Applies an operator to two scalars. If `wraps` is true, the numbers are those of a program, and
+/// Applies an operator to two scalars. If `wraps` is true, the scalars are numbers of a lookup, and
 /// `i32` wraps around.
 pub(crate) fn binary(
     op: BinaryOperator,
@@ -86,7 +86,7 @@ fn signed(op: BinaryOperator, left: Scalar, right: Scalar) -> Result<Scalar, Fau
     }
 }
 
-/// Bits that are shifted out are dropped: this is how elements leave their words.
+/// Bits that are shifted out are dropped, because kernels take elements out of words in this way.
 fn shift(op: BinaryOperator, left: Scalar, right: Scalar) -> Result<Scalar, Fault> {
     let by = right.natural("a shift")?;
     if by >= 32 {
@@ -101,7 +101,7 @@ fn shift(op: BinaryOperator, left: Scalar, right: Scalar) -> Result<Scalar, Faul
     Ok(Scalar::of(left.kind, bits))
 }
 
-/// Returns the number, and the bits to which `u32` wraps it.
+/// Returns the mathematical result, and the bits to which `u32` wraps it.
 fn exact(op: BinaryOperator, left: Scalar, right: Scalar) -> Result<Scalar, Fault> {
     let bits = wrapped(op, left.bits, right.bits);
     let number = match op {
@@ -121,7 +121,7 @@ fn wrapped(op: BinaryOperator, left: u32, right: u32) -> u32 {
     }
 }
 
-/// A guard tells a negative number from every index only if it treats the number as one past the
+/// A guard has to exclude a negative number. It does so only if the wrapped number is at least the
 /// extent.
 fn compare(op: BinaryOperator, left: Scalar, right: Scalar) -> Result<Scalar, Fault> {
     use BinaryOperator as Op;
@@ -171,8 +171,8 @@ pub(crate) fn math(fun: MathFunction, args: &[Scalar]) -> Result<Scalar, Fault> 
     }
 }
 
-/// A number that left `u32` is an index again after it came back; before, it can be neither
-/// divided nor compared.
+/// A number may leave the range of `u32` and return to it. While it is outside, it must not be
+/// divided or compared.
 #[test]
 fn numbers_may_leave_and_come_back() {
     use BinaryOperator as Op;

@@ -1,4 +1,4 @@
-//! Judges a kernel by its text: its accesses, its stores and its proof.
+//! Checks the accesses, the stores and the proof of a kernel by its text.
 
 use naga::front::wgsl;
 use stridec::{Kernel, Target, wgsl::Proof};
@@ -11,21 +11,21 @@ use super::{
 /// The observations of a run.
 #[derive(Debug)]
 pub(crate) struct Seen {
-    /// True if the last source word that the proof allows was read, so that the proof is exact.
+    /// True if the last source word that the proof allows was read. The proof is then exact.
     pub(crate) is_tight: bool,
     pub(crate) invocations: u64,
 }
 
-/// A destination that lives on: its image before the kernel, and the bits of it that belong to
-/// elements.
+/// A destination whose gaps are kept: its image before the kernel runs, and the bits of the image
+/// that belong to elements.
 pub(crate) struct KeptImage<'a> {
     pub(crate) before: &'a [u8],
     pub(crate) elements: &'a [u8],
 }
 
-/// Runs every invocation of `kernel` on the images of its sources. Checks that the kernel keeps its
-/// proof, stays inside its bindings and the target's limits, writes every word of the destination
-/// once, and that the words are `expected`.
+/// Runs every invocation of `kernel` on the images of its sources. Checks that the kernel stays
+/// within its proof, its bindings and the target's limits, that it writes every word of the
+/// destination once, and that the words are equal to `expected`.
 pub(crate) fn check(
     kernel: &Kernel,
     proof: &Proof,
@@ -36,8 +36,8 @@ pub(crate) fn check(
     check_onto(kernel, proof, target, images, None, expected)
 }
 
-/// Does the checks of [`check`] for a kernel that keeps gaps, if `kept` is given: only words with
-/// bits of elements are written, and all other bits of the binding stay as they are.
+/// Checks a kernel as [`check`] does. If `kept` is given, the kernel keeps gaps: it may write only
+/// words with bits of elements, and all other bits of the binding must stay unchanged.
 pub(crate) fn check_onto(
     kernel: &Kernel,
     proof: &Proof,
@@ -54,7 +54,7 @@ pub(crate) fn check_onto(
         assert_eq!((binding.group, number, binding.writable), (0, n, n == images.len()));
         must(binding.size_in_bytes <= target.max_storage_buffer_binding_size, "a binding's limit")?;
     }
-    // The bytes past the image are arbitrary: no result may depend on them.
+    // The bytes after the image are arbitrary, because no result may depend on them.
     let words = |bytes: &[u8], size: u64| {
         let mut bytes = bytes.to_vec();
         bytes.resize(usize::try_from(size).unwrap(), 0xdb);
@@ -105,7 +105,7 @@ pub(crate) fn check_onto(
         Some(kept) => {
             let mut elements = kept.elements.to_vec();
             elements.resize(elements.len().next_multiple_of(16), 0);
-            // Units of several words are written whole.
+            // Units of several words are written as a whole.
             let unit = kernel.proof().map_or(1, |_| unit_words(kernel));
             let is_written = |word: u64| {
                 let first = usize::try_from(word / unit * unit).unwrap() * 4;
@@ -120,7 +120,7 @@ pub(crate) fn check_onto(
         }
     }
     let bytes: Vec<u8> = destination.words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    // The rest of the last word is zero, or as it was, like all words after it.
+    // The rest of the last word is zero, or unchanged like all words after it.
     let mut expected = expected.to_vec();
     match kept {
         None => expected.resize(expected.len().next_multiple_of(4), 0),
@@ -132,8 +132,8 @@ pub(crate) fn check_onto(
     Ok(Seen { is_tight, invocations })
 }
 
-/// The entry point that the kernel names. It has the workgroup size that the kernel gives, within
-/// the limits of any target.
+/// Returns the entry point that the kernel names. Checks that it has the kernel's workgroup size,
+/// and that this size is within the limits of any target.
 fn entry_point<'a>(kernel: &Kernel, module: &'a naga::Module) -> &'a naga::Function {
     let [entry] = &module.entry_points[..] else { panic!("one entry point") };
     assert_eq!((&entry.name, entry.stage), (&kernel.entry_point, naga::ShaderStage::Compute));
@@ -149,7 +149,7 @@ fn unit_words(kernel: &Kernel) -> u64 {
     kinds.iter().find(|(kind, _)| line.contains(kind)).map_or(1, |(_, words)| *words)
 }
 
-/// Checks that every word for which `is_written` holds is written once, and no other word.
+/// Checks that every word for which `is_written` returns true is written once, and no other word.
 fn check_writes(writes: &[u8], is_written: impl Fn(u64) -> bool) -> Result<(), Fault> {
     let expected = |word: usize| u8::from(is_written(word as u64));
     match writes.iter().enumerate().find(|&(word, &times)| times != expected(word)) {
@@ -164,7 +164,7 @@ fn must(holds: bool, what: &str) -> Result<(), Fault> {
     if holds { Ok(()) } else { Err(format!("{what} is not as the kernel says")) }
 }
 
-/// Every position below `extents`.
+/// Returns every position below `extents`.
 fn each([x, y, z]: [u32; 3]) -> impl Iterator<Item = [u32; 3]> {
     (0..z).flat_map(move |z| (0..y).flat_map(move |y| (0..x).map(move |x| [x, y, z])))
 }

@@ -1,8 +1,8 @@
 //! Runs a kernel from naga's IR of its text, one invocation after another, and records its
 //! accesses.
 //!
-//! The interpreter knows the statements and expressions that kernels consist of, and panics at any
-//! other: support for a new one is a decision to make here.
+//! The interpreter has the statements and expressions that kernels consist of, and panics at any
+//! other. So each new one has to be added here deliberately.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use super::{
     watch::{Access, Watch},
 };
 
-/// A storage buffer as a kernel sees it.
+/// A storage buffer, with the accesses of the kernel to it.
 #[derive(Debug)]
 pub(crate) struct Buffer {
     pub(crate) words: Vec<u32>,
@@ -46,21 +46,21 @@ pub(crate) struct Place {
     pub(crate) groups: [u32; 3],
 }
 
-/// Runs invocations of one entry point over its buffers.
+/// Runs the invocations of one entry point on its buffers.
 pub(crate) struct Interpreter<'a, W = ()> {
     module: &'a Module,
     entry: &'a Function,
-    /// The sources, and the destination.
+    /// The sources, and after them the destination.
     pub(crate) buffers: Vec<Buffer>,
-    /// The buffer of each global variable.
+    /// The index of the buffer of each global variable.
     buffer_of: BTreeMap<Handle<GlobalVariable>, usize>,
-    /// Iterations of all loops of the invocation that runs.
+    /// The number of loop iterations of the current invocation.
     pub(crate) trips: u32,
     /// True if the kernel may read words of the destination that no invocation has written.
     pub(crate) keeps: bool,
-    /// True while a function runs that computes with numbers of a program, which wrap around.
+    /// True inside a function that computes a lookup, whose numbers wrap around.
     wraps: bool,
-    /// Words that the invocation that runs has written.
+    /// The number of words that the current invocation has written.
     pub(crate) stored: u32,
     pub(crate) watch: W,
 }
@@ -89,7 +89,7 @@ enum Flow {
     Return(Option<Value>),
 }
 
-/// One call of a function, with its expressions and local variables.
+/// A call of a function, with its expressions and local variables.
 struct Frame<'a> {
     function: &'a Function,
     arguments: Vec<Value>,
@@ -98,8 +98,8 @@ struct Frame<'a> {
 }
 
 impl<'a, W: Watch> Interpreter<'a, W> {
-    /// Returns an interpreter of the entry point `entry`. The module's bindings of group 0 are
-    /// these buffers, of which the last one is the destination.
+    /// Returns an interpreter for the entry point `entry`. `buffers` are the module's bindings of
+    /// group 0, the destination last.
     pub(crate) fn new(
         module: &'a Module,
         entry: &'a Function,
@@ -285,7 +285,7 @@ impl<'a, W: Watch> Interpreter<'a, W> {
         })
     }
 
-    /// Reports an access to a buffer by the load or the pointer `at`.
+    /// Reports the access of a load or a store to a buffer. `at` is the load or the pointer.
     fn tell(&mut self, frame: &Frame<'a>, at: Handle<Expression>, pointer: Pointer) {
         if let Pointer::Words { buffer, first, count } = pointer {
             let site = std::ptr::from_ref(frame.function).addr() + at.index();
@@ -293,8 +293,8 @@ impl<'a, W: Watch> Interpreter<'a, W> {
         }
     }
 
-    /// The value of an expression. One that no statement has evaluated, such as a constant or an
-    /// argument, is evaluated now.
+    /// Returns the value of an expression. If no statement has evaluated it, as for a constant or
+    /// an argument, it is evaluated now.
     fn value(&mut self, frame: &mut Frame<'a>, of: Handle<Expression>) -> Result<Value, Fault> {
         match self.slot(frame, of)? {
             Slot::Value(value) => Ok(value),
@@ -471,7 +471,7 @@ impl<'a, W: Watch> Interpreter<'a, W> {
         })
     }
 
-    /// Words of an element of the runtime-sized array that `base` points at.
+    /// Returns the number of words of an element in the runtime-sized array to which `base` points.
     fn words_of_element(&self, function: &Function, base: Handle<Expression>) -> usize {
         let Expression::GlobalVariable(global) = function.expressions[base] else {
             panic!("a buffer is named directly")

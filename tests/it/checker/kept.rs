@@ -1,5 +1,5 @@
-//! Kernels of destinations that live on: each word is written at most once, only if it holds an
-//! element, and every other bit of the binding stays as it is.
+//! Kernels for destinations whose gaps are kept. Each word is written at most once, and only if it
+//! holds an element. Every other bit of the binding stays unchanged.
 
 use rayon::prelude::*;
 use stridec::{Operation, Target, internals::keep_gaps, nest, schedule::schedule, wgsl};
@@ -14,7 +14,8 @@ use super::{
     targets,
 };
 
-/// Judges the kernel of a nest that keeps gaps. Returns false if it has nothing to dispatch.
+/// Checks the kernel of a nest that keeps gaps. Returns false if the kernel has nothing to
+/// dispatch.
 fn judge(
     random: &mut Random,
     target: &Target,
@@ -29,7 +30,7 @@ fn judge(
     let before = random.bytes(bytes[1]);
     let mut expected = before.clone();
     write(&image, &mut expected);
-    // Elements of ones, on zeros.
+    // A run with elements of ones on a destination of zeros finds the bits that belong to elements.
     let mut elements = vec![0; before.len()];
     write(&vec![0xff; image.len()], &mut elements);
     if kernel.dispatches.is_empty() {
@@ -64,7 +65,7 @@ fn random_kernels_keep_every_other_bit() {
     assert!(run >= cases / 10 * 8, "{run} of {cases}");
 }
 
-/// Updates: their windows are runs of words, at the steps of loops.
+/// Updates, whose windows are runs of words at the steps of loops.
 #[test]
 fn kernels_of_updates_write_their_window_alone() {
     let mut random = Random(39);

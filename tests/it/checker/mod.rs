@@ -1,11 +1,17 @@
-//! Judges kernels by their text alone: naga parses the text, and an interpreter runs every
+//! Checks kernels by their text alone: naga parses the text, and an interpreter runs every
 //! invocation.
 //!
-//! It checks for each kernel that the accesses stay in the bindings and within the proof, that no
-//! number leaves `u32` where it is divided, compared or used as an index, that loops end at their
-//! bounds, that the dispatch keeps the target's limits, that every word of the destination is
-//! written exactly once, and that the words are the oracle's. It shares no code with lowering: it
-//! knows the kernel's text, and the numbers that a runtime gets with it.
+//! The checker tests for each kernel that
+//!
+//! - all accesses stay within the bindings and the proof;
+//! - a number that is divided, compared or used as an index is in the range of `u32`;
+//! - all loops end at their bounds;
+//! - the dispatch is within the target's limits;
+//! - every word of the destination is written exactly once;
+//! - the words are equal to the oracle's.
+//!
+//! It shares no code with lowering. It has only the text of the kernel, and the numbers that a
+//! runtime gets with it.
 
 mod arithmetic;
 mod check;
@@ -51,7 +57,7 @@ use stridec::{
 };
 use value::Fault;
 
-/// Both kinds of adapter, and one so small that dispatches go to y and z.
+/// Returns targets for both kinds of adapter, and one so small that dispatches use y and z.
 fn targets() -> [Target; 3] {
     let mut small = Target::webgpu();
     "small".clone_into(&mut small.name);
@@ -60,15 +66,15 @@ fn targets() -> [Target; 3] {
     [Target::webgpu(), Target::webgpu_cpu(), small]
 }
 
-/// A kernel, an image of its source, and the oracle's result.
+/// A kernel, an image of its source, and the result of the oracle.
 struct Case {
     kernel: Kernel,
     image: Vec<u8>,
     expected: Vec<u8>,
 }
 
-/// Compiles an operation, by the chosen candidate or by any other; returns `None` if the operation
-/// is refused, or nothing is dispatched.
+/// Compiles an operation, with the chosen candidate or with any other. Returns `None` if the
+/// operation is refused or nothing is dispatched.
 fn case(random: &mut Random, operation: &Operation, target: &Target) -> Option<Case> {
     let Operation { source, destination, window, .. } = operation;
     let nest = nest::lower(source, destination, window).ok()?;
@@ -109,7 +115,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// Judges the kernels of an operation for every target.
+    /// Checks the kernels of an operation for every target.
     fn judge_all(&self, random: &mut Random, operation: &Operation) {
         for target in targets() {
             let Some(case) = case(random, operation, &target) else { continue };
@@ -124,8 +130,8 @@ impl Tally {
         }
     }
 
-    /// Prints the totals. Proofs are upper bounds: in four kernels of five the bound itself is
-    /// read.
+    /// Prints the totals. Proofs are upper bounds; in four kernels of five, the last word that the
+    /// proof allows is read.
     fn finish(self, least: u64) {
         let (kernels, tight) = (self.kernels.into_inner(), self.tight.into_inner());
         let invocations = self.invocations.into_inner();
@@ -147,7 +153,7 @@ fn random_kernels_keep_their_proofs() {
     tally.finish(cases * 5 / 2);
 }
 
-/// Padded dimensions under tiles, whose value fills the padding of the tiles.
+/// Padded dimensions with tiles. The padding value also fills the padding of the tiles.
 #[test]
 fn tiles_of_padded_dimensions() {
     let (cases, tally) = (cases(400), Tally::default());
@@ -160,7 +166,7 @@ fn tiles_of_padded_dimensions() {
 }
 
 /// Strides of 2, 3 and 13 leave gaps, in which the position in the source drops below 0. The kernel
-/// takes no quotient of it there.
+/// must not divide the position there.
 #[test]
 fn no_quotient_is_taken_in_gaps() {
     let source: Shape = "u8[7,6,7,6]{2,3,0,1:T(2,6)}".parse().unwrap();
@@ -185,7 +191,7 @@ fn no_quotient_is_taken_in_gaps() {
     assert_eq!(tally.kernels.into_inner(), 3 * 7 * 2 * 4 * 2);
 }
 
-/// The copy of a window from one shape to another.
+/// Returns the copy of a window from one shape to another.
 fn of_shapes(source: &Shape, destination: &Shape, window: Window) -> Operation {
     Operation {
         source: source.try_into().unwrap(),
@@ -209,7 +215,7 @@ fn columns_inside_words_with_padding() {
     assert_eq!(tally.kernels.into_inner(), 3 * 40);
 }
 
-/// Rows of many patches of blocks, with a last patch that passes the end of the row.
+/// Rows with many patches of blocks. The last patch extends past the end of the row.
 #[test]
 fn patches_that_pass_the_end_of_a_row() {
     let tally = Tally::default();
@@ -224,20 +230,21 @@ fn patches_that_pass_the_end_of_a_row() {
             tally.judge_all(&mut random, &of_shapes(&source, &destination, window));
         }
     }
-    // Some candidates need more workgroups than the small target dispatches.
+    // Some candidates need more workgroups than the small target can dispatch.
     assert!(tally.kernels.into_inner() > 2 * 5 * 12);
 }
 
-/// Large copies of a GPU: rows of 16 bytes eight times an invocation, blocks of 4 by 4 twice.
+/// Large copies on a GPU. An invocation copies eight accesses of 16 bytes of a row, or two blocks
+/// of 4 by 4.
 #[test]
 fn several_blocks_an_invocation() {
     for (extents, from, to, rows, width) in [
         ("f32[8,64,64,64]", "", "{3,1,2,0}", 1, 8),
         ("f32[8,64,64,64]", "", "{1,3,2,0}", 4, 8),
-        // Units that are contiguous on neither side, moved by blocks and not by a gather.
+        // The units are contiguous on neither side. They are moved in blocks, and not gathered.
         ("f32[2,3,200,224]", "", "{1,3,2,0}", 1, 2),
         ("f32[480,640]", "{1,0:T(6,10)}", "{1,0:T(4,8)}", 1, 2),
-        // Words that guards divide.
+        // Guards cut inside words.
         ("s8[1000,3001]", "{1,0:T(32,128)(4,1)}", "{1,0:T(8,128)(4,1)}", 4, 4),
     ] {
         let (mut random, target) = (Random(1), Target::webgpu());
@@ -260,8 +267,8 @@ fn several_blocks_an_invocation() {
     }
 }
 
-/// Large copies of a GPU whose rows begin at any byte: accesses of 16 bytes, over several rows of
-/// equal alignment.
+/// Large copies on a GPU with rows that begin at any byte. A block has accesses of 16 bytes in
+/// several rows with the same alignment.
 #[test]
 fn accesses_of_rows_that_begin_anywhere() {
     for (shape, window, to, rows, width) in [
@@ -269,7 +276,7 @@ fn accesses_of_rows_that_begin_anywhere() {
         ("f16[1031,2053]", None, "{0,1}", 8, 16),
         ("f32[1031,1033]", None, "{0,1}", 4, 8),
         ("bf16[8,197,768]", None, "{1,2,0}", 8, 8),
-        // The last plane is padding, which blocks that cut rows fill with one value.
+        // The last plane is padding. Blocks that extend over several rows fill it with one value.
         ("bf16[8,197,768]", None, "{1,2,0:PAD(9,197,768)}", 8, 8),
         ("u8[2049,2061]", Some(([1, 3], [2048, 2057])), "{1,0}", 16, 16),
         ("f16[1025,2061]", Some(([1, 3], [1023, 2057])), "{1,0}", 8, 16),
@@ -302,7 +309,7 @@ fn accesses_of_rows_that_begin_anywhere() {
 }
 
 /// All shapes up to rank 3: extents 1 to 4 × every order of the destination × every unit, with the
-/// padding and the tiles of both sides taken in turn.
+/// paddings and the tiles of both sides taken in turn.
 #[test]
 fn small_kernels_keep_their_proofs() {
     let mut shapes = vec![];
@@ -328,7 +335,7 @@ fn small_kernels_keep_their_proofs() {
     tally.finish(9_000);
 }
 
-/// A shape in one of six layouts: plain, packed, padded, or in tiles.
+/// Returns a shape in one of six layouts, which are plain, packed, padded or tiled.
 fn shape(unit: ElementType, extents: &[u64], order: &[usize], way: usize) -> Shape {
     use stridec::shape::TileDimension::Size;
     let plain = Layout::new(order.iter().copied());

@@ -13,19 +13,19 @@ use super::{
 /// A change that breaks a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Change {
-    /// Invocations past the last one with work continue.
+    /// Invocations after the last one with work do not return.
     NoBound,
-    /// A guard of the nest is missing, so cells without an element are read.
+    /// A guard of the nest is missing, so that places without an element are read.
     NoGuard,
-    /// The index of a load or a store is one greater.
+    /// The index of a load or a store is increased by one.
     IndexPlusOne,
     /// A store is missing.
     NoStore,
-    /// A store is there twice.
+    /// A store is repeated.
     TwoStores,
-    /// A number of a statement is one greater.
+    /// A number in a statement is increased by one.
     NumberPlusOne,
-    /// A number of a statement is one less.
+    /// A number in a statement is decreased by one.
     NumberMinusOne,
 }
 
@@ -76,7 +76,7 @@ fn mutants(text: &str) -> Vec<(Change, String)> {
     mutants
 }
 
-/// The decimal `u32` literals of a line, with their places.
+/// Returns the decimal `u32` literals of a line, with their places.
 fn numbers(line: &str) -> Vec<(usize, u32)> {
     let mut numbers = Vec::new();
     for (end, _) in line.match_indices('u') {
@@ -124,8 +124,8 @@ fn changed_kernels_are_rejected() {
     }
     eprintln!("changes, how many, and how many were rejected: {count:?}");
     for (change, (all, caught)) in count {
-        // Some changes have no effect: to a guard that another one implies, or to a factor of an
-        // index that is always 0.
+        // Some changes have no effect, for example on a guard that another guard implies, or on a
+        // factor of an index that is always 0.
         let least = match change {
             Change::NoBound | Change::NoStore | Change::TwoStores => 100,
             Change::IndexPlusOne => 99,

@@ -1,5 +1,5 @@
-//! The caches and the warps that `benches/paper` counts with, against a list and against counts by
-//! hand.
+//! The caches and warps with which `benches/paper` counts accesses, compared with a plain list and
+//! with counts made by hand.
 
 use super::{
     instructions::Instructions,
@@ -10,7 +10,8 @@ use super::{
     watch::Access,
 };
 
-/// A cache as a list of sectors, with the most recently used one at its end.
+/// Accesses a sector of a cache. The cache is a list of sectors with the most recently used one at
+/// its end.
 fn touch(list: &mut Vec<Sector>, capacity: usize, sector: Sector) -> (bool, Option<Sector>) {
     let was_there = list.contains(&sector);
     list.retain(|&other| other != sector);
@@ -30,7 +31,8 @@ fn a_cache_keeps_what_was_used_last() {
     }
 }
 
-/// A warp whose lanes each make these accesses, given by buffer and first word, of four words each.
+/// Returns a warp in which each lane makes these accesses of four words each, given as a buffer and
+/// a first word.
 fn warp(lanes: u32, accesses: impl Fn(u32) -> Vec<(usize, usize)>) -> Warp {
     let mut warp = Warp::default();
     for lane in 0..lanes {
@@ -49,8 +51,8 @@ fn run(groups: &[Vec<Warp>]) -> [[u64; 2]; 2] {
     [machine.cache, machine.memory].map(|way| [way.read, way.written])
 }
 
-/// Neighbouring lanes share sectors: two accesses of 16 bytes each. Lanes 128 bytes apart share
-/// none.
+/// Neighbouring lanes share sectors if they access 16 bytes each. Lanes at a distance of 128 bytes
+/// share no sector.
 #[test]
 fn a_warp_asks_for_each_sector_once() {
     let copy =
@@ -61,7 +63,7 @@ fn a_warp_asks_for_each_sector_once() {
     assert_eq!((shown.requests.len(), shown.words_written, shown.operations), (2, 128, 4));
 }
 
-/// Lanes that skip an access are one request with the others at the next access.
+/// Lanes that skip an access join the others at the next access, in one request.
 #[test]
 fn lanes_meet_again_behind_a_branch() {
     let skips = |lane: u32| {
@@ -70,12 +72,12 @@ fn lanes_meet_again_behind_a_branch() {
     };
     let warp = warp(LANES, skips);
     assert_eq!(warp.requests.len(), 2);
-    // Every second half of a sector is written, in each sector.
+    // Each sector is written, but only every second half of it.
     assert_eq!(run(&[vec![warp]]), [[16, 16], [16, 16]]);
 }
 
-/// A core fetches a sector once; another core fetches it again, from the second level. Every store
-/// passes.
+/// A core fetches a sector once. Another core fetches it again, from the second level. Every store
+/// reaches the second level.
 #[test]
 fn cores_share_the_second_level() {
     let one = || vec![warp(1, |_| vec![(0, 0), (0, 0), (1, 0), (1, 4)])];
@@ -86,7 +88,7 @@ fn cores_share_the_second_level() {
     assert_eq!(run(&same_core), [[1, 4], [1, 1]]);
 }
 
-/// A sector that is written again after it left the cache reaches the memory twice.
+/// A sector that is written again after it has left the cache is written to memory twice.
 #[test]
 fn sectors_that_leave_are_written_back() {
     let mut machine = Machine::of(SECTOR_BYTES, 4 * SECTOR_BYTES);
@@ -99,7 +101,7 @@ fn sectors_that_leave_are_written_back() {
     assert_eq!(machine.seen()[1].to_bits(), 5.0_f64.to_bits());
 }
 
-/// Instructions of an invocation of a kernel with this body.
+/// Returns the number of instructions of an invocation, for a kernel with this body.
 fn instructions(body: &str) -> u64 {
     let text = format!(
         "@group(0) @binding(0) var<storage, read> source: array<u32>;
@@ -118,8 +120,8 @@ fn instructions(body: &str) -> u64 {
     interpreter.watch.warp.finish().operations
 }
 
-/// Four bytes of four words exchanged, at once and in pairs: 27 and 20 instructions in the machine
-/// code for `sm_90`.
+/// Four bytes of four words are exchanged, at once and in pairs. The machine code for `sm_90` has
+/// 27 and 20 instructions.
 #[test]
 fn exchanged_bytes_are_counted_as_compilers_leave_them() {
     let loads = "let a = source[id.x]; let b = source[id.x + 1u]; let c = source[id.x + 2u]; let d = source[id.x + 3u];";
@@ -147,8 +149,8 @@ fn exchanged_bytes_are_counted_as_compilers_leave_them() {
     assert_eq!((between(at_once), between(in_pairs), between(&inserted)), (26, 20, 18));
 }
 
-/// The rules in the head of `benches/paper/instructions.rs`, one by one. A load and a store take
-/// two instructions each.
+/// The rules at the top of `benches/paper/instructions.rs`, one by one. A load and a store take two
+/// instructions each.
 #[test]
 fn instructions_are_those_that_compilers_leave() {
     for (body, expected) in [
@@ -157,7 +159,7 @@ fn instructions_are_those_that_compilers_leave() {
         ("destination[id.x] = source[min(id.x + 5u, 60u)];", 5),
         ("destination[id.x] = source[min(id.x * 3u + id.y, 60u)];", 6),
         ("destination[id.x] = source[id.x * 3u + id.y + 5u];", 5),
-        // Products in sums, in any order; a product that something else needs is computed.
+        // Products in sums, in any order. A product that is also used elsewhere is computed.
         ("destination[id.x] = id.x * 3u + id.y;", 3),
         ("destination[id.x] = id.x * 3u + id.y * 5u;", 4),
         ("destination[id.x] = id.x * 3u + id.y * 5u + 7u;", 4),
@@ -165,7 +167,7 @@ fn instructions_are_those_that_compilers_leave() {
         ("destination[id.x] = id.x + id.y + id.z + 5u;", 4),
         ("destination[id.x] = (id.x >> 5u) + id.y;", 3),
         ("let a = id.x * 3u; destination[id.x] = a + id.y; destination[a] = 0u;", 6),
-        // Shifts, masks and words from two.
+        // Shifts, masks, and words that are made of two words.
         ("destination[id.x] = (id.x << 8u) | id.y;", 3),
         ("destination[id.x] = (id.x << 8u) | (id.y << 16u) | id.z;", 4),
         ("destination[id.x] = id.x | id.y | id.z;", 3),
@@ -179,14 +181,14 @@ fn instructions_are_those_that_compilers_leave() {
             "let s = id.y % 4u * 8u; destination[id.x] = (id.x >> s) | ((id.z << 1u) << (31u - s));",
             9,
         ),
-        // Divisions: with a factor of 32 bits, with a shift before, with a correction; and their
-        // remainders.
+        // Divisions with a factor of 32 bits, with a shift before it, and with a correction; and
+        // their remainders.
         ("destination[id.x] = id.x / 3u;", 4),
         ("destination[id.x] = id.x / 14u;", 5),
         ("destination[id.x] = id.x / 7u;", 6),
         ("destination[id.x] = id.x % 3u;", 5),
         ("let q = id.x / 3u; destination[q] = id.x - q * 3u;", 5),
-        // Expressions that are computed twice, or not needed; calls, conditions.
+        // Expressions that are computed twice or not needed, calls, and conditions.
         ("let a = id.x * 5u + id.y; destination[a] = id.x * 5u + id.y;", 3),
         ("let a = id.x / 7u; destination[id.x] = 1u;", 2),
         ("destination[id.x] = twice(id.x) + twice(id.x);", 4),

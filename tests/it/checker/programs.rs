@@ -1,4 +1,4 @@
-//! The kernels of programs: modules that JAX and XLA wrote, step by step.
+//! The kernels of programs, for modules that JAX and XLA wrote.
 
 use naga::front::wgsl;
 use stridec::{
@@ -15,7 +15,8 @@ use super::{
     support::hlo_cases::hlo_cases,
 };
 
-/// The largest result, in bytes, whose kernel is judged: every invocation of it is interpreted.
+/// The size of the largest result whose kernel is checked, in bytes. Every invocation is
+/// interpreted.
 const MOST_BYTES: u64 = 4096;
 
 #[test]
@@ -63,7 +64,7 @@ fn kernels_of_programs_keep_their_proofs() {
     assert!(judged > 800 && several > 200 && looked_up > 150, "{judged} {several} {looked_up}");
 }
 
-/// The address of a unit wraps around on the way. Some workgroups are judged.
+/// The address of a unit wraps around during its computation. Only some workgroups are checked.
 #[test]
 fn addresses_that_wrap_are_right() {
     let module = Module::parse(

@@ -15,7 +15,7 @@ use stridec::{
 
 use super::{check::check, support::random::Random, support::scope::cases, targets};
 
-/// A module of random sizes, of one of six kinds.
+/// Returns a module of one of six kinds, with random sizes.
 fn module(random: &mut Random) -> String {
     let element_type = random.pick(&["u8", "s4", "pred", "bf16", "f32", "f64", "c128"]);
     let (rows, row) = (1 + random.below(6), random.pick(&[1, 3, 4, 8, 16, 21, 32, 48, 64, 100]));
@@ -28,7 +28,7 @@ fn module(random: &mut Random) -> String {
     let mut lines: Vec<String> = Vec::new();
     match random.below(6) {
         0 => {
-            // A row that consists of rows of different lengths.
+            // A row consists of rows of different lengths.
             let mut sum = 0;
             for number in 0..count {
                 let of = row + random.below(4) * random.below(8);
@@ -107,7 +107,8 @@ fn module(random: &mut Random) -> String {
     format!("HloModule m\n\nENTRY e {{\n{}}}\n", lines.concat())
 }
 
-/// Judges every candidate of a module for every target, and returns their kinds.
+/// Checks every candidate of a module for every target. Returns the number of candidates of each
+/// kind.
 fn judge(random: &mut Random, text: &str) -> BTreeMap<String, u32> {
     let mut judged = BTreeMap::new();
     let module = Module::parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));

@@ -1,17 +1,17 @@
-//! Values of the interpreter: words, each with the number behind it.
+//! Values of the interpreter: words, each with the number that it represents.
 
-/// A fault of a kernel.
+/// The description of a fault in a kernel.
 pub(crate) type Fault = String;
 
-/// A scalar: its 32 bits, and their type.
+/// A scalar: its 32 bits and their type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scalar {
     pub(crate) kind: Kind,
     pub(crate) bits: u32,
-    /// The number behind a `u32`: `bits` is this number modulo 2^32.
+    /// The number that a `u32` represents: `bits` is this number modulo 2^32.
     ///
-    /// A number outside `u32` may be added, taken away and multiplied. If it is below 0, it may
-    /// also be compared with an extent, as guards do. Nothing else may use it.
+    /// A number outside the range of `u32` may be added, subtracted and multiplied. A negative
+    /// number may also be compared with an extent, as guards do. Any other use is a fault.
     pub(crate) number: i128,
 }
 
@@ -36,12 +36,12 @@ impl Scalar {
         Self::of(Kind::Bool, value.into())
     }
 
-    /// Returns true if the number is not its bits.
+    /// Returns true if the number is outside the range of `u32`.
     pub(crate) fn is_wrapped(self) -> bool {
         self.number != self.bits.into()
     }
 
-    /// Returns the number, if it is a `u32`.
+    /// Returns the number if it is in the range of `u32`, and otherwise a fault.
     pub(crate) fn natural(self, use_of_it: &str) -> Result<u32, Fault> {
         assert_eq!(self.kind, Kind::Uint, "{use_of_it}: {self:?}");
         if self.is_wrapped() {
@@ -71,7 +71,7 @@ impl Value {
         Self::Vector(all, parts.len())
     }
 
-    /// Returns a scalar for one part, a vector for more.
+    /// Returns a scalar for one part, and a vector for several parts.
     pub(crate) fn from_parts(parts: &[Scalar]) -> Self {
         match parts {
             [one] => Self::Scalar(*one),
@@ -112,7 +112,7 @@ impl Value {
         Ok(out)
     }
 
-    /// Applies `each` to the parts of both; a scalar beside a vector is repeated.
+    /// Applies `each` to the parts of both values. A scalar is repeated for the parts of a vector.
     pub(crate) fn zip(
         self,
         other: Value,

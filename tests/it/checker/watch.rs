@@ -4,9 +4,9 @@
 #[derive(Clone, Copy, Debug)]
 #[allow(dead_code)] // the checker reads the buffers afterwards; benches/paper reads these
 pub(crate) struct Access {
-    /// The place in the text, equal for the invocations that make the access together.
+    /// The place in the text. It is equal for the invocations that make the access together.
     pub(crate) site: usize,
-    /// The number of the binding.
+    /// The index of the buffer.
     pub(crate) buffer: usize,
     pub(crate) first_word: usize,
     pub(crate) words: usize,
@@ -14,15 +14,15 @@ pub(crate) struct Access {
 
 /// Receives the actions of an invocation, in order.
 pub(crate) trait Watch {
-    /// A statement computes this expression of the running function.
+    /// A statement computes this expression of the current function.
     fn expression(&mut self, _: usize) {}
     /// Statements are run under a condition.
     fn branch(&mut self) {}
-    /// The statement at this place calls a function.
+    /// The statement with this number calls a function.
     fn call(&mut self, _statement: usize) {}
-    /// The innermost running function ends.
+    /// The current function returns.
     fn end_of_call(&mut self) {}
-    /// A load or a store.
+    /// A load or a store accesses a buffer.
     fn access(&mut self, _: Access) {}
 }
 

@@ -1,11 +1,11 @@
-//! Every number on a picture is the descriptor's.
+//! Every number in a picture is a number of the descriptor.
 
 use roxmltree::{Document, Node};
 use stridec::explain::{Picture, Side, html, svg, terminal};
 
 use super::{LAYOUTS, lower, relayout};
 
-/// The index and the offset in a cell's title, `(1,2): offset 7`.
+/// Returns the index and the offset in the title of a cell, such as `(1,2): offset 7`.
 fn index_and_offset(title: &str) -> Option<(Vec<u64>, u64)> {
     let (index, offset) = title.strip_prefix('(')?.split_once("): offset ")?;
     let index = index.split(',').filter(|n| !n.is_empty()).map(|n| n.parse().unwrap()).collect();
@@ -16,7 +16,7 @@ fn number(node: Node<'_, '_>, attribute: &str) -> f64 {
     node.attribute(attribute).unwrap().parse().unwrap()
 }
 
-/// The text inside a rectangle of the same group.
+/// Returns the text inside a rectangle of the same group.
 fn label<'a>(cell: Node<'a, 'a>) -> &'a str {
     let (x, y) = (number(cell, "x"), number(cell, "y"));
     let (right, bottom) = (x + number(cell, "width"), y + number(cell, "height"));
@@ -64,15 +64,16 @@ fn the_cell_at_an_index_is_labelled_with_its_offset() {
     }
 }
 
-/// The offsets that a key names, if the group has one: `offset 0`, the colours, `offset 14`.
+/// Returns the offsets in the colour key of a group, such as `offset 0` and `offset 14`, or `None`
+/// if the group has no key.
 fn key(group: Node<'_, '_>) -> Option<[u64; 2]> {
     let texts = group.children().filter_map(|node| node.text());
     let mut named = texts.filter_map(|text| text.strip_prefix("offset ")?.parse().ok());
     Some([named.next()?, named.next()?])
 }
 
-/// The smallest offset that a key names is the darkest colour, the greatest the brightest, and
-/// every cell is between them.
+/// The smallest offset in the colour key has the darkest colour, and the greatest has the
+/// brightest. The colours of all cells are between them.
 #[test]
 fn colours_run_over_the_offsets_that_their_key_names() {
     for notation in LAYOUTS {
@@ -118,7 +119,8 @@ fn the_key_names_padding_where_there_is_some() {
     }
 }
 
-/// The elements with an orange outline in the destination come from those with one in the source.
+/// The elements with an orange outline in the destination are copied from elements with an outline
+/// in the source.
 #[test]
 fn documents_of_operations_are_valid() {
     let pairs = [
@@ -136,7 +138,7 @@ fn documents_of_operations_are_valid() {
     }
 }
 
-/// The outlines of a slice's nine elements: in the array and in the memory, on both sides.
+/// The nine elements of a slice are outlined on both sides, in the array and in the memory.
 #[test]
 fn all_of_a_few_elements_are_outlined() {
     let slice = stridec::window::Slice::new([1, 0], [3, 3], [1, 1]);
@@ -173,8 +175,8 @@ fn pages_are_small_and_load_nothing() {
     }
 }
 
-/// A page puts the sides of an operation next to each other, or one below the other if it is
-/// narrow: each is a picture of its own.
+/// The two sides of an operation are separate pictures on a page, so that a narrow page can show
+/// one below the other.
 #[test]
 fn each_side_is_a_picture_of_its_own_on_a_page() {
     let page = relayout("f32[8,64,112,112]", "f32[8,64,112,112]{1,3,2,0}", |p| html(p, None));
@@ -190,7 +192,7 @@ fn each_side_is_a_picture_of_its_own_on_a_page() {
     assert_eq!(page.matches("<style>").count(), 2, "the page's, and one for all pictures");
 }
 
-/// Pages without elements have no code for a pointer.
+/// A page of an array without elements has no code for the pointer.
 #[test]
 fn pages_of_empty_arrays_have_no_explorer() {
     let page = relayout("f32[0,4]", "f32[0,4]{0,1}", |p| html(p, None));
@@ -198,7 +200,7 @@ fn pages_of_empty_arrays_have_no_explorer() {
     assert!(!page.contains("id=\"live\"") && !page.contains("id=\"explore-"));
 }
 
-/// The pictures in the documents are the ones that `stridec explain` draws.
+/// The pictures in the documents are equal to those that `stridec explain` draws.
 #[test]
 fn the_pictures_of_the_documents_are_drawn_today() {
     let layout = |notation: &str| {
@@ -219,7 +221,7 @@ fn the_pictures_of_the_documents_are_drawn_today() {
     }
 }
 
-/// Text without its colours.
+/// Returns a text without its colours.
 pub(crate) fn plain(text: &str) -> String {
     let mut parts = text.split("\u{1b}[");
     let first = parts.next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! Snapshots of pictures, so that a reviewer sees a change.
+//! Snapshots of pictures, which show a reviewer every change of their looks.
 
 use stridec::explain::{Picture, Side, svg, terminal};
 

@@ -1,4 +1,4 @@
-//! Pictures: the numbers on them are the descriptor's; their looks are in snapshots.
+//! Pictures. Their numbers are compared with the descriptor, and snapshots record their looks.
 
 mod geometry;
 mod looks;
@@ -9,7 +9,8 @@ use stridec::{Operation, explain::Picture, stride::StrideDescriptor};
 
 use super::support;
 
-/// Rank 0 to 5, dense, padded, tiled, sub-byte, strided, tail, zero-size, small and large.
+/// Layouts of ranks 0 to 5: dense, padded, tiled, strided, with elements below a byte, with a tail,
+/// without elements, small and large.
 const LAYOUTS: [&str; 22] = [
     "f32[]",
     "f32[1]",
@@ -35,7 +36,7 @@ const LAYOUTS: [&str; 22] = [
     "f32[4,6] strided<[-6,1], offset: 18>",
 ];
 
-/// Lowers a notation.
+/// Lowers a layout in notation.
 fn lower(notation: &str) -> StrideDescriptor {
     notation.parse::<stridec::Tensor>().unwrap().descriptor().clone()
 }

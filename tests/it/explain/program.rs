@@ -1,5 +1,5 @@
-//! Programs: every module of the data is drawn, and each drawn cell is the place that the program
-//! reads.
+//! Pictures of programs. Every module of the test data is drawn, and each cell shows the place that
+//! the program reads.
 
 use stridec::{Target, explain::ProgramPicture, hlo::Module, program::Ways};
 
@@ -36,7 +36,7 @@ fn svg_program() {
     insta::assert_snapshot!(text.replace("><", ">\n<"));
 }
 
-/// Values that a run reads decide where slices start.
+/// The starts of slices are taken from the inputs.
 #[test]
 fn inputs_give_the_numbers() {
     let module = Module::parse(TEXT).unwrap();
@@ -48,7 +48,7 @@ fn inputs_give_the_numbers() {
     assert!(text.contains("Slices start where at of the inputs says."), "{text}");
 }
 
-/// A row is drawn wherever the rows of a large array change their source.
+/// In a large array, a row is drawn wherever the source of the rows changes.
 #[test]
 fn the_first_row_of_each_source_is_drawn() {
     let text = "ENTRY main {

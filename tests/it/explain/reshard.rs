@@ -1,4 +1,4 @@
-//! Reshards: the pictures show the plan.
+//! Pictures of reshards, which show the plan.
 
 use stridec::{
     explain::ReshardPicture,
@@ -33,10 +33,10 @@ fn svg_reshard() {
     insta::assert_snapshot!(text.replace("><", ">\n<"));
 }
 
-/// A shape, both shardings, and the numbers of devices for shardings that do not say them.
+/// A shape, both shardings, and the numbers of devices for shardings that do not give them.
 type Case = (&'static str, [&'static str; 2], [Option<u64>; 2]);
 
-/// Plans of every rank: uneven, replicated, on one device and on many, without elements.
+/// Plans of every rank: uneven, replicated, on one device and on many, and without elements.
 const CASES: [Case; 14] = [
     ("f32[100]", ["{devices=[2]<=[2]}", "{devices=[2]1,0}"], [None; 2]),
     ("f32[]", ["{maximal device=1}", "{maximal device=0}"], [Some(2); 2]),
@@ -116,7 +116,8 @@ fn tiles_lie_where_their_indices_are() {
             let rect = titled(format!("{tile}: device {device}"));
             let number = |name: &str| rect.attribute(name).unwrap().parse::<u64>().unwrap();
             assert_eq!(rect.attribute("data-device"), Some(&device.to_string()[..]));
-            // 400 pixels a side: one pixel for an index, except for the line between tiles.
+            // With 400 pixels on each side, an index is one pixel, and the line between two tiles
+            // is one more.
             let sizes: Vec<u64> = tile.sizes().collect();
             assert_eq!([number("height") + 1, number("width") + 1], sizes[..], "{tile}");
         }
@@ -139,7 +140,7 @@ fn blocks_lie_where_their_indices_are() {
     }
 }
 
-/// The picture in `docs/sharding.md` is the one that its command draws.
+/// The picture in `docs/sharding.md` is equal to the one that its command draws.
 #[test]
 fn the_picture_of_the_docs() {
     let names = ["{mesh['x'=2,'y'=4], [{'x'}, {'y'}]}", "{devices=[8,1]<=[8]}"];
@@ -150,7 +151,7 @@ fn the_picture_of_the_docs() {
     assert!(std::fs::read_to_string(path).unwrap() == drawn, "{again}");
 }
 
-/// Names of shardings are text, with any characters.
+/// The names of shardings may have any characters, and are escaped.
 #[test]
 fn names_are_escaped() {
     let plan = planned("f32[4]", ["{devices=[2]<=[2]}"; 2], [None; 2]);
@@ -161,7 +162,7 @@ fn names_are_escaped() {
     assert!(!page.contains("<b>") && page.len() < 60_000, "{}", page.len());
 }
 
-/// More devices, and longer extents, than fit a picture.
+/// There are more devices and longer extents than a picture can show.
 #[test]
 fn very_many_devices() {
     let names = ["{devices=[5000]<=[5000]}", "{devices=[4999]<=[4999]}"];

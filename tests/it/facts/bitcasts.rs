@@ -1,4 +1,4 @@
-//! Reshapes and transposes that leave memory unchanged, and others.
+//! Reshapes and transposes, with and without a change of memory.
 
 use serde_json::Value;
 use stridec::{
@@ -23,7 +23,7 @@ pub fn reshape(fact: &Fact) {
     }
 }
 
-/// XLA compares only the orders, which is wrong.
+/// XLA compares only the orders of the dimensions, which is wrong for tiles.
 pub fn reshape_of_tiles(fact: &Fact) {
     let (a, b) = sides(fact);
     fact.expect("physically_correct", reshape_is_bitcast(&a, &b, false).unwrap());

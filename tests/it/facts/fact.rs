@@ -1,4 +1,4 @@
-//! One line of the file, and the meaning of its fields.
+//! A line of the file, and the meaning of its fields.
 
 use serde_json::Value;
 use stridec::{
@@ -6,13 +6,13 @@ use stridec::{
     stride::StrideDescriptor,
 };
 
-/// An input and XLA's result.
+/// An input, and XLA's result for it.
 pub struct Fact {
     pub id: String,
     pub group: String,
     /// The input.
     pub given: Value,
-    /// The output.
+    /// The result of XLA.
     pub expected: Value,
 }
 
@@ -26,17 +26,17 @@ impl Fact {
         }
     }
 
-    /// The shape of the input, from its notation.
+    /// Returns the shape of the input, from its notation.
     pub fn shape(&self) -> Shape {
         shape(&self.given["shape"])
     }
 
-    /// An array of the input's `dims`, in its order of dimensions.
+    /// Returns an array with the input's `dims` and order of dimensions.
     pub fn array(&self) -> Shape {
         array(&self.given)
     }
 
-    /// Asserts the value of a field of the output.
+    /// Asserts that a field of XLA's result has this value.
     pub fn expect<T: Into<Value>>(&self, field: &str, given: T) {
         assert_eq!(given.into(), self.expected[field], "{field}");
     }
@@ -66,7 +66,8 @@ pub fn shape(value: &Value) -> Shape {
     text(value).parse().unwrap_or_else(|error| panic!("{value}: {error}"))
 }
 
-/// Returns an array from `type`, `dims` and the order of its dimensions, if they are present.
+/// Returns an array from `type`, `dims` and the order of its dimensions. Any of these fields may be
+/// absent.
 pub fn array(given: &Value) -> Shape {
     let element_type = given["type"]
         .as_str()
@@ -74,12 +75,12 @@ pub fn array(given: &Value) -> Shape {
     Shape::new(element_type, numbers(&given["dims"]), layout(given)).unwrap()
 }
 
-/// A shape, given as text or by its fields.
+/// Returns a shape that is given as text or by its fields.
 pub fn shape_or_array(value: &Value) -> Shape {
     if value.is_string() { shape(value) } else { array(value) }
 }
 
-/// Returns a layout from its fields, or `None` without an order of dimensions.
+/// Returns a layout from its fields, or `None` if there is no order of dimensions.
 pub fn layout(given: &Value) -> Option<Layout> {
     let order = [&given["minor_to_major"], &given["m2m"]].into_iter().find(|v| v.is_array())?;
     let mut layout = Layout::new(indices(order));

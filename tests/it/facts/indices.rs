@@ -1,4 +1,4 @@
-//! Indices, linear and not.
+//! Multidimensional and linear indices.
 
 use serde_json::Value;
 use stridec::{
@@ -65,7 +65,7 @@ pub fn tile_linear(fact: &Fact) {
     if fact.expected["expanded_dims"].is_array() {
         let extents: Vec<u64> = tensor.axes().iter().map(|axis| axis.extent).collect();
         fact.expect("expanded_dims", extents.clone());
-        // The digits of the offset are the tile's index and the index in the tile.
+        // The digits of the offset are the index of the tile and the index inside the tile.
         let mut rest = linear;
         let digits: Vec<u64> = tensor
             .axes()

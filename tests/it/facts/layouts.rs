@@ -131,7 +131,7 @@ pub fn move_single(fact: &Fact) {
     fact.expect("out", moved);
 }
 
-/// TensorFlow 1.x's `Permute` is today's `PermuteInverse`.
+/// `Permute` of TensorFlow 1.x is `PermuteInverse` of XLA today.
 pub fn tf1_direction(fact: &Fact) {
     let (input, permutation) = entries(fact);
     fact.expect("tf1_out", permutation_util::permute_inverse(input, &permutation).unwrap());

@@ -1,5 +1,5 @@
-//! Facts of XLA and TensorFlow 1.x, read from their tests, headers and documentation:
-//! `tests/data/xla_facts.jsonl`.
+//! Facts about XLA and TensorFlow 1.x, which were read from their tests, headers and documentation.
+//! They are in `tests/data/xla_facts.jsonl`.
 //!
 //! Each fact is an input and an output. XLA's words for an error are not compared, because
 //! stridec's messages name the field instead.
@@ -19,7 +19,7 @@ use std::{collections::BTreeMap, panic};
 use fact::Fact;
 use serde_json::Value;
 
-/// Groups and single facts that do not hold here, with the reason.
+/// Groups and single facts that do not hold for stridec, with the reason.
 const EXCEPTIONS: [(&str, &str); 14] = [
     ("index.compare", "outside: `CompareIndices` is how Rust compares slices"),
     (
@@ -55,7 +55,7 @@ const EXCEPTIONS: [(&str, &str); 14] = [
     ("slice.values/008", "SLICE1 refuses empty windows"),
 ];
 
-/// Checks a fact, and panics if it does not hold.
+/// Checks a fact. Panics if it does not hold.
 fn check(fact: &Fact) {
     match fact.group.as_str() {
         "index.multi_to_linear" => indices::multi_to_linear(fact),

@@ -1,4 +1,4 @@
-//! Movements of elements: relayouts, slices, packing.
+//! Movements of elements: relayouts, slices and packing.
 
 use serde_json::Value;
 use stridec::{
@@ -20,7 +20,7 @@ fn words(shape: &Shape) -> Shape {
     shape_util::change_element_type(shape, ElementType::U32).unwrap()
 }
 
-/// Moves u32 elements, and returns the whole image.
+/// Moves elements of u32. Returns the whole image of the destination.
 fn run(source: &Shape, destination: &Shape, window: &Window, memory: &[u32]) -> Vec<u32> {
     let (source, destination) = (lower(&words(source)), lower(&words(destination)));
     let nest = nest::lower(&source, &destination, window).unwrap();
@@ -43,7 +43,8 @@ fn iota(sizes: &[u64]) -> Vec<u32> {
     (0..u32::try_from(sizes.iter().product::<u64>()).unwrap()).collect()
 }
 
-/// The array's memory: the values 1, 2, … for the letters of the fact, and 0 for zero.
+/// Checks the memory of an array. The values 1, 2, … represent the letters of the fact, and 0 is
+/// zero.
 pub fn memory_image(fact: &Fact) {
     let values = list(&fact.given["row_major_values"]);
     let mut layout = super::fact::layout(&fact.given).unwrap();
@@ -111,7 +112,7 @@ pub fn identity(fact: &Fact) {
     }
 }
 
-/// The reshaped values are equal for both layouts of the source.
+/// The values after the reshape are equal for both layouts of the source.
 pub fn reshape_values(fact: &Fact) {
     let (sizes, reshaped) = (numbers(&fact.given["dims"]), numbers(&fact.given["new_dims"]));
     let values: Vec<u32> = numbers(&fact.given["row_major_values"])
@@ -140,7 +141,7 @@ fn slice(start: &[u64], limit: &[u64], strides: &[i64]) -> Slice {
     Slice::new(start, sizes, strides)
 }
 
-/// The window of a fact's `start`, `limit` and `stride`.
+/// Returns the window with the `start`, `limit` and `stride` of a fact.
 fn window_of(fact: &Fact, sizes: &[u64]) -> Window {
     let [start, limit] = ["start", "limit"].map(|field| numbers(&fact.given[field]));
     let strides = match &fact.given["stride"] {
@@ -236,7 +237,7 @@ pub fn gpu_memcpy(fact: &Fact) {
     }
 }
 
-/// Two loops as the two dimensions of strided arrays. The nest merges them if XLA does.
+/// Two loops are the two dimensions of strided arrays. The nest merges them if XLA does.
 pub fn coalesce_loops(fact: &Fact) {
     let loops = ["outer", "inner"].map(|l| signed(&fact.given["size_lda_ldb"][l]));
     let strided = |side: usize| {

@@ -1,4 +1,4 @@
-//! The protos: their numbers, their bytes, and refusals.
+//! The protos: the numbers of their fields, their bytes, and shapes that are refused.
 
 use prost::Message;
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ pub fn enumerator(fact: &Fact) {
     fact.expect("name", name);
 }
 
-/// Reads the number from the proto's own text.
+/// Reads the number of the field from the text of the proto.
 pub fn field(fact: &Fact) {
     let proto = include_str!("../../../proto/xla_data.proto");
     let start = format!("\nmessage {} {{", text(&fact.given["message"]));
@@ -43,7 +43,8 @@ fn bytes(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap()).collect()
 }
 
-/// The shape that a fact describes in words: `TF1 f32[2,3]{0,1} padded [3,5] ZERO_PAD`.
+/// Returns the shape that a fact describes in words, such as `TF1 f32[2,3]{0,1} padded [3,5]
+/// ZERO_PAD`.
 fn described(words: &str) -> Shape {
     let era = ["TF1", "modern"].into_iter().any(|era| words.starts_with(era));
     let words = if era { words.split_once(' ').unwrap().1 } else { words };
@@ -76,14 +77,14 @@ pub fn wire(fact: &Fact) {
     let (hex, words) = (text(&fact.given["hex"]), text(&fact.expected["shape"]));
     let shape = Shape::decode(&bytes(hex)).unwrap();
     assert_eq!(shape, described(words));
-    // The text of today's XLA, and TensorFlow's if there is padding.
+    // The bytes are those of today's XLA, or of TensorFlow 1.x if there is padding.
     if words.starts_with("modern") || words.contains("padded") {
         assert_eq!(shape.encode(), bytes(hex), "{words}");
     }
     assert_eq!(Shape::decode(&shape.encode()), Ok(shape));
 }
 
-/// An array's proto, valid or not.
+/// Returns the proto of an array, which may be invalid.
 fn array(element_type: xla::PrimitiveType, dimensions: &[i64], order: &[i64]) -> xla::Shape {
     xla::Shape {
         element_type: element_type.into(),
@@ -106,7 +107,7 @@ pub fn validate(fact: &Fact) {
                 xla::Shape { element_type: number.parse().unwrap(), ..Default::default() }
             }
             None => {
-                // S8 dims […] m2m […] physical_shape.element_type=-562
+                // The words have the form `S8 dims […] m2m […] physical_shape.element_type=-562`.
                 let list = |after: &str| -> Vec<i64> {
                     let rest = words.split_once(after).unwrap().1;
                     serde_json::from_str(&rest[..=rest.find(']').unwrap()]).unwrap()
@@ -143,7 +144,7 @@ fn array_of_fields(given: &Value) -> xla::Shape {
     proto
 }
 
-/// Returns true if a shape in the words of a fact is valid, or if all of several shapes are.
+/// Returns true if the shape or all shapes that a fact describes in words are valid.
 fn words_are_valid(words: &str, allow_missing: &Value) -> bool {
     if let Some(kinds) = words.strip_suffix(" carrying a layout") {
         return kinds.split('/').any(|kind| {
@@ -175,6 +176,6 @@ fn words_are_valid(words: &str, allow_missing: &Value) -> bool {
     }
     let notation = words.split(" no layout").next().unwrap().split(" without layout").next();
     let shape = notation.unwrap().parse::<Shape>();
-    // A shape without a layout is valid. Callers that need a layout get an error.
+    // A shape without a layout is valid, but callers that need a layout get an error.
     shape.is_ok_and(|shape| *allow_missing != json!(false) || has_layout(&shape))
 }

@@ -1,4 +1,4 @@
-//! Sizes, and shapes made from shapes.
+//! Sizes of shapes, and shapes that are made of other shapes.
 
 use serde_json::Value;
 use stridec::{
@@ -12,7 +12,8 @@ fn element_type(value: &Value) -> ElementType {
     ElementType::from_name(text(value)).unwrap()
 }
 
-/// An array without a layout of its own prints with the default one, as in XLA's tests.
+/// Asserts that a shape is equal to a field of XLA's result. An array without a layout has the
+/// default layout there, as in XLA's tests.
 fn expect_shape(fact: &Fact, field: &str, given: &Shape) {
     let expected = shape(&fact.expected[field]);
     assert!(shape_util::equal(given, &expected), "{given} is not {expected}");
@@ -53,7 +54,7 @@ pub fn array_size(fact: &Fact) {
     fact.expect("array_data_size", shape_util::array_data_size(&fact.shape()).unwrap());
 }
 
-/// The intention in XLA's documentation; its code forgets the tail.
+/// The expected size is the intention in XLA's documentation, because XLA's code ignores the tail.
 pub fn tail_padding(fact: &Fact) {
     fact.expect("documented_intent_bytes", shape_util::array_size(&fact.shape()).unwrap());
 }

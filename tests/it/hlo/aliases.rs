@@ -1,4 +1,4 @@
-//! Buffers of parameters that results may take over: read from text, protos and StableHLO, and
+//! Buffers of parameters that results may reuse. They are read from text, protos and StableHLO, and
 //! written back.
 
 use stridec::{
@@ -6,7 +6,7 @@ use stridec::{
     hlo::{HloError, Module},
 };
 
-/// Returns the aliases and the donors of a module, as XLA prints them.
+/// Returns the aliases and the donors of a module in the form that XLA prints.
 fn given(module: &Module) -> Vec<String> {
     let aliases = module.aliases().iter().map(|alias| {
         let kind = if alias.must_alias { "must" } else { "may" };
@@ -19,7 +19,7 @@ fn given(module: &Module) -> Vec<String> {
     aliases.chain(donors).collect()
 }
 
-/// Returns a module of two parameters with this line of attributes.
+/// Returns a module with two parameters and this line of attributes.
 fn module(attributes: &str) -> Result<Module, HloError> {
     Module::parse(&format!(
         "HloModule m, {attributes}

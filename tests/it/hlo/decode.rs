@@ -1,4 +1,4 @@
-//! Protos: every module is read or refused, and a module that was read can be written and read
+//! Protos. Every module is read or refused, and a module that was read can be written and read
 //! again.
 
 use prost::Message;
@@ -83,7 +83,7 @@ fn what_is_written_reads_as_the_same_module() {
     }
 }
 
-/// A field of a message: its number and its bytes.
+/// Returns a field of a message, with its number and its bytes.
 fn field(number: u8, inner: &[u8]) -> Vec<u8> {
     let mut bytes = vec![number << 3 | 2];
     let mut length = inner.len();
@@ -102,7 +102,7 @@ fn each_bound_has_an_error_of_its_own() {
     let literal = field(8, &vec![0; MAX_LITERAL_BYTES + 1]);
     let literal = field(3, &field(2, &literal));
     let name = field(3, &field(2, &field(1, &vec![b'a'; MAX_MODULE_BYTES])));
-    // A message that is only a module has its shapes too.
+    // A message of a module alone has the shapes of the buffers too.
     let module = |computations: Vec<u8>| [field(4, &[]), computations].concat();
     let says = |bytes: Vec<u8>| {
         let error = Module::decode(&module(bytes)).unwrap_err();
@@ -123,7 +123,7 @@ fn each_bound_has_an_error_of_its_own() {
     assert!(error.to_string().starts_with(expected), "{error}");
 }
 
-/// The line of the instruction `y`, in a message.
+/// Returns the source line of the instruction `y`, from a message.
 fn line_of(module: &hlo_proto::HloModuleProto) -> Option<SourceLine> {
     let module = Module::decode(&module.encode_to_vec()).unwrap();
     let line = |module: &Module| module.entry().instructions()[1].source().cloned();

@@ -1,4 +1,4 @@
-//! The memory of buffers: XLA's own reports, and every module.
+//! The memory of buffers, compared with XLA's own reports and for every module.
 
 use std::fs;
 
@@ -17,8 +17,8 @@ fn lines() -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// XLA's lines about one allocation. If a shape was printed without the tiles of the device, the
-/// data has them.
+/// XLA's lines about single allocations. If XLA printed a shape without its tiles, the test data
+/// has the tiles.
 #[test]
 fn reports_of_xla_round_as_here() {
     let mut compared = 0;
@@ -47,7 +47,8 @@ fn reports_of_xla_round_as_here() {
             ("extra_text", human_readable_num_bytes(memory.padding_bytes())),
             ("expansion_text", factor),
         ] {
-            // The lines that XLA itself printed; decimal units come from another system.
+            // The texts are compared with the lines that XLA printed. Decimal units are from
+            // another system.
             for said in [&line[name], &computed[name]] {
                 if let Some(said) = said.as_str().filter(|_| line["units"].is_null()) {
                     assert_eq!(given, said, "{id} {name}");
@@ -59,8 +60,8 @@ fn reports_of_xla_round_as_here() {
     assert_eq!(compared, 90);
 }
 
-/// Old versions print no tiles. The bytes reveal the tiles, in each of the two lines that have only
-/// bytes.
+/// Old versions of XLA print no tiles. The sizes reveal the tiles, in each of the two lines that
+/// have only sizes.
 #[test]
 fn tiles_that_are_not_printed() {
     let mut found = 0;
@@ -86,7 +87,7 @@ fn tiles_that_are_not_printed() {
         }
     }
     assert_eq!(found, 6);
-    // A size that no tiling gives changes nothing; nor do tiles that are printed.
+    // A size that fits no tiling changes nothing, and neither do tiles that are printed.
     for (size, shape) in [
         ("9.00G", "f32[128,6]{1,0}"),
         ("64.0K", "f32[128,6]{1,0:T(4,4)}"),
@@ -101,7 +102,7 @@ fn tiles_that_are_not_printed() {
     assert!(total.contains("got the total of such a report"), "{total}");
 }
 
-/// XLA's line about all temporaries: one report has the two arrays of the sum.
+/// XLA's line about all temporaries. One report has the two arrays of the sum.
 #[test]
 fn sums_of_a_report_round_as_here() {
     let report = MemoryReport::of_text(
@@ -124,7 +125,7 @@ fn sums_of_a_report_round_as_here() {
         else {
             continue;
         };
-        // The texts are the printed forms of these numbers of bytes.
+        // The texts are the printed forms of these sizes.
         for text in [unpadded, padded] {
             let (number, unit) = text.split_at(text.len() - 1);
             let scale = 1_u64 << (10 * ("KMGT".find(unit).unwrap() + 1));
@@ -145,7 +146,8 @@ fn protos_and_texts_of_modules_take_the_same() {
         let module = Module::decode(&case.bytes).unwrap();
         let proto = MemoryReport::of_proto(&case.bytes).unwrap();
         let text = MemoryReport::of_text(&module.to_string()).unwrap();
-        // A module keeps no donations, so that its text may count more than the proto it came from.
+        // A module does not keep all facts by which results share buffers, so its text may count
+        // more bytes than the proto.
         let encoded = MemoryReport::of_proto(&module.encode()).unwrap();
         assert_eq!(encoded.total_bytes, text.total_bytes, "{}", case.id);
         assert!(proto.total_bytes <= text.total_bytes, "{}", case.id);
@@ -181,10 +183,10 @@ fn what_has_no_buffer_of_its_own() {
     let mut owners: Vec<&str> =
         report.instructions.iter().filter(|it| it.has_buffer).map(|it| it.name.as_ref()).collect();
     owners.sort_unstable();
-    // `m` is an instruction of `g`, and its root is the result of `z`.
+    // `m` is an instruction of `g`, and the root of `g` is the result of `z`.
     assert_eq!(owners, ["i", "m", "r", "x", "y", "z"]);
     assert_eq!((report.total_bytes, report.parameters_bytes, report.results_bytes), (136, 32, 68));
-    // `y`, `m` and `i`; the result has `z` twice.
+    // The sum of `y`, `m` and `i`. The result has `z` twice.
     assert_eq!(report.temporaries_bytes, 68);
 }
 
@@ -225,7 +227,7 @@ fn reports_name_what_they_allocate() {
     assert_eq!(error.to_string(), "line 2, column 13: expected `,` or `]`, got the end");
 }
 
-/// A field of a message.
+/// Returns a field of a message.
 fn field(number: u32, bytes: &[u8]) -> Vec<u8> {
     let mut out = varint(u64::from(number << 3) + 2);
     out.extend(varint(bytes.len() as u64));

@@ -1,4 +1,4 @@
-//! HLO modules: those that XLA and JAX wrote are read, or refused for the right reason.
+//! HLO modules that XLA and JAX wrote are read, or refused for the right reason.
 
 mod aliases;
 mod decode;

@@ -1,10 +1,10 @@
-//! One byte of a valid module changed: the result is a module or is refused.
+//! If one byte of a valid module is changed, the result is a module or is refused.
 
 use stridec::hlo::{MemoryReport, Module};
 
 use super::support::hlo_cases::hlo_cases;
 
-/// Every byte of some modules, and some bytes of every module.
+/// Changes every byte of some modules, and some bytes of every module.
 #[test]
 fn one_byte_never_panics() {
     let (mut read, mut refused) = (0, 0);

@@ -1,4 +1,4 @@
-//! HLO text: printed text is read again, and so are all forms that XLA has used.
+//! HLO text. Printed text is read again, and so are all forms that XLA has used.
 
 use stridec::hlo::{Computation, Module, Opcode};
 
@@ -12,8 +12,8 @@ fn what_is_printed_reads_as_the_same_module() {
         let text = module.to_string();
         let again = Module::parse(&text);
         let again = again.unwrap_or_else(|error| panic!("{}: {error}\n{text}", case.id));
-        // Every layout is written there; text leaves out a scalar's. JAX 0.4 has names such as
-        // `<lambda>`.
+        // Protos have every layout, and text leaves out the layout of a scalar. JAX 0.4 has names
+        // such as `<lambda>`.
         let is_plain = |it: &Computation| !it.name().contains(['<', '>']);
         if module.computations().iter().all(is_plain) {
             assert!(again.encode() == module.encode(), "{}\n{text}", case.id);
@@ -24,7 +24,7 @@ fn what_is_printed_reads_as_the_same_module() {
     assert!(compared > 700, "{compared}");
 }
 
-/// A module that was read from StableHLO is an HLO module like any other, in text and as a proto.
+/// A module that was read from StableHLO is an ordinary HLO module, in text and as a proto.
 #[test]
 fn stablehlo_prints_as_hlo() {
     for case in stablehlo_cases().iter().filter(|case| case.is_ok()) {
@@ -43,7 +43,7 @@ fn stablehlo_prints_as_hlo() {
     }
 }
 
-/// A module of one computation.
+/// Returns the text of a module with one computation.
 fn entry(instructions: &str) -> String {
     format!("HloModule test\n\nENTRY main {{\n{instructions}\n}}\n")
 }
@@ -52,7 +52,7 @@ fn read(text: &str) -> Module {
     Module::parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// A constant's bytes.
+/// Returns the bytes of a constant.
 fn constant(shape: &str, value: &str) -> Vec<u8> {
     let module = read(&entry(&format!("ROOT c = {shape} constant({value})")));
     let Opcode::Constant(literal) = module.entry().instructions()[0].opcode() else { panic!() };
@@ -109,7 +109,7 @@ fn dumps_of_today() {
     assert_eq!(read(&module.to_string()), module);
 }
 
-/// The text of XLA of 2018: shapes beside operands, literals with their type.
+/// A text of XLA from 2018, with shapes in front of operands and types in front of literals.
 const OF_2018: &str = "HloModule cluster_0__XlaCompiledKernel_true__.21:
 
 %max_F32.4 (lhs.5: f32[], rhs.6: f32[]) -> f32[] {

@@ -1,15 +1,15 @@
-//! The forms of HLO text that XLA's parser reads, each in a module of its own.
+//! The forms of HLO text that XLA's parser reads. Each form has its own module.
 
 use stridec::hlo::{Footprint, MemoryReport, Module, Opcode};
 
-/// Each module of `tests/data/xla_text/` with the bytes of its buffers.
+/// Each module of `tests/data/xla_text/`, with the size of its buffers in bytes.
 const MODULES: [(&str, u64); 27] = [
     ("01_nested", 12_288),
     ("02_noentry", 32),
-    // The parameter, two values of the callee and the context of 4 bytes. By XLA's
-    // `hlo_dataflow_analysis.cc`, a start defines only its tuples and its contexts
-    // (`kAsyncStart` in `InitializeInstructionValueSets`); its operands keep their buffers
-    // (`UpdateAsyncChainOperandValueSet`), and its output is the root of the callee
+    // The parameter, two values of the called computation, and the context of 4 bytes. By XLA's
+    // `hlo_dataflow_analysis.cc`, a start defines only its tuples and its contexts (`kAsyncStart`
+    // in `InitializeInstructionValueSets`), its operands keep their buffers
+    // (`UpdateAsyncChainOperandValueSet`), and its output is the root of the called computation
     // (`UpdateAsyncChainOutputValueSet`).
     ("03_callstart", 12_292),
     ("04_inline", 12_288),
@@ -84,7 +84,7 @@ fn donated_and_updated_buffers_are_counted_once() {
         (report.total_bytes, report.temporaries_bytes)
     };
     let update = "dynamic-update-slice(p, u, i)";
-    // A parameter that is not donated is not overwritten.
+    // The buffer of a parameter is overwritten only if it is donated.
     assert_eq!(of("", update), (1024 + 16 + 4 + 1024, 0));
     assert_eq!(of(", input_output_alias={ {}: (0, {}, may-alias) }", update), (1024 + 16 + 4, 0));
     let call = "custom-call(p), custom_call_target=\"f\", output_to_operand_aliasing={{}: (0, {})}";
@@ -106,7 +106,7 @@ fn loops_share_the_buffers_of_their_operand() {
             i = s32[] parameter(1)
             t = (f32[8], s32[]) tuple(p, i)
             ROOT w = (f32[8], s32[]) while(t), condition=c, body=b }";
-    // The parameters, and `n` in the body.
+    // The buffers are the parameters, and `n` in the body.
     assert_eq!(MemoryReport::of_text(text).unwrap().total_bytes, 32 + 4 + 32);
 }
 

@@ -1,4 +1,4 @@
-//! Each case is judged by its table, the offsets of all indices.
+//! Each case is checked by its table, which has the offsets of all indices.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ impl Fact {
         self.text("notation").unwrap()
     }
 
-    /// The argument for the case, `KIND:TEXT`.
+    /// Returns the argument for the case, `KIND:TEXT`.
     fn argument(&self) -> String {
         let text = self.text("text").unwrap();
         match (self.notation(), self.text("shape")) {
@@ -40,7 +40,7 @@ impl Fact {
     }
 }
 
-/// zlib's checksum of the offsets as int64, little-endian.
+/// Returns zlib's checksum of the offsets as int64, little-endian.
 fn crc32(offsets: &[i64]) -> String {
     let bytes = offsets.iter().flat_map(|offset| offset.to_le_bytes());
     let crc = bytes.fold(!0_u32, |crc, byte| {
@@ -54,7 +54,8 @@ fn lies_there(fact: &Fact, array: &Tensor) {
     let tensor = array.descriptor();
     let dimensions: Vec<u64> = serde_json::from_value(fact.0["dimensions"].clone()).unwrap();
     assert_eq!(tensor.sizes(), dimensions);
-    // CuTe counts from the pointer, at coordinate 0, and not from the first element in memory.
+    // CuTe counts from the pointer, which is at coordinate 0, and not from the first element in
+    // memory.
     let from_pointer = fact.notation() == "cute";
     let base = fact.0["offset_of_0"].as_i64().filter(|_| from_pointer).unwrap_or(0);
     for sample in fact.0["samples"].as_array().unwrap() {
@@ -78,7 +79,7 @@ fn lies_there(fact: &Fact, array: &Tensor) {
     }
 }
 
-/// Reads a text of the array in another notation, and checks that it has the same offsets.
+/// Reads a text for the array in another notation, and checks that it has the same offsets.
 fn is_the_same(array: &Tensor, text: &str) {
     let again = read(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     assert_eq!(again.descriptor().sizes(), array.descriptor().sizes(), "{text}");
@@ -87,7 +88,7 @@ fn is_the_same(array: &Tensor, text: &str) {
     }
 }
 
-/// A text of another system: it is read, and written as an XLA shape if it is one.
+/// Checks a text of another system: it is read, and written as an XLA shape if there is one.
 fn layout(fact: &Fact) {
     let argument = fact.argument();
     let (verdict, read) = (fact.text("verdict").unwrap(), read(&argument));
@@ -123,7 +124,7 @@ fn layout(fact: &Fact) {
     }
 }
 
-/// An XLA shape, written in the other notations.
+/// Checks an XLA shape: it is written in the other notations.
 fn written(fact: &Fact) {
     let tensor: Tensor = fact.text("text").unwrap().parse().unwrap();
     let array = tensor;
@@ -143,8 +144,8 @@ fn written(fact: &Fact) {
     let tag = array.write(Kind::OneDnn).map(|text| format!("onednn:{text}"));
     match tag {
         Ok(text) => is_the_same(&array, &text),
-        // The tags of the cases follow oneDNN's letters. Only those of its header are written, and
-        // only with its own bits.
+        // The tags of the cases are made of oneDNN's letters. Only the tags of its header are
+        // written, and only for elements with its own number of bits.
         Err(error) => {
             let reason = error.reason();
             let is_foreign = reason.starts_with("dnnl_types.h has no tag")
@@ -166,7 +167,7 @@ fn written(fact: &Fact) {
     }
 }
 
-/// An operation of CuTe's algebra.
+/// Checks an operation of CuTe's algebra.
 fn operation(fact: &Fact, name: &str) {
     let args: Vec<&str> =
         fact.0["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap()).collect();
@@ -178,7 +179,7 @@ fn operation(fact: &Fact, name: &str) {
         "complement" => first.complement(args[1].parse().unwrap()),
         "logical_product" => first.logical_product(&layout(args[1])),
         "zipped_divide" => {
-            // `<3:3,(2,4):(1,8)>`: the tilers begin at a shape outside all tuples.
+            // The tilers in `<3:3,(2,4):(1,8)>` begin at a shape outside all tuples.
             let inside = args[1].trim_matches(['<', '>']);
             let at = inside.match_indices(',').map(|found| found.0);
             let cut = at.into_iter().find(|&at| {
@@ -207,7 +208,7 @@ fn operation(fact: &Fact, name: &str) {
     assert_eq!(crc32(&offsets), fact.text("crc32_colex").unwrap());
 }
 
-/// CuTe's results for a layout as a function of integers.
+/// Checks CuTe's results for a layout as a function of integers.
 fn function(fact: &Fact) {
     let Ok(layout) = fact.text("text").unwrap().parse::<CuteLayout>() else { return };
     assert_eq!(Some(layout.size()), fact.number("size"));
@@ -251,7 +252,7 @@ fn every_case() {
     assert_eq!(checked.values().sum::<usize>(), 167, "{checked:?}");
 }
 
-/// Bytes before the data move every element. Only XLA's notation can express them.
+/// Bytes in front of the data move every element. Only XLA's notation can express them.
 #[test]
 fn a_prefix_is_not_lost() {
     for text in ["f32[2,3]{1,0:M(8)}", "f32[16,256]{1,0:T(8,128)M(8)}", "s4[8]{0:E(4)M(4)}"] {
@@ -268,6 +269,6 @@ fn a_prefix_is_not_lost() {
             }
         }
     }
-    // Without the prefix, the notation alone decides.
+    // Without the prefix, each notation decides whether it can express the layout.
     assert!(read("f32[16,256]{1,0:T(8,128)}").unwrap().write(Kind::Jax).is_ok());
 }

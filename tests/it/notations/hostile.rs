@@ -1,11 +1,11 @@
-//! Texts made to break a parser: each gets an answer in time, without a panic, with a place inside
-//! the text.
+//! Texts that are made to break a parser. Each gets an answer in time and without a panic, and an
+//! error has a position inside the text.
 
 use std::time::{Duration, Instant};
 
 use stridec::notation::{Kind, read};
 
-/// The prefix of a notation, and pieces of its texts.
+/// The prefix of each notation, and pieces of its texts.
 const PIECES: [(&str, &[&str]); 15] = [
     ("jax:f32[2,3] ", &["Layout(", "major_to_minor=", "(0, 1)", "tiling=", "((", "sharding=", "'"]),
     ("numpy:", &["shape=", "(2, 3)", "strides=", "{'shape': ", "dtype=", "'<f4'", "["]),
@@ -105,7 +105,7 @@ fn pieces_side_by_side() {
     }
 }
 
-/// The place and the reason of an error, in the form of a caret under the text.
+/// The position and the reason of an error, shown as a caret under the text.
 #[test]
 fn errors_point_at_the_character() {
     for (text, marked, reason) in [

@@ -1,5 +1,4 @@
-//! Maps of `memref`, judged by an evaluation of their expressions that shares no code with the
-//! reader.
+//! Maps of `memref`. They are checked by evaluating their expressions, with no code of the reader.
 
 use stridec::notation::{Kind, read};
 
@@ -8,7 +7,7 @@ use super::{
     table,
 };
 
-/// An expression of a map, with its text.
+/// An expression of a map, from which its text is made.
 enum Expression {
     Dimension(usize),
     Floordiv(Box<Expression>, i64),
@@ -43,12 +42,13 @@ impl Expression {
         }
     }
 
-    /// The greatest value by MLIR's rule: that of `e mod k` is `k - 1`.
+    /// Returns the greatest value by MLIR's rule, in which the greatest value of `e mod k` is `k -
+    /// 1`.
     fn greatest(&self, sizes: &[i64]) -> i64 {
         match self {
             Dimension(dimension) => sizes[*dimension] - 1,
             Floordiv(of, by) => of.greatest(sizes).div_euclid(*by),
-            // MLIR takes `e mod 1` for 0 before anything else.
+            // MLIR replaces `e mod 1` with 0 before it applies any other rule.
             Mod(_, 1) => 0,
             Mod(of, by) if of.is_zero() => of.greatest(sizes).rem_euclid(*by),
             Mod(_, by) => by - 1,
@@ -68,7 +68,7 @@ impl Expression {
     }
 }
 
-/// All indices of an array, in row-major order.
+/// Returns all indices of an array, in row-major order.
 fn indices(sizes: &[i64]) -> Vec<Vec<i64>> {
     sizes.iter().fold(vec![Vec::new()], |indices, &size| {
         let longer =
@@ -77,7 +77,8 @@ fn indices(sizes: &[i64]) -> Vec<Vec<i64>> {
     })
 }
 
-/// The offset of every element: row-major over the results, whose extents are by MLIR's rule.
+/// Returns the offset of every element. The results are in row-major order, with extents by MLIR's
+/// rule.
 fn offsets(sizes: &[i64], results: &[Expression]) -> Vec<i64> {
     let offset = |index: &Vec<i64>| {
         results
@@ -95,15 +96,15 @@ fn memref(sizes: &[i64], results: &[Expression]) -> String {
     format!("memref<{extents}i8, affine_map<({dimensions}) -> ({results})>>")
 }
 
-/// The parts of a dimension, in which tiles of random extents nest: for `(3, 4)` they are
-/// `d floordiv 12`, `(d mod 12) floordiv 4` and `d mod 4`.
+/// Returns the parts of a dimension that is divided into nested tiles of random extents. For `(3,
+/// 4)` the parts are `d floordiv 12`, `(d mod 12) floordiv 4` and `d mod 4`.
 fn parts(random: &mut Random, dimension: usize) -> Vec<Expression> {
     let mut parts = Vec::new();
     let mut by = 1;
     for _ in 0..random.below(3) {
         let extent = random.pick(&[1, 2, 2, 3, 4, 8, 16]);
         let whole = Box::new(Dimension(dimension));
-        // Two ways to say the same part.
+        // There are two ways to write the same part.
         parts.push(match random.below(2) {
             _ if by == 1 => Mod(whole, extent),
             0 => Floordiv(Box::new(Mod(whole, by * extent)), by),
@@ -152,7 +153,7 @@ fn every_offset_of_random_maps() {
         let array = match read(&text) {
             Ok(array) => array,
             Err(error) => {
-                // A sum or a multiple of which MLIR gives no certain extent.
+                // MLIR gives no certain extent for this sum or multiple.
                 assert!(error.reason().contains("certain"), "{text}: {error}");
                 continue;
             }
@@ -173,7 +174,7 @@ fn every_offset_of_random_maps() {
     assert!(read_ones > count / 2 && u64::from(wider) > count / 5, "{read_ones} {wider}");
 }
 
-/// Extents of MLIR 19's `-normalize-memrefs`.
+/// The extents are those of MLIR 19's `-normalize-memrefs`.
 #[test]
 fn tiles_larger_than_their_dimension() {
     for (extents, map, index, offset, memory) in [
@@ -209,8 +210,8 @@ fn tiles_larger_than_their_dimension() {
     assert_eq!(xla, "f32[1,16,14,14]{3,2,1,0:T(32,64)}");
 }
 
-/// MLIR finds the first extent for some of these, and for others one that depends on the other
-/// results.
+/// MLIR finds the first extent for some of these maps. With the other maps, the extent that it
+/// finds depends on the other results.
 #[test]
 fn extents_that_are_not_certain_are_refused() {
     for (map, extents) in [
@@ -222,7 +223,7 @@ fn extents_that_are_not_certain_are_refused() {
         let reason = read(&text).map(|_| ()).unwrap_err().reason().to_owned();
         assert!(reason.contains(&format!("of extent {extents}")), "{reason}");
     }
-    // The extent of the first result is only that of the memory.
+    // The extent of the first result only affects the size of the memory.
     let text = "memref<6x3x2xi8, affine_map<(d0, d1, d2) -> ((d0 mod 8) * 3 + d1, d2)>>";
     assert_eq!(read(text).unwrap().descriptor().offset(&[5, 2, 1]), Ok(35));
 }

@@ -1,4 +1,5 @@
-//! The names of layouts that other systems print, beside the same memory as XLA or CuTe says it.
+//! The names of layouts that other systems print, compared with the same memory in the notation of
+//! XLA or CuTe.
 
 use stridec::notation::{Kind, read};
 
@@ -21,7 +22,7 @@ fn names_mean_what_their_systems_say() {
         ("tensorrt:s8[1,6,4,5] chw4", "s8[1,6,4,5]{3,2,1,0:T(4,1,1)}"),
         ("tensorrt:f16[1,6,4,5] TensorFormat::kHWC8", "f16[1,6,4,5]{1,3,2,0:T(8)}"),
         ("tensorrt:f16[1,6,4,5] trt.TensorFormat.CHW2", "f16[1,6,4,5]{3,2,1,0:T(2,1,1)}"),
-        // a tensor of 144 channels and 128 by 128, as a verbose log has it in three formats
+        // A tensor of 144 channels and 128 by 128, in the three formats of a verbose log.
         ("tensorrt:[1,144,16,16] Float(36864,256,16,1)", "f32[1,144,16,16]"),
         ("tensorrt:[1,144,16,16] Int8(9216,256:4,16,1)", "s8[1,144,16,16]{3,2,1,0:T(4,1,1)}"),
         ("tensorrt:s8[1,144,16,16] Int8(1280,256:32,16,1)", "s8[1,144,16,16]{3,2,1,0:T(32,1,1)}"),
@@ -82,14 +83,14 @@ fn names_mean_what_their_systems_say() {
     assert_eq!(bytes("ttnn:bf16[1,100] TILE"), 2 * 32 * 128);
 }
 
-/// The aliases of `dnnl_types.h` in oneDNN 3.14, each followed by the tag that it stands for there.
+/// The aliases of `dnnl_types.h` in oneDNN 3.14, each with the tag that it equals there.
 #[test]
 fn every_alias_of_onednn_is_its_tag() {
     let mut count = 0;
     for line in include_str!("../../data/onednn_aliases.txt").lines() {
         let (alias, tag) = line.split_once(' ').unwrap();
         let rank = tag.bytes().take_while(u8::is_ascii_alphabetic).count();
-        // Extents that are no multiples of blocks, and that differ.
+        // The extents differ, and are not multiples of blocks.
         let extents: Vec<String> = (3..).take(rank).map(|extent: u32| extent.to_string()).collect();
         let [alias, tag] =
             [alias, tag].map(|name| format!("onednn:f32[{}] {name}", extents.join(",")));

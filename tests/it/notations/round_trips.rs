@@ -1,7 +1,8 @@
-//! Random layouts, written in every notation that can express them and read again: every index
+//! Random layouts are written in every notation that can express them, and read again. Every index
 //! keeps its offset.
 //!
-//! `STRIDEC_CASES=100000 cargo test --release --test it round_trips` runs more than the default.
+//! `STRIDEC_CASES=100000 cargo test --release --test it round_trips` runs more cases than the
+//! default.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +50,7 @@ fn the_same_offset_for_every_index() {
         }
     }
     println!("{written:?} of {cases}");
-    // The names in systems for inference exist for few layouts only.
+    // The systems for inference have names for only a few layouts.
     for kind in Kind::ALL {
         let few = matches!(
             kind,
@@ -63,7 +64,8 @@ fn the_same_offset_for_every_index() {
                 | Kind::OneDnn
                 | Kind::Triton
         );
-        // A random XLA layout has a modern text, and JAX's if nothing precedes the data.
+        // Every random XLA layout has a text of today's XLA, and a text of JAX if there is no
+        // prefix.
         let least = match kind {
             Kind::Xla => cases,
             Kind::Jax => without_prefix,

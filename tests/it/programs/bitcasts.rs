@@ -1,4 +1,4 @@
-//! `bitcast-convert` and `bitcast` between element types of all widths, judged by lists of bits.
+//! `bitcast-convert` and `bitcast` between element types of all widths, checked with lists of bits.
 
 use stridec::{
     hlo::Module,
@@ -6,16 +6,16 @@ use stridec::{
     shape::ElementType,
 };
 
-/// An array as its bits: those of an element after those of the one before it, in row-major order,
-/// and the low bits of an element first.
+/// The bits of an array: the elements are in row-major order, and the low bits of an element come
+/// first.
 type Bits = Vec<bool>;
 
 fn element_type(name: &str) -> ElementType {
     format!("{name}[]").parse::<stridec::shape::Shape>().unwrap().element_type()
 }
 
-/// Returns the image of an array whose elements are in row-major order, packed or in whole bytes.
-/// A byte that holds a smaller signed integer repeats its sign.
+/// Returns the image of an array with elements in row-major order, packed or in whole bytes. A byte
+/// that holds a smaller signed integer repeats its sign.
 fn image(bits: &[bool], name: &str, is_packed: bool) -> Vec<u8> {
     let element_type = element_type(name);
     let width = element_type.bits().unwrap() as usize;
@@ -38,7 +38,8 @@ fn random_bits(count: usize, seed: usize) -> Bits {
 const TYPES: [&str; 12] =
     ["u1", "u2", "s2", "u4", "s4", "f4e2m1fn", "s8", "u16", "bf16", "f32", "s64", "u64"];
 
-/// Returns the text of `rows` elements of the wider of two types, as an array of each of them.
+/// Returns arrays of the types `from` and `to`, as text. Both have the bits of `rows` elements of
+/// the wider type.
 fn shapes(from: &str, to: &str, rows: usize) -> [String; 2] {
     let [wide, narrow] = [from, to].map(|name| element_type(name).bits().unwrap());
     let of = |name: &str, own: u32, other: u32| {
@@ -51,7 +52,7 @@ fn shapes(from: &str, to: &str, rows: usize) -> [String; 2] {
     [of(from, wide, narrow), of(to, narrow, wide)]
 }
 
-/// Returns a shape with a layout that packs elements below a byte, if `is_packed`.
+/// Returns a shape. If `is_packed` is true, its layout packs elements below a byte.
 fn packed(shape: &str, is_packed: bool) -> String {
     let rank = if shape.contains(',') { "1,0" } else { "0" };
     let bits = element_type(shape.split('[').next().unwrap()).bits().unwrap();
@@ -92,7 +93,8 @@ fn bitcast_conversions_of_all_widths_keep_the_bits() {
     assert_eq!(count, 4 * TYPES.len() * TYPES.len());
 }
 
-/// A conversion and a movement of the narrow elements lie between the types.
+/// Between the two types, the bits are converted to a third type, and its narrow elements are
+/// moved.
 #[test]
 fn bits_are_moved_between_bitcast_conversions() {
     for (from, middle, to) in [
@@ -127,7 +129,7 @@ fn bits_are_moved_between_bitcast_conversions() {
     }
 }
 
-/// Constants, values that pad, and operands that pack elements differently.
+/// Constants, padding values, and operands with different packing.
 #[test]
 fn bits_of_constants_and_of_several_operands_are_joined() {
     let text = "HloModule m
@@ -149,7 +151,7 @@ fn bits_of_constants_and_of_several_operands_are_joined() {
     let [p, q] = [nibbles(&[1, -8, 7]), nibbles(&[-1, 2, -6])];
     let given = run(text, &[&image(&p, "s4", false), &image(&q, "s4", true)]);
     assert_eq!(given, [image(&all, "s8", false), image(&all, "s4", false)].concat());
-    // The low bits of wider integers, each in a byte of its own.
+    // The low bits of wider integers become units of their own, each in a byte.
     let text = "HloModule m
         ENTRY e {
           p = s32[2] parameter(0)
@@ -164,7 +166,7 @@ fn bits_of_constants_and_of_several_operands_are_joined() {
     assert_eq!(run(text, &[&p]), image(&expected, "s4", false));
 }
 
-/// Padding of the result, with a value of its own, beside elements that are put together.
+/// The result has padding with its own value, and elements that are put together from units.
 #[test]
 fn joined_elements_are_padded() {
     let text = "HloModule m, entry_computation_layout={(s4[3,2])->s8[3]{0:T(4)}}
@@ -181,7 +183,7 @@ fn joined_elements_are_padded() {
     assert_eq!(run(text, &[&[1, 2, 0xff, 3, 4, 5]]), [0x21, 0x3f, 0x54, 0x80, 0x80]);
 }
 
-/// A bitcast keeps the bytes, here of packed elements.
+/// A bitcast keeps the bytes, also of packed elements.
 #[test]
 fn bitcasts_of_packed_elements_keep_the_bytes() {
     for (from, to) in [

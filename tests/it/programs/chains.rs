@@ -1,4 +1,4 @@
-//! Chains of movements: short ones are never refused, and each gives the oracle's bytes.
+//! Chains of movements. Short chains are never refused, and each gives the bytes of the oracle.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -19,7 +19,7 @@ use super::support::{
     scope,
 };
 
-/// The most units of an image that a kernel indexes.
+/// The greatest number of units of an image that a kernel can index.
 const MOST_UNITS: u64 = u32::MAX as u64 - 64;
 
 fn compiled(name: &str, module: &Module, target: &Target) -> Program {
@@ -41,7 +41,7 @@ fn check_bytes(name: &str, module: &Module, random: &mut Random) {
     assert!(program.run_on_host(&images).unwrap() == expected, "{name}: other bytes\n{module:#?}");
 }
 
-/// Sizes that share no tiles, such as those of a vocabulary, or of 7x7 patches.
+/// Sizes without common tiles, such as the size of a vocabulary, or of patches of 7 by 7.
 #[test]
 fn a_transpose_and_a_reshape_are_one_kernel() {
     for (sizes, dimensions, result) in [
@@ -72,7 +72,8 @@ fn a_transpose_and_a_reshape_are_one_kernel() {
     }
 }
 
-/// A module that stacks all windows of `x` of the given size, innermost, as JAX's patches do.
+/// Returns a module that stacks all windows of `x` with the given size, innermost, as JAX's patches
+/// do.
 fn patches(sizes: [u64; 2], window: [u64; 2], channels: u64) -> Module {
     let [rows, columns] = [0, 1].map(|d| sizes[d] - window[d] + 1);
     let (mut slices, mut names) = (vec![], vec![]);
@@ -101,7 +102,8 @@ fn patches(sizes: [u64; 2], window: [u64; 2], channels: u64) -> Module {
     Module::parse(&text).unwrap()
 }
 
-/// Patches are loops over the window, not a comparison for each of its elements.
+/// Patches are lowered to loops over the window, not to a comparison for each element of the
+/// window.
 #[test]
 fn patches_are_one_case() {
     for (window, channels) in [([7, 7], 1), ([7, 7], 4), ([3, 3], 3), ([1, 5], 2), ([4, 1], 1)] {
@@ -126,8 +128,8 @@ fn random_chains_are_equal_to_the_oracle() {
     });
 }
 
-/// Chains of as many elements as 32-bit indices count, for a target that binds any number of bytes.
-/// Some elements of each are followed to the place that they come from.
+/// Chains with as many elements as 32-bit indices can count, for a target that binds any number of
+/// bytes. Some elements of each chain are traced to the place from which they are copied.
 #[test]
 fn random_chains_of_any_size_are_compiled() {
     let mut target = Target::webgpu();

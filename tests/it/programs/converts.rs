@@ -1,10 +1,10 @@
-//! Conversions of constants at compile time, against the results of XLA's CPU backend:
+//! Conversions of constants at compile time, compared with the results of XLA's CPU backend in
 //! `convert_facts.jsonl`.
 //!
 //! Elements are in hexadecimal, little-endian, with a byte for each element below 8 bits. The
 //! values 6 and -6 of `f4e2m1fn` as `s8` are left out, because that backend converts them to 127
-//! and -128. The facts were recorded with JAX 0.10.2; the types of 6 bits, which XLA does not
-//! compile, with `ml_dtypes` 0.6.0.
+//! and -128. The facts were recorded with JAX 0.10.2. The types of 6 bits, which XLA does not
+//! compile, were recorded with `ml_dtypes` 0.6.0.
 
 use serde_json::Value;
 use stridec::{
@@ -13,7 +13,7 @@ use stridec::{
     shape::{ElementType, Shape},
 };
 
-/// The bytes of a number in hexadecimal.
+/// Returns the bytes of a number in hexadecimal.
 pub(super) fn bytes(hex: &str) -> Vec<u8> {
     let pairs = hex.as_bytes().chunks_exact(2);
     let byte = |pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();

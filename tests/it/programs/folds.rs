@@ -1,4 +1,4 @@
-//! Arithmetic on constants, whose results are computed at compile time.
+//! Arithmetic on constants, which is computed at compile time.
 
 use serde_json::Value;
 use stridec::{
@@ -10,7 +10,7 @@ use stridec::{
 
 use super::converts::bytes;
 
-/// Returns the result of an entry computation, given its instructions and its parameters.
+/// Returns the result of an entry computation with these instructions, on these parameters.
 fn result(instructions: &str, parameters: &[&[u8]]) -> Vec<u8> {
     let text = format!("HloModule folds\n\nENTRY main {{\n{instructions}\n}}\n");
     let program = Program::lower(&Module::parse(&text).unwrap()).unwrap();
@@ -130,7 +130,7 @@ fn the_imaginary_part_of_a_real_array_is_zero() {
     assert_eq!(result(instructions, &[&floats([1., 2., 3.])]), floats([0.; 3]));
 }
 
-/// Masks of `tril` and `triu` with diagonals off the main one add and subtract constants.
+/// The masks of `tril` and `triu` add and subtract constants if their diagonal is not the main one.
 #[test]
 fn triangles_end_at_any_diagonal() {
     let x = integers(1..=20);
@@ -159,7 +159,8 @@ fn triangles_end_at_any_diagonal() {
     }
 }
 
-/// Rows of a triangle are found one after the other: a thread's stack need not grow with them.
+/// The rows of a triangle are found one after the other, so the stack of a thread need not grow
+/// with their number.
 #[test]
 fn a_large_triangle_fits_a_small_stack() {
     let size = 3000_usize;
@@ -180,8 +181,9 @@ fn a_large_triangle_fits_a_small_stack() {
     }
 }
 
-/// Arithmetic on constants against XLA's CPU backend: `fold_facts.jsonl`, recorded with JAX 0.10.2.
-/// Elements are in hexadecimal, little-endian. Any NaN equals any other.
+/// Arithmetic on constants, compared with the results of XLA's CPU backend in `fold_facts.jsonl`,
+/// which were recorded with JAX 0.10.2. Elements are in hexadecimal, little-endian. All NaNs are
+/// equal.
 #[test]
 fn constants_are_computed_as_xla_computes() {
     let mut operations = std::collections::BTreeSet::new();
@@ -207,7 +209,7 @@ fn constants_are_computed_as_xla_computes() {
         let root = builder.add(opcode, &operands).unwrap();
         let module = builder.finish("main", root).unwrap();
         let outputs = Program::lower(&module).unwrap().run_on_host(&[]).unwrap();
-        // The bits of positive infinity; those of NaNs without their sign are greater.
+        // The bits of positive infinity. Without their sign, the bits of NaNs are greater.
         let infinity: u64 = match kind {
             ElementType::F16 => 0x7c00,
             ElementType::Bf16 => 0x7f80,
@@ -248,7 +250,7 @@ fn opcode(name: &str) -> Opcode {
 }
 
 /// `jax.image.resize(x, (3, 7), "nearest")` of an array of 2 rows and 4 columns. Its indices are
-/// floats, computed from iotas.
+/// floats that are computed from iotas.
 #[test]
 fn nearest_neighbours_are_one_gather() {
     let text = include_str!("../../data/resize_nearest.hlo");
@@ -262,7 +264,7 @@ fn nearest_neighbours_are_one_gather() {
 }
 
 /// If a constant value is not folded, the error names the instruction that computes it, and not the
-/// next one.
+/// instruction that uses it.
 #[test]
 fn a_refusal_names_the_instruction_that_computes() {
     let text = "HloModule m
@@ -281,7 +283,8 @@ fn a_refusal_names_the_instruction_that_computes() {
     assert!(error.contains("wave"), "{error}");
 }
 
-/// Integer powers wrap around. A negative exponent gives 0, except of 1, as in XLA's evaluator.
+/// Integer powers wrap around. A negative exponent gives 1 for the base 1, and 0 for any other
+/// base, as in XLA's evaluator.
 #[test]
 fn integer_powers_are_those_of_xla() {
     let power = |kind: &str, pairs: &[(i64, i64)]| {
@@ -323,7 +326,7 @@ fn integer_powers_are_those_of_xla() {
     assert_eq!(power("u64", &[(3, 64)]), wide.to_le_bytes());
 }
 
-/// Complex numbers are equal if both of their parts are.
+/// Complex numbers are equal if their real parts and their imaginary parts are equal.
 #[test]
 fn complex_constants_are_equal_or_not() {
     let chosen = |direction: &str| {
@@ -340,8 +343,8 @@ fn complex_constants_are_equal_or_not() {
     assert_eq!(chosen("NE"), [0, 1, 1]);
 }
 
-/// A value that is too large to be computed when compiling, and an opcode that nobody knows, are
-/// refused for that reason.
+/// A value that is too large to be computed at compile time, and an unknown opcode, are refused
+/// with that reason.
 #[test]
 fn refusals_say_why() {
     let refusal = |instructions: &str| {
@@ -364,7 +367,8 @@ fn refusals_say_why() {
     );
 }
 
-/// A reduce of no elements may have a result of any size, which is not computed when compiling.
+/// If no elements are reduced, the result may still have many elements. It is then not computed at
+/// compile time.
 #[test]
 fn a_reduce_of_no_elements_to_many_is_not_folded() {
     let module = Module::parse(

@@ -1,11 +1,12 @@
-//! Gathers on the host of more rows than are evaluated together: rows of every width, single
-//! elements, indices outside.
+//! Gathers on the host with more rows than are evaluated together: rows of every width, single
+//! elements, and indices out of range.
 
 use stridec::{hlo::Module, program::Program};
 
 use super::support::scratch::bytes;
 
-/// The module of `jnp.take(x, ids, axis=0, fill_value=y)`, with a result in this layout.
+/// Returns the module of `jnp.take(x, ids, axis=0, fill_value=y)`. `layout` is the layout of its
+/// result.
 fn text(element: &str, index: &str, [rows, width, count]: [usize; 3], layout: &str) -> String {
     format!(
         "HloModule take, entry_computation_layout={{({element}[{rows},{width}]{{1,0}}, {index}[{count}]{{0}}, {element}[])->{element}[{count},{width}]{layout}}}
@@ -48,8 +49,8 @@ fn gathers_of_many_rows_on_the_host() {
                     let layout = if by_columns { "{0,1}" } else { "{1,0}" };
                     let text = text(element, index, [rows, width, count], layout);
                     let program = Program::lower(&Module::parse(&text).unwrap()).unwrap();
-                    // From -14 to 113; types of more than a byte also get numbers with other high
-                    // bits.
+                    // The indices are from -14 to 113. If their type has more than a byte, some
+                    // also have other high bits.
                     let ids: Vec<i32> = (0..count)
                         .map(|n| {
                             let id = i32::try_from(n * 37 % 128).unwrap() - 14;

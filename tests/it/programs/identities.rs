@@ -2,12 +2,12 @@
 
 use stridec::{hlo::Module, program::Program};
 
-/// Returns the bytes of the results of a module on parameters of these bytes.
+/// Returns the bytes of all results of a module on these parameters.
 fn results(text: &str, parameters: &[&[u8]]) -> Vec<u8> {
     super::results(text, parameters).concat()
 }
 
-/// Returns the text of the error for a module that is not lowered.
+/// Returns the error for a module that cannot be lowered, as text.
 fn refusal(text: &str) -> String {
     Program::lower(&Module::parse(text).unwrap()).unwrap_err().to_string()
 }
@@ -63,7 +63,7 @@ fn conversions_to_the_same_type_dependencies_and_domains_return_their_operand() 
     }
 }
 
-/// `copy-start` gives the copy, the operand and a context.
+/// `copy-start` returns the copy, the operand and a context.
 #[test]
 fn started_copies_return_their_operand() {
     let text = "HloModule m
@@ -107,7 +107,7 @@ fn sizes_of_dimensions_are_constants() {
           ROOT d = s32[] get-dimension-size(p), dimensions={1}
         }";
     assert_eq!(results(text, &[&[0; 112]]), 7_i32.to_le_bytes());
-    // The size is an index.
+    // The size is used as an index.
     let text = "HloModule m
         ENTRY e {
           p = u8[4,3] parameter(0)
@@ -141,7 +141,7 @@ fn a_predicate_chooses_a_branch() {
     assert_eq!(results(text, &[&[0], b"abcd", b"xy"]), b"zxyzxy");
 }
 
-/// An index that no branch has chooses the last one.
+/// If no branch has the number of the index, the last branch is chosen.
 #[test]
 fn an_index_chooses_a_branch() {
     let text = "HloModule m
@@ -198,7 +198,7 @@ fn a_branch_that_computes_is_refused_by_name() {
     assert!(error.contains("square"), "{error}");
 }
 
-/// The last update of a place remains, in each of the arrays.
+/// A scatter of several arrays replaces elements at the same places in each of them.
 #[test]
 fn scatters_of_several_arrays_replace_elements() {
     let text = "HloModule m
@@ -233,7 +233,8 @@ fn scatters_of_several_arrays_replace_elements() {
     assert!(error.contains("combiner"), "{error}");
 }
 
-/// A dimension of one element moves in front of tiles; rows of 128 bytes in tiles of 4 rows.
+/// A dimension of one element is moved in front of tiles, and rows of 128 bytes are put in tiles of
+/// 4 rows.
 #[test]
 fn bitcasts_between_tiles_keep_the_bytes() {
     for (from, to) in [

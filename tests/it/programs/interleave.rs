@@ -1,5 +1,5 @@
-//! Rows that consist of several sources, on the host: stacks and concatenations along the innermost
-//! dimensions, longer than the number of units that the host moves together.
+//! Rows that consist of several sources, on the host. These are stacks and concatenations along the
+//! innermost dimensions, with more units than the host moves together.
 
 use stridec::{
     hlo::{Builder, Opcode, PaddingDimension},
@@ -8,7 +8,7 @@ use stridec::{
 
 use super::support::scratch::bytes;
 
-/// Elements of one source in a row, and the dimension along which they are mirrored.
+/// The elements of one source in a row, and the dimension along which they are mirrored, if any.
 #[derive(Clone, Copy)]
 struct Part {
     width: usize,
@@ -80,7 +80,7 @@ fn rows_of_several_sources_on_the_host() {
             check(element, size, rows, &[plain(2)], 3);
             let mirrored = Part { width: 1, mirrored: Some(0) };
             check(element, size, rows, &[mirrored, mirrored, plain(1), plain(1)], 0);
-            // The units go backwards inside a source, and forwards from source to source.
+            // The units are walked backwards inside a source, and the sources are walked forwards.
             for width in [2, 3, 5] {
                 check(element, size, rows, &[Part { width, mirrored: Some(1) }; 4], 0);
             }
@@ -88,7 +88,7 @@ fn rows_of_several_sources_on_the_host() {
     }
 }
 
-/// Runs a program on one thread and on two, with a result that begins at various bytes of a cache
+/// Runs a program on one thread and on two threads. The result begins at various bytes of a cache
 /// line.
 fn check_places(program: &Program, images: &[Vec<u8>], expected: &[u8], what: &str) {
     let images: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
@@ -104,7 +104,7 @@ fn check_places(program: &Program, images: &[Vec<u8>], expected: &[u8], what: &s
     }
 }
 
-/// Results larger than the limit for non-temporal stores.
+/// Results that are large enough for non-temporal stores.
 #[test]
 fn large_rows_of_several_sources_on_the_host() {
     for (element, size, count) in [("u8", 1, 3), ("u16", 2, 2), ("f32", 4, 4)] {
@@ -123,7 +123,7 @@ fn large_rows_of_several_sources_on_the_host() {
     }
 }
 
-/// As above, with two rows of one source that take turns.
+/// Results that are large enough for non-temporal stores, with two alternating rows of one source.
 #[test]
 fn large_rows_of_two_rows_in_turns_on_the_host() {
     let (height, width, unit) = (1030, 1021, 8);

@@ -1,5 +1,5 @@
-//! Programs of JAX and XLA, in `tests/data/hlo_cases.jsonl`: the outputs of every case to the byte,
-//! and the kind of every refusal.
+//! Programs of JAX and XLA, from `tests/data/hlo_cases.jsonl`. The outputs of every case are equal
+//! to the byte, and every refusal has the right kind.
 
 mod bitcasts;
 mod chains;
@@ -20,7 +20,7 @@ use super::support::{
     hlo_cases::{check_outputs, hlo_cases},
 };
 
-/// Returns the bytes of each result of a module on parameters of these bytes.
+/// Returns the bytes of each result of a module on these parameters.
 fn results(text: &str, parameters: &[&[u8]]) -> Vec<Vec<u8>> {
     let module = Module::parse(text).unwrap_or_else(|error| panic!("{text}\n{error}"));
     let program = Program::lower(&module).unwrap_or_else(|error| panic!("{text}\n{error}"));
@@ -41,8 +41,8 @@ fn what_computes_is_refused() {
     }
 }
 
-/// If a scatter drops its window, the index inside the window has no bounds, and nothing is loaded
-/// from there.
+/// If a scatter drops its window, the index inside the window has no bounds. Nothing is loaded from
+/// there.
 #[test]
 fn indices_of_a_window_that_is_dropped_are_not_loaded() {
     let module = Module::parse(
@@ -79,7 +79,7 @@ fn indices_of_a_window_that_is_dropped_are_not_loaded() {
     }
 }
 
-/// The numbers of the table in `ARCHITECTURE.md`.
+/// The numbers are those of the table in `ARCHITECTURE.md`.
 #[test]
 fn nests_stay_small() {
     let mut numbers: [Vec<usize>; 6] = Default::default();

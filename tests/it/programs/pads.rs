@@ -1,13 +1,13 @@
-//! Padding between elements, which repeats along every dimension that has it, and broadcasts.
+//! Padding between elements, along one dimension or several, and broadcasts.
 
 use stridec::{hlo::Module, program::Program};
 
-/// A deterministic image of `bytes` bytes without zeros.
+/// Returns a fixed image of `bytes` bytes without zeros.
 fn image(bytes: usize) -> Vec<u8> {
     (0..bytes).map(|n| (n * 167 + n / 251 * 31).to_le_bytes()[0] | 1).collect()
 }
 
-/// Runs a module of one instruction on the host.
+/// Runs a module with one instruction on the host.
 fn run(result: &str, parameters: &[(&str, &[u8])], instruction: &str) -> Vec<u8> {
     let lines = parameters.iter().enumerate();
     let lines =
@@ -26,7 +26,7 @@ fn list(values: &[usize]) -> String {
 #[test]
 fn elements_between_which_there_is_padding_are_where_xla_has_them() {
     // The extents, and the low, high and interior padding of each dimension. The sizes have whole
-    // periods and rests, blocks that fit into registers, and rows that do not.
+    // periods and remainders, blocks that fit into registers, and rows that do not.
     type Case = (&'static str, usize, &'static [usize], &'static [(usize, usize, usize)]);
     let cases: [Case; 9] = [
         ("u8", 1, &[301], &[(0, 0, 1)]),

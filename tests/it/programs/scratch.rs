@@ -1,4 +1,4 @@
-//! Programs that need several kernels: scratch buffers, their number, and errors at limits.
+//! Programs that need several kernels: their scratch buffers, and errors at limits.
 
 use stridec::{
     ErrorKind, Target,
@@ -9,7 +9,8 @@ use stridec::{
 
 use super::support::scratch::{self, ScratchCase};
 
-/// Checks the number of steps of the program as lowered and as compiled, and the host's result.
+/// Checks the number of steps of the lowered and of the compiled program, and the result on the
+/// host.
 fn check(case: &ScratchCase, steps: [usize; 2]) {
     let [lowered, compiled] = case.programs();
     for (program, steps) in [(&lowered, steps[0]), (&compiled, steps[1])] {
@@ -20,8 +21,8 @@ fn check(case: &ScratchCase, steps: [usize; 2]) {
     assert_eq!(compiled.kernels().len(), steps[1]);
 }
 
-/// The host reads any number of buffers in a step. A kernel binds 7, so the smallest images are
-/// packed first.
+/// On the host, a step reads any number of buffers. A kernel binds 7 sources, so the smallest
+/// images are packed first.
 #[test]
 fn concatenations_of_many_parameters() {
     for (case, kernels) in scratch::concatenations() {
@@ -34,13 +35,14 @@ fn a_stack_of_many_parameters() {
     check(&scratch::stack(), [1, 3]);
 }
 
-/// Starts of dynamic slices are sources too.
+/// The buffers with the starts of dynamic slices are sources too.
 #[test]
 fn starts_of_many_dynamic_slices() {
     check(&scratch::dynamic_slices(), [1, 4]);
 }
 
-/// A value with 256 ways is computed once for each level when a kernel would pass its bounds.
+/// A value with 256 ways would exceed the bounds of a kernel, so it is computed once for each
+/// level.
 #[test]
 fn a_value_that_doubles_at_each_level_passes_through_scratch() {
     let case = scratch::doubling();
@@ -49,8 +51,8 @@ fn a_value_that_doubles_at_each_level_passes_through_scratch() {
     check(&case, [steps, steps]);
 }
 
-/// A scratch buffer that the target does not bind is refused with its name, its size and the limit.
-/// The host has no limit.
+/// A scratch buffer that the target cannot bind is refused with its name, its size and the limit.
+/// The host has no such limit.
 #[test]
 fn a_scratch_past_the_binding_limit_is_refused() {
     let mut builder = Builder::new("slices");
@@ -77,8 +79,8 @@ fn a_scratch_past_the_binding_limit_is_refused() {
     assert_eq!(Program::lower(&module).unwrap().run_on_host(&images).unwrap(), [[7; 80]]);
 }
 
-/// A program that was only lowered has no kernel for a step that reads too many sources, until it
-/// is packed.
+/// A program that was only lowered has no kernels for steps that read too many sources, until the
+/// sources are packed.
 #[test]
 fn a_step_of_eight_sources_is_packed_first() {
     let case = scratch::concatenate(8, "u8", 3);
@@ -92,7 +94,7 @@ fn a_step_of_eight_sources_is_packed_first() {
     assert_eq!(*error, ScheduleError::Sources { given: 8, limit: 7 });
 }
 
-/// A target that binds fewer buffers gets more steps that pack.
+/// If a target binds fewer buffers, more steps are added that pack buffers.
 #[test]
 fn packing_respects_the_buffers_that_a_target_binds() {
     let mut cases: Vec<ScratchCase> = scratch::concatenations().map(|(case, _)| case).collect();

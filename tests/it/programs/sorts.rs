@@ -1,4 +1,4 @@
-//! Sort of constants, and scatters of constants at known places.
+//! Sorts of constants, and scatters of constants at known places.
 
 use stridec::{hlo::Module, program::Program};
 
@@ -8,7 +8,7 @@ fn words(list: &[i32]) -> Vec<u8> {
     list.iter().flat_map(|n| n.to_le_bytes()).collect()
 }
 
-/// `x[argsort(constant)]`: the second result of a sort is an index.
+/// `x[argsort(constant)]` uses the second result of a sort as indices.
 #[test]
 fn the_order_of_a_constant_is_an_index() {
     let text = "HloModule m
@@ -35,7 +35,8 @@ fn the_order_of_a_constant_is_an_index() {
     assert_eq!(results(text, &[b"abcdef"]), [b"bfdace".to_vec(), sorted.clone(), sorted, order]);
 }
 
-/// Rows and columns, against `slice::sort` on each, with a comparator of several instructions.
+/// Rows and columns are compared with the result of `slice::sort`. The comparator has several
+/// instructions.
 #[test]
 fn each_row_is_sorted_along_the_dimension() {
     let values: Vec<i32> = (0..60).map(|n| n * n % 37 - 18).collect();
@@ -69,7 +70,7 @@ fn each_row_is_sorted_along_the_dimension() {
     }
 }
 
-/// JAX's comparator of floats: zeros are equal, and NaNs are last, by their total order.
+/// JAX's comparator of floats. All zeros are equal, and NaNs come last, in their total order.
 #[test]
 fn floats_are_sorted_in_their_total_order() {
     let bits = [
@@ -114,7 +115,8 @@ fn floats_are_sorted_in_their_total_order() {
     assert_eq!(results(&text, &[]), [expected]);
 }
 
-/// A sort of a parameter, and a comparator that computes with something else, are refused by name.
+/// A sort of a parameter, and a comparator with an operation that is not folded, are refused with
+/// their names.
 #[test]
 fn other_sorts_are_refused_by_name() {
     let text = "HloModule m
@@ -145,7 +147,7 @@ fn other_sorts_are_refused_by_name() {
     assert!(refusal(&sine).contains("`sort.11`"), "{}", refusal(&sine));
 }
 
-/// Windows that are shorter than the array, along a dimension that has no indices.
+/// Windows that are shorter than the array, along a dimension without indices.
 #[test]
 fn windows_at_known_places_may_be_shorter_than_the_array() {
     let text = "HloModule m

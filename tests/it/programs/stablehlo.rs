@@ -1,5 +1,5 @@
-//! Programs as JAX prints them, in `tests/data/stablehlo_cases.jsonl`: the outputs of every case to
-//! the byte, and the kind of every refusal.
+//! Programs in the form that JAX prints, from `tests/data/stablehlo_cases.jsonl`. The outputs of
+//! every case are equal to the byte, and every refusal has the right kind.
 
 use stridec::ErrorKind;
 

@@ -1,5 +1,5 @@
-//! Programs: the modules that XLA ran, and random modules, against an interpreter that runs one
-//! instruction after another.
+//! Modules that XLA ran and random modules, compared with an interpreter that runs one instruction
+//! after another.
 
 mod mutations;
 mod ways;

@@ -1,5 +1,5 @@
-//! One bit of a valid module changed, or one token of a text: the result is refused, or gives the
-//! oracle's bytes.
+//! One bit of a valid module or one token of a text is changed. The result is refused, or gives the
+//! bytes of the oracle.
 
 use std::{ops::Range, sync::Mutex};
 
@@ -19,7 +19,7 @@ use super::support::{
     scope,
 };
 
-/// The most elements and bytes of an instruction that is still interpreted.
+/// The greatest number of elements, and of bytes, of an instruction that is interpreted.
 const MAX_ELEMENTS: u64 = 1 << 14;
 
 /// The outcomes of the changed modules.
@@ -68,8 +68,8 @@ fn check(name: &str, module: Result<Module, HloError>, seed: u64, counts: &Mutex
     count(|counts| &mut counts.exact);
 }
 
-/// Clears the bits above each element, as the interpreter does. Packed signed integers below 8 bits
-/// that are unpacked to bytes have their sign there.
+/// Clears the bits above each element, as the interpreter does. In a byte that holds an unpacked
+/// signed integer below 8 bits, these bits repeat the sign.
 fn elements(shape: &Shape, mut image: Vec<u8>) -> Vec<u8> {
     let element_type = shape.element_type();
     let lowered = StrideDescriptor::try_from(shape).expect("the shape of a buffer");
@@ -104,7 +104,7 @@ fn a_changed_bit_is_refused_or_exact() {
     assert!(counts.exact > counts.not_interpreted);
 }
 
-/// Prints the outcomes, and checks that some were refused.
+/// Prints the outcomes, and checks that some modules were refused.
 fn finish(counts: &Mutex<Counts>) {
     let counts = counts.lock().unwrap();
     let Counts { invalid, unsupported, exact, not_interpreted } = &*counts;
@@ -114,7 +114,8 @@ fn finish(counts: &Mutex<Counts>) {
     assert!(*exact > 0 && *invalid > 0);
 }
 
-/// Returns the ranges of the words and numbers of a text, and of its other characters but blanks.
+/// Returns the ranges of the tokens of a text: words, numbers, and all other characters except
+/// blanks.
 fn tokens(text: &str) -> Vec<Range<usize>> {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-');
     let mut tokens: Vec<Range<usize>> = Vec::new();
@@ -146,7 +147,8 @@ fn changed(text: &str, random: &mut Random) -> String {
     [&text[..token.start], &new, &text[token.end..]].concat()
 }
 
-/// HLO text as stridec prints it, the forms that only XLA's parser knows, and StableHLO.
+/// HLO text in the form that stridec prints, the forms that only XLA's parser reads, and StableHLO
+/// text.
 #[test]
 fn a_changed_token_is_refused_or_exact() {
     let forms = std::fs::read_dir("tests/data/xla_text").unwrap().map(|file| {

@@ -1,5 +1,5 @@
-//! The way of an element: by the oracle, every instruction on it has the element's bit, and so has
-//! the place at its start.
+//! The way of an element. By the oracle, every instruction on the way has the bit of the element,
+//! and so has its origin.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -38,7 +38,7 @@ fn check(
     let Ok(ways) = Ways::new(module) else { return };
     let borrowed: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
     let ways = ways.with_parameters(&borrowed).unwrap();
-    // A computation that is called twice has two values.
+    // A computation that is called twice has two values, so it is not compared.
     let mut values: HashMap<[usize; 2], Option<Seen>> = HashMap::new();
     let results = interpreter::run_seeing(module, images, &mut |computation, place, value| {
         let seen = values.entry([computation, place]);
@@ -129,8 +129,8 @@ fn ways_through_random_programs() {
     report(&counts);
 }
 
-/// Indices that no machine has room for, as a parameter and in a scratch buffer. Without images,
-/// ways take no memory for them.
+/// Arrays of indices that no machine has memory for, as a parameter and in a scratch buffer. If no
+/// images are given, no memory is allocated for them.
 #[test]
 fn ways_of_indices_of_any_size_take_no_memory() {
     for indices in ["i", "j"] {

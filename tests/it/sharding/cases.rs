@@ -7,7 +7,7 @@ use stridec::sharding::{Placement, Sharding};
 
 use super::base64;
 
-/// Every case of a kind.
+/// Returns every case of a kind.
 pub(crate) fn cases(kind: &str) -> Vec<Value> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/sharding_cases.jsonl");
     let text = fs::read_to_string(path).unwrap();
@@ -15,7 +15,7 @@ pub(crate) fn cases(kind: &str) -> Vec<Value> {
     records.filter(|record| record["kind"] == kind).collect()
 }
 
-/// The sharding in a text field of a record. It prints as it was written.
+/// Returns the sharding in a text field of a record. It is printed in the same form.
 pub(crate) fn text(record: &Value, field: &str) -> Sharding {
     let text = record[field].as_str().unwrap();
     let sharding: Sharding = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
@@ -23,7 +23,7 @@ pub(crate) fn text(record: &Value, field: &str) -> Sharding {
     sharding
 }
 
-/// The sharding in a field of a record that has a serialized message.
+/// Returns the sharding in a field of a record that has a serialized message.
 pub(crate) fn proto(record: &Value, field: &str) -> Option<Sharding> {
     let bytes = base64::decode(record[field].as_str()?);
     Some(Sharding::decode(&bytes).unwrap_or_else(|error| panic!("{record}: {error}")))
@@ -37,7 +37,7 @@ pub(crate) fn ranges(boxes: &Value) -> Ranges {
     boxes.map(|(device, ranges)| (device.parse().unwrap(), list(ranges))).collect()
 }
 
-/// `[[start, limit], …]`.
+/// Converts `[[start, limit], …]` to pairs.
 pub(crate) fn list(ranges: &Value) -> Vec<(u64, u64)> {
     let pair = |range: &Value| (range[0].as_u64().unwrap(), range[1].as_u64().unwrap());
     ranges.as_array().unwrap().iter().map(pair).collect()

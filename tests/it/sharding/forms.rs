@@ -12,7 +12,7 @@ use super::{
     cases::{cases, placed, proto, ranges, text},
 };
 
-/// The box of every device, and the tile's shape.
+/// Checks the box of every device, and the shape of the tile.
 fn check_boxes(sharding: &Sharding, record: &Value) {
     let shape: Shape = record["shape"].as_str().unwrap().parse().unwrap();
     let placement = sharding.place(&shape, record["num_devices"].as_u64());
@@ -73,7 +73,7 @@ fn every_form_reads_to_the_same_sharding() {
     assert_eq!((shardings, boxes), (89, 897));
 }
 
-/// The texts of XLA's and Shardy's newest parsers.
+/// The newest texts that the parsers of XLA and Shardy read.
 #[test]
 fn newest_texts_are_read_as_their_systems_read_them() {
     for (text, printed) in [

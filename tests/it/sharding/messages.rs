@@ -1,4 +1,4 @@
-//! The message of a plan is enough for another transport: the test moves an array by
+//! The message of a plan is enough for another transport. The test moves an array by
 //! `stridec.ReshardPlan` alone.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,8 @@ use stridec::{
     sharding::Sharding,
 };
 
-/// The coordinates of each dimension, from a box or from the ranges that replace one.
+/// Returns the coordinates along each dimension, from a box or from the ranges that replace the
+/// box.
 fn coordinates(of_box: Option<&Box>, ranges: &[Ranges]) -> Vec<Vec<u64>> {
     let list = |start: &[u64], limit: &[u64]| {
         start.iter().zip(limit).flat_map(|(&start, &limit)| start..limit).collect::<Vec<_>>()
@@ -28,7 +29,7 @@ fn coordinates(of_box: Option<&Box>, ranges: &[Ranges]) -> Vec<Vec<u64>> {
     }
 }
 
-/// The places of the elements of a part in a dense shard, row-major.
+/// Returns the places of the elements of a part, in a dense row-major shard.
 fn places(part: &[Vec<u64>], shard: &[Vec<u64>]) -> Vec<usize> {
     let mut places = vec![0];
     for (part, shard) in part.iter().zip(shard) {

@@ -1,5 +1,5 @@
-//! Shardings and reshards: the cases of `tests/data/sharding_cases.jsonl`, which XLA, Shardy and
-//! JAX agree with.
+//! Shardings and reshards: the cases of `tests/data/sharding_cases.jsonl`, with which XLA, Shardy
+//! and JAX agree.
 
 mod cases;
 mod forms;

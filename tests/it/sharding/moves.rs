@@ -1,7 +1,7 @@
-//! Simulated reshards of random pairs, against the relayout of the whole array on one machine:
-//! every byte.
+//! Simulated reshards between random pairs of shardings. Every byte is compared with a relayout of
+//! the whole array on one machine.
 //!
-//! `STRIDEC_CASES=20000 cargo test --test it moves` runs more of them.
+//! `STRIDEC_CASES=20000 cargo test --test it moves` runs more cases.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -15,8 +15,8 @@ use stridec::{
 
 use super::{mutations::Random, support::scope};
 
-/// A sharding of `rank` dimensions over a mesh of 1 to 4 axes and 1 to 64 devices, in one of the
-/// forms.
+/// Returns a sharding of `rank` dimensions in one of its forms, over a mesh of 1 to 4 axes and 1 to
+/// 64 devices.
 fn sharding(random: &mut Random, rank: usize) -> (Sharding, Option<u64>) {
     let kind = random.below(20);
     if kind == 0 {
@@ -44,7 +44,7 @@ fn sharding(random: &mut Random, rank: usize) -> (Sharding, Option<u64>) {
             refs.push(format!("'a{axis}'"));
         }
     }
-    // Consecutive parts of one axis would be one part.
+    // Consecutive parts of one axis would be a single part, so they are avoided.
     while let Some(axis) = (!refs.is_empty()).then(|| refs.remove(random.below(refs.len()))) {
         let at = random.below(rank + 1);
         if at < rank
@@ -78,7 +78,7 @@ fn sharding(random: &mut Random, rank: usize) -> (Sharding, Option<u64>) {
         _ => None,
     };
     let sharding = other.unwrap_or(named);
-    // Blocks of all sizes, some larger than any extent.
+    // The blocks have various sizes, some larger than any extent.
     if random.below(2) == 0 {
         let largest = [2, 3, 9, 300][random.below(4)];
         let blocks: Vec<u64> = (0..rank).map(|_| 1 + random.below(largest) as u64).collect();
@@ -87,7 +87,8 @@ fn sharding(random: &mut Random, rank: usize) -> (Sharding, Option<u64>) {
     (sharding, Some(devices as u64))
 }
 
-/// Parts of lists of ranges of random devices, which overlap, and cover an array of these sizes.
+/// Returns a sharding whose parts are lists of ranges. The parts cover an array of these sizes and
+/// may overlap.
 fn parts(random: &mut Random, sizes: &[u64]) -> Sharding {
     let devices = 1 + random.below(6) as u64;
     let mut regions: Vec<Vec<Vec<(u64, u64)>>> = Vec::new();
@@ -105,7 +106,7 @@ fn parts(random: &mut Random, sizes: &[u64]) -> Sharding {
                 .collect(),
         );
     }
-    // One device has everything, so that every index is somewhere.
+    // One device has the whole array, so that every index lies on some device.
     let whole = random.below(regions.len());
     regions[whole] = sizes.iter().map(|&size| vec![(0, size)]).collect();
     let regions = (0..).zip(regions);
@@ -113,7 +114,8 @@ fn parts(random: &mut Random, sizes: &[u64]) -> Sharding {
     Sharding::regions(regions.collect::<Vec<_>>()).unwrap()
 }
 
-/// A layout of the shards: an order of the dimensions, sometimes with tiles or packed elements.
+/// Returns a layout of the shards: an order of the dimensions, sometimes with tiles or packed
+/// elements.
 fn layout(random: &mut Random, rank: usize, packed: bool) -> Option<Layout> {
     if random.below(4) == 0 && !packed {
         return None;
@@ -132,7 +134,7 @@ fn layout(random: &mut Random, rank: usize, packed: bool) -> Option<Layout> {
     Some(if packed { layout.element_size(4) } else { layout })
 }
 
-/// The image of a part of `array`, as a shard of `shape`.
+/// Returns the image of a part of `array`, as a shard of `shape`.
 fn part(array: &Shape, image: &[u8], region: &Region, shape: &Shape) -> Vec<u8> {
     let destination = Tensor::try_from(shape.clone()).unwrap();
     let operation = if region.is_empty() {
@@ -157,20 +159,20 @@ fn part(array: &Shape, image: &[u8], region: &Region, shape: &Shape) -> Vec<u8> 
     bytes
 }
 
-/// A dense array with the elements of another, packed in the same way.
+/// Returns a dense array with the element type of another, packed in the same way.
 fn dense(array: &Shape, sizes: impl IntoIterator<Item = u64>) -> Shape {
     let bits = array.layout().unwrap().element_size_in_bits;
     let layout = Layout::default_for_rank(array.rank()).element_size(bits);
     Shape::new(array.element_type(), sizes, layout).unwrap()
 }
 
-/// The region of a whole array.
+/// Returns the region of a whole array.
 fn whole(sizes: impl IntoIterator<Item = u64>) -> Region {
     Region::from(&TileBox::new(sizes.into_iter().map(|size| (0, size))).unwrap())
 }
 
-/// Copies the elements of a part of an array to the front of a dense one, bit by bit, in the order
-/// of their indices.
+/// Copies the elements of a part of an array to the front of a dense array, bit by bit, in the
+/// order of their indices.
 fn collect(array: &Shape, image: &[u8], region: &Region, to: &Shape, bytes: &mut [u8]) {
     let [of_array, of_part] = [array, to].map(|shape| Tensor::try_from(shape.clone()).unwrap());
     let bits = u64::from(of_array.descriptor().element_bits());
@@ -249,7 +251,7 @@ fn simulated_moves_equal_the_relayout_of_the_whole() {
     let (mut shards, mut bytes, mut staged, mut dealt) = (0, 0, 0, 0);
     for _ in 0..count {
         let Pair { array, from, to, staging, text } = pair(&mut random);
-        // Packed, so that every value of an element fits every layout.
+        // The elements are packed, so that every value of an element fits every layout.
         let packed = array.element_type().name() == "s4";
         let all = Layout::default_for_rank(array.rank()).element_size(if packed { 4 } else { 0 });
         let sizes = array.dimensions().iter().map(|size| size.bound().unwrap());
@@ -312,7 +314,8 @@ fn simulated_moves_equal_the_relayout_of_the_whole() {
     assert!(dealt * 8 > count);
 }
 
-/// The image of a source's shard. The rest of a whole tile is noise.
+/// Returns the image of a source's shard. If the shard is a whole tile, the rest of the tile is
+/// random.
 fn shard(
     array: &Shape,
     image: &[u8],

@@ -1,11 +1,11 @@
-//! Bytes and texts close to the cases: nothing panics, and a sharding that is read can be written
-//! and read again.
+//! Bytes and texts that differ a little from the cases. Nothing panics, and a sharding that is read
+//! can be written and read again.
 
 use stridec::sharding::Sharding;
 
 use super::{base64, cases::cases};
 
-/// A generator of numbers, which is the same on every run.
+/// A generator of numbers, which are the same on every run.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -17,7 +17,7 @@ impl Random {
     }
 }
 
-/// Writes and reads a sharding again, and places it.
+/// Writes a sharding, reads it again, and places it on some shapes.
 fn check(sharding: &Sharding) {
     assert_eq!(&sharding.to_string().parse::<Sharding>().unwrap(), sharding);
     assert_eq!(&Sharding::decode(&sharding.encode().unwrap()).unwrap(), sharding);

@@ -1,5 +1,5 @@
-//! Plans: every element of every destination arrives once, no device receives an element that it
-//! has, and the fewest possible bytes are sent.
+//! Plans. Every element of every destination arrives once, no device receives an element that it
+//! has already, and the fewest possible bytes are sent.
 
 use std::collections::BTreeMap;
 
@@ -21,8 +21,8 @@ fn placements(record: &Value, shape: &Shape) -> [Placement; 2] {
     })
 }
 
-/// A tile that a destination needs: its holders, its box, and the number of elements that the plan
-/// sends.
+/// A tile that a destination needs, with its holders, its box, and the number of its elements that
+/// the plan sends.
 struct Wanted {
     holders: Vec<u64>,
     region: Region,
@@ -77,16 +77,16 @@ fn plans_are_those_of_the_cases() {
     assert_eq!(plans, 217);
 }
 
-/// Checks the laws of a plan, from the plan alone: they hold for all placements in which a device
-/// has one tile.
+/// Checks the laws of a plan, from the plan alone. They hold for all placements in which each
+/// device has one tile.
 fn check(plan: &ReshardPlan) {
     let (cost, bounds) = (plan.cost(), plan.bounds());
-    // A sender may exceed its bound by 1%; a small share must be exact.
+    // A sender may exceed its bound by 1%. If its share is small, the share must be exact.
     assert!(cost.send_bytes * 100 <= bounds.send_bytes * 101, "{cost:?} {bounds:?}");
     check_arrivals(plan);
 }
 
-/// Checks that every element arrives once, and that no transfer is needless.
+/// Checks that every element arrives once, and that no transfer is unnecessary.
 fn check_arrivals(plan: &ReshardPlan) {
     let (cost, bounds) = (plan.cost(), plan.bounds());
     assert_eq!((cost.total_bytes, cost.receive_bytes), (bounds.total_bytes, bounds.receive_bytes));
@@ -193,7 +193,7 @@ fn balanced_boxes_and_odd_splits() {
     }
 }
 
-/// Blocks that are dealt out in turn, to and from each other and all other shardings.
+/// Blocks that are dealt out in turn, resharded to and from each other and all other shardings.
 #[test]
 fn blocks_that_are_dealt_out() {
     let shape: Shape = "f64[103,70]".parse().unwrap();
@@ -218,14 +218,14 @@ fn blocks_that_are_dealt_out() {
             check(&plan(&shape, from, to).unwrap());
         }
     }
-    // A pair of ranks has one message, for any number of blocks.
+    // Each pair of ranks has one message, for any number of blocks.
     let plan = plan(&shape, &sides[0], &sides[1]).unwrap();
     assert_eq!((plan.transfers().len(), plan.copies().len()), (12, 4));
     let first = &plan.transfers()[0].region;
     assert_eq!(first.to_string(), "[0,16)∪[32,36)∪[72,80)∪[96,103)×[8,16)∪[24,32)");
 }
 
-/// Parts of lists of ranges, which may overlap: fused projections of attention, and halos.
+/// Parts that are lists of ranges, which may overlap: fused projections of attention, and halos.
 #[test]
 fn parts_of_lists_of_ranges() {
     let shape: Shape = "f32[32,6]".parse().unwrap();
@@ -237,7 +237,7 @@ fn parts_of_lists_of_ranges() {
     };
     let xla = |text: &str| text.parse::<Sharding>().unwrap().place(&shape, None).unwrap();
     let sides = [
-        // 16 query heads, 8 key heads and 8 value heads, on two devices and on four
+        // 16 query heads, 8 key heads and 8 value heads, on two devices and on four.
         parts(&[&[(0, 8), (16, 20), (24, 28)], &[(8, 16), (20, 24), (28, 32)]]),
         parts(&[
             &[(0, 4), (16, 18), (24, 26)],
@@ -245,16 +245,16 @@ fn parts_of_lists_of_ranges() {
             &[(8, 12), (20, 22), (28, 30)],
             &[(12, 16), (22, 24), (30, 32)],
         ]),
-        // more devices than halves of the keys: two devices share each half
+        // There are more devices than halves of the keys, so two devices share each half.
         parts(&[
             &[(0, 4), (16, 20), (24, 28)],
             &[(4, 8), (16, 20), (24, 28)],
             &[(8, 12), (20, 24), (28, 32)],
             &[(12, 16), (20, 24), (28, 32)],
         ]),
-        // rows with halos of two
+        // Rows with halos of two rows.
         parts(&[&[(0, 10)], &[(6, 18)], &[(14, 26)], &[(22, 32)]]),
-        // a device without rows
+        // A device without rows.
         parts(&[&[(0, 1), (3, 32)], &[], &[(1, 3)]]),
         xla("{devices=[4,1]<=[4]}"),
         xla("{devices=[2,3]<=[6]}"),
@@ -266,7 +266,7 @@ fn parts_of_lists_of_ranges() {
             check_arrivals(&plan(&shape, from, to).unwrap());
         }
     }
-    // From two devices to four, each of which keeps what it can.
+    // From two devices to four. Each device keeps the elements that it has already.
     let halves = plan(&shape, &sides[0], &sides[1]).unwrap();
     assert_eq!((halves.transfers().len(), halves.copies().len()), (3, 1));
     assert_eq!(halves.transfers()[0].region.to_string(), "[4,8)∪[18,20)∪[26,28)×[0,6)");
