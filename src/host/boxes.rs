@@ -230,8 +230,8 @@ pub(super) struct Periods {
     pub(super) first: Box<WalkBox>,
     /// The number of periods along each axis.
     pub(super) repeats: SmallVec<[usize; 8]>,
-    /// For each case, the distance in its source from one period to the next, along each axis and
-    /// in units.
+    /// The distance from one period to the next in the source of each case, along each axis and in
+    /// units.
     pub(super) advances: Vec<SmallVec<[i64; 8]>>,
     /// The outermost axis along which periods change a quotient, if there is one.
     outermost: Option<usize>,

@@ -23,7 +23,8 @@ pub(super) const SHARE_BYTES: usize = 1 << 17;
 /// threads gain from 512 KiB on (`benches/NOTES.md`).
 const SHARES_OF_BYTES: usize = 4;
 
-/// The same number for other units, which take longer to copy.
+/// The number of shares of other units from which on a destination is worth a second thread. Such
+/// units take longer to copy.
 const SHARES_OF_BITS: usize = 2;
 
 /// The number of shares for each thread. With fewer shares, a slow thread holds up the others; with

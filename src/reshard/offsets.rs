@@ -20,8 +20,8 @@ use super::{ReshardError, shards::Shard};
 /// each index is computed separately.
 pub(super) struct MessageOffsets {
     shard: StrideDescriptor,
-    /// For each dimension except the message's innermost, the term of each coordinate, in elements.
-    /// The outermost dimension is first.
+    /// The term of each coordinate in elements, dimension by dimension from the outermost on. The
+    /// message's innermost dimension has none here.
     outer: Vec<Vec<usize>>,
     /// The contiguous runs along the message's innermost dimension, each as the term of its first
     /// element and its length, both in elements.
