@@ -17,6 +17,7 @@ use super::{
     Quotient, Source, Value,
     bounds::{Interval, Magnitude, check_range},
     build::{elements, padding_case},
+    in_place::in_place,
     index::Index,
     numbers::{LIMIT, signed},
     walk::walk,
@@ -458,6 +459,15 @@ impl Assembly {
     /// Returns the cases added so far, in order.
     pub(crate) fn cases(&self) -> &[Case] {
         &self.nest.cases
+    }
+
+    /// Returns the nest of a destination that holds the image of a source already, and that keeps
+    /// the positions that would read their own place of it. Padding keeps what it has too.
+    ///
+    /// Returns `None` if the copy needs places of the source that it may have overwritten, or too
+    /// many cases.
+    pub(crate) fn in_place(&self, source: usize) -> Option<CopyNest> {
+        in_place(self.nest.clone(), source)
     }
 
     /// Returns the finished nest.

@@ -48,6 +48,7 @@ mod display;
 mod error;
 mod footprint;
 pub(crate) mod gaps;
+mod in_place;
 mod index;
 pub(crate) mod inspect;
 mod interleaved;

@@ -7,11 +7,11 @@
 use std::collections::HashSet;
 
 use super::{
-    BufferId, Program, ProgramError, ProgramStep,
+    BufferId, Program, ProgramAlias, ProgramError, ProgramStep,
     fold::{MAX_ELEMENTS, fold},
     graph::{ArrayOrigin, Graph, GraphNode, TuplePath},
     literal::{elements, extents, packed_bits},
-    pull::{KernelOutput, ModuleBuffers, Pulled, Stop, pull, refused},
+    pull::{InPlace, KernelOutput, ModuleBuffers, Pulled, Stop, pull, refused},
     reduce::{self, combiner},
     sort::sort,
     trail::Trail,
@@ -44,21 +44,38 @@ const MOST_CASES: usize = 1 << 12;
 /// of recursion. Deeper values are not folded.
 const MAX_FOLDS: usize = 64;
 
-/// A program; for each array of the parameters, its parameter and the path to the array; and the
-/// trail of each step, which records the instructions that elements pass through.
-pub(super) type Traced = (Program, Vec<(usize, TuplePath)>, Vec<Trail>);
+/// A program that was lowered, with what else is known about it.
+pub(super) struct Lowered {
+    pub(super) program: Program,
+    /// For each array of the parameters, its parameter and the path to the array.
+    pub(super) parameters: Vec<(usize, TuplePath)>,
+    /// The trail of each step, which records the instructions that elements pass through; empty if
+    /// trails are not kept.
+    pub(super) trails: Vec<Trail>,
+    /// For each alias of the module, the step that writes the result into the buffer of its
+    /// parameter; `None` if it needs places of that buffer that it overwrites. Empty if programs in
+    /// place are not asked for.
+    pub(super) in_place: Vec<(ProgramAlias, Option<ProgramStep>)>,
+}
 
 /// Compiles all results of a module to nests.
 pub(super) fn lower(module: &Module) -> Result<Program, ProgramError> {
-    Ok(lowered(module, false)?.0)
+    Ok(lowered(module, false, None)?.program)
 }
 
 /// Compiles all results of a module to nests, and keeps the trail of each step.
-pub(super) fn trace(module: &Module) -> Result<Traced, ProgramError> {
-    lowered(module, true)
+pub(super) fn trace(module: &Module) -> Result<Lowered, ProgramError> {
+    lowered(module, true, None)
 }
 
-fn lowered(module: &Module, keeps_trail: bool) -> Result<Traced, ProgramError> {
+/// Compiles all results of a module to nests, keeps the trail of each step if `keeps_trail`, and
+/// makes the steps of results that take over a parameter if there is a function that makes their
+/// nests.
+pub(super) fn lowered(
+    module: &Module,
+    keeps_trail: bool,
+    in_place: Option<InPlace>,
+) -> Result<Lowered, ProgramError> {
     let mut parameters = Vec::new();
     for (number, shape) in module.parameters().iter().enumerate() {
         each_array(shape, &mut TuplePath::new(), &mut |path, shape| {
@@ -71,13 +88,22 @@ fn lowered(module: &Module, keeps_trail: bool) -> Result<Traced, ProgramError> {
     });
     let buffers = ModuleBuffers { parameters, ..ModuleBuffers::default() };
     let graph = Graph::new(module);
-    let mut lowering =
-        ModuleLowering { graph, buffers, steps: Vec::new(), keeps_trail, trails: Vec::new() };
+    let aliases = if in_place.is_some() { aliases(module, &buffers, &results) } else { vec![] };
+    let mut lowering = ModuleLowering {
+        graph,
+        buffers,
+        steps: Vec::new(),
+        keeps_trail,
+        trails: Vec::new(),
+        aliases,
+        makes_in_place: in_place,
+        in_place: Vec::new(),
+    };
     let root = lowering.graph.root();
     for (number, (path, shape)) in results.iter().enumerate() {
         lowering.value(root, path.clone(), shape, BufferId::Result(number))?;
     }
-    let ModuleLowering { buffers, steps, trails, .. } = lowering;
+    let ModuleLowering { buffers, steps, trails, in_place, .. } = lowering;
     let places =
         buffers.parameters.iter().map(|(number, path, _)| (*number, path.clone())).collect();
     let described = |shapes: Vec<Shape>, value: fn(usize) -> BufferId| {
@@ -97,8 +123,26 @@ fn lowered(module: &Module, keeps_trail: bool) -> Result<Traced, ProgramError> {
         constants: buffers.constants.into_iter().map(|of| of.1).collect(),
         steps,
         kernels: Vec::new(),
+        aliases: Vec::new(),
+        refused_aliases: Vec::new(),
     };
-    Ok((program, places, trails))
+    Ok(Lowered { program, parameters: places, trails, in_place })
+}
+
+/// Returns the aliases of a module between arrays, by the numbers of the arrays.
+fn aliases(
+    module: &Module,
+    buffers: &ModuleBuffers,
+    results: &[(TuplePath, Shape)],
+) -> Vec<ProgramAlias> {
+    let of = module.aliases().iter().filter_map(|alias| {
+        let result = results.iter().position(|of| of.0[..] == alias.output_index[..])?;
+        let parameter = buffers.parameters.iter().position(|(number, path, _)| {
+            *number == alias.parameter_number && path[..] == alias.parameter_index[..]
+        })?;
+        Some(ProgramAlias { result, parameter })
+    });
+    of.collect()
 }
 
 /// Calls `each` for every array inside a shape, with the path to that array. An empty tuple has
@@ -121,6 +165,10 @@ struct ModuleLowering<'m> {
     keeps_trail: bool,
     /// The trail of each step; empty if trails are not kept.
     trails: Vec<Trail>,
+    /// The aliases of the module; empty if programs in place are not asked for.
+    aliases: Vec<ProgramAlias>,
+    makes_in_place: Option<InPlace>,
+    in_place: Vec<(ProgramAlias, Option<ProgramStep>)>,
 }
 
 impl ModuleLowering<'_> {
@@ -138,11 +186,21 @@ impl ModuleLowering<'_> {
         let destination = &destination;
         let (keeps_trail, most_cases) = (self.keeps_trail, MAX_CASES);
         let is_scratch = matches!(buffer, BufferId::Scratch(_));
-        let mut output =
-            KernelOutput { node, path, element_type, destination, keeps_trail, most_cases };
+        let alias = self.aliases.iter().find(|of| buffer == BufferId::Result(of.result)).copied();
+        let taken = alias.map(|alias| BufferId::Parameter(alias.parameter));
+        let takes_over = taken.zip(self.makes_in_place);
+        let mut output = KernelOutput {
+            node,
+            path,
+            element_type,
+            destination,
+            keeps_trail,
+            most_cases,
+            takes_over,
+        };
         loop {
             match pull(&mut self.graph, &mut self.buffers, &output) {
-                Ok(Pulled { nest, sources, nodes, trail }) => {
+                Ok(Pulled { nest, sources, nodes, trail, in_place }) => {
                     // A kernel with many cases computes its lookups before it tests guards. A
                     // lookup that depends on the position may have no meaning if its guards fail.
                     let is_constant = nest.lookups().iter().all(Lookup::is_constant);
@@ -160,6 +218,14 @@ impl ModuleLowering<'_> {
                     }
                     self.trails.extend(trail);
                     self.steps.push(ProgramStep { nest, sources, destination: buffer });
+                    if let Some(alias) = alias {
+                        let step = in_place.map(|(nest, sources)| (simplified(nest), sources));
+                        let step =
+                            step.filter(|(nest, _)| !passes_words(nest)).map(|(nest, sources)| {
+                                ProgramStep { nest, sources, destination: buffer }
+                            });
+                        self.in_place.push((alias, step));
+                    }
                     return Ok(());
                 }
                 Err(Stop::Refused(error)) => return Err(*error),
@@ -272,9 +338,7 @@ impl ModuleLowering<'_> {
         let destination =
             plain(shape, false).and_then(|shape| StrideDescriptor::try_from(&shape).ok());
         let Some(destination) = &destination else { return false };
-        let (path, keeps_trail, most_cases) = (TuplePath::new(), false, MAX_CASES);
-        let output =
-            KernelOutput { node, path, element_type, destination, keeps_trail, most_cases };
+        let output = KernelOutput::plain(node, element_type, destination);
         let pulled = pull(&mut self.graph, &mut self.buffers, &output);
         matches!(pulled, Ok(_) | Err(Stop::Bound(..)))
     }
@@ -435,11 +499,7 @@ impl ModuleLowering<'_> {
         let element_type = shape.element_type();
         let Some(shape) = plain(shape, false) else { return Ok(None) };
         let Ok(destination) = StrideDescriptor::try_from(&shape) else { return Ok(None) };
-        let path = TuplePath::new();
-        let destination = &destination;
-        let (keeps_trail, most_cases) = (false, MAX_CASES);
-        let output =
-            KernelOutput { node, path, element_type, destination, keeps_trail, most_cases };
+        let output = KernelOutput::plain(node, element_type, &destination);
         loop {
             match pull(&mut self.graph, &mut self.buffers, &output) {
                 Ok(Pulled { nest, sources, .. }) => {

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::{ProgramError, lower::lower};
+use super::{AliasRefusal, ProgramAlias, ProgramError, lower::lower};
 use crate::{
     hlo::Module,
     host,
@@ -112,6 +112,10 @@ pub struct Program {
     pub(super) constants: Vec<Vec<u8>>,
     pub(super) steps: Vec<ProgramStep>,
     pub(super) kernels: Vec<Kernel>,
+    /// The results that take over the buffer of a parameter.
+    pub(super) aliases: Vec<ProgramAlias>,
+    /// The aliases of the module that are not honoured.
+    pub(super) refused_aliases: Vec<(ProgramAlias, AliasRefusal)>,
 }
 
 /// Compiles all results of a module for a target.
@@ -339,11 +343,11 @@ impl Program {
     ) -> Result<(), ProgramError> {
         self.check_parameters(parameters)?;
         check("result", &self.results, results.iter().map(|given| given.len()))?;
+        self.copy_taken(parameters, results);
         let scratch = self.scratch_on_host(parameters)?;
         for step in &self.steps {
             if let BufferId::Result(number) = step.destination {
-                let sources = self.sources(step, parameters, &scratch);
-                host::run_sources(&step.nest, &sources, results[number])?;
+                self.run_step(step, parameters, &scratch, results[number])?;
             }
         }
         Ok(())
@@ -360,38 +364,55 @@ impl Program {
         parameters: &[&[u8]],
     ) -> Result<Vec<Vec<u8>>, ProgramError> {
         self.check_parameters(parameters)?;
-        let mut scratch = room(&self.scratch, BufferId::Scratch)?;
+        let mut scratch = self.empty_scratch()?;
         for step in &self.steps {
-            if let BufferId::Scratch(number) = step.destination {
-                let mut written = std::mem::take(&mut scratch[number]);
-                let sources = self.sources(step, parameters, &scratch);
-                host::run_sources(&step.nest, &sources, &mut written)?;
-                scratch[number] = written;
-            }
+            self.run_scratch_step(step, parameters, &mut scratch)?;
         }
         Ok(scratch)
     }
 
-    /// Returns the contents of the buffers that a step reads.
-    fn sources<'a>(
-        &'a self,
+    /// Allocates zeroed bytes for the scratch buffers.
+    pub(super) fn empty_scratch(&self) -> Result<Vec<Vec<u8>>, ProgramError> {
+        room(&self.scratch, BufferId::Scratch)
+    }
+
+    /// Runs a step that writes a scratch buffer. Other steps are skipped.
+    pub(super) fn run_scratch_step(
+        &self,
         step: &ProgramStep,
-        parameters: &[&'a [u8]],
-        scratch: &'a [Vec<u8>],
-    ) -> Vec<&'a [u8]> {
+        parameters: &[&[u8]],
+        scratch: &mut [Vec<u8>],
+    ) -> Result<(), ProgramError> {
+        if let BufferId::Scratch(number) = step.destination {
+            let mut written = std::mem::take(&mut scratch[number]);
+            self.run_step(step, parameters, scratch, &mut written)?;
+            scratch[number] = written;
+        }
+        Ok(())
+    }
+
+    /// Runs a step that writes `written`.
+    pub(super) fn run_step(
+        &self,
+        step: &ProgramStep,
+        parameters: &[&[u8]],
+        scratch: &[Vec<u8>],
+        written: &mut [u8],
+    ) -> Result<(), ProgramError> {
         let of = |&source: &BufferId| match source {
             BufferId::Parameter(number) => parameters[number],
             BufferId::Constant(number) => &self.constants[number],
             BufferId::Scratch(number) => &scratch[number],
             BufferId::Result(_) => unreachable!("no step reads a result"),
         };
-        step.sources.iter().map(of).collect()
+        let sources: Vec<&[u8]> = step.sources.iter().map(of).collect();
+        Ok(host::run_sources(&step.nest, &sources, written)?)
     }
 }
 
 /// Checks that there is one given length for each buffer, and that each is the length of that
 /// buffer.
-fn check(
+pub(super) fn check(
     what: &'static str,
     buffers: &[ArrayBuffer],
     given: impl ExactSizeIterator<Item = usize>,

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     hlo::Literal,
-    nest::{Assembly, CopyNest, Index, NestError, WalkRegion},
+    nest::{Assembly, CopyNest, Index, MAX_CASES, NestError, WalkRegion},
     shape::{ElementType, Shape},
     stride::StrideDescriptor,
 };
@@ -52,7 +52,27 @@ pub(super) struct KernelOutput<'a> {
     pub(super) keeps_trail: bool,
     /// The maximum number of cases of the nest.
     pub(super) most_cases: usize,
+    /// The parameter whose buffer the array may take over, and the function that makes the nest of
+    /// such a copy: [`Assembly::in_place`].
+    pub(super) takes_over: Option<(BufferId, InPlace)>,
 }
+
+impl<'a> KernelOutput<'a> {
+    /// Returns the output of a value that is an array, without a trail.
+    pub(super) fn plain(
+        node: GraphNode,
+        element_type: ElementType,
+        destination: &'a StrideDescriptor,
+    ) -> Self {
+        let (path, keeps_trail, most_cases) = (TuplePath::new(), false, MAX_CASES);
+        let takes_over = None;
+        Self { node, path, element_type, destination, keeps_trail, most_cases, takes_over }
+    }
+}
+
+/// A function that makes the nest of a copy into the buffer of a source, as [`Assembly::in_place`]
+/// does. It is passed along so that programs that honour no alias need not link it.
+pub(super) type InPlace = fn(&Assembly, usize) -> Option<CopyNest>;
 
 /// The result of tracing a value back to its sources.
 pub(super) struct Pulled {
@@ -63,6 +83,9 @@ pub(super) struct Pulled {
     pub(super) nodes: Vec<GraphNode>,
     /// The instructions passed, if the trail is recorded.
     pub(super) trail: Option<Trail>,
+    /// The nest and the sources of the copy into the buffer that the array takes over; `None` if
+    /// it takes over none, or needs places of it that the copy overwrites.
+    pub(super) in_place: Option<(CopyNest, Vec<BufferId>)>,
 }
 
 /// A reason why a value cannot be one nest as it is.
@@ -238,10 +261,22 @@ impl<'g, 'm> Pull<'g, 'm> {
             }
         }
         let Self { assembly, sources, visits, order: nodes, .. } = pull;
-        let nest = assembly.finish().map_err(|error| bounded(error.into(), &nodes, &visits))?;
         let sources: Vec<BufferId> = sources.into_iter().map(|(value, _)| value).collect();
+        let kept = output.takes_over.and_then(|(taken, in_place)| {
+            let number = sources.iter().position(|&source| source == taken)?;
+            let nest = in_place(&assembly, number)?;
+            let mut sources = sources.clone();
+            sources.remove(number);
+            Some((nest, sources)).filter(|(_, sources)| !sources.contains(&taken))
+        });
+        let nest = assembly.finish().map_err(|error| bounded(error.into(), &nodes, &visits))?;
+        let reads = |(taken, _): (BufferId, InPlace)| sources.contains(&taken);
+        let in_place = match output.takes_over {
+            Some(taken) if !reads(taken) => Some((nest.clone(), sources.clone())),
+            _ => kept,
+        };
         let trail = trail.map(|trail| trail.finished(&nest, &sources));
-        Ok(Pulled { nest, sources, nodes, trail })
+        Ok(Pulled { nest, sources, nodes, trail, in_place })
     }
 
     /// Hands an element back through one instruction, or ends the trace at a buffer or at constant

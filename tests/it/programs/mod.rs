@@ -4,6 +4,7 @@
 mod bitcasts;
 mod chains;
 mod converts;
+mod donated;
 mod folds;
 mod gathers;
 mod identities;
