@@ -4,7 +4,7 @@
 use smallvec::SmallVec;
 
 use super::{AdapterLimits, GpuError};
-use crate::{nest::Operand, wgsl::Kernel};
+use crate::{nest::Operand, program::BufferId, wgsl::Kernel};
 
 /// The number of bytes of each buffer that a kernel binds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -180,6 +180,21 @@ pub(super) fn disjoint(
         return Err(GpuError::Overlap { written, other });
     }
     Ok(())
+}
+
+/// Checks that a result is in its home: if it takes over a parameter, `is_same` has to be true for
+/// that parameter.
+pub(super) fn in_place(
+    result: usize,
+    home: BufferId,
+    is_same: impl Fn(usize) -> bool,
+) -> Result<(), GpuError> {
+    match home {
+        BufferId::Parameter(parameter) if !is_same(parameter) => {
+            Err(GpuError::NotInPlace { result, parameter })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Checks that a slice of host memory is exactly as long as the tensor.

@@ -19,7 +19,8 @@ impl Gpu {
     /// kernel reads may be empty. The other conditions are those of [`encode`](Self::encode). If
     /// the target has [`read_write_sources`](crate::schedule::Target::read_write_sources), all
     /// ranges may be in one buffer; otherwise, a kernel must not read and write the same one. A
-    /// range of a result or a scratch buffer must not overlap another range. Constants of the
+    /// range of a result or a scratch buffer must not overlap another range, but a result that takes
+    /// over a parameter ([`Program::aliases`]) has the range of that parameter. Constants of the
     /// program are written to buffers that the recorded commands keep alive.
     ///
     /// Nothing is submitted or waited for. A program that runs again on the same ranges is recorded
@@ -103,22 +104,33 @@ impl Gpu {
             .map(BufferId::Parameter)
             .chain((0..program.results().len()).map(BufferId::Result))
             .chain((0..program.scratch().len()).map(BufferId::Scratch));
+        let is_taken =
+            |id| program.aliases().iter().any(|alias| id == BufferId::Parameter(alias.parameter));
         let mut used = Vec::with_capacity(buffers.len());
         for (id, range) in ids.zip(buffers) {
             let needed = program.binding_bytes(id);
-            if needed == 0 {
+            if let BufferId::Result(number) = id {
+                let is_same = |parameter: usize| {
+                    let taken = &buffers[parameter];
+                    (taken.buffer, taken.offset) == (range.buffer, range.offset)
+                };
+                check::in_place(number, program.home(id), is_same)?;
+            }
+            // A result that takes over a parameter has the range of that parameter.
+            if needed == 0 || program.home(id) != id {
                 continue;
             }
             let of = |error| GpuError::ProgramBuffer { buffer: id, error: Box::new(error) };
             let (operand, written) = match id {
-                BufferId::Parameter(number) => (Operand::Source(number), false),
+                BufferId::Parameter(number) => (Operand::Source(number), is_taken(id)),
                 _ => (Operand::Destination, true),
             };
             check::range(operand, range, needed, &self.limits).map_err(of)?;
-            for &(other, other_needed) in used.iter().filter(|_| written) {
+            let others = used.iter().filter(|other: &&(_, _, bool)| written || other.2);
+            for &(other, other_needed, _) in others {
                 check::disjoint((range, needed), (other, other_needed)).map_err(of)?;
             }
-            used.push((range, needed));
+            used.push((range, needed, written));
         }
         Ok(())
     }

@@ -19,6 +19,7 @@ use super::{
     build::{elements, padding_case},
     in_place::in_place,
     index::Index,
+    marks::Marks,
     numbers::{LIMIT, signed},
     walk::walk,
 };
@@ -98,6 +99,7 @@ impl Assembly {
             src_bits: bits,
             dst_bits: bits,
             sign_extend: destination.element_type().is_signed_integer(),
+            marks: None,
         };
         let padding = padding_case(&walk.guards, destination.padding());
         let (most_cases, most_quotients, mut reach) =
@@ -446,6 +448,29 @@ impl Assembly {
     pub(crate) fn bits(&mut self, region: WalkRegion, bits: u128) -> Result<(), NestError> {
         let mask = u128::MAX >> (128 - self.nest.dst_bits);
         self.case(region, CaseValue::Bits(bits & mask))
+    }
+
+    /// Turns the nest into one that marks places of a table with this number of places.
+    pub(crate) fn mark_table(&mut self, places: u64) {
+        self.nest = self.nest.clone().marking(places);
+        self.padding = None;
+    }
+
+    /// Adds the case in which the positions of the region mark the place `at` with `number`. A nest
+    /// has one such case.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a form may exceed 2^60.
+    pub(crate) fn mark(
+        &mut self,
+        region: WalkRegion,
+        at: Index,
+        number: Index,
+    ) -> Result<(), NestError> {
+        self.check(&at.form)?;
+        self.nest.marks = Some(Marks { at: at.form, number: number.form });
+        self.case(region, CaseValue::Bits(1))
     }
 
     fn case(&mut self, region: WalkRegion, take: CaseValue) -> Result<(), NestError> {

@@ -13,6 +13,7 @@ use super::{
     literal::{elements, extents, packed_bits},
     pull::{InPlace, KernelOutput, ModuleBuffers, Pulled, Stop, pull, refused},
     reduce::{self, combiner},
+    scatter::table_shapes,
     sort::sort,
     trail::Trail,
 };
@@ -20,8 +21,8 @@ use crate::{
     hlo::{Literal, Module, Opcode},
     host,
     nest::{
-        CopyNest, GreatestSums, Lookup, MAX_CASES, NestError, Source, coalesce, refine, regular,
-        widen,
+        Assembly, CopyNest, GreatestSums, Lookup, MAX_CASES, NestError, Source, coalesce, refine,
+        regular, widen,
     },
     shape::{ElementType, Layout, Shape},
     stride::StrideDescriptor,
@@ -196,6 +197,7 @@ impl ModuleLowering<'_> {
             destination,
             keeps_trail,
             most_cases,
+            table_places: self.table_places(node, buffer),
             takes_over,
         };
         loop {
@@ -242,8 +244,12 @@ impl ModuleLowering<'_> {
                         return Err(self.unsupported(node, &reason));
                     }
                 }
-                Err(Stop::Constant(node, error)) => {
-                    if self.constant(node, 0)?.is_none() {
+                Err(Stop::Table { scatter, folds, error }) => {
+                    let folded = match folds {
+                        Some(node) => self.constant(node, 0)?.is_some(),
+                        None => false,
+                    };
+                    if !folded && !self.table(scatter)? {
                         return Err(*error);
                     }
                 }
@@ -276,6 +282,43 @@ impl ModuleLowering<'_> {
                 }
             }
         }
+    }
+
+    /// Adds the steps that make the table of a scatter in a scratch buffer: one that clears it, and
+    /// one that marks the places of each window. Returns false if there can be no such table.
+    fn table(&mut self, scatter: GraphNode) -> Result<bool, ProgramError> {
+        let shapes = table_shapes(&self.graph, scatter);
+        // The page does not compile such programs.
+        let Some([table, walk]) = shapes.filter(|_| !cfg!(stridec_plain_host)) else {
+            return Ok(false);
+        };
+        if self.buffers.scratch.len() == MAX_SCRATCH {
+            return Err(ProgramError::TooManyScratchBuffers { limit: MAX_SCRATCH });
+        }
+        let destination = BufferId::Scratch(self.buffers.scratch.len());
+        let descriptor = StrideDescriptor::try_from(&table)
+            .map_err(|error| ProgramError::layout(destination, &table, error))?;
+        let cleared = Assembly::new(&descriptor).and_then(|(assembly, _)| assembly.finish());
+        let nest = simplified(cleared.map_err(|error| {
+            let instruction = self.graph.instruction(scatter).name().to_owned();
+            ProgramError::Nest { instruction, error: Box::new(error) }
+        })?);
+        if self.keeps_trail {
+            self.trails.push(Trail::new(32, 1));
+        }
+        self.buffers.scratch.push(table);
+        self.steps.push(ProgramStep { nest, sources: vec![], destination });
+        self.buffers.tables.insert(scatter, destination);
+        self.value(scatter, TuplePath::new(), &walk, destination)?;
+        Ok(true)
+    }
+
+    /// Returns the number of places of the table that a step marks; `None` if `buffer` holds the
+    /// value of `node` itself.
+    fn table_places(&self, node: GraphNode, buffer: BufferId) -> Option<u64> {
+        let BufferId::Scratch(number) = buffer else { return None };
+        let is_table = self.buffers.tables.get(&node) == Some(&buffer);
+        is_table.then(|| extents(&self.buffers.scratch[number]).map_or(0, |of| elements(&of)))
     }
 
     /// Returns the value to compute into a scratch buffer first if the numbers in a nest are too
@@ -516,12 +559,16 @@ impl ModuleLowering<'_> {
                     return Ok(ran.ok().and_then(|()| Literal::new(&shape, bytes).ok()));
                 }
                 Err(Stop::Refused(error)) => return Err(*error),
-                Err(Stop::Before(other, _) | Stop::Compute(other) | Stop::Constant(other, _)) => {
+                Err(
+                    Stop::Before(other, _)
+                    | Stop::Compute(other)
+                    | Stop::Table { folds: Some(other), .. },
+                ) => {
                     if other == node || self.constant(other, depth + 1)?.is_none() {
                         return Ok(None);
                     }
                 }
-                Err(Stop::Bound(..) | Stop::Apart(..)) => return Ok(None),
+                Err(Stop::Bound(..) | Stop::Apart(..) | Stop::Table { .. }) => return Ok(None),
             }
         }
     }

@@ -273,7 +273,7 @@ impl Program {
     }
 
     /// Returns the number of bytes that the kernels bind of a buffer, which is at least the size of
-    /// its image; 0 for a parameter that no kernel reads, and for any other buffer without bytes
+    /// its image; 0 for a parameter that no kernel reads or writes, and for any other buffer without bytes
     /// that no kernel binds.
     ///
     /// # Panics
@@ -282,15 +282,17 @@ impl Program {
     #[must_use]
     pub fn binding_bytes(&self, value: BufferId) -> u64 {
         assert_eq!(self.kernels.len(), self.steps.len(), "a program with kernels");
+        let home = self.home(value);
         let bound = self.steps.iter().zip(&self.kernels).flat_map(|(step, kernel)| {
             let values = step.sources.iter().chain([&step.destination]);
-            values.zip(&kernel.bindings).filter(|&(&of, _)| of == value)
+            values.zip(&kernel.bindings).filter(|&(&of, _)| self.home(of) == home)
         });
         let bound = bound.map(|(_, binding)| binding.size_in_bytes).max();
         // The image of a result or a scratch buffer is whole even if its kernel has no dispatches.
-        let image = match value {
-            BufferId::Parameter(_) if bound.is_none() => 0,
-            _ => self.bytes_of(value).next_multiple_of(4),
+        let is_taken = self.aliases.iter().any(|of| BufferId::Parameter(of.parameter) == home);
+        let image = match home {
+            BufferId::Parameter(_) if bound.is_none() && !is_taken => 0,
+            _ => self.bytes_of(home).next_multiple_of(4),
         };
         image.max(bound.unwrap_or(0))
     }

@@ -31,9 +31,9 @@ pub(super) struct ModuleBuffers {
     /// The shape and bytes of each constant that a kernel reads.
     pub(super) constants: Vec<(Shape, Vec<u8>)>,
     pub(super) constant_of: HashMap<ArrayOrigin, usize>,
-    /// For each scatter with many windows, the constant that maps places to windows, and the
-    /// dimensions of the array that it covers.
-    pub(super) tables: HashMap<GraphNode, (usize, Vec<usize>)>,
+    /// For each scatter with many windows, the constant or the scratch buffer that maps places to
+    /// windows.
+    pub(super) tables: HashMap<GraphNode, BufferId>,
     /// The values that were folded to constants.
     pub(super) folded: HashMap<ArrayOrigin, Literal>,
     /// The scratch buffer of each value that has one.
@@ -52,6 +52,9 @@ pub(super) struct KernelOutput<'a> {
     pub(super) keeps_trail: bool,
     /// The maximum number of cases of the nest.
     pub(super) most_cases: usize,
+    /// The number of places of the table, if the node is a scatter whose table is made at run time.
+    /// `destination` is then the walk that marks its places.
+    pub(super) table_places: Option<u64>,
     /// The parameter whose buffer the array may take over, and the function that makes the nest of
     /// such a copy: [`Assembly::in_place`].
     pub(super) takes_over: Option<(BufferId, InPlace)>,
@@ -65,8 +68,16 @@ impl<'a> KernelOutput<'a> {
         destination: &'a StrideDescriptor,
     ) -> Self {
         let (path, keeps_trail, most_cases) = (TuplePath::new(), false, MAX_CASES);
-        let takes_over = None;
-        Self { node, path, element_type, destination, keeps_trail, most_cases, takes_over }
+        Self {
+            node,
+            path,
+            element_type,
+            destination,
+            keeps_trail,
+            most_cases,
+            table_places: None,
+            takes_over: None,
+        }
     }
 }
 
@@ -99,8 +110,9 @@ pub(super) enum Stop {
     Apart(GraphNode, TuplePath),
     /// This value is computed from others. Lowering can continue if it folds to a constant.
     Compute(GraphNode),
-    /// This value must fold to a constant; otherwise the error applies.
-    Constant(GraphNode, Box<ProgramError>),
+    /// The table of this scatter must be made at run time, unless the value `folds` folds to a
+    /// constant. If there can be no such table, the error applies.
+    Table { scatter: GraphNode, folds: Option<GraphNode>, error: Box<ProgramError> },
     /// A bound of one kernel is exceeded. The list has the number of visits of each node, in the
     /// order of the first visits.
     Bound(Box<NestError>, Vec<(GraphNode, usize)>),
@@ -236,7 +248,13 @@ impl<'g, 'm> Pull<'g, 'm> {
             visits: HashMap::new(),
             order: Vec::new(),
         };
-        if let Some((region, mut index)) = start {
+        if let Some(places) = output.table_places {
+            pull.assembly.mark_table(places);
+            if let Some((region, index)) = start {
+                pull.mark_windows(root, region, &index)
+                    .map_err(|halt| bounded(halt, &pull.order, &pull.visits))?;
+            }
+        } else if let Some((region, mut index)) = start {
             let part = if parts > 1 { index.pop() } else { None };
             let part = part.unwrap_or(Index::constant(0));
             let path = output.path.clone();

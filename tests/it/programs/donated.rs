@@ -1,14 +1,21 @@
 //! Programs in place: modules of JAX with donated arguments, in `tests/data/donated_cases.jsonl`.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::ops::Range;
 
+use rayon::prelude::*;
 use stridec::{
     ErrorKind,
     hlo::Module,
-    program::{AliasRefusal, BufferId, HostParameter, Program, ProgramAlias},
+    program::{AliasRefusal, HostParameter, Program, ProgramAlias},
 };
 
-use super::support::hlo_cases::{HloCase, check_outputs, donated_cases};
+use super::support::{
+    hlo_cases::{HloCase, check_outputs, donated_cases},
+    in_place::{InPlaceCase, run_in_place},
+    programs::interpreter,
+    random::Random,
+    scope::cases,
+};
 
 /// An alias of a case: the number of the parameter, and the ranges of bytes that may be written.
 type Writes = (usize, Vec<Range<usize>>);
@@ -24,34 +31,6 @@ fn aliases(case: &HloCase) -> Vec<Option<Writes>> {
         Some((number(&alias["parameter"]), writes))
     };
     outputs.iter().map(of).collect()
-}
-
-/// Runs a program in place, and returns the buffers of all results: those that take over a
-/// parameter, and the others.
-fn run_in_place(program: &Program, images: &[Vec<u8>]) -> Vec<Vec<u8>> {
-    let mut images = images.to_vec();
-    let mut own: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
-    for (number, result) in program.results().iter().enumerate() {
-        if program.home(BufferId::Result(number)) == BufferId::Result(number) {
-            own.insert(number, vec![0xa5; usize::try_from(result.bytes()).unwrap()]);
-        }
-    }
-    let is_taken = |number: usize| program.aliases().iter().any(|of| of.parameter == number);
-    let parameters: Vec<HostParameter> = images
-        .iter_mut()
-        .enumerate()
-        .map(|(number, image)| match is_taken(number) {
-            true => HostParameter::Donated(image),
-            false => HostParameter::Read(image),
-        })
-        .collect();
-    let mut results: Vec<&mut [u8]> = own.values_mut().map(Vec::as_mut_slice).collect();
-    program.run_on_host_in_place(parameters, &mut results).unwrap();
-    let buffer = |number: usize| match program.home(BufferId::Result(number)) {
-        BufferId::Parameter(number) => images[number].clone(),
-        _ => own[&number].clone(),
-    };
-    (0..program.results().len()).map(buffer).collect()
 }
 
 #[test]
@@ -154,4 +133,44 @@ fn a_parameter_that_is_only_read_is_refused() {
     assert!(error.to_string().starts_with("parameter 0: expected 3 bytes"), "{error}");
     program.run_on_host_in_place([HostParameter::Donated(&mut image)], &mut []).unwrap();
     assert_eq!(&image, b"abc");
+}
+
+/// Random modules against the interpreter: in place, and with buffers of their own. Padding of a
+/// tile is zero in a buffer of its own, and keeps what it has in place.
+#[test]
+fn random_modules_in_place_agree_with_the_oracle() {
+    let count = cases(4_000);
+    let honoured: usize = (0..count)
+        .into_par_iter()
+        .map(|seed| {
+            let case = InPlaceCase::new(&mut Random((seed << 32) + 3838));
+            let expected = interpreter::run(&case.module, &case.images).unwrap();
+            let plain = Program::lower(&case.module).unwrap();
+            assert_eq!(plain.run_on_host(&case.images()).unwrap(), expected, "{}", case.text);
+            let program = Program::lower_in_place(&case.module).unwrap();
+            let is_tiled = case.text.contains("T(");
+            let padding = if is_tiled { padding(&plain, &case) } else { vec![] };
+            let results = [
+                run_in_place(&program, &case.images),
+                program.run_on_host(&case.images()).unwrap(),
+            ];
+            for mut results in results {
+                for &at in &padding {
+                    results.iter_mut().for_each(|result| result[at] = 0);
+                }
+                assert_eq!(results, expected, "{}", case.text);
+            }
+            program.aliases().len()
+        })
+        .sum();
+    println!("{honoured} aliases honoured in {count} modules");
+    assert!(honoured as u64 > count * 3 / 4, "{honoured}");
+}
+
+/// The bytes of padding in the results of a case. All results have one shape.
+fn padding(program: &Program, case: &InPlaceCase) -> Vec<usize> {
+    let ones: Vec<Vec<u8>> = case.images.iter().map(|image| vec![0xff; image.len()]).collect();
+    let ones: Vec<&[u8]> = ones.iter().map(Vec::as_slice).collect();
+    let image = program.run_on_host(&ones).unwrap().swap_remove(0);
+    (0..image.len()).filter(|&at| image[at] == 0).collect()
 }

@@ -10,6 +10,7 @@ mod gathers;
 mod identities;
 mod interleave;
 mod pads;
+mod scatter_rows;
 mod scratch;
 mod sorts;
 mod stablehlo;
