@@ -9,14 +9,17 @@ use stridec::{
 
 use super::support::{
     gpu::gpu,
-    hlo_cases::{check_outputs, donated_cases, hlo_cases, stablehlo_cases},
+    hlo_cases::{check_outputs, donated_cases, hlo_cases, scatter_rows_cases, stablehlo_cases},
+    in_place::InPlaceCase,
+    random::Random,
+    scope::cases,
     scratch,
 };
 
 #[test]
 fn outputs_are_equal_to_the_byte() {
     let Some(gpu) = gpu("programs on the GPU") else { return };
-    for cases in [hlo_cases(), stablehlo_cases()] {
+    for cases in [hlo_cases(), stablehlo_cases(), scatter_rows_cases()] {
         check_outputs(cases, |program, images| Ok(gpu.run_program(program, images)?));
     }
 }
@@ -119,4 +122,16 @@ fn programs_in_place() {
         }
     }
     assert!(honoured > 110, "{honoured}");
+}
+
+/// Random programs in place give what the host gives, which is compared with the interpreter.
+#[test]
+fn random_programs_in_place() {
+    let Some(gpu) = gpu("random programs in place") else { return };
+    for seed in 0..cases(400) {
+        let case = InPlaceCase::new(&mut Random((seed << 32) + 83));
+        let program = Program::lower_in_place(&case.module).unwrap();
+        let expected = program.run_on_host(&case.images()).unwrap();
+        assert_eq!(gpu.run_program(&program, &case.images()).unwrap(), expected, "{}", case.text);
+    }
 }
