@@ -6,7 +6,10 @@
 //! steps are put in order, and an alias without such an order is refused: its result has a buffer
 //! of its own.
 
-use std::fmt;
+use std::{
+    collections::{BTreeSet, HashMap},
+    fmt,
+};
 
 use super::{BufferId, Program, ProgramError, ProgramStep, lower::lowered};
 use crate::{
@@ -114,37 +117,37 @@ impl Program {
                 Some(step) => candidates.push((alias, step)),
             }
         }
-        if !program.take_over(&candidates) {
-            for candidate in candidates {
-                if !program.take_over(std::slice::from_ref(&candidate)) {
-                    program.refuse(candidate.0, AliasRefusal::NoOrder);
+        let mut accepted: Vec<&(ProgramAlias, ProgramStep)> = candidates.iter().collect();
+        let mut order = in_order(&program.steps, &accepted);
+        if order.is_none() {
+            // As many as possible, the first results first.
+            accepted.clear();
+            for candidate in &candidates {
+                accepted.push(candidate);
+                match in_order(&program.steps, &accepted) {
+                    None => {
+                        accepted.pop();
+                        program.refused_aliases.push((candidate.0, AliasRefusal::NoOrder));
+                    }
+                    found => order = found,
                 }
             }
         }
+        for (alias, step) in accepted {
+            program.aliases.push(*alias);
+            let own = program.steps.iter_mut().find(|own| own.destination == step.destination);
+            own.into_iter().for_each(|own| own.clone_from(step));
+        }
+        if let Some(order) = order {
+            program.steps = order.into_iter().map(|number| program.steps[number].clone()).collect();
+        }
+        program.aliases.sort_by_key(|alias| alias.result);
         program.refused_aliases.sort_by_key(|(alias, _)| alias.result);
         Ok(program)
     }
 
     fn refuse(&mut self, alias: ProgramAlias, reason: AliasRefusal) {
         self.refused_aliases.push((alias, reason));
-    }
-
-    /// Replaces the steps of these results by those that write into the parameters, and puts all
-    /// steps in order. Returns false and changes nothing if there is no order.
-    fn take_over(&mut self, candidates: &[(ProgramAlias, ProgramStep)]) -> bool {
-        let mut steps = self.steps.clone();
-        for (_, candidate) in candidates {
-            let written = candidate.destination;
-            if let Some(step) = steps.iter_mut().find(|step| step.destination == written) {
-                *step = candidate.clone();
-            }
-        }
-        let mut aliases = self.aliases.clone();
-        aliases.extend(candidates.iter().map(|(alias, _)| *alias));
-        let Some(steps) = in_order(steps, &aliases) else { return false };
-        aliases.sort_by_key(|alias| alias.result);
-        (self.steps, self.aliases) = (steps, aliases);
-        true
     }
 
     /// Returns the results that take over the buffer of a parameter, in order. There are none
@@ -260,26 +263,52 @@ fn bytes<'a>(parameters: &'a [HostParameter<'_>]) -> Vec<&'a [u8]> {
     parameters.iter().map(HostParameter::bytes).collect()
 }
 
-/// Puts steps in an order in which each runs after those whose buffers it reads, and after those
-/// that read what it overwrites. Otherwise the order stays. Returns `None` if there is none.
-fn in_order(steps: Vec<ProgramStep>, aliases: &[ProgramAlias]) -> Option<Vec<ProgramStep>> {
-    let waits = |number: usize, step: &ProgramStep, (other, before): (usize, &ProgramStep)| {
-        let taken = aliases.iter().find(|of| step.destination == BufferId::Result(of.result));
-        let overwrites =
-            taken.is_some_and(|of| before.sources.contains(&BufferId::Parameter(of.parameter)));
-        other != number
-            && (overwrites
-                || step.sources.contains(&before.destination)
-                || step.destination == before.destination && other < number)
-    };
-    let mut rest: Vec<(usize, ProgramStep)> = steps.into_iter().enumerate().collect();
-    let mut ordered = Vec::with_capacity(rest.len());
-    while !rest.is_empty() {
-        let is_next = |(number, step): &(usize, ProgramStep)| {
-            !rest.iter().any(|(other, before)| waits(*number, step, (*other, before)))
-        };
-        let next = rest.iter().position(is_next)?;
-        ordered.push(rest.remove(next).1);
+/// Returns an order of the steps, some of which are replaced by those that take over a parameter:
+/// each runs after those whose buffers it reads, and after those that read what it overwrites.
+/// Otherwise the order stays. Returns `None` if there is none.
+fn in_order(
+    steps: &[ProgramStep],
+    accepted: &[&(ProgramAlias, ProgramStep)],
+) -> Option<Vec<usize>> {
+    let taken: HashMap<BufferId, &(ProgramAlias, ProgramStep)> =
+        accepted.iter().map(|of| (of.1.destination, *of)).collect();
+    let replaced = |step| taken.get(&step).map(|of| &of.1);
+    let steps: Vec<&ProgramStep> =
+        steps.iter().map(|step| replaced(step.destination).unwrap_or(step)).collect();
+    let mut writers: HashMap<BufferId, Vec<usize>> = HashMap::new();
+    let mut readers: HashMap<BufferId, Vec<usize>> = HashMap::new();
+    for (number, step) in steps.iter().enumerate() {
+        writers.entry(step.destination).or_default().push(number);
+        for &source in &step.sources {
+            readers.entry(source).or_default().push(number);
+        }
     }
-    Some(ordered)
+    let mut next: Vec<Vec<usize>> = vec![Vec::new(); steps.len()];
+    let mut waits = vec![0_usize; steps.len()];
+    for (number, step) in steps.iter().enumerate() {
+        let made = step.sources.iter().filter_map(|source| writers.get(source)).flatten();
+        let earlier = writers[&step.destination].iter().filter(|&&other| other < number);
+        let overwritten = taken
+            .get(&step.destination)
+            .into_iter()
+            .filter_map(|of| readers.get(&BufferId::Parameter(of.0.parameter)));
+        for &before in made.chain(earlier).chain(overwritten.flatten()) {
+            if before != number {
+                next[before].push(number);
+                waits[number] += 1;
+            }
+        }
+    }
+    let mut ready: BTreeSet<usize> = (0..steps.len()).filter(|&of| waits[of] == 0).collect();
+    let mut order = Vec::with_capacity(steps.len());
+    while let Some(number) = ready.pop_first() {
+        order.push(number);
+        for &after in &next[number] {
+            waits[after] -= 1;
+            if waits[after] == 0 {
+                ready.insert(after);
+            }
+        }
+    }
+    (order.len() == steps.len()).then_some(order)
 }
