@@ -19,9 +19,10 @@ impl Gpu {
     /// kernel reads may be empty. The other conditions are those of [`encode`](Self::encode). If
     /// the target has [`read_write_sources`](crate::schedule::Target::read_write_sources), all
     /// ranges may be in one buffer; otherwise, a kernel must not read and write the same one. A
-    /// range of a result or a scratch buffer must not overlap another range, but a result that takes
-    /// over a parameter ([`Program::aliases`]) has the range of that parameter. Constants of the
-    /// program are written to buffers that the recorded commands keep alive.
+    /// range of a result or a scratch buffer must not overlap another range. A result that takes
+    /// over a parameter ([`Program::aliases`]) has the range of that parameter, which must not
+    /// overlap others. Constants of the program are written to buffers that the recorded commands
+    /// keep alive.
     ///
     /// Nothing is submitted or waited for. A program that runs again on the same ranges is recorded
     /// faster with [`bind_program`](Self::bind_program).

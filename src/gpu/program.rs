@@ -76,8 +76,9 @@ impl Gpu {
     ///
     /// # Errors
     /// Returns [`GpuError::BufferTooSmall`], [`GpuError::ForeignBuffer`],
-    /// [`GpuError::SameBuffer`] or [`GpuError::NotInPlace`] if a buffer is not suitable, [`GpuError::BufferCount`] if there are
-    /// too few or too many buffers, and the errors of [`run`](Self::run).
+    /// [`GpuError::SameBuffer`] or [`GpuError::NotInPlace`] if a buffer is not suitable,
+    /// [`GpuError::BufferCount`] if there are too few or too many buffers, and the errors of
+    /// [`run`](Self::run).
     ///
     /// # Panics
     /// Panics if the program was only lowered. [`compile_module`](crate::program::compile_module)

@@ -263,8 +263,8 @@ fn bytes<'a>(parameters: &'a [HostParameter<'_>]) -> Vec<&'a [u8]> {
     parameters.iter().map(HostParameter::bytes).collect()
 }
 
-/// Returns an order of the steps, some of which are replaced by those that take over a parameter:
-/// each runs after those whose buffers it reads, and after those that read what it overwrites.
+/// Returns an order of the steps, if results take over parameters by these steps. A step runs after
+/// the steps that write its sources, and after all readers of the parameter that it overwrites.
 /// Otherwise the order stays. Returns `None` if there is none.
 fn in_order(
     steps: &[ProgramStep],

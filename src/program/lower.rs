@@ -48,12 +48,12 @@ const MAX_FOLDS: usize = 64;
 /// A program that was lowered, with what else is known about it.
 pub(super) struct Lowered {
     pub(super) program: Program,
-    /// For each array of the parameters, its parameter and the path to the array.
+    /// The parameter of each array of the parameters, and the path to the array.
     pub(super) parameters: Vec<(usize, TuplePath)>,
     /// The trail of each step, which records the instructions that elements pass through; empty if
     /// trails are not kept.
     pub(super) trails: Vec<Trail>,
-    /// For each alias of the module, the step that writes the result into the buffer of its
+    /// The aliases of the module, each with the step that writes the result into the buffer of its
     /// parameter; `None` if it needs places of that buffer that it overwrites. Empty if programs in
     /// place are not asked for.
     pub(super) in_place: Vec<(ProgramAlias, Option<ProgramStep>)>,

@@ -93,7 +93,8 @@ impl Pull<'_, '_> {
         Ok(self.assembly.lookup(lookup)?)
     }
 
-    /// Reads the integer at `index` from a constant or a scratch buffer, and brings it into a range.
+    /// Reads the integer at `index` from a constant or a scratch buffer, and brings it into a
+    /// range.
     pub(super) fn entry(
         &mut self,
         region: &mut WalkRegion,

@@ -273,8 +273,8 @@ impl Program {
     }
 
     /// Returns the number of bytes that the kernels bind of a buffer, which is at least the size of
-    /// its image; 0 for a parameter that no kernel reads or writes, and for any other buffer without bytes
-    /// that no kernel binds.
+    /// its image; 0 for a parameter that no kernel reads or writes, and for any other buffer
+    /// without bytes that no kernel binds.
     ///
     /// # Panics
     ///

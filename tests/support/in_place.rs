@@ -33,7 +33,7 @@ impl InPlaceCase {
             images[0] = random.bytes(places * bytes);
         }
         let (index, width) = random.pick(&INDICES);
-        // Numbers around both ends of the rows, or around numbers that differ from them in high bits.
+        // Numbers around both ends of the rows, or around numbers with other high bits.
         let far = random.pick(&[0_i64, 0, 0, 1 << 32, 1 << 8, i64::MIN]);
         let number = |random: &mut Random| {
             let near = random.below(rows + 6).cast_signed() - 3;
@@ -154,8 +154,7 @@ impl InPlaceCase {
     }
 }
 
-/// Runs a program in place, and returns the buffers of all results: those that take over a
-/// parameter, and the others.
+/// Runs a program in place, and returns the buffers of all results.
 pub fn run_in_place(program: &Program, images: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut images = images.to_vec();
     let mut own: BTreeMap<usize, Vec<u8>> = BTreeMap::new();

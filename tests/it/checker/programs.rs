@@ -64,8 +64,8 @@ fn kernels_of_programs_keep_their_proofs() {
     assert!(judged > 800 && several > 200 && looked_up > 150, "{judged} {several} {looked_up}");
 }
 
-/// The image of a destination of zeros after a nest has run, and the bits that it has written: those
-/// that are equal on zeros and on ones.
+/// Returns the image of a destination of zeros after a nest has run, and the bits that it has
+/// written. They are equal if the destination was zeros and if it was ones.
 fn written(nest: &CopyNest, images: &[&[u8]]) -> [Vec<u8>; 2] {
     let length = usize::try_from(nest.dst_bytes()).unwrap();
     let [zeros, ones] = [0, 0xff].map(|byte| {

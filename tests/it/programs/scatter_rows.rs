@@ -14,7 +14,7 @@ fn outputs_are_equal_to_the_byte_on_the_host() {
     check_outputs(scatter_rows_cases(), |program, images| Ok(program.run_on_host(images)?));
 }
 
-/// The last update of a row wins, whatever its index: 20 updates, of which all go to two rows.
+/// The last update of a row wins. There are 20 updates of two rows.
 #[test]
 fn the_last_of_many_updates_wins() {
     let text = "HloModule duplicates
