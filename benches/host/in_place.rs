@@ -115,7 +115,7 @@ pub fn measure(repetitions: usize) -> Result<(), Box<dyn Error>> {
         let updates = &updates[8..];
         // An odd factor visits each row of a power of two once.
         let ids: Vec<usize> = (0..count).map(|n| (n * 4099 + 77) % rows).collect();
-        let at: Vec<u8> = ids.iter().flat_map(|&id| (id as i32).to_le_bytes()).collect();
+        let at: Vec<u8> = ids.iter().flat_map(|&id| (id as u32).to_le_bytes()).collect();
         let (mut result, mut expected) = (source.clone(), source.clone());
         let moved = if in_place { count * row } else { rows * row };
         let timings = pool.install(|| {

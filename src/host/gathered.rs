@@ -70,7 +70,7 @@ pub(super) fn mark(nest: &CopyNest, marks: &Marks, sources: &[&[u8]], destinatio
         for position in 0..positions {
             let at = nest.position(position as u64, Some(sources));
             if at.first(nest.cases()).is_some() {
-                raise(table, at.form(&marks.at) as usize, at.form(&marks.number) as u32);
+                raise(table, at.form(&marks.at), at.form(&marks.number));
             }
         }
         return;
@@ -84,8 +84,9 @@ pub(super) fn mark(nest: &CopyNest, marks: &Marks, sources: &[&[u8]], destinatio
 }
 
 /// Stores a number in a table, unless a greater one is there.
-fn raise(table: &mut [[u8; 4]], place: usize, number: u32) {
-    table[place] = u32::from_le_bytes(table[place]).max(number).to_le_bytes();
+fn raise(table: &mut [[u8; 4]], place: i64, number: i64) {
+    let entry = &mut table[place.unsigned_abs() as usize];
+    *entry = u32::from_le_bytes(*entry).max(number.unsigned_abs() as u32).to_le_bytes();
 }
 
 /// Returns true if lanes hold all numbers that the lookups of a nest compute.
@@ -221,7 +222,7 @@ impl Gathered<'_> {
             columns.form(&marks.number, &mut numbers[..rows]);
             let marked = case_of.iter().zip(&at).zip(&numbers).take(rows);
             for ((_, at), number) in marked.filter(|((case, _), _)| **case != NO_CASE) {
-                raise(table, at.place(), number.number() as u32);
+                raise(table, at.number(), number.number());
             }
         }
     }

@@ -135,8 +135,10 @@ impl Program {
         }
         for (alias, step) in accepted {
             program.aliases.push(*alias);
-            let own = program.steps.iter_mut().find(|own| own.destination == step.destination);
-            own.into_iter().for_each(|own| own.clone_from(step));
+            let written = step.destination;
+            if let Some(own) = program.steps.iter_mut().find(|own| own.destination == written) {
+                own.clone_from(step);
+            }
         }
         if let Some(order) = order {
             program.steps = order.into_iter().map(|number| program.steps[number].clone()).collect();

@@ -156,7 +156,9 @@ fn random_modules_in_place_agree_with_the_oracle() {
             ];
             for mut results in results {
                 for &at in &padding {
-                    results.iter_mut().for_each(|result| result[at] = 0);
+                    for result in &mut results {
+                        result[at] = 0;
+                    }
                 }
                 assert_eq!(results, expected, "{}", case.text);
             }
