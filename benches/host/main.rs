@@ -8,6 +8,7 @@
 //! cargo bench --no-default-features --bench host -- --cases cached [--repetitions 15] [--json FILE]
 //! cargo bench --no-default-features --bench host -- --cases programs [--only TEXT] [--jax FILE.json] [--repetitions 15]
 //! cargo bench --no-default-features --bench host -- --cases gathers [--only TEXT] [--repetitions 15]
+//! cargo bench --no-default-features --bench host -- --cases in-place [--only TEXT] [--repetitions 15]
 //! cargo bench --no-default-features --bench host -- --cases masks [--only TEXT] [--repetitions 15]
 //! cargo bench --no-default-features --bench host -- --cases sweep [--seed 1] [--count 160] [--threads 1] [--only TEXT]
 //! ```
@@ -27,6 +28,7 @@ mod everyday;
 #[path = "../support/everyday.rs"]
 mod everyday_cases;
 mod gathers;
+mod in_place;
 mod masks;
 #[path = "../support/permutation.rs"]
 mod permutation;
@@ -57,11 +59,12 @@ fn main() {
         Some("by-hand") => return by_hand::measure(repetitions).expect("the loops by hand"),
         Some("programs") => return programs::measure(repetitions).expect("the programs"),
         Some("gathers") => return gathers::measure(repetitions).expect("the gathers"),
+        Some("in-place") => return in_place::measure(repetitions).expect("the updates"),
         Some("masks") => return masks::measure(repetitions).expect("the masks"),
         Some("sweep") => return sweep::measure(number),
         Some(other) => {
             panic!(
-                "--cases {other}: expected by-hand, cached, everyday, gathers, masks, programs or sweep"
+                "--cases {other}: expected by-hand, cached, everyday, gathers, in-place, masks, programs or sweep"
             )
         }
     }

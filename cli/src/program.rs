@@ -7,14 +7,14 @@ use stridec::{
     Error, Kernel,
     backend::translate,
     hlo::Module,
-    program::{ArrayBuffer, Program, compile_module},
+    program::{AliasRefusal, ArrayBuffer, Program, ProgramAlias, compile_in_place},
     run::Device,
 };
 
 use super::{
     args::{CompileArgs, DeviceArg, Emit, Layouts, OpArgs, OpFlags, RunArgs},
     compile::{json, message, too_large},
-    errors::{Failure, input_name, note, quoted},
+    errors::{Exit, Failure, input_name, note, quoted},
     image_file::ImageFile,
     input::{is_npy, refuse_archive},
     module_file::ModuleFile,
@@ -153,7 +153,7 @@ pub(super) fn compile(
     };
     let module = self::module(requested, module.as_deref(), *layouts, flags)?;
     let target = target(args.target.as_deref(), &args.limits, wanted)?;
-    let program = compile_module(&module, &target).map_err(|error| too_large(error.into()))?;
+    let program = compile_in_place(&module, &target).map_err(|error| too_large(error.into()))?;
     let chosen = args.output.as_deref().map(|given| result(given, &program)).transpose()?;
     let file = args.file.as_deref().unwrap_or("-".as_ref());
     if args.emit == Emit::Stages && chosen.is_none() {
@@ -178,7 +178,7 @@ pub(super) fn compile(
     let shader = |kernel: &Kernel| -> Result<Vec<u8>, Failure> {
         Ok(match (args.emit, language) {
             (_, Some(language)) => translate(kernel, language).map_err(Error::from)?.code,
-            (Emit::Json, None) => json(kernel, translated)?,
+            (Emit::Json, None) => with_aliases(&json(kernel, translated)?, &program)?,
             (Emit::Pb, None) => message(kernel, translated)?.encode_to_vec(),
             (_, None) => kernel.wgsl.clone().into_bytes(),
         })
@@ -193,7 +193,30 @@ pub(super) fn compile(
     write(file, &shaders?.join(&b'\n'))
 }
 
-/// Parses the number of a result. Returns a failure if the program has no such result.
+/// Adds the aliases of the program to a kernel in JSON: those that the kernels honour, and the
+/// others with the reason. A program without any has no such fields.
+fn with_aliases(kernel: &[u8], program: &Program) -> Result<Vec<u8>, Failure> {
+    let (honoured, refused) = (program.aliases(), program.refused_aliases());
+    if honoured.is_empty() && refused.is_empty() {
+        return Ok(kernel.to_vec());
+    }
+    let failed = |error: serde_json::Error| Failure::new(Exit::Failed, error.to_string());
+    let mut value: serde_json::Value = serde_json::from_slice(kernel).map_err(failed)?;
+    let honoured = honoured
+        .iter()
+        .map(|of| serde_json::json!({"result": of.result, "parameter": of.parameter}));
+    value["aliases"] = honoured.collect();
+    let refused = refused.iter().map(|(of, reason): &(ProgramAlias, AliasRefusal)| {
+        let reason = reason.to_string();
+        serde_json::json!({"result": of.result, "parameter": of.parameter, "reason": reason})
+    });
+    value["refused_aliases"] = refused.collect();
+    let mut text = serde_json::to_vec_pretty(&value).map_err(failed)?;
+    text.push(b'\n');
+    Ok(text)
+}
+
+/// Parses the number of a result.
 pub(super) fn result(given: &Path, program: &Program) -> Result<usize, Failure> {
     let results = program.results().len();
     let number = given.to_str().and_then(|given| given.parse().ok());

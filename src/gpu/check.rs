@@ -4,7 +4,7 @@
 use smallvec::SmallVec;
 
 use super::{AdapterLimits, GpuError};
-use crate::{nest::Operand, wgsl::Kernel};
+use crate::{nest::Operand, program::BufferId, wgsl::Kernel};
 
 /// The number of bytes of each buffer that a kernel binds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -182,7 +182,22 @@ pub(super) fn disjoint(
     Ok(())
 }
 
-/// Returns an error if a slice of host memory does not have the size of the tensor.
+/// Checks that a result is in its home: if it takes over a parameter, `is_same` has to be true for
+/// that parameter.
+pub(super) fn in_place(
+    result: usize,
+    home: BufferId,
+    is_same: impl Fn(usize) -> bool,
+) -> Result<(), GpuError> {
+    match home {
+        BufferId::Parameter(parameter) if !is_same(parameter) => {
+            Err(GpuError::NotInPlace { result, parameter })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Checks that a slice of host memory is exactly as long as the tensor.
 pub(super) fn image(operand: Operand, given: usize, expected: u64) -> Result<(), GpuError> {
     let given = given as u64;
     if given != expected {

@@ -15,13 +15,14 @@ impl Gpu {
     /// range for each parameter, then one for each result, and then one for each scratch buffer, in
     /// the order of the program's lists.
     ///
-    /// [`Program::binding_bytes`] is the size that each range needs. A range of a parameter that no
-    /// kernel reads may be empty. The other conditions are the same as for
-    /// [`encode`](Self::encode). If the target has
-    /// [`read_write_sources`](crate::schedule::Target::read_write_sources), all ranges may be in
-    /// one buffer; otherwise, no kernel may read and write the same buffer. A range of a result or
-    /// a scratch buffer must not overlap another range. The program's constants are written to
-    /// buffers that the recorded commands keep alive.
+    /// [`Program::binding_bytes`] is the size that each range needs; ranges of parameters that no
+    /// kernel reads may be empty. The other conditions are those of [`encode`](Self::encode). If
+    /// the target has [`read_write_sources`](crate::schedule::Target::read_write_sources), all
+    /// ranges may be in one buffer; otherwise, a kernel must not read and write the same one. A
+    /// range of a result or a scratch buffer must not overlap another range. A result that takes
+    /// over a parameter ([`Program::aliases`]) has the range of that parameter, which must not
+    /// overlap others. Constants of the program are written to buffers that the recorded commands
+    /// keep alive.
     ///
     /// Nothing is submitted, and the call does not wait. A program that is recorded often on the
     /// same ranges is recorded faster with [`bind_program`](Self::bind_program).
@@ -104,22 +105,33 @@ impl Gpu {
             .map(BufferId::Parameter)
             .chain((0..program.results().len()).map(BufferId::Result))
             .chain((0..program.scratch().len()).map(BufferId::Scratch));
+        let is_taken =
+            |id| program.aliases().iter().any(|alias| id == BufferId::Parameter(alias.parameter));
         let mut used = Vec::with_capacity(buffers.len());
         for (id, range) in ids.zip(buffers) {
             let needed = program.binding_bytes(id);
-            if needed == 0 {
+            if let BufferId::Result(number) = id {
+                let is_same = |parameter: usize| {
+                    let taken = &buffers[parameter];
+                    (taken.buffer, taken.offset) == (range.buffer, range.offset)
+                };
+                check::in_place(number, program.home(id), is_same)?;
+            }
+            // A result that takes over a parameter has the range of that parameter.
+            if needed == 0 || program.home(id) != id {
                 continue;
             }
             let of = |error| GpuError::ProgramBuffer { buffer: id, error: Box::new(error) };
             let (operand, written) = match id {
-                BufferId::Parameter(number) => (Operand::Source(number), false),
+                BufferId::Parameter(number) => (Operand::Source(number), is_taken(id)),
                 _ => (Operand::Destination, true),
             };
             check::range(operand, range, needed, &self.limits).map_err(of)?;
-            for &(other, other_needed) in used.iter().filter(|_| written) {
+            let others = used.iter().filter(|other: &&(_, _, bool)| written || other.2);
+            for &(other, other_needed, _) in others {
                 check::disjoint((range, needed), (other, other_needed)).map_err(of)?;
             }
-            used.push((range, needed));
+            used.push((range, needed, written));
         }
         Ok(())
     }

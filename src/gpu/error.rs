@@ -134,7 +134,17 @@ pub enum GpuError {
         /// The other range, in bytes.
         other: Range<u64>,
     },
-    /// A buffer cannot be used for a program.
+    /// A result takes over the buffer of a parameter, and was given another one.
+    #[error(
+        "result {result}: expected the buffer and the offset of parameter {parameter}, which it takes over; `compile_module` gives every result a buffer of its own"
+    )]
+    NotInPlace {
+        /// The number of the result.
+        result: usize,
+        /// The number of the parameter.
+        parameter: usize,
+    },
+    /// A buffer that was given for a program cannot be used.
     #[error("{buffer}: {error}")]
     ProgramBuffer {
         /// The parameter, result or scratch buffer of the program.
@@ -221,6 +231,7 @@ impl GpuError {
             | Self::OffsetAlignment { .. }
             | Self::Usage { .. }
             | Self::Overlap { .. }
+            | Self::NotInPlace { .. }
             | Self::SameBuffer { .. } => ErrorKind::Invalid,
             Self::ProgramBuffer { error, .. } => error.kind(),
             Self::BeyondLimit { .. } => ErrorKind::Unsupported,

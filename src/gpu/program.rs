@@ -20,7 +20,8 @@ impl Gpu {
     /// of each result.
     ///
     /// If the program was compiled for a target, its kernels are run. If it was only lowered, its
-    /// steps are first compiled for this device. Buffers between kernels stay on the device.
+    /// steps are compiled for this device first. Buffers between kernels stay on the device, and so
+    /// do the copies of parameters that results take over.
     ///
     /// # Errors
     /// Returns [`GpuError::ImageSize`] if a parameter is missing or has the wrong size, and the
@@ -61,20 +62,23 @@ impl Gpu {
             // because that would submit nothing.
             if !bytes.is_empty() {
                 let encoder = encoder.take().map_or_else(|| self.encoder(), Ok)?;
-                self.read(encoder, &buffers[&BufferId::Result(number)], &mut bytes)?;
+                let home = program.home(BufferId::Result(number));
+                self.read(encoder, &buffers[&home], &mut bytes)?;
             }
             results.push(bytes);
         }
         Ok(results)
     }
 
-    /// Runs a compiled program on buffers of this device, one for each parameter and one for each
-    /// result. Waits until the program is done.
+    /// Runs a compiled program on buffers of this device, one for each parameter and each result,
+    /// and waits until the program is done. A result that takes over a parameter
+    /// ([`Program::aliases`]) has the parameter's buffer.
     ///
     /// # Errors
-    /// Returns [`GpuError::BufferTooSmall`], [`GpuError::ForeignBuffer`] or
-    /// [`GpuError::SameBuffer`] if a buffer is not suitable, [`GpuError::BufferCount`] if there are
-    /// too few or too many buffers, and the errors of [`run`](Self::run).
+    /// Returns [`GpuError::BufferTooSmall`], [`GpuError::ForeignBuffer`],
+    /// [`GpuError::SameBuffer`] or [`GpuError::NotInPlace`] if a buffer is not suitable,
+    /// [`GpuError::BufferCount`] if there are too few or too many buffers, and the errors of
+    /// [`run`](Self::run).
     ///
     /// # Panics
     /// Panics if the program was only lowered. [`compile_module`](crate::program::compile_module)
@@ -95,7 +99,12 @@ impl Gpu {
             return Err(GpuError::BufferCount { given, expected });
         }
         for (number, result) in results.iter().enumerate() {
-            let mut others = parameters.iter().chain(&results[..number]);
+            let home = program.home(BufferId::Result(number));
+            let is_same = |parameter: usize| parameters[parameter].handle == result.handle;
+            check::in_place(number, home, is_same)?;
+            let others = parameters.iter().enumerate();
+            let others = others.filter(|&(other, _)| home != BufferId::Parameter(other));
+            let mut others = others.map(|(_, other)| other).chain(&results[..number]);
             if others.any(|other| other.handle == result.handle) {
                 return Err(GpuError::SameBuffer { source_offset: 0, destination_offset: 0 });
             }
@@ -125,7 +134,7 @@ impl Gpu {
             }
             let sizes = check::kernel(kernel, &self.limits)?;
             let sources = step.sources().iter().map(|source| (&buffers[source], 0)).collect();
-            let destination = (&buffers[&step.destination()], 0);
+            let destination = (&buffers[&program.home(step.destination())], 0);
             let job = Job { kernel, sizes, sources, destination, times: 1 };
             self.encode_job(&mut encoder, &job, None)?;
         }
@@ -142,13 +151,13 @@ impl Gpu {
     ) -> Result<BTreeMap<BufferId, wgpu::Buffer>, GpuError> {
         let mut sizes: BTreeMap<BufferId, u64> = BTreeMap::new();
         let results = (0..program.results().len()).map(BufferId::Result);
-        sizes.extend(results.map(|value| (value, rounded(program.bytes_of(value)))));
+        sizes.extend(results.map(|value| (program.home(value), rounded(program.bytes_of(value)))));
         for (step, kernel) in program.steps().iter().zip(kernels) {
             let destination = step.destination();
             let values = step.sources().iter().chain([&destination]);
             for (&value, binding) in values.zip(&kernel.bindings) {
                 let least = rounded(program.bytes_of(value)).max(binding.size_in_bytes);
-                let size = sizes.entry(value).or_insert(least);
+                let size = sizes.entry(program.home(value)).or_insert(least);
                 *size = least.max(*size);
             }
         }

@@ -235,6 +235,7 @@ fn load<L: Lane>(image: &[u8], integer: Integer, column: &mut [L]) {
         }
         (8, false) => each(image, column, |[byte]| byte.into()),
         (16, false) => each(image, column, |bytes| u16::from_le_bytes(bytes).into()),
+        (64, _) => each(image, column, i64::from_le_bytes),
         (_, true) => each(image, column, |bytes| i32::from_le_bytes(bytes).into()),
         (_, false) => each(image, column, |bytes| u32::from_le_bytes(bytes).into()),
     }

@@ -12,7 +12,7 @@ use super::{
     lane::{Lane, is_narrow},
     tables::{Table, outer_axes},
 };
-use crate::nest::{Affine, Case, CaseValue, CopyNest, Gaps, Lookup, Value, signed};
+use crate::nest::{Affine, Case, CaseValue, CopyNest, Gaps, Lookup, Marks, Value, signed};
 
 /// The approximate size of the part of the destination that a thread fills at a time, in bytes.
 const SHARE_BYTES: usize = 256 << 10;
@@ -62,12 +62,44 @@ pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) -
     true
 }
 
+/// Records the marks of a nest in a destination of 32-bit numbers.
+pub(super) fn mark(nest: &CopyNest, marks: &Marks, sources: &[&[u8]], destination: &mut [u8]) {
+    let positions = nest.positions() as usize;
+    let (table, _) = destination.as_chunks_mut::<4>();
+    if !has_lanes(nest) {
+        for position in 0..positions {
+            let at = nest.position(position as u64, Some(sources));
+            if at.first(nest.cases()).is_some() {
+                raise(table, at.form(&marks.at), at.form(&marks.number));
+            }
+        }
+        return;
+    }
+    let gathered = Gathered { nest, sources, row: 1, is_whole: false, unit: 4 };
+    if is_narrow(nest) {
+        gathered.mark::<i32>(marks, positions, table);
+    } else {
+        gathered.mark::<i64>(marks, positions, table);
+    }
+}
+
+/// Stores a number in a table, unless a greater one is there.
+fn raise(table: &mut [[u8; 4]], place: i64, number: i64) {
+    let entry = &mut table[place.unsigned_abs() as usize];
+    *entry = u32::from_le_bytes(*entry).max(number.unsigned_abs() as u32).to_le_bytes();
+}
+
+/// Returns true if lanes hold all numbers that the lookups of a nest compute.
+fn has_lanes(nest: &CopyNest) -> bool {
+    let mut numbers = nest.lookups().iter().flat_map(|lookup| &lookup.numbers);
+    numbers.all(|number| number.integer.bits <= 32 || number.integer.is_signed)
+}
+
 /// Returns the number of units in a row, and true if the row spans the innermost axis; `None` if
 /// boxes are better for the nest.
 fn row(nest: &CopyNest) -> Option<(usize, bool)> {
     let (&extent, inner) = (nest.extents().last()?, Value::Axis(nest.extents().len() - 1));
-    let numbers = || nest.lookups().iter().flat_map(|lookup| &lookup.numbers);
-    if numbers().any(|number| number.integer.bits > 32) {
+    if !has_lanes(nest) {
         return None;
     }
     // Positions that are read without a lookup are better moved in boxes.
@@ -172,6 +204,25 @@ impl Gathered<'_> {
                     columns.form(at, &mut values[..rows]);
                 }
                 each(first, &case_of[..rows], number, &values[..rows]);
+            }
+        }
+    }
+
+    /// Records the marks of all positions, [`LANES`] at a time.
+    fn mark<L: Lane>(&self, marks: &Marks, positions: usize, table: &mut [[u8; 4]]) {
+        let mut digits: SmallVec<[i64; 8]> = SmallVec::from_elem(0, self.nest.extents().len());
+        let mut columns = RowValues::<L>::new(self.nest, self.sources);
+        let [mut at, mut numbers] = [column(), column()];
+        for first in (0..positions).step_by(LANES) {
+            let rows = (positions - first).min(LANES);
+            columns.start(&mut digits, false, rows);
+            let mut case_of = [NO_CASE; LANES];
+            self.decide(&mut columns, &mut at[..rows], &mut case_of[..rows]);
+            columns.form(&marks.at, &mut at[..rows]);
+            columns.form(&marks.number, &mut numbers[..rows]);
+            let marked = case_of.iter().zip(&at).zip(&numbers).take(rows);
+            for ((_, at), number) in marked.filter(|((case, _), _)| **case != NO_CASE) {
+                raise(table, at.number(), number.number());
             }
         }
     }

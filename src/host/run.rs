@@ -75,7 +75,9 @@ pub fn run_sources(
             return Err(HostError::Length { operand, given, expected });
         }
     }
-    if cfg!(stridec_plain_host) {
+    if let Some(marks) = nest.marks() {
+        gathered::mark(nest, marks, sources, destination);
+    } else if cfg!(stridec_plain_host) {
         plain::fill(nest, sources, destination);
     } else if nest.lookups().is_empty() {
         fill(Machine::here(), nest, sources, destination);

@@ -17,7 +17,9 @@ use super::{
     Quotient, Source, Value,
     bounds::{Interval, Magnitude, check_range},
     build::{elements, padding_case},
+    in_place::in_place,
     index::Index,
+    marks::Marks,
     numbers::{LIMIT, signed},
     walk::walk,
 };
@@ -92,6 +94,7 @@ impl Assembly {
             src_bits: destination.element_bits(),
             dst_bits: destination.element_bits(),
             sign_extend: destination.element_type().is_signed_integer(),
+            marks: None,
         };
         let padding = padding_case(&walk.guards, destination.padding());
         let (most_cases, most_quotients, mut reach) =
@@ -438,6 +441,29 @@ impl Assembly {
         self.case(region, CaseValue::Bits(bits & mask))
     }
 
+    /// Turns the nest into one that marks places of a table with this number of places.
+    pub(crate) fn mark_table(&mut self, places: u64) {
+        self.nest = self.nest.clone().marking(places);
+        self.padding = None;
+    }
+
+    /// Adds the case in which the positions of the region mark the place `at` with `number`. A nest
+    /// has one such case.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a form may exceed 2^60.
+    pub(crate) fn mark(
+        &mut self,
+        region: WalkRegion,
+        at: Index,
+        number: Index,
+    ) -> Result<(), NestError> {
+        self.check(&at.form)?;
+        self.nest.marks = Some(Marks { at: at.form, number: number.form });
+        self.case(region, CaseValue::Bits(1))
+    }
+
     fn case(&mut self, region: WalkRegion, take: CaseValue) -> Result<(), NestError> {
         if self.nest.cases.len() == self.most_cases {
             return Err(NestError::Bound { what: "cases", limit: self.most_cases });
@@ -449,6 +475,15 @@ impl Assembly {
     /// Returns the cases added so far, in order.
     pub(crate) fn cases(&self) -> &[Case] {
         &self.nest.cases
+    }
+
+    /// Returns the nest of a destination that holds the image of a source already, and that keeps
+    /// the positions that would read their own place of it. Padding keeps what it has too.
+    ///
+    /// Returns `None` if the copy needs places of the source that it may have overwritten, or too
+    /// many cases.
+    pub(crate) fn in_place(&self, source: usize) -> Option<CopyNest> {
+        in_place(self.nest.clone(), source)
     }
 
     /// Returns the finished nest.

@@ -230,6 +230,9 @@ impl GreatestSums {
         for form in divided.chain(looked_up).chain(guards) {
             sums.tested = sums.tested.max(sum(form));
         }
+        for form in nest.marks().into_iter().flat_map(|marks| [&marks.at, &marks.number]) {
+            sums.tested = sums.tested.max(sum(form));
+        }
         sums.any = sums.tested;
         for case in nest.cases() {
             if let CaseValue::Read { source, at } = &case.take {

@@ -9,6 +9,7 @@ use smallvec::{SmallVec, smallvec};
 use super::{
     Affine, Case, CaseValue, Gaps, Guard, Lookup, PositionValue, Value,
     case::{Refusal, refusals},
+    marks::Marks,
     numbers::{ACCESS_BYTES, signed},
     position::Position,
 };
@@ -88,6 +89,8 @@ pub struct CopyNest {
     pub(super) dst_bits: u32,
     /// True if elements that are widened are sign-extended.
     pub(super) sign_extend: bool,
+    /// The marks that the nest records in place of a copy.
+    pub(super) marks: Option<Marks>,
 }
 
 /// One loop of a copy: a number of steps, and the distance that a step moves on each side.
@@ -219,7 +222,8 @@ impl CopyNest {
     /// Returns the nest with gaps that are filled instead of kept, if it has none: if every bit of
     /// the destination belongs to an element, up to the end of the widest access.
     pub(crate) fn without_gaps(mut self) -> Self {
-        let is_whole = self.cases.first().is_some_and(|case| case.when.is_empty())
+        let is_whole = self.marks.is_none()
+            && self.cases.first().is_some_and(|case| case.when.is_empty())
             && self.is_exact()
             && self.dst_units * u64::from(self.dst_bits) == self.dst_bytes * 8
             && self.dst_bytes.is_multiple_of(ACCESS_BYTES);
@@ -265,7 +269,7 @@ impl CopyNest {
     }
 
     /// Returns all forms of the nest: dividends of quotients, expressions in lookups, guards, and
-    /// source offsets.
+    /// source offsets, and those of marks.
     pub fn forms(&self) -> impl Iterator<Item = &Affine> {
         let quotients = self.quotients.iter().map(|quotient| &quotient.of);
         let quotients = quotients.chain(self.lookups.iter().flat_map(Lookup::forms));
@@ -276,7 +280,8 @@ impl CopyNest {
             };
             case.when.iter().map(|guard| &guard.of).chain(take)
         });
-        quotients.chain(cases)
+        let marks = self.marks().into_iter().flat_map(|marks| [&marks.at, &marks.number]);
+        quotients.chain(cases).chain(marks)
     }
 
     /// Returns the place of position 0, in units. It is zero or negative.
@@ -405,6 +410,10 @@ impl CopyNest {
             if let CaseValue::Read { at, .. } = &mut case.take {
                 change(at);
             }
+        }
+        if let Some(marks) = &mut self.marks {
+            change(&mut marks.at);
+            change(&mut marks.number);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::{cmp::Ordering, fmt};
 
 use super::{
     Bounds, Case, CaseValue, CopyAxis, CopyNest, Count, Gaps, Guard, Operand, Quotient, Value,
-    case::Refusal, width,
+    case::Refusal, marks::Marks, width,
 };
 
 impl fmt::Display for CopyNest {
@@ -97,7 +97,10 @@ impl CopyNest {
                 CaseValue::Read { source, at } => {
                     writeln!(f, "{} at {at}", Operand::numbered(*source))?;
                 }
-                CaseValue::Bits(bits) => writeln!(f, "0x{bits:x}")?,
+                CaseValue::Bits(bits) => match self.marks() {
+                    Some(Marks { at, number }) => writeln!(f, "mark place {at} with {number}")?,
+                    None => writeln!(f, "0x{bits:x}")?,
+                },
             }
         }
         // The last line describes all other positions; an empty walk has none.

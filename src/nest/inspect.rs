@@ -42,6 +42,7 @@ pub fn unproved_nest(
         src_bits: bits,
         dst_bits: bits,
         sign_extend: false,
+        marks: None,
     }
 }
 

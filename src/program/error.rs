@@ -112,6 +112,16 @@ pub enum ProgramError {
         /// The length of the given buffer, in bytes.
         given: usize,
     },
+    /// A result takes over the buffer of a parameter that was given to be read only.
+    #[error(
+        "parameter {parameter}: expected `HostParameter::Donated`, because result {result} takes over its buffer, got `HostParameter::Read`; `Program::lower` gives every result a buffer of its own"
+    )]
+    NotDonated {
+        /// The number of the parameter.
+        parameter: usize,
+        /// The number of the result.
+        result: usize,
+    },
 }
 
 /// Returns the source line in parentheses after a blank, such as ` (layers.py:12)`, or an empty
@@ -150,7 +160,9 @@ impl ProgramError {
             Self::Wgsl(error) => error.kind(),
             Self::Host(error) => error.kind(),
             Self::Memory { .. } => ErrorKind::Failed,
-            Self::Count { .. } | Self::Length { .. } => ErrorKind::Invalid,
+            Self::Count { .. } | Self::Length { .. } | Self::NotDonated { .. } => {
+                ErrorKind::Invalid
+            }
             Self::Unsupported { .. }
             | Self::TooLong { .. }
             | Self::TooManyScratchBuffers { .. } => ErrorKind::Unsupported,

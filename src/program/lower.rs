@@ -8,12 +8,13 @@
 use std::collections::HashSet;
 
 use super::{
-    BufferId, Program, ProgramError, ProgramStep,
+    BufferId, Program, ProgramAlias, ProgramError, ProgramStep,
     fold::{MAX_ELEMENTS, fold},
     graph::{ArrayOrigin, Graph, GraphNode, TuplePath},
     literal::{elements, extents, packed_bits},
-    pull::{KernelOutput, ModuleBuffers, Pulled, Stop, pull, refused},
+    pull::{InPlace, KernelOutput, ModuleBuffers, Pulled, Stop, pull, refused},
     reduce::{self, combiner},
+    scatter::table_shapes,
     sort::sort,
     trail::Trail,
 };
@@ -21,8 +22,8 @@ use crate::{
     hlo::{Literal, Module, Opcode},
     host,
     nest::{
-        CopyNest, GreatestSums, Lookup, MAX_CASES, NestError, Source, coalesce, refine, regular,
-        widen,
+        Assembly, CopyNest, GreatestSums, Lookup, MAX_CASES, NestError, Source, coalesce, refine,
+        regular, widen,
     },
     shape::{ElementType, Layout, Shape},
     stride::StrideDescriptor,
@@ -50,21 +51,38 @@ const MAX_FOLDS: usize = 64;
 /// many large tables.
 const MAX_FOLDED_BYTES: usize = 256 << 20;
 
-/// A program; for each array of the parameters, its parameter and the path to the array; and the
-/// trail of each step, which records the instructions that elements pass through.
-pub(super) type Traced = (Program, Vec<(usize, TuplePath)>, Vec<Trail>);
+/// A program that was lowered, with what else is known about it.
+pub(super) struct Lowered {
+    pub(super) program: Program,
+    /// The parameter of each array of the parameters, and the path to the array.
+    pub(super) parameters: Vec<(usize, TuplePath)>,
+    /// The trail of each step, which records the instructions that elements pass through; empty if
+    /// trails are not kept.
+    pub(super) trails: Vec<Trail>,
+    /// The aliases of the module, each with the step that writes the result into the buffer of its
+    /// parameter; `None` if it needs places of that buffer that it overwrites. Empty if programs in
+    /// place are not asked for.
+    pub(super) in_place: Vec<(ProgramAlias, Option<ProgramStep>)>,
+}
 
 /// Compiles all results of a module to nests.
 pub(super) fn lower(module: &Module) -> Result<Program, ProgramError> {
-    Ok(lowered(module, false)?.0)
+    Ok(lowered(module, false, None)?.program)
 }
 
 /// Compiles all results of a module to nests, and keeps the trail of each step.
-pub(super) fn trace(module: &Module) -> Result<Traced, ProgramError> {
-    lowered(module, true)
+pub(super) fn trace(module: &Module) -> Result<Lowered, ProgramError> {
+    lowered(module, true, None)
 }
 
-fn lowered(module: &Module, keeps_trail: bool) -> Result<Traced, ProgramError> {
+/// Compiles all results of a module to nests, keeps the trail of each step if `keeps_trail`, and
+/// makes the steps of results that take over a parameter if there is a function that makes their
+/// nests.
+pub(super) fn lowered(
+    module: &Module,
+    keeps_trail: bool,
+    in_place: Option<InPlace>,
+) -> Result<Lowered, ProgramError> {
     let mut parameters = Vec::new();
     for (number, shape) in module.parameters().iter().enumerate() {
         each_array(shape, &mut TuplePath::new(), &mut |path, shape| {
@@ -77,13 +95,23 @@ fn lowered(module: &Module, keeps_trail: bool) -> Result<Traced, ProgramError> {
     });
     let buffers = ModuleBuffers { parameters, ..ModuleBuffers::default() };
     let graph = Graph::new(module);
-    let (steps, trails, folded_bytes) = (Vec::new(), Vec::new(), 0);
-    let mut lowering = ModuleLowering { graph, buffers, steps, keeps_trail, trails, folded_bytes };
+    let aliases = if in_place.is_some() { aliases(module, &buffers, &results) } else { vec![] };
+    let mut lowering = ModuleLowering {
+        graph,
+        buffers,
+        steps: Vec::new(),
+        keeps_trail,
+        trails: Vec::new(),
+        folded_bytes: 0,
+        aliases,
+        makes_in_place: in_place,
+        in_place: Vec::new(),
+    };
     let root = lowering.graph.root();
     for (number, (path, shape)) in results.iter().enumerate() {
         lowering.value(root, path.clone(), shape, BufferId::Result(number))?;
     }
-    let ModuleLowering { buffers, steps, trails, .. } = lowering;
+    let ModuleLowering { buffers, steps, trails, in_place, .. } = lowering;
     let places =
         buffers.parameters.iter().map(|(number, path, _)| (*number, path.clone())).collect();
     let described = |shapes: Vec<Shape>, value: fn(usize) -> BufferId| {
@@ -103,8 +131,26 @@ fn lowered(module: &Module, keeps_trail: bool) -> Result<Traced, ProgramError> {
         constants: buffers.constants.into_iter().map(|of| of.1).collect(),
         steps,
         kernels: Vec::new(),
+        aliases: Vec::new(),
+        refused_aliases: Vec::new(),
     };
-    Ok((program, places, trails))
+    Ok(Lowered { program, parameters: places, trails, in_place })
+}
+
+/// Returns the aliases of a module between arrays, by the numbers of the arrays.
+fn aliases(
+    module: &Module,
+    buffers: &ModuleBuffers,
+    results: &[(TuplePath, Shape)],
+) -> Vec<ProgramAlias> {
+    let of = module.aliases().iter().filter_map(|alias| {
+        let result = results.iter().position(|of| of.0[..] == alias.output_index[..])?;
+        let parameter = buffers.parameters.iter().position(|(number, path, _)| {
+            *number == alias.parameter_number && path[..] == alias.parameter_index[..]
+        })?;
+        Some(ProgramAlias { result, parameter })
+    });
+    of.collect()
 }
 
 /// Calls `each` for every array inside a shape, with the path to that array. A tuple without parts
@@ -129,6 +175,10 @@ struct ModuleLowering<'m> {
     trails: Vec<Trail>,
     /// The size of all values that were computed, in bytes.
     folded_bytes: usize,
+    /// The aliases of the module; empty if programs in place are not asked for.
+    aliases: Vec<ProgramAlias>,
+    makes_in_place: Option<InPlace>,
+    in_place: Vec<(ProgramAlias, Option<ProgramStep>)>,
 }
 
 impl ModuleLowering<'_> {
@@ -146,11 +196,22 @@ impl ModuleLowering<'_> {
         let destination = &destination;
         let (keeps_trail, most_cases) = (self.keeps_trail, MAX_CASES);
         let is_scratch = matches!(buffer, BufferId::Scratch(_));
-        let mut output =
-            KernelOutput { node, path, element_type, destination, keeps_trail, most_cases };
+        let alias = self.aliases.iter().find(|of| buffer == BufferId::Result(of.result)).copied();
+        let taken = alias.map(|alias| BufferId::Parameter(alias.parameter));
+        let takes_over = taken.zip(self.makes_in_place);
+        let mut output = KernelOutput {
+            node,
+            path,
+            element_type,
+            destination,
+            keeps_trail,
+            most_cases,
+            table_places: self.table_places(node, buffer),
+            takes_over,
+        };
         loop {
             match pull(&mut self.graph, &mut self.buffers, &output) {
-                Ok(Pulled { nest, sources, nodes, trail }) => {
+                Ok(Pulled { nest, sources, nodes, trail, in_place }) => {
                     // If a kernel has many cases, it computes its lookups before it tests guards. A
                     // lookup that depends on the position may then be computed for positions at
                     // which it has no meaning.
@@ -169,6 +230,14 @@ impl ModuleLowering<'_> {
                     }
                     self.trails.extend(trail);
                     self.steps.push(ProgramStep { nest, sources, destination: buffer });
+                    if let Some(alias) = alias {
+                        let step = in_place.map(|(nest, sources)| (simplified(nest), sources));
+                        let step =
+                            step.filter(|(nest, _)| !passes_words(nest)).map(|(nest, sources)| {
+                                ProgramStep { nest, sources, destination: buffer }
+                            });
+                        self.in_place.push((alias, step));
+                    }
                     return Ok(());
                 }
                 Err(Stop::Refused(error)) => return Err(*error),
@@ -185,8 +254,12 @@ impl ModuleLowering<'_> {
                         return Err(self.unsupported(node, &reason));
                     }
                 }
-                Err(Stop::Constant(node, error)) => {
-                    if self.constant(node, 0)?.is_none() {
+                Err(Stop::Table { scatter, folds, error }) => {
+                    let folded = match folds {
+                        Some(node) => self.constant(node, 0)?.is_some(),
+                        None => false,
+                    };
+                    if !folded && !self.table(scatter)? {
                         return Err(*error);
                     }
                 }
@@ -219,6 +292,43 @@ impl ModuleLowering<'_> {
                 }
             }
         }
+    }
+
+    /// Adds the steps that make the table of a scatter in a scratch buffer: one that clears it, and
+    /// one that marks the places of each window. Returns false if there can be no such table.
+    fn table(&mut self, scatter: GraphNode) -> Result<bool, ProgramError> {
+        let shapes = table_shapes(&self.graph, scatter);
+        // The page does not compile such programs.
+        let Some([table, walk]) = shapes.filter(|_| !cfg!(stridec_plain_host)) else {
+            return Ok(false);
+        };
+        if self.buffers.scratch.len() == MAX_SCRATCH {
+            return Err(ProgramError::TooManyScratchBuffers { limit: MAX_SCRATCH });
+        }
+        let destination = BufferId::Scratch(self.buffers.scratch.len());
+        let descriptor = StrideDescriptor::try_from(&table)
+            .map_err(|error| ProgramError::layout(destination, &table, error))?;
+        let cleared = Assembly::new(&descriptor).and_then(|(assembly, _)| assembly.finish());
+        let nest = simplified(cleared.map_err(|error| {
+            let instruction = self.graph.instruction(scatter).name().to_owned();
+            ProgramError::Nest { instruction, error: Box::new(error) }
+        })?);
+        if self.keeps_trail {
+            self.trails.push(Trail::new(32, 1));
+        }
+        self.buffers.scratch.push(table);
+        self.steps.push(ProgramStep { nest, sources: vec![], destination });
+        self.buffers.tables.insert(scatter, destination);
+        self.value(scatter, TuplePath::new(), &walk, destination)?;
+        Ok(true)
+    }
+
+    /// Returns the number of places of the table that a step marks; `None` if `buffer` holds the
+    /// value of `node` itself.
+    fn table_places(&self, node: GraphNode, buffer: BufferId) -> Option<u64> {
+        let BufferId::Scratch(number) = buffer else { return None };
+        let is_table = self.buffers.tables.get(&node) == Some(&buffer);
+        is_table.then(|| extents(&self.buffers.scratch[number]).map_or(0, |of| elements(&of)))
     }
 
     /// Returns the value to compute into a scratch buffer first if the numbers in a nest are too
@@ -285,9 +395,7 @@ impl ModuleLowering<'_> {
         let destination =
             plain(shape, false).and_then(|shape| StrideDescriptor::try_from(&shape).ok());
         let Some(destination) = &destination else { return false };
-        let (path, keeps_trail, most_cases) = (TuplePath::new(), false, MAX_CASES);
-        let output =
-            KernelOutput { node, path, element_type, destination, keeps_trail, most_cases };
+        let output = KernelOutput::plain(node, element_type, destination);
         let pulled = pull(&mut self.graph, &mut self.buffers, &output);
         matches!(pulled, Ok(_) | Err(Stop::Bound(..)))
     }
@@ -474,11 +582,7 @@ impl ModuleLowering<'_> {
         let element_type = shape.element_type();
         let Some(shape) = plain(shape, false) else { return Ok(None) };
         let Ok(destination) = StrideDescriptor::try_from(&shape) else { return Ok(None) };
-        let path = TuplePath::new();
-        let destination = &destination;
-        let (keeps_trail, most_cases) = (false, MAX_CASES);
-        let output =
-            KernelOutput { node, path, element_type, destination, keeps_trail, most_cases };
+        let output = KernelOutput::plain(node, element_type, &destination);
         loop {
             match pull(&mut self.graph, &mut self.buffers, &output) {
                 Ok(Pulled { nest, sources, .. }) => {
@@ -495,12 +599,16 @@ impl ModuleLowering<'_> {
                     return Ok(ran.ok().and_then(|()| Literal::new(&shape, bytes).ok()));
                 }
                 Err(Stop::Refused(error)) => return Err(*error),
-                Err(Stop::Before(other, _) | Stop::Compute(other) | Stop::Constant(other, _)) => {
+                Err(
+                    Stop::Before(other, _)
+                    | Stop::Compute(other)
+                    | Stop::Table { folds: Some(other), .. },
+                ) => {
                     if other == node || self.constant(other, depth + 1)?.is_none() {
                         return Ok(None);
                     }
                 }
-                Err(Stop::Bound(..) | Stop::Apart(..)) => return Ok(None),
+                Err(Stop::Bound(..) | Stop::Apart(..) | Stop::Table { .. }) => return Ok(None),
             }
         }
     }

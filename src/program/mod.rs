@@ -32,6 +32,7 @@ mod ends;
 mod error;
 mod fold;
 mod graph;
+mod in_place;
 mod instruction;
 mod literal;
 mod lower;
@@ -53,5 +54,6 @@ mod way;
 mod window;
 
 pub use error::ProgramError;
+pub use in_place::{AliasRefusal, HostParameter, ProgramAlias, compile_in_place};
 pub use program::{ArrayBuffer, BufferId, Program, ProgramStep, compile_module};
 pub use way::{Origin, Passed, Way, Ways};

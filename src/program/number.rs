@@ -93,20 +93,23 @@ impl Pull<'_, '_> {
         Ok(self.assembly.lookup(lookup)?)
     }
 
-    /// Returns the integer at `index` of the constant buffer with the number `constant`, brought
-    /// into the given range.
+    /// Reads the integer at `index` from a constant or a scratch buffer, and brings it into a
+    /// range.
     pub(super) fn entry(
         &mut self,
         region: &mut WalkRegion,
         node: GraphNode,
-        constant: usize,
+        buffer: BufferId,
         index: &[Index],
         NumberRange { last, out_of_range }: NumberRange,
     ) -> Result<Index, Halt> {
         let mut numbers = LookupBuilder::default();
-        let shape = self.buffers.constants[constant].0.clone();
-        let buffer = (BufferId::Constant(constant), &shape);
-        self.loaded(region, &mut numbers, node, buffer, index)?;
+        let shape = match buffer {
+            BufferId::Constant(number) => self.buffers.constants[number].0.clone(),
+            BufferId::Scratch(number) => self.buffers.scratch[number].clone(),
+            BufferId::Parameter(_) | BufferId::Result(_) => unreachable!("no table is there"),
+        };
+        self.loaded(region, &mut numbers, node, (buffer, &shape), index)?;
         Ok(self.assembly.lookup(Lookup { numbers: numbers.all, last, out_of_range })?)
     }
 

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::{ProgramError, lower::lower};
+use super::{AliasRefusal, ProgramAlias, ProgramError, lower::lower};
 use crate::{
     hlo::Module,
     host,
@@ -112,6 +112,10 @@ pub struct Program {
     pub(super) constants: Vec<Vec<u8>>,
     pub(super) steps: Vec<ProgramStep>,
     pub(super) kernels: Vec<Kernel>,
+    /// The results that take over the buffer of a parameter.
+    pub(super) aliases: Vec<ProgramAlias>,
+    /// The aliases of the module that are not honoured.
+    pub(super) refused_aliases: Vec<(ProgramAlias, AliasRefusal)>,
 }
 
 /// Compiles all results of a module for a target.
@@ -273,9 +277,9 @@ impl Program {
         }
     }
 
-    /// Returns the number of bytes of a buffer that the kernels bind, which is at least the size of
-    /// its image. Returns 0 for a parameter that no kernel reads, and for any other buffer without
-    /// bytes that no kernel binds.
+    /// Returns the number of bytes that the kernels bind of a buffer, which is at least the size of
+    /// its image; 0 for a parameter that no kernel reads or writes, and for any other buffer
+    /// without bytes that no kernel binds.
     ///
     /// # Panics
     ///
@@ -283,15 +287,17 @@ impl Program {
     #[must_use]
     pub fn binding_bytes(&self, value: BufferId) -> u64 {
         assert_eq!(self.kernels.len(), self.steps.len(), "a program with kernels");
+        let home = self.home(value);
         let bound = self.steps.iter().zip(&self.kernels).flat_map(|(step, kernel)| {
             let values = step.sources.iter().chain([&step.destination]);
-            values.zip(&kernel.bindings).filter(|&(&of, _)| of == value)
+            values.zip(&kernel.bindings).filter(|&(&of, _)| self.home(of) == home)
         });
         let bound = bound.map(|(_, binding)| binding.size_in_bytes).max();
         // The image of a result or a scratch buffer is whole even if its kernel has no dispatches.
-        let image = match value {
-            BufferId::Parameter(_) if bound.is_none() => 0,
-            _ => self.bytes_of(value).next_multiple_of(4),
+        let is_taken = self.aliases.iter().any(|of| BufferId::Parameter(of.parameter) == home);
+        let image = match home {
+            BufferId::Parameter(_) if bound.is_none() && !is_taken => 0,
+            _ => self.bytes_of(home).next_multiple_of(4),
         };
         image.max(bound.unwrap_or(0))
     }
@@ -347,11 +353,11 @@ impl Program {
     ) -> Result<(), ProgramError> {
         self.check_parameters(parameters)?;
         check("result", &self.results, results.iter().map(|given| given.len()))?;
+        self.copy_taken(parameters, results);
         let scratch = self.scratch_on_host(parameters)?;
         for step in &self.steps {
             if let BufferId::Result(number) = step.destination {
-                let sources = self.sources(step, parameters, &scratch);
-                host::run_sources(&step.nest, &sources, results[number])?;
+                self.run_step(step, parameters, &scratch, results[number])?;
             }
         }
         Ok(())
@@ -368,38 +374,55 @@ impl Program {
         parameters: &[&[u8]],
     ) -> Result<Vec<Vec<u8>>, ProgramError> {
         self.check_parameters(parameters)?;
-        let mut scratch = room(&self.scratch, BufferId::Scratch)?;
+        let mut scratch = self.empty_scratch()?;
         for step in &self.steps {
-            if let BufferId::Scratch(number) = step.destination {
-                let mut written = std::mem::take(&mut scratch[number]);
-                let sources = self.sources(step, parameters, &scratch);
-                host::run_sources(&step.nest, &sources, &mut written)?;
-                scratch[number] = written;
-            }
+            self.run_scratch_step(step, parameters, &mut scratch)?;
         }
         Ok(scratch)
     }
 
-    /// Returns the contents of the buffers that a step reads.
-    fn sources<'a>(
-        &'a self,
+    /// Allocates zeroed bytes for the scratch buffers.
+    pub(super) fn empty_scratch(&self) -> Result<Vec<Vec<u8>>, ProgramError> {
+        room(&self.scratch, BufferId::Scratch)
+    }
+
+    /// Runs a step that writes a scratch buffer. Other steps are skipped.
+    pub(super) fn run_scratch_step(
+        &self,
         step: &ProgramStep,
-        parameters: &[&'a [u8]],
-        scratch: &'a [Vec<u8>],
-    ) -> Vec<&'a [u8]> {
+        parameters: &[&[u8]],
+        scratch: &mut [Vec<u8>],
+    ) -> Result<(), ProgramError> {
+        if let BufferId::Scratch(number) = step.destination {
+            let mut written = std::mem::take(&mut scratch[number]);
+            self.run_step(step, parameters, scratch, &mut written)?;
+            scratch[number] = written;
+        }
+        Ok(())
+    }
+
+    /// Runs a step that writes `written`.
+    pub(super) fn run_step(
+        &self,
+        step: &ProgramStep,
+        parameters: &[&[u8]],
+        scratch: &[Vec<u8>],
+        written: &mut [u8],
+    ) -> Result<(), ProgramError> {
         let of = |&source: &BufferId| match source {
             BufferId::Parameter(number) => parameters[number],
             BufferId::Constant(number) => &self.constants[number],
             BufferId::Scratch(number) => &scratch[number],
             BufferId::Result(_) => unreachable!("no step reads a result"),
         };
-        step.sources.iter().map(of).collect()
+        let sources: Vec<&[u8]> = step.sources.iter().map(of).collect();
+        Ok(host::run_sources(&step.nest, &sources, written)?)
     }
 }
 
-/// Checks that `given` has one length for each buffer, and that each length is the size of that
-/// buffer in bytes.
-fn check(
+/// Checks that there is one given length for each buffer, and that each is the length of that
+/// buffer.
+pub(super) fn check(
     what: &'static str,
     buffers: &[ArrayBuffer],
     given: impl ExactSizeIterator<Item = usize>,

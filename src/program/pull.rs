@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     hlo::Literal,
-    nest::{Assembly, CopyNest, Index, NestError, WalkRegion},
+    nest::{Assembly, CopyNest, Index, MAX_CASES, NestError, WalkRegion},
     shape::{ElementType, Shape},
     stride::StrideDescriptor,
 };
@@ -31,9 +31,9 @@ pub(super) struct ModuleBuffers {
     /// The shape and bytes of each constant that a kernel reads.
     pub(super) constants: Vec<(Shape, Vec<u8>)>,
     pub(super) constant_of: HashMap<ArrayOrigin, usize>,
-    /// The table of each scatter with many windows: the number of the constant that maps places to
-    /// windows, and the dimensions of the array along which the table runs.
-    pub(super) tables: HashMap<GraphNode, (usize, Vec<usize>)>,
+    /// For each scatter with many windows, the constant or the scratch buffer that maps places to
+    /// windows.
+    pub(super) tables: HashMap<GraphNode, BufferId>,
     /// The values that were folded to constants.
     pub(super) folded: HashMap<ArrayOrigin, Literal>,
     /// The scratch buffer of each value that has one.
@@ -52,9 +52,40 @@ pub(super) struct KernelOutput<'a> {
     pub(super) keeps_trail: bool,
     /// The maximum number of cases in the nest.
     pub(super) most_cases: usize,
+    /// The number of places of the table, if the node is a scatter whose table is made at run time.
+    /// `destination` is then the walk that marks its places.
+    pub(super) table_places: Option<u64>,
+    /// The parameter whose buffer the array may take over, and the function that makes the nest of
+    /// such a copy: [`Assembly::in_place`].
+    pub(super) takes_over: Option<(BufferId, InPlace)>,
 }
 
-/// The nest that copies a value from its sources.
+impl<'a> KernelOutput<'a> {
+    /// Returns the output of a value that is an array, without a trail.
+    pub(super) fn plain(
+        node: GraphNode,
+        element_type: ElementType,
+        destination: &'a StrideDescriptor,
+    ) -> Self {
+        let (path, keeps_trail, most_cases) = (TuplePath::new(), false, MAX_CASES);
+        Self {
+            node,
+            path,
+            element_type,
+            destination,
+            keeps_trail,
+            most_cases,
+            table_places: None,
+            takes_over: None,
+        }
+    }
+}
+
+/// A function that makes the nest of a copy into the buffer of a source, as [`Assembly::in_place`]
+/// does. It is passed along so that programs that honour no alias need not link it.
+pub(super) type InPlace = fn(&Assembly, usize) -> Option<CopyNest>;
+
+/// The result of tracing a value back to its sources.
 pub(super) struct Pulled {
     pub(super) nest: CopyNest,
     /// The buffer of each source.
@@ -63,6 +94,9 @@ pub(super) struct Pulled {
     pub(super) nodes: Vec<GraphNode>,
     /// The trail, or `None` if none is recorded.
     pub(super) trail: Option<Trail>,
+    /// The nest and the sources of the copy into the buffer that the array takes over; `None` if
+    /// it takes over none, or needs places of it that the copy overwrites.
+    pub(super) in_place: Option<(CopyNest, Vec<BufferId>)>,
 }
 
 /// The reason why a value cannot be copied by one nest yet.
@@ -77,10 +111,11 @@ pub(super) enum Stop {
     /// The value of this instruction is computed from others. Lowering can continue only if it
     /// folds to a constant.
     Compute(GraphNode),
-    /// This value must fold to a constant. If it does not, this is the error.
-    Constant(GraphNode, Box<ProgramError>),
-    /// A bound of one kernel is exceeded. The list has the number of visits of each instruction, in
-    /// the order of the first visits.
+    /// The table of this scatter must be made at run time, unless the value `folds` folds to a
+    /// constant. If there can be no such table, the error applies.
+    Table { scatter: GraphNode, folds: Option<GraphNode>, error: Box<ProgramError> },
+    /// A bound of one kernel is exceeded. The list has the number of visits of each node, in the
+    /// order of the first visits.
     Bound(Box<NestError>, Vec<(GraphNode, usize)>),
 }
 
@@ -215,7 +250,13 @@ impl<'g, 'm> Pull<'g, 'm> {
             visits: HashMap::new(),
             order: Vec::new(),
         };
-        if let Some((region, mut index)) = start {
+        if let Some(places) = output.table_places {
+            pull.assembly.mark_table(places);
+            if let Some((region, index)) = start {
+                pull.mark_windows(root, region, &index)
+                    .map_err(|halt| bounded(halt, &pull.order, &pull.visits))?;
+            }
+        } else if let Some((region, mut index)) = start {
             let part = if parts > 1 { index.pop() } else { None };
             let part = part.unwrap_or(Index::constant(0));
             let path = output.path.clone();
@@ -240,10 +281,22 @@ impl<'g, 'm> Pull<'g, 'm> {
             }
         }
         let Self { assembly, sources, visits, order: nodes, .. } = pull;
-        let nest = assembly.finish().map_err(|error| bounded(error.into(), &nodes, &visits))?;
         let sources: Vec<BufferId> = sources.into_iter().map(|(value, _)| value).collect();
+        let kept = output.takes_over.and_then(|(taken, in_place)| {
+            let number = sources.iter().position(|&source| source == taken)?;
+            let nest = in_place(&assembly, number)?;
+            let mut sources = sources.clone();
+            sources.remove(number);
+            Some((nest, sources)).filter(|(_, sources)| !sources.contains(&taken))
+        });
+        let nest = assembly.finish().map_err(|error| bounded(error.into(), &nodes, &visits))?;
+        let reads = |(taken, _): (BufferId, InPlace)| sources.contains(&taken);
+        let in_place = match output.takes_over {
+            Some(taken) if !reads(taken) => Some((nest.clone(), sources.clone())),
+            _ => kept,
+        };
         let trail = trail.map(|trail| trail.finished(&nest, &sources));
-        Ok(Pulled { nest, sources, nodes, trail })
+        Ok(Pulled { nest, sources, nodes, trail, in_place })
     }
 
     /// Traces an element back through one instruction, or ends the trace if the element is in a

@@ -1,13 +1,16 @@
 //! Scatters that replace: windows of an array take new values, in order. If windows overlap, the
 //! last one wins.
 //!
-//! A scatter writes each of its updates to the places that the indices select. A nest works the
-//! other way around: it finds, for each place of the array, the last window that was written there.
+//! A scatter reads its updates and writes wherever the indices say. A nest works the other way
+//! around: it asks, for each place of the array, which window was the last to be written there. If
+//! there are many windows, a table has the answer for each place. The table is a constant, or a
+//! scratch buffer in which a kernel marks the places of all windows before.
 
 use super::{
+    BufferId,
     fold::MAX_ELEMENTS,
-    graph::{ArrayOrigin, GraphNode, TuplePath},
-    literal::{element, elements},
+    graph::{ArrayOrigin, Graph, GraphNode, TuplePath},
+    literal::{element, elements, signed},
     moved::vector_at,
     number::NumberRange,
     numbers::integer,
@@ -16,7 +19,7 @@ use super::{
 };
 use crate::{
     hlo::{Literal, Opcode, Scatter},
-    nest::{Index, OutOfRange},
+    nest::{Index, NestError, OutOfRange, WalkRegion},
     shape::{ElementType, Shape},
 };
 
@@ -44,14 +47,53 @@ struct ScatterWindows<'a> {
     ranks: [usize; 2],
 }
 
-impl ScatterWindows<'_> {
-    /// Returns the index of a window along the batch dimensions. `number` is the number of the
-    /// window in row-major order.
-    fn batch(&self, number: u64) -> Vec<u64> {
+impl<'a> ScatterWindows<'a> {
+    /// Returns the windows of the operand with this number of a scatter; `None` if an extent is not
+    /// fixed.
+    fn new(graph: &Graph, node: GraphNode, scatter: &'a Scatter, number: usize) -> Option<Self> {
+        let count = graph.instruction(node).operands().len() / 2;
+        let operands = [number, count, count + 1 + number];
+        let operands @ [array, indices, updates] =
+            operands.map(|number| graph.operand(node, number));
+        let extents_of = |node: GraphNode| super::literal::extents(graph.instruction(node).shape());
+        let (own, of_updates) = (extents_of(array)?, extents_of(updates)?);
+        let is_window = |dimension: &usize| scatter.update_window_dims.contains(dimension);
+        let batches: Vec<usize> = (0..of_updates.len()).filter(|d| !is_window(d)).collect();
+        let sizes: Vec<u64> = batches.iter().map(|&dimension| of_updates[dimension]).collect();
+        let lacks = |dimension: &usize| {
+            scatter.inserted_window_dims.contains(dimension)
+                || scatter.input_batching_dims.contains(dimension)
+        };
+        let (mut extents, mut window_of) = (vec![1; own.len()], vec![None; own.len()]);
+        let kept = (0..own.len()).filter(|dimension| !lacks(dimension));
+        for (dimension, &window) in kept.zip(&scatter.update_window_dims) {
+            extents[dimension] = of_updates[window];
+            window_of[dimension] = Some(window);
+        }
+        let ranks = [of_updates.len(), graph.instruction(indices).shape().rank()];
+        Some(Self { scatter, operands, own, extents, window_of, batches, sizes, ranks })
+    }
+
+    /// Returns the dimensions of the array along which windows have places of their own, in
+    /// ascending order.
+    fn placed(&self) -> Vec<usize> {
+        let mut dimensions = self.scatter.scatter_dims_to_operand_dims.clone();
+        dimensions.extend(&self.scatter.input_batching_dims);
+        dimensions.sort_unstable();
+        dimensions
+    }
+
+    /// Returns the greatest start along a dimension at which a window is inside the array.
+    fn last_start(&self, dimension: usize) -> u64 {
+        self.own[dimension] - self.extents[dimension]
+    }
+
+    /// Returns the index of a window along the batch dimensions, given the window's number.
+    fn batch(&self, number: u64) -> Vec<Index> {
         let mut rest = number;
-        let mut batch = vec![0; self.sizes.len()];
+        let mut batch = vec![Index::constant(0); self.sizes.len()];
         for (digit, size) in batch.iter_mut().zip(&self.sizes).rev() {
-            (*digit, rest) = (rest % size, rest / size);
+            (*digit, rest) = (Index::constant(rest % size), rest / size);
         }
         batch
     }
@@ -60,11 +102,10 @@ impl ScatterWindows<'_> {
     /// The arguments are the dimension, and the index of the start in the array of indices.
     fn starts<E>(
         &self,
-        batch: &[u64],
+        batch: &[Index],
         mut start: impl FnMut(usize, Vec<Index>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let places: Vec<Index> = batch.iter().map(|&digit| Index::constant(digit)).collect();
-        let places: Vec<&Index> = places.iter().collect();
+        let places: Vec<&Index> = batch.iter().collect();
         for (entry, &dimension) in self.scatter.scatter_dims_to_operand_dims.iter().enumerate() {
             let vector = self.scatter.index_vector_dim;
             start(dimension, vector_at(&places, vector, entry, self.ranks[1]))?;
@@ -97,6 +138,25 @@ impl ScatterWindows<'_> {
     }
 }
 
+/// Returns the shapes for the table of a scatter that is made at run time: that of the table, an
+/// entry for each place along the dimensions in which windows are placed, and that of the walk
+/// which marks them, over all windows and the places inside each. Returns `None` if one is too
+/// large for numbers of 32 bits.
+pub(super) fn table_shapes(graph: &Graph, node: GraphNode) -> Option<[Shape; 2]> {
+    let Opcode::Scatter(scatter) = graph.instruction(node).opcode() else { return None };
+    let windows = ScatterWindows::new(graph, node, scatter, 0)?;
+    let placed = windows.placed();
+    let table = placed.iter().map(|&dimension| windows.own[dimension]).collect();
+    let places = placed.iter().map(|&dimension| windows.extents[dimension]);
+    let walk = windows.sizes.iter().copied().chain(places).collect();
+    let shape = |extents: Vec<u64>| {
+        let places = extents.iter().try_fold(1_u64, |all, &extent| all.checked_mul(extent))?;
+        let fits = places < u64::from(u32::MAX);
+        Shape::new(ElementType::U32, extents, None).ok().filter(|_| fits)
+    };
+    Some([shape(table)?, shape(walk)?])
+}
+
 impl Pull<'_, '_> {
     /// Traces an element of a scatter. It is copied from the last window that contains it, or from
     /// the array if no window does. A window that lies partly outside the array is ignored.
@@ -106,31 +166,13 @@ impl Pull<'_, '_> {
         scatter: &Scatter,
         item: PendingValue,
     ) -> Result<(), Halt> {
-        let count = self.graph.instruction(node).operands().len() / 2;
         let number = item.path.first().copied().unwrap_or(0);
         if !self.replaces(scatter, number) {
             return Err(unsupported(self.graph, node, "; its combiner does not return its update"));
         }
-        let operands = [number, count, count + 1 + number];
-        let operands @ [array, indices, updates] =
-            operands.map(|number| self.graph.operand(node, number));
-        let (own, of_updates) = (self.extents(array)?, self.extents(updates)?);
-        let is_window = |dimension: &usize| scatter.update_window_dims.contains(dimension);
-        let batches: Vec<usize> = (0..of_updates.len()).filter(|d| !is_window(d)).collect();
-        let sizes: Vec<u64> = batches.iter().map(|&dimension| of_updates[dimension]).collect();
-        let lacks = |dimension: &usize| {
-            scatter.inserted_window_dims.contains(dimension)
-                || scatter.input_batching_dims.contains(dimension)
+        let Some(windows) = ScatterWindows::new(self.graph, node, scatter, number) else {
+            return Err(unsupported(self.graph, node, "; its extents are not fixed"));
         };
-        let (mut extents, mut window_of) = (vec![1; own.len()], vec![None; own.len()]);
-        let kept = (0..own.len()).filter(|dimension| !lacks(dimension));
-        for (dimension, &window) in kept.zip(&scatter.update_window_dims) {
-            extents[dimension] = of_updates[window];
-            window_of[dimension] = Some(window);
-        }
-        let ranks = [of_updates.len(), self.graph.instruction(indices).shape().rank()];
-        let windows =
-            ScatterWindows { scatter, operands, own, extents, window_of, batches, sizes, ranks };
         if elements(&windows.sizes) <= MAX_WINDOWS {
             self.one_by_one(&windows, item)
         } else {
@@ -147,13 +189,13 @@ impl Pull<'_, '_> {
             let batch = windows.batch(number);
             let mut starts = vec![Index::constant(0); windows.own.len()];
             windows.starts(&batch, |dimension, at| {
-                let most = windows.own[dimension] - windows.extents[dimension];
-                let range = NumberRange { last: most + 1, out_of_range: OutOfRange::Last };
+                let last = windows.last_start(dimension) + 1;
+                let range = NumberRange { last, out_of_range: OutOfRange::Last };
                 starts[dimension] = self.number(&mut region, indices, &at, range)?;
                 Ok::<(), Halt>(())
             })?;
             for (dimension, of) in windows.batching() {
-                starts[dimension] = Index::constant(batch[of]);
+                starts[dimension] = batch[of].clone();
             }
             let extents = windows.own.iter().zip(&windows.extents);
             let parts = starts.into_iter().zip(extents).map(|(start, (&own, &extent))| {
@@ -161,7 +203,7 @@ impl Pull<'_, '_> {
             });
             let (inside, outside) = self.inside(&region, &index, parts.collect())?;
             if let Some((region, place)) = inside {
-                let index = windows.update(batch.into_iter().map(Index::constant), &place);
+                let index = windows.update(batch, &place);
                 let (path, part) = (TuplePath::new(), part.clone());
                 ways.push(PendingValue { node: updates, path, region, index, part });
             }
@@ -176,7 +218,7 @@ impl Pull<'_, '_> {
         Ok(())
     }
 
-    /// Finds the window of an element in a table that is computed at compile time.
+    /// Looks up the window of an element in a table, which is a constant or a scratch buffer.
     fn by_table(
         &mut self,
         node: GraphNode,
@@ -185,16 +227,17 @@ impl Pull<'_, '_> {
     ) -> Result<(), Halt> {
         let [operand, indices, updates] = windows.operands;
         let count = elements(&windows.sizes);
-        let (number, dimensions) = if let Some(known) = self.buffers.tables.get(&node) {
-            known.clone()
+        let table = if let Some(&known) = self.buffers.tables.get(&node) {
+            known
         } else {
             let literal = self.indices(node, indices, count)?;
-            let (dimensions, shape, table) = self.table(node, windows, &literal)?;
+            let (shape, table) = self.table(node, windows, &literal)?;
             self.buffers.constants.push((shape, table));
-            let table = (self.buffers.constants.len() - 1, dimensions);
-            self.buffers.tables.insert(node, table.clone());
+            let table = BufferId::Constant(self.buffers.constants.len() - 1);
+            self.buffers.tables.insert(node, table);
             table
         };
+        let dimensions = windows.placed();
         let PendingValue { mut region, mut index, part, .. } = item;
         // In the other dimensions every window starts at 0, and may be shorter than the array.
         for (dimension, &extent) in windows.extents.iter().enumerate() {
@@ -209,29 +252,97 @@ impl Pull<'_, '_> {
             (region, index[dimension]) = (inside, along);
         }
         let at: Vec<Index> = dimensions.iter().map(|&d| index[d].clone()).collect();
-        let window = self.entry(&mut region, node, number, &at, NumberRange::clamped(count))?;
-        let split = self.assembly.split_region(&region, &window, 0, count)?;
+        let window = self.entry(&mut region, node, table, &at, NumberRange::clamped(count))?;
+        // Windows are counted from 1.
+        let split = self.assembly.split_region(&region, &window, 1, count + 1)?;
         if let Some((region, _)) = split.outside {
             self.go_on(operand, region, index.clone(), part.clone());
         }
-        if let Some((mut region, window)) = split.inside {
-            let mut rest = window;
-            let mut batch = vec![Index::constant(0); windows.sizes.len()];
-            for (digit, &size) in batch.iter_mut().zip(&windows.sizes).rev() {
-                [rest, *digit] = self.assembly.divide(&mut region, &rest, size)?;
-            }
-            // In the dimensions of the table, a window has extent 1.
-            let mut place = index;
-            for &dimension in &dimensions {
-                place[dimension] = Index::constant(0);
-            }
-            self.go_on(updates, region, windows.update(batch, &place), part);
+        let Some((mut region, window)) = split.inside else { return Ok(()) };
+        let mut rest = window.scaled(1, -1).ok_or(NestError::PAST_LIMIT)?;
+        let mut batch = vec![Index::constant(0); windows.sizes.len()];
+        for (digit, &size) in batch.iter_mut().zip(&windows.sizes).rev() {
+            [rest, *digit] = self.assembly.divide(&mut region, &rest, size)?;
         }
+        let mut place = index.clone();
+        for &dimension in &dimensions {
+            place[dimension] = Index::constant(0);
+        }
+        let mut starts = Vec::new();
+        windows.starts(&batch, |dimension, at| {
+            // A window has one place along most of these dimensions.
+            if windows.extents[dimension] > 1 {
+                let range = NumberRange::clamped(windows.last_start(dimension));
+                starts.push((dimension, self.number(&mut region, indices, &at, range)?));
+            }
+            Ok::<(), Halt>(())
+        })?;
+        for (dimension, start) in starts {
+            let within = index[dimension].plus(-1, &start).ok_or(NestError::PAST_LIMIT)?;
+            let extent = windows.extents[dimension];
+            let split = self.assembly.split_region(&region, &within, 0, extent)?;
+            // The table has only windows that contain the place.
+            if let Some((region, _)) = split.outside {
+                self.go_on(operand, region, index.clone(), part.clone());
+            }
+            let Some((inside, within)) = split.inside else { return Ok(()) };
+            (region, place[dimension]) = (inside, within);
+        }
+        self.go_on(updates, region, windows.update(batch, &place), part);
         Ok(())
     }
 
-    /// Returns the indices of a scatter with many windows. Returns an error if they are not
-    /// constant.
+    /// Makes the nest one that marks the places of each window in a table. `index` is the number of
+    /// a window along each batch dimension, and a place in it along each dimension of the table.
+    pub(super) fn mark_windows(
+        &mut self,
+        node: GraphNode,
+        mut region: WalkRegion,
+        index: &[Index],
+    ) -> Result<(), Halt> {
+        let windows = match self.graph.instruction(node).opcode() {
+            Opcode::Scatter(scatter) => ScatterWindows::new(self.graph, node, scatter, 0),
+            _ => None,
+        };
+        let Some(windows) = windows else {
+            return Err(unsupported(self.graph, node, "; its extents are not fixed"));
+        };
+        let indices = windows.operands[1];
+        let (batch, places) = index.split_at(windows.sizes.len());
+        let mut starts = vec![Index::constant(0); windows.own.len()];
+        windows.starts(batch, |dimension, at| {
+            let last = windows.last_start(dimension) + 1;
+            let range = NumberRange { last, out_of_range: OutOfRange::Last };
+            starts[dimension] = self.number(&mut region, indices, &at, range)?;
+            Ok::<(), Halt>(())
+        })?;
+        for (dimension, of) in windows.batching() {
+            starts[dimension] = batch[of].clone();
+        }
+        let mut at = Index::constant(0);
+        for (dimension, place) in windows.placed().into_iter().zip(places) {
+            let end = windows.last_start(dimension) + 1;
+            let split = self.assembly.split_region(&region, &starts[dimension], 0, end)?;
+            let Some((inside, start)) = split.inside else { return Ok(()) };
+            region = inside;
+            let place = start.plus(1, place);
+            let outer = at.scaled(signed(windows.own[dimension]), 0);
+            at = outer
+                .zip(place)
+                .and_then(|(outer, place)| outer.plus(1, &place))
+                .ok_or(NestError::PAST_LIMIT)?;
+        }
+        let mut number = Index::constant(0);
+        for (digit, &size) in batch.iter().zip(&windows.sizes) {
+            let outer = number.scaled(signed(size), 0);
+            number = outer.and_then(|outer| outer.plus(1, digit)).ok_or(NestError::PAST_LIMIT)?;
+        }
+        let number = number.scaled(1, 1).ok_or(NestError::PAST_LIMIT)?;
+        Ok(self.assembly.mark(region, at, number)?)
+    }
+
+    /// Returns the indices of a scatter with many windows, if they are constants. Otherwise the
+    /// table of windows has to be made at run time.
     fn indices(
         &mut self,
         node: GraphNode,
@@ -245,33 +356,31 @@ impl Pull<'_, '_> {
         if let Some(literal) = self.buffers.folded.get(&origin) {
             return Ok(literal.clone());
         }
-        match origin {
-            ArrayOrigin::Part(part, ref path) => {
-                self.graph.literal(part, path).ok_or_else(|| unsupported(self.graph, node, &reason))
-            }
-            ArrayOrigin::Parameter(..) => Err(unsupported(self.graph, node, &reason)),
-            ArrayOrigin::Instruction(found) => match self.graph.instruction(found).opcode() {
-                Opcode::Constant(literal) => Ok(Literal::clone(literal)),
-                _ => Err(Halt::Stop(Stop::Constant(
-                    found,
-                    Box::new(refused(self.graph, node, &reason)),
-                ))),
+        let folds = match origin {
+            ArrayOrigin::Part(part, ref path) => match self.graph.literal(part, path) {
+                Some(literal) => return Ok(literal),
+                None => None,
             },
-        }
+            ArrayOrigin::Parameter(..) => None,
+            ArrayOrigin::Instruction(found) => match self.graph.instruction(found).opcode() {
+                Opcode::Constant(literal) => return Ok(Literal::clone(literal)),
+                _ => Some(found),
+            },
+        };
+        let error = Box::new(refused(self.graph, node, &reason));
+        Err(Halt::Stop(Stop::Table { scatter: node, folds, error }))
     }
 
-    /// Returns the dimensions in which windows are placed, and a table with one entry for each
-    /// place along these dimensions: the number of the last window there, or the number of windows
-    /// if there is none. The table is returned as its shape and its bytes.
+    /// Returns the table of windows. It has an entry for each place along the dimensions in which
+    /// windows are placed: the number of the last window there, counted from 1, or 0 if there is
+    /// none.
     fn table(
         &self,
         node: GraphNode,
         windows: &ScatterWindows,
         literal: &Literal,
-    ) -> Result<(Vec<usize>, Shape, Vec<u8>), Halt> {
-        let mut dimensions = windows.scatter.scatter_dims_to_operand_dims.clone();
-        dimensions.extend(&windows.scatter.input_batching_dims);
-        dimensions.sort_unstable();
+    ) -> Result<(Shape, Vec<u8>), Halt> {
+        let dimensions = windows.placed();
         let extents: Vec<u64> = dimensions.iter().map(|&d| windows.own[d]).collect();
         let places = extents.iter().try_fold(1_u64, |places, &extent| places.checked_mul(extent));
         let count = elements(&windows.sizes);
@@ -283,12 +392,12 @@ impl Pull<'_, '_> {
         else {
             let reason =
                 format!("; of {count} windows each is one place of at most {MAX_ELEMENTS}");
-            return Err(unsupported(self.graph, node, &reason));
+            let error = Box::new(refused(self.graph, node, &reason));
+            return Err(Halt::Stop(Stop::Table { scatter: node, folds: None, error }));
         };
         let sizes = super::literal::extents(literal.shape()).unwrap_or_default();
-        let none = u32::try_from(count).unwrap_or(u32::MAX);
-        let mut table = vec![none; usize::try_from(places.unwrap_or(0)).unwrap_or(0)];
-        for number in 0..none {
+        let mut table = vec![0_u32; usize::try_from(places.unwrap_or(0)).unwrap_or(0)];
+        for number in 0..u32::try_from(count).unwrap_or(u32::MAX) {
             let batch = windows.batch(number.into());
             let mut starts = vec![0; windows.own.len()];
             let known = windows.starts(&batch, |dimension, at| {
@@ -300,7 +409,7 @@ impl Pull<'_, '_> {
             });
             let Ok(()) = known;
             for (dimension, of) in windows.batching() {
-                starts[dimension] = batch[of].into();
+                starts[dimension] = batch[of].as_constant().unwrap_or(0).into();
             }
             let place = dimensions.iter().try_fold(0, |place: u64, &dimension| {
                 let start = u64::try_from(starts[dimension]).ok()?;
@@ -309,10 +418,10 @@ impl Pull<'_, '_> {
             });
             let place = place.and_then(|place| usize::try_from(place).ok());
             if let Some(entry) = place.and_then(|place| table.get_mut(place)) {
-                *entry = number;
+                *entry = number + 1;
             }
         }
-        Ok((dimensions, shape, table.into_iter().flat_map(u32::to_le_bytes).collect()))
+        Ok((shape, table.into_iter().flat_map(u32::to_le_bytes).collect()))
     }
 
     /// Returns true if the combiner returns the update unchanged for the array with this number.

@@ -100,7 +100,7 @@ impl<'m> Ways<'m> {
     ///
     /// Returns the errors of [`Program::lower`].
     pub fn new(module: &'m Module) -> Result<Self, ProgramError> {
-        let (program, parameters, trails) = lower::trace(module)?;
+        let lower::Lowered { program, parameters, trails, .. } = lower::trace(module)?;
         let steps = program.steps().iter().enumerate();
         let steps = steps.map(|(number, step)| (step.destination(), number)).collect();
         Ok(Self { module, program, parameters, trails, images: None, steps })

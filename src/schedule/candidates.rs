@@ -170,6 +170,10 @@ impl fmt::Display for Candidate {
 #[must_use]
 pub fn candidates(nest: CopyNest, target: &Target) -> Vec<Candidate> {
     let nest = Arc::new(nest.without_gaps());
+    if nest.marks().is_some() && !nest.cases().is_empty() {
+        let (body, reason) = (Body::Nest(nest), "places are marked");
+        return vec![Candidate { strategy: Strategy::Gather, body, reason, cost: 0 }];
+    }
     if WordRuns::of(&nest).is_none() {
         let reason = "the destination has no elements";
         let body = Body::Nest(nest);

@@ -214,6 +214,7 @@ impl Candidate {
         schedule.invocations = match &schedule.body {
             Body::Block(block) => block.invocations().0,
             Body::Segments(segments) => segments.invocations().0,
+            Body::Nest(_) if nest.marks().is_some() => nest.positions(),
             Body::Nest(_) => WordRuns::of(nest).map_or(0, |runs| runs.count()),
         };
         let is_wide = schedule.block().is_some_and(Block::may_pass_ends);

@@ -13,7 +13,7 @@ use super::{
     words::literal,
     writer::Writer,
 };
-use crate::nest::{Affine, Case, CaseValue, CopyNest, Guard, Lookup, Quotient, Value};
+use crate::nest::{Affine, Case, CaseValue, CopyNest, Guard, Lookup, Marks, Quotient, Value};
 
 /// Writes the code that finds the case of a position and returns the value of that case.
 ///
@@ -225,6 +225,13 @@ impl<'a> DecisionWriter<'a> {
     fn take(&self, writer: &mut Writer, take: Outcome, known: &mut ComputedValues) {
         match take {
             Outcome::NoCase => give_no_case(writer, self.nest),
+            Outcome::Case(CaseValue::Bits(_)) if self.nest.marks().is_some() => {
+                let Some(Marks { at, number }) = self.nest.marks() else { return };
+                self.values(writer, [at, number].into_iter(), known);
+                let [at, number] = [at, number].map(|form| self.names.form(form));
+                writer.line(format_args!("atomicMax(&destination[{at}], {number});"));
+                writer.line(format_args!("return;"));
+            }
             Outcome::Case(CaseValue::Bits(bits)) => {
                 let value = literal(self.nest.dst_bits().into(), *bits);
                 give(writer, self.nest, format_args!("{value}"), None);

@@ -77,10 +77,13 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
             type_name(loads(number))
         ));
     }
+    let element = match nest.marks() {
+        Some(_) => "atomic<u32>",
+        None => type_name(store_bits),
+    };
     writer.line(format_args!(
-        "@group(0) @binding({}) var<storage, read_write> destination: array<{}>;",
+        "@group(0) @binding({}) var<storage, read_write> destination: array<{element}>;",
         nest.sources().len(),
-        type_name(store_bits)
     ));
     writer.blank();
     match (schedule.block(), schedule.segments()) {

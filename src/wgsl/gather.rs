@@ -24,6 +24,11 @@ use crate::nest::{
 pub(super) fn gather(writer: &mut Writer, nest: &CopyNest) {
     let lanes = (32 / nest.dst_bits()).max(1);
     lookups(writer, nest);
+    if nest.marks().is_some() {
+        return super::emit::main(writer, "position", nest.positions(), |writer| {
+            unit(writer, nest, 1, 1);
+        });
+    }
     if nest.gaps() == Gaps::Keep {
         return kept_words(writer, nest);
     }

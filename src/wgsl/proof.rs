@@ -126,7 +126,7 @@ impl Proof {
         }
         let destination_words = words(sources.len());
         let last_destination_word = match WordRuns::of(nest) {
-            Some(runs) if nest.gaps() == Gaps::Keep => {
+            Some(runs) if nest.gaps() == Gaps::Keep && nest.marks().is_none() => {
                 (runs.last() + 1) * u64::from(nest.dst_bits().div_ceil(32)) - 1
             }
             _ => last_word(nest.dst_units() - 1, nest.dst_bits()),

@@ -1,18 +1,25 @@
 //! Programs on the GPU: the modules of `tests/data/hlo_cases.jsonl` and
 //! `tests/data/stablehlo_cases.jsonl`, and programs that need several kernels.
 
-use stridec::{hlo::Module, program::Program};
+use stridec::{
+    gpu::{Buffer, GpuError},
+    hlo::Module,
+    program::{BufferId, Program, ProgramAlias, compile_in_place},
+};
 
 use super::support::{
     gpu::gpu,
-    hlo_cases::{check_outputs, hlo_cases, stablehlo_cases},
+    hlo_cases::{check_outputs, donated_cases, hlo_cases, scatter_rows_cases, stablehlo_cases},
+    in_place::InPlaceCase,
+    random::Random,
+    scope::cases,
     scratch,
 };
 
 #[test]
 fn outputs_are_equal_to_the_byte() {
     let Some(gpu) = gpu("programs on the GPU") else { return };
-    for cases in [hlo_cases(), stablehlo_cases()] {
+    for cases in [hlo_cases(), stablehlo_cases(), scatter_rows_cases()] {
         check_outputs(cases, |program, images| Ok(gpu.run_program(program, images)?));
     }
 }
@@ -71,5 +78,60 @@ fn bits_of_elements_below_a_byte() {
         let images: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
         let expected = program.run_on_host(&images).unwrap();
         assert_eq!(gpu.run_program(&program, &images).unwrap(), expected, "{text}");
+    }
+}
+
+/// Programs that compute results in the buffers of parameters. Elsewhere, each kernel is the one
+/// whose writes `tests/it/checker/` judges.
+#[test]
+fn programs_in_place() {
+    let Some(gpu) = gpu("programs in place") else { return };
+    let mut honoured = 0;
+    for case in donated_cases() {
+        let target = gpu.limits().target("the tested device");
+        let program = compile_in_place(&case.module().unwrap(), &target).unwrap();
+        let images = case.inputs();
+        let images: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
+        let outputs = gpu.run_program(&program, &images).unwrap();
+        assert!(outputs == case.outputs(), "{}", case.id);
+
+        let parameters: Vec<Buffer> =
+            images.iter().map(|image| gpu.upload(image).unwrap()).collect();
+        let own: Vec<Buffer> =
+            program.results().iter().map(|of| gpu.allocate(of.bytes()).unwrap()).collect();
+        let parameters: Vec<&Buffer> = parameters.iter().collect();
+        let results: Vec<&Buffer> = (0..own.len())
+            .map(|number| match program.home(BufferId::Result(number)) {
+                BufferId::Parameter(parameter) => parameters[parameter],
+                _ => &own[number],
+            })
+            .collect();
+        gpu.dispatch_program(&program, &parameters, &results).unwrap();
+        for (result, expected) in results.iter().zip(case.outputs()) {
+            let mut bytes = vec![0; expected.len()];
+            gpu.download(result, &mut bytes).unwrap();
+            assert_eq!(bytes, expected, "{}", case.id);
+        }
+        honoured += program.aliases().len();
+        if let [alias, ..] = program.aliases() {
+            let mut results = results;
+            results[alias.result] = &own[alias.result];
+            let error = gpu.dispatch_program(&program, &parameters, &results).unwrap_err();
+            let ProgramAlias { result, parameter } = *alias;
+            assert_eq!(error, GpuError::NotInPlace { result, parameter });
+        }
+    }
+    assert!(honoured > 110, "{honoured}");
+}
+
+/// Random programs in place give what the host gives, which is compared with the interpreter.
+#[test]
+fn random_programs_in_place() {
+    let Some(gpu) = gpu("random programs in place") else { return };
+    for seed in 0..cases(400) {
+        let case = InPlaceCase::new(&mut Random((seed << 32) + 83));
+        let program = Program::lower_in_place(&case.module).unwrap();
+        let expected = program.run_on_host(&case.images()).unwrap();
+        assert_eq!(gpu.run_program(&program, &case.images()).unwrap(), expected, "{}", case.text);
     }
 }

@@ -5,6 +5,7 @@ pub mod base64;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod hlo_cases;
+pub mod in_place;
 pub mod nests;
 pub mod oracle;
 pub mod programs;

@@ -118,6 +118,50 @@ fn a_result_is_chosen_and_written_to_a_file() {
 }
 
 #[test]
+fn aliases_that_kernels_honour_are_listed() {
+    let sandbox = sandbox();
+    let module = |aliases: &str| {
+        format!(
+            "HloModule m, input_output_alias={{ {aliases} }}
+             ENTRY e {{
+               x = u8[4,2] parameter(0)
+               y = u8[1,2] parameter(1)
+               at = s32[] parameter(2)
+               zero = s32[] constant(0)
+               r = u8[4,2] dynamic-update-slice(x, y, at, zero)
+               s = u8[1,2] reverse(y), dimensions={{1}}
+               ROOT out = (u8[4,2], u8[1,2]) tuple(r, s)
+             }}"
+        )
+    };
+    let compile = |aliases: &str| -> Value {
+        sandbox.write("a.txt", module(aliases));
+        let compiled = sandbox.stridec(&words("compile hlo @a.txt --output 0 --emit json"));
+        assert_eq!(compiled.code, 0, "{}", compiled.stderr);
+        serde_json::from_str(compiled.text()).unwrap()
+    };
+    let both = compile("{0}: (0, {}, may-alias), {1}: (1, {}, may-alias)");
+    assert_eq!(both["aliases"], serde_json::json!([{"result": 0, "parameter": 0}]));
+    assert_eq!(
+        both["refused_aliases"],
+        serde_json::json!([{
+            "result": 1,
+            "parameter": 1,
+            "reason": "the result is computed from places of the parameter that it overwrites",
+        }])
+    );
+    assert!(both["wgsl"].as_str().unwrap().contains("the other bits of the word are kept"));
+    // The results of a run are as without aliases.
+    sandbox.write("x", "aabbccdd");
+    sandbox.write("y", "yz");
+    sandbox.write("at", [2, 0, 0, 0]);
+    let run = words("run hlo @a.txt -i x -i y -i at -o r -o s --device host");
+    assert_eq!(sandbox.stridec(&run).code, 0);
+    assert_eq!((sandbox.read("r"), sandbox.read("s")), (b"aabbyzdd".to_vec(), b"zy".to_vec()));
+    assert_eq!(compile("").get("aliases"), None);
+}
+
+#[test]
 fn what_was_meant_is_named() {
     let sandbox = sandbox();
     sandbox.write("s.mlir", b"ML\xefR\x0dStableHLO_v1.0.0\x00");

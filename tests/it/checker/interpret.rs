@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use naga::{
-    AddressSpace, Arena, Block, BuiltIn, Expression, Function, GlobalVariable, Handle, Literal,
-    Module, ScalarKind, Statement, StorageAccess, Type, TypeInner, VectorSize,
+    AddressSpace, Arena, AtomicFunction, Block, BuiltIn, Expression, Function, GlobalVariable,
+    Handle, Literal, Module, ScalarKind, Statement, StorageAccess, Type, TypeInner, VectorSize,
 };
 
 use super::{
@@ -211,6 +211,13 @@ impl<'a, W: Watch> Interpreter<'a, W> {
                     }
                     Flow::Next
                 }
+                Statement::Atomic { pointer: at, fun: AtomicFunction::Max, value, .. } => {
+                    let pointer = self.pointer(frame, *at)?;
+                    let value = self.value(frame, *value)?;
+                    self.tell(frame, *at, pointer);
+                    self.raise(pointer, value);
+                    Flow::Next
+                }
                 other => panic!("no kernel has the statement {other:?}"),
             };
             if !matches!(flow, Flow::Next) {
@@ -258,6 +265,19 @@ impl<'a, W: Watch> Interpreter<'a, W> {
             }
             Pointer::Buffer(_) => panic!("a whole buffer is stored"),
         }
+    }
+
+    /// Stores the greater of a word and a value. However often this happens, it is one write.
+    fn raise(&mut self, pointer: Pointer, value: Value) {
+        let Pointer::Words { buffer, first, count: 1 } = pointer else {
+            panic!("{pointer:?} is no atomic word")
+        };
+        let part = value.scalar();
+        assert!(part.kind == Kind::Uint && !part.is_wrapped(), "{part:?} is stored");
+        let buffer = &mut self.buffers[buffer];
+        buffer.words[first] = buffer.words[first].max(part.bits);
+        buffer.writes[first] = 1;
+        self.stored += 1;
     }
 
     fn load(&mut self, frame: &Frame<'a>, pointer: Pointer) -> Result<Value, Fault> {
@@ -480,7 +500,7 @@ impl<'a, W: Watch> Interpreter<'a, W> {
         match inner(self.module.global_variables[global].ty) {
             TypeInner::Array { base, size: naga::ArraySize::Dynamic, stride } => {
                 let words = match inner(*base) {
-                    TypeInner::Scalar(scalar) if scalar.width == 4 => 1,
+                    TypeInner::Scalar(scalar) | TypeInner::Atomic(scalar) if scalar.width == 4 => 1,
                     TypeInner::Vector { size: VectorSize::Bi, scalar } if scalar.width == 4 => 2,
                     TypeInner::Vector { size: VectorSize::Quad, scalar } if scalar.width == 4 => 4,
                     other => panic!("no kernel has a buffer of {other:?}"),

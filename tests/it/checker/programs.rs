@@ -6,13 +6,14 @@ use stridec::{
     hlo::Module,
     host,
     internals::Inspect,
-    program::{BufferId, compile_module},
+    nest::{CopyNest, Gaps},
+    program::{BufferId, compile_in_place, compile_module},
 };
 
 use super::{
-    check::check,
+    check::{KeptImage, check, check_onto},
     interpret::{Buffer, Interpreter, Place},
-    support::hlo_cases::hlo_cases,
+    support::hlo_cases::{donated_cases, hlo_cases, scatter_rows_cases},
 };
 
 /// The size of the largest result whose kernel is checked, in bytes. Every invocation is
@@ -64,7 +65,76 @@ fn kernels_of_programs_keep_their_proofs() {
     assert!(judged > 800 && several > 200 && looked_up > 150, "{judged} {several} {looked_up}");
 }
 
-/// The address of a unit wraps around during its computation. Only some workgroups are checked.
+/// Returns the image of a destination of zeros after a nest has run, and the bits that it has
+/// written. They are equal if the destination was zeros and if it was ones.
+fn written(nest: &CopyNest, images: &[&[u8]]) -> [Vec<u8>; 2] {
+    let length = usize::try_from(nest.dst_bytes()).unwrap();
+    let [zeros, ones] = [0, 0xff].map(|byte| {
+        let mut image = vec![byte; length];
+        host::run_sources(nest, images, &mut image).unwrap();
+        image
+    });
+    let elements = zeros.iter().zip(&ones).map(|(zero, one)| !(zero ^ one)).collect();
+    [zeros, elements]
+}
+
+/// Kernels that run in place write what the host writes and keep every other bit, and the words of
+/// a table are the last window at each place, zero where no window is.
+#[test]
+fn kernels_in_place_and_of_tables_keep_every_other_bit() {
+    let (mut in_place, mut tables) = (0, 0);
+    let target = Target::webgpu();
+    for case in donated_cases().iter().chain(scatter_rows_cases()) {
+        let program = compile_in_place(&case.module().unwrap(), &target).unwrap();
+        let inputs = case.inputs();
+        let mut scratch: Vec<Vec<u8>> = vec![vec![]; program.scratch().len()];
+        for (step, kernel) in program.steps().iter().zip(program.kernels()) {
+            let images: Vec<&[u8]> = step
+                .sources()
+                .iter()
+                .map(|&source| match source {
+                    BufferId::Parameter(number) => &inputs[number][..],
+                    BufferId::Constant(number) => &program.constants()[number],
+                    BufferId::Scratch(number) => &scratch[number],
+                    BufferId::Result(_) => panic!("a result is read"),
+                })
+                .collect();
+            let [image, mut elements] = written(step.nest(), &images);
+            let keeps = step.nest().gaps() == Gaps::Keep;
+            if let (BufferId::Scratch(_), true) = (step.destination(), keeps) {
+                // Nothing is marked with 0.
+                elements = image
+                    .as_chunks::<4>()
+                    .0
+                    .iter()
+                    .flat_map(|of| match of {
+                        [0, 0, 0, 0] => [0; 4],
+                        _ => [0xff; 4],
+                    })
+                    .collect();
+            }
+            let kept = KeptImage { before: &vec![0; image.len()], elements: &elements };
+            if keeps && !kernel.dispatches.is_empty() && image.len() as u64 <= MOST_BYTES {
+                let proof = kernel.proof().expect("a kernel comes with its proof");
+                let fault = check_onto(kernel, proof, &target, &images, Some(&kept), &image);
+                if let Err(fault) = fault {
+                    panic!("{}: {fault}\n{}", case.id, kernel.wgsl);
+                }
+                match step.destination() {
+                    BufferId::Scratch(_) => tables += 1,
+                    _ => in_place += 1,
+                }
+            }
+            if let BufferId::Scratch(number) = step.destination() {
+                scratch[number] = image;
+            }
+        }
+    }
+    println!("{in_place} in place, {tables} tables");
+    assert!(in_place > 80 && tables > 40, "{in_place} {tables}");
+}
+
+/// The address of a unit wraps around on the way. Some workgroups are judged.
 #[test]
 fn addresses_that_wrap_are_right() {
     let module = Module::parse(

@@ -4,11 +4,13 @@
 mod bitcasts;
 mod chains;
 mod converts;
+mod donated;
 mod folds;
 mod gathers;
 mod identities;
 mod interleave;
 mod pads;
+mod scatter_rows;
 mod scratch;
 mod sorts;
 mod stablehlo;
