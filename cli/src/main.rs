@@ -1,5 +1,6 @@
 //! The command line: one file for each command, and one for each task that commands share.
 
+mod accessor;
 mod args;
 mod bench;
 mod calibrate;

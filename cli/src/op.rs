@@ -77,11 +77,19 @@ impl OpArgs {
 
     /// Refuses an argument that only a program takes.
     pub(super) fn refuse_module(&self) -> Result<(), Failure> {
+        if self.operation == Some(OpKind::Accessor) {
+            return Err(only_compiled());
+        }
         match &self.module {
             Some(module) => Err(unexpected(module)),
             None => Ok(()),
         }
     }
+}
+
+/// Returns the failure for an accessor in a command that does not make one.
+pub(super) fn only_compiled() -> Failure {
+    Failure::invalid("accessor: only `compile` makes accessors")
 }
 
 /// Returns the failure for a module that the operation does not take.
@@ -128,6 +136,9 @@ impl OpFlags {
         kind: Option<OpKind>,
         source: Option<Tensor>,
     ) -> Result<Operation, Failure> {
+        if kind == Some(OpKind::Accessor) {
+            return Err(only_compiled());
+        }
         if kind == Some(OpKind::Hlo) {
             return Err(Failure::invalid(format!("hlo: {ONLY_OPERATIONS}")));
         }

@@ -59,20 +59,55 @@ pub(super) fn trace(module: &Module) -> Result<Traced, ProgramError> {
 }
 
 fn lowered(module: &Module, keeps_trail: bool) -> Result<Traced, ProgramError> {
+    lowered_results(module, results(module), keeps_trail, false)
+}
+
+/// Compiles one result of a module as a dense, row-major array with elements of the same width.
+///
+/// The loops of the nest are not merged, so that there is one for each dimension of more than one
+/// index, and one for the parts of an element if its units are smaller.
+///
+/// # Panics
+///
+/// Panics if the module has no such result.
+#[cfg(feature = "accessors")]
+pub(super) fn lower_dense(module: &Module, result: usize) -> Result<Program, ProgramError> {
+    let (path, shape) = results(module).swap_remove(result);
+    let dense = extents(&shape).and_then(|extents| {
+        let bits = shape.layout().map_or(0, |layout| layout.element_size_in_bits);
+        let layout = Layout::default_for_rank(extents.len()).element_size(bits);
+        Shape::new(shape.element_type(), extents, Some(layout)).ok()
+    });
+    // A shape without fixed extents is refused by its descriptor.
+    let results = vec![(path, dense.unwrap_or(shape))];
+    Ok(lowered_results(module, results, false, true)?.0)
+}
+
+/// Returns the arrays of the result of a module, each with its path.
+pub(super) fn results(module: &Module) -> Vec<(TuplePath, Shape)> {
+    let mut results = Vec::new();
+    each_array(module.result(), &mut TuplePath::new(), &mut |path, shape| {
+        results.push((path.clone(), shape.clone()));
+    });
+    results
+}
+
+fn lowered_results(
+    module: &Module,
+    results: Vec<(TuplePath, Shape)>,
+    keeps_trail: bool,
+    keeps_axes: bool,
+) -> Result<Traced, ProgramError> {
     let mut parameters = Vec::new();
     for (number, shape) in module.parameters().iter().enumerate() {
         each_array(shape, &mut TuplePath::new(), &mut |path, shape| {
             parameters.push((number, path.clone(), shape.clone()));
         });
     }
-    let mut results = Vec::new();
-    each_array(module.result(), &mut TuplePath::new(), &mut |path, shape| {
-        results.push((path.clone(), shape.clone()));
-    });
     let buffers = ModuleBuffers { parameters, ..ModuleBuffers::default() };
     let graph = Graph::new(module);
-    let mut lowering =
-        ModuleLowering { graph, buffers, steps: Vec::new(), keeps_trail, trails: Vec::new() };
+    let (steps, trails) = (Vec::new(), Vec::new());
+    let mut lowering = ModuleLowering { graph, buffers, steps, keeps_axes, keeps_trail, trails };
     let root = lowering.graph.root();
     for (number, (path, shape)) in results.iter().enumerate() {
         lowering.value(root, path.clone(), shape, BufferId::Result(number))?;
@@ -118,6 +153,8 @@ struct ModuleLowering<'m> {
     graph: Graph<'m>,
     buffers: ModuleBuffers,
     steps: Vec<ProgramStep>,
+    /// True if no pass splits or merges the loops of a nest.
+    keeps_axes: bool,
     keeps_trail: bool,
     /// The trail of each step; empty if trails are not kept.
     trails: Vec<Trail>,
@@ -151,7 +188,7 @@ impl ModuleLowering<'_> {
                         let error = NestError::Bound { what: "cases", limit: MAX_CASES }.into();
                         return Err(ProgramError::Nest { instruction, error });
                     }
-                    let nest = simplified(nest);
+                    let nest = simplified(nest, self.keeps_axes);
                     if passes_words(&nest)
                         && let Some(middle) = self.middle(&output, &nodes, is_scratch)?
                     {
@@ -503,9 +540,10 @@ fn plain(shape: &Shape, packs: bool) -> Option<Shape> {
 }
 
 /// Applies the passes to a nest. Cases that follow a pattern stay as they are if the numbers of the
-/// one case that replaces them would be too great for a kernel.
-fn simplified(nest: CopyNest) -> CopyNest {
-    let passes = |nest| widen(coalesce(refine(nest)));
+/// one case that replaces them would be too great for a kernel. If `keeps_axes`, no loop is split
+/// or merged.
+fn simplified(nest: CopyNest, keeps_axes: bool) -> CopyNest {
+    let passes = |nest| if keeps_axes { nest } else { widen(coalesce(refine(nest))) };
     let whole = regular(nest.clone());
     if whole != nest {
         let whole = passes(whole);

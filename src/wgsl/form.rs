@@ -22,7 +22,8 @@ pub(super) struct AxisNames {
 impl AxisNames {
     /// Returns the axis names of a nest that is not divided into blocks.
     pub(super) fn of_nest(nest: &CopyNest) -> Self {
-        Self { axes: (0..nest.extents().len()).map(|axis| Value::Axis(axis).to_string()).collect() }
+        let axes = (0..nest.extents().len()).map(|axis| Value::Axis(axis).to_string()).collect();
+        Self { axes }
     }
 
     /// Returns the names of the axes of a block's tiled nest, in which each axis is split into the
@@ -49,6 +50,32 @@ impl AxisNames {
     /// Returns `form` as an expression with these names.
     pub(super) fn form<'a>(&'a self, form: &'a Affine) -> FormText<'a> {
         FormText { names: self, form }
+    }
+}
+
+/// The text of forms, for the code that finds the case of a position.
+pub(super) trait FormNames {
+    /// Returns a form as an expression in `u32`.
+    fn form(&self, form: &Affine) -> String;
+
+    /// Returns a form as the left operand of a division.
+    fn dividend(&self, form: &Affine) -> String;
+
+    /// Returns true if a quotient is written where it is used and has no variable.
+    fn is_inlined(&self, quotient: usize) -> bool;
+}
+
+impl FormNames for AxisNames {
+    fn form(&self, form: &Affine) -> String {
+        self.form(form).to_string()
+    }
+
+    fn dividend(&self, form: &Affine) -> String {
+        format!("({})", self.form(form))
+    }
+
+    fn is_inlined(&self, _: usize) -> bool {
+        false
     }
 }
 
@@ -87,7 +114,7 @@ impl fmt::Display for FormText<'_> {
 }
 
 /// Returns the operator to write before a term.
-fn joint(first: bool, positive: bool) -> &'static str {
+pub(super) fn joint(first: bool, positive: bool) -> &'static str {
     match (first, positive) {
         (true, true) => "",
         (true, false) => "0u - ",

@@ -3,7 +3,8 @@
 //! The input is a [`Schedule`](crate::schedule::Schedule), which says what each invocation copies.
 //! The output is a [`Kernel`]: the text, the bindings, the dispatches, and a proof that no access
 //! leaves its buffer. Each kind of kernel has a file: `block` for copies, rows and transposes,
-//! `segments` for rows of several cases, and `gather` for everything else.
+//! `segments` for rows of several cases, and `gather` for everything else. `accessor` writes
+//! functions that other kernels call for single elements.
 //!
 //! Kernels are meant to be read. Names such as `a1_by4` state what they count, comments state
 //! shapes and strides, and the header repeats the nest. WGSL is written line by line, without
@@ -14,6 +15,8 @@
 //! counters, and a *lookup* is a number that is loaded from a source.
 //! [`names`](crate::guide::names) has examples.
 
+#[cfg(feature = "accessors")]
+mod accessor;
 mod block;
 mod cases;
 mod choose;
@@ -30,11 +33,15 @@ mod lookups;
 mod pack_plan;
 mod packed_words;
 mod proof;
+#[cfg(feature = "accessors")]
+mod remainders;
 mod segments;
 mod validate;
 mod words;
 mod writer;
 
+#[cfg(feature = "accessors")]
+pub(crate) use accessor::{AccessorFunctions, ReadBuffer, comment, constant, of_nothing};
 pub use emit::emit;
 pub use error::WgslError;
 pub use kernel::{Binding, CopyRegion, Dispatch, Kernel, KernelParts};
