@@ -59,19 +59,22 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{}\n{}\n{}", a.wgsl(), w.wgsl(), residual.wgsl());
 
     // Small integers, so that sums are exact in any order.
-    let number = |at: usize, factor: usize, of: usize| (at * factor % of) as f32 - 3.0;
-    let a_values: Vec<f32> = (0..ROWS * DEPTH).map(|at| number(at, 7, 11)).collect();
-    let w_values: Vec<f32> = (0..DEPTH * COLUMNS).map(|at| number(at, 5, 8)).collect();
-    let heads: Vec<f32> = (0..12 * ROWS * 8).map(|at| number(at, 3, 101)).collect();
+    let numbers = |count: usize, factor: usize, of: usize| -> Vec<i8> {
+        (0..count).map(|at| (at * factor % of).to_le_bytes()[0].cast_signed() - 3).collect()
+    };
+    let (a_values, w_values) = (numbers(ROWS * DEPTH, 7, 11), numbers(DEPTH * COLUMNS, 5, 8));
+    let heads = numbers(12 * ROWS * 8, 3, 101);
+    let floats = |numbers: &[i8]| -> Vec<[u8; 4]> {
+        numbers.iter().map(|&number| f32::from(number).to_le_bytes()).collect()
+    };
 
     // The bytes that another part of the program left in these layouts.
-    let bf16 = a_values.iter().flat_map(|value| [value.to_le_bytes()[2], value.to_le_bytes()[3]]);
-    let bf16: Vec<u8> = bf16.collect();
-    let s4: Vec<u8> = w_values.iter().map(|&value| (value as i8).to_le_bytes()[0]).collect();
+    let bf16: Vec<u8> = floats(&a_values).iter().flat_map(|float| [float[2], float[3]]).collect();
+    let s4: Vec<u8> = w_values.iter().map(|number| number.to_le_bytes()[0]).collect();
     let images = [
         image("bf16[64,96]", activations, &bf16)?,
         image("s4[96,48]", weights, &s4)?,
-        heads.iter().flat_map(|value| value.to_le_bytes()).collect(),
+        floats(&heads).concat(),
     ];
     let least = [&a, &w, &residual].map(|accessor| accessor.buffers()[0].size_in_bytes);
     for (image, least) in images.iter().zip(least) {
@@ -86,12 +89,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         for column in 0..COLUMNS {
             // Element (row, 2 · column) of the rows of 12 heads with 8 numbers each.
             let (head, lane) = (2 * column / 8, 2 * column % 8);
-            let mut expected = heads[(head * ROWS + row) * 8 + lane];
+            let mut expected = i16::from(heads[(head * ROWS + row) * 8 + lane]);
             for k in 0..DEPTH {
-                expected += a_values[row * DEPTH + k] * w_values[k * COLUMNS + column];
+                let weight = i16::from(w_values[k * COLUMNS + column]);
+                expected += i16::from(a_values[row * DEPTH + k]) * weight;
             }
             let given = product[row * COLUMNS + column];
-            if given != expected {
+            if given.to_bits() != f32::from(expected).to_bits() {
                 return Err(format!("({row}, {column}): expected {expected}, got {given}").into());
             }
         }
@@ -154,7 +158,8 @@ fn run(wgsl: &str, images: &[Vec<u8>]) -> Result<Option<Vec<f32>>, Box<dyn Error
     let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
     pass.set_pipeline(&pipeline);
     pass.set_bind_group(0, &group, &[]);
-    pass.dispatch_workgroups(COLUMNS.div_ceil(8) as u32, ROWS.div_ceil(8) as u32, 1);
+    let [x, y] = [COLUMNS, ROWS].map(|extent| u32::try_from(extent.div_ceil(8)));
+    pass.dispatch_workgroups(x?, y?, 1);
     drop(pass);
     encoder.copy_buffer_to_buffer(&buffers[3], 0, &readback, 0, bytes as u64);
     queue.submit([encoder.finish()]);

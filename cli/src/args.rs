@@ -279,7 +279,7 @@ pub(super) struct CompileArgs {
     /// tensor, and result for a program]
     #[arg(long, value_name = "NAME")]
     pub(super) name: Option<String>,
-    /// accessor: read-write adds the function NAME_store, which needs elements of whole words
+    /// accessor: read-write adds the function `NAME_store`, which needs elements of whole words
     /// [default: read-write if the layout can be stored into]
     #[arg(long, value_enum)]
     pub(super) access: Option<AccessArg>,
@@ -311,9 +311,9 @@ pub(super) struct CompileArgs {
 /// The access to the buffer of a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum AccessArg {
-    /// The functions NAME_offset and NAME_bits
+    /// The functions `NAME_offset` and `NAME_bits`
     Read,
-    /// NAME_store too
+    /// `NAME_store` too
     ReadWrite,
 }
 

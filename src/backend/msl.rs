@@ -1,6 +1,6 @@
 //! Writes MSL, the language of Metal.
 
-use naga::back::msl;
+use naga::{back::msl, proc::BoundsCheckPolicies};
 
 use super::{
     Slot,
@@ -27,7 +27,7 @@ pub(super) fn write(parsed: &Parsed<'_>) -> Result<Written, String> {
         per_entry_point_map: of_kernel.collect(),
         fake_missing_bindings: false,
         // Functions with checks would take the sizes of the buffers as another argument.
-        bounds_check_policies: if is_kernel { clamped() } else { Default::default() },
+        bounds_check_policies: if is_kernel { clamped() } else { BoundsCheckPolicies::default() },
         zero_initialize_workgroup_memory: true,
         force_loop_bounding: false,
         emit_int_div_checks: parsed.may_divide_by_zero(),

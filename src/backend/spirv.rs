@@ -32,12 +32,11 @@ pub(super) fn write(parsed: &Parsed<'_>) -> Result<Written, String> {
     let mut words = spv::write_vec(&parsed.module, &parsed.info, &options, pipeline.as_ref())
         .map_err(|error| error.to_string())?;
     sort_local_variables(&mut words);
-    let entry_point = match pipeline {
-        Some(pipeline) => pipeline.entry_point,
-        None => {
-            words = with_exports(&words);
-            String::new()
-        }
+    let entry_point = if let Some(pipeline) = pipeline {
+        pipeline.entry_point
+    } else {
+        words = with_exports(&words);
+        String::new()
     };
     let code = words.into_iter().flat_map(u32::to_le_bytes).collect();
     Ok(Written { code, entry_point, sizes: None })

@@ -118,7 +118,7 @@ impl Function<'_> {
     fn expression(&mut self, writer: &Writer, number: &Number) -> String {
         let integer = number.integer;
         match &number.of {
-            LookupExpr::Load { source, at } => self.load(writer.source(*source), integer, at),
+            LookupExpr::Load { source, at } => self.load(&writer.source(*source), integer, at),
             LookupExpr::Index(form) => {
                 converted(&self.argument(form), Integer { bits: 32, is_signed: false }, integer)
             }
@@ -142,7 +142,7 @@ impl Function<'_> {
     /// Returns an expression that loads a number from the array `source`. A number of 64 bits is
     /// two words. A number of less than 32 bits is shifted to the top of its word and down again,
     /// which extends it with zeros or with its sign.
-    fn load(&self, source: String, integer: Integer, at: &Affine) -> String {
+    fn load(&self, source: &str, integer: Integer, at: &Affine) -> String {
         let bits = u64::from(integer.bits_in_memory());
         let (lanes, down) = (32 / bits.min(32), 32 - bits.min(32));
         let known = at.as_constant().map(i64::unsigned_abs);

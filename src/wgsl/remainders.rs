@@ -99,19 +99,19 @@ impl<'a> RemainderNames<'a> {
 impl FormNames for RemainderNames<'_> {
     fn form(&self, form: &Affine) -> String {
         let addends = self.addends(form);
-        let mut text = String::new();
+        let mut parts = Vec::new();
         // Positive addends are first, so that no intermediate value is negative.
         for positive in [true, false] {
             for (value, weight) in addends.iter().filter(|addend| (addend.1 > 0) == positive) {
-                text += joint(text.is_empty(), positive);
-                text += &match (value.as_str(), weight.unsigned_abs()) {
-                    ("", constant) => format!("{constant}u"),
-                    (value, 1) => value.to_owned(),
-                    (value, weight) => format!("{value} * {weight}u"),
-                };
+                let joint = joint(parts.is_empty(), positive);
+                parts.push(match (value.as_str(), weight.unsigned_abs()) {
+                    ("", constant) => format!("{joint}{constant}u"),
+                    (value, 1) => format!("{joint}{value}"),
+                    (value, weight) => format!("{joint}{value} * {weight}u"),
+                });
             }
         }
-        if text.is_empty() { "0u".to_owned() } else { text }
+        if parts.is_empty() { "0u".to_owned() } else { parts.concat() }
     }
 
     fn dividend(&self, form: &Affine) -> String {

@@ -26,18 +26,16 @@ use super::{
 /// A kernel of one invocation for each element of an array. The lines of `body` may use the
 /// coordinates `index` and the number `at` of the element.
 fn kernel(declared: &str, bindings: &[(&str, bool)], extents: &[u64], body: &str) -> String {
-    let mut digits = String::new();
-    for (dimension, extent) in extents.iter().enumerate().rev() {
-        digits += &format!("    let d{dimension} = rest % {extent}u;\n    rest /= {extent}u;\n");
-    }
+    let digit = |(dimension, extent): (usize, &u64)| {
+        format!("    let d{dimension} = rest % {extent}u;\n    rest /= {extent}u;\n")
+    };
+    let digits: String = extents.iter().enumerate().rev().map(digit).collect();
     let count: u64 = extents.iter().product();
-    let more: String = (0..)
-        .zip(bindings)
-        .map(|(binding, (name, writable))| {
-            let access = if *writable { "read_write" } else { "read" };
-            format!("@group(1) @binding({binding}) var<storage, {access}> {name}: array<u32>;\n")
-        })
-        .collect();
+    let declaration = |(binding, (name, writable)): (usize, &(&str, bool))| {
+        let access = if *writable { "read_write" } else { "read" };
+        format!("@group(1) @binding({binding}) var<storage, {access}> {name}: array<u32>;\n")
+    };
+    let more: String = bindings.iter().enumerate().map(declaration).collect();
     format!(
         "{declared}
 {more}@compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
@@ -111,11 +109,11 @@ fn run(
         layout: Some(&layout),
         module: &module,
         entry_point: None,
-        compilation_options: Default::default(),
+        compilation_options: wgpu::PipelineCompilationOptions::default(),
         cache: None,
     });
-    let mut encoder = device.create_command_encoder(&Default::default());
-    let mut pass = encoder.begin_compute_pass(&Default::default());
+    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
     pass.set_pipeline(&pipeline);
     pass.set_bind_group(0, &made[0].2, &[]);
     pass.set_bind_group(1, &made[1].2, &[]);

@@ -185,15 +185,16 @@ fn caller(accessor: &Accessor, rank: usize) -> String {
     let name = accessor.name();
     let index: Vec<String> = (0..rank).map(|dimension| format!("id.x + {dimension}u")).collect();
     let index = index.join(", ");
-    let offset = match accessor.wgsl().contains(&format!("fn {name}_offset(")) {
-        true => format!("out[0] = {name}_offset({index});"),
-        false => String::new(),
-    };
+    let has = |function: &str| accessor.wgsl().contains(&format!("fn {name}_{function}("));
+    let mut more = Vec::new();
+    if has("offset") {
+        more.push(format!("out[0] = {name}_offset({index});"));
+    }
     let separator = if rank == 0 { "" } else { ", " };
-    let store = match accessor.wgsl().contains(&format!("fn {name}_store(")) {
-        true => format!("{name}_store({index}{separator}bits);"),
-        false => String::new(),
-    };
+    if has("store") {
+        more.push(format!("{name}_store({index}{separator}bits);"));
+    }
+    let more = more.join("\n    ");
     let word = if accessor.element_bits() > 32 { ".x" } else { "" };
     format!(
         "{}
@@ -201,8 +202,7 @@ fn caller(accessor: &Accessor, rank: usize) -> String {
 @compute @workgroup_size(1) fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
     let bits = {name}_bits({index});
     out[1] = bits{word};
-    {offset}
-    {store}
+    {more}
 }}
 ",
         accessor.declared()
