@@ -96,7 +96,7 @@ pub(super) fn only_compiled() -> Failure {
 pub(super) fn unexpected(module: &str) -> Failure {
     let mistake = mistakes::explained(&mistakes::arguments());
     Failure::invalid(mistake.unwrap_or_else(|| {
-        format!("unexpected argument `{}`; only `hlo` takes a module", quoted(module))
+        format!("unexpected argument `{}`; only `hlo` takes a module, and only one", quoted(module))
     }))
 }
 

@@ -198,9 +198,10 @@ fn check_layout(gpu: &Gpu, tensor: &Tensor, random: &mut Random) -> bool {
     let room = vec![0; usize::try_from(count).unwrap() * 4 * (words as usize + 1)];
     let out = run(gpu, &text, [&[(&image, stores)], &[(&room, true)]], count, (1, 0));
     let packed = oracle::run(of, &dense(of), &Window::identity(extents), &image, None);
-    let (mut at, out) = (0, words_of(&out));
+    let out = words_of(&out);
+    let (mut at, mut elements) = (0, out.chunks(words as usize + 1));
     oracle::each_index(extents, |place| {
-        let own = &out[at * (words as usize + 1)..][..words as usize + 1];
+        let own = elements.next().unwrap();
         assert_eq!(u64::from(own[0]), of.offset(place).unwrap(), "{tensor} {place:?}\n{text}");
         assert_eq!(own[1..], element(&packed, bits, at), "{tensor} {place:?}\n{text}");
         at += 1;
