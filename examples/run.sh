@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 
 # Binaries and examples together need the features of `cargo test`, which has built them before.
 cargo build --quiet --locked --bins --examples "$@"
-for example in compile_to_wgsl assign_layouts run_on_device record_program; do
+for example in compile_to_wgsl assign_layouts run_on_device record_program accessor_matmul; do
     echo "-- $example"
     cargo run --quiet --locked "$@" --example "$example"
 done

@@ -1,6 +1,7 @@
 //! Pages for embedders: [`protos`], [`compilers`], [`programs`], [`sharding`], [`notations`],
 //! [`snapshots`] and the glossary [`names`]. [`stability`] lists the parts of the interface that
 //! stay compatible between versions.
+#![cfg_attr(feature = "accessors", doc = "Layouts in kernels of your own: [`accessors`].")]
 #![cfg_attr(feature = "gpu", doc = "With a wgpu device of your own: [`runtimes`].")]
 
 #[doc = include_str!("../docs/protos.md")]
@@ -17,6 +18,10 @@ pub mod sharding {}
 
 #[doc = include_str!("../docs/notations.md")]
 pub mod notations {}
+
+#[cfg(feature = "accessors")]
+#[doc = include_str!("../docs/accessors.md")]
+pub mod accessors {}
 
 #[cfg(feature = "gpu")]
 #[doc = include_str!("../docs/runtimes.md")]

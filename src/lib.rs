@@ -140,6 +140,10 @@
 //! | [`run`] | runs an operation on a GPU or on the host |
 #![cfg_attr(feature = "gpu", doc = "| [`gpu`] | runs kernels through wgpu |")]
 #![cfg_attr(feature = "mpi", doc = "| [`mpi`] | reshards over MPI |")]
+#![cfg_attr(
+    feature = "accessors",
+    doc = "| [`accessor`] | layouts and programs as functions for kernels of others |"
+)]
 #![cfg_attr(feature = "backends", doc = "| [`backend`] | SPIR-V, MSL, HLSL and GLSL |")]
 #![cfg_attr(feature = "explain", doc = "| [`explain`] | drawings |")]
 //!
@@ -148,6 +152,8 @@
 //! features, and [`guide::stability`] says what stays compatible between versions. The command line
 //! is the package `stridec-cli`.
 
+#[cfg(feature = "accessors")]
+pub mod accessor;
 #[cfg(feature = "backends")]
 pub mod backend;
 #[cfg(feature = "capi")]

@@ -202,8 +202,8 @@ pub(super) struct OpArgs {
     /// The operation
     #[arg(value_name = "OP", required_unless_present = "request")]
     pub(super) operation: Option<OpKind>,
-    /// hlo: the module in @FILE: a proto of XLA (.pb), HLO text (.txt, .hlo) or StableHLO text
-    /// (.mlir)
+    /// hlo: the module, @FILE: a proto of XLA (.pb), HLO text (.txt, .hlo), StableHLO text
+    /// (.mlir). accessor: a shape, or `hlo`
     #[arg(value_name = "@FILE")]
     pub(super) module: Option<String>,
     /// hlo: the layouts of the parameters and the result
@@ -263,13 +263,27 @@ pub(super) enum OpKind {
     Slice,
     /// A program: an HLO module that moves data from its parameters to its results
     Hlo,
+    /// compile: WGSL functions that other kernels call: `accessor SHAPE` for the elements of a
+    /// layout, `accessor hlo @FILE` for those of a program's result
+    Accessor,
 }
 
 #[derive(Args, Debug)]
 pub(super) struct CompileArgs {
     #[command(flatten)]
     pub(super) op: OpArgs,
-    /// The output to print
+    /// accessor hlo: the module
+    #[arg(value_name = "@FILE")]
+    pub(super) accessor_module: Option<String>,
+    /// accessor: the start of the functions' names, and the name of a layout's buffer [default:
+    /// tensor, and result for a program]
+    #[arg(long, value_name = "NAME")]
+    pub(super) name: Option<String>,
+    /// accessor: read-write adds the function `NAME_store`, which needs elements of whole words
+    /// [default: read-write if the layout can be stored into]
+    #[arg(long, value_enum)]
+    pub(super) access: Option<AccessArg>,
+    /// What to print
     #[arg(long, value_enum, default_value_t = Emit::Wgsl)]
     pub(super) emit: Emit,
     /// The target of the kernel: webgpu, webgpu-cpu (any software driver), lavapipe, swiftshader,
@@ -293,6 +307,15 @@ pub(super) struct CompileArgs {
     /// write
     #[arg(long, value_name = "N|FILE")]
     pub(super) output: Option<PathBuf>,
+}
+
+/// The access to the buffer of a layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum AccessArg {
+    /// The functions `NAME_offset` and `NAME_bits`
+    Read,
+    /// `NAME_store` too
+    ReadWrite,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -11,6 +11,7 @@ use stridec::{
 };
 
 use super::{
+    accessor,
     args::{CompileArgs, Emit, OpKind},
     errors::{Exit, Failure, note},
     op::{FileRequest, OperationRequest},
@@ -20,6 +21,10 @@ use super::{
 };
 
 pub(super) fn compile(args: &CompileArgs) -> Result<(), Failure> {
+    if args.op.operation == Some(OpKind::Accessor) {
+        return accessor::compile(args);
+    }
+    accessor::refuse_flags(args)?;
     let OperationRequest { operation, target: requested, language } =
         match args.op.flags.in_file()? {
             Some(FileRequest::Program(requested)) => {

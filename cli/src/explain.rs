@@ -18,7 +18,7 @@ use super::{
     explain_args::{ExplainArgs, ExplainCommand, ExplainReshardArgs, PictureFiles, ProgramFlags},
     image_file::ImageFile,
     list::NumberList,
-    op::{FileRequest, OperationRequest, unexpected},
+    op::{FileRequest, OperationRequest, only_compiled, unexpected},
     output::{Output, print},
     program,
     reshard::{ReshardSides, sides},
@@ -45,6 +45,7 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
         }
         (Some(FileRequest::Program(requested)), _) => return program(args, Some(requested.module)),
         (None, Some((_, Ok(OpKind::Hlo)))) => return program(args, None),
+        (None, Some((_, Ok(OpKind::Accessor)))) => return Err(only_compiled()),
         (Some(FileRequest::Operation(request)), _) => Some(*request),
         (None, _) => None,
     };
@@ -112,7 +113,7 @@ fn program(args: &ExplainArgs, requested: Option<Module>) -> Result<(), Failure>
     let mut picture = ProgramPicture::new(&ways);
     let results = ways.program().results().len();
     let chosen = match output {
-        Some(given) => Some(program::result(given, ways.program())?),
+        Some(given) => Some(program::result(given, ways.program().results().len())?),
         None => (results == 1).then_some(0),
     };
     if let Some(result) = chosen {

@@ -1,5 +1,6 @@
 //! The command line. Each command has a file, and so has each task that several commands share.
 
+mod accessor;
 mod args;
 mod bench;
 mod calibrate;

@@ -77,6 +77,9 @@ impl OpArgs {
 
     /// Returns a failure if a module is given, because only programs take one.
     pub(super) fn refuse_module(&self) -> Result<(), Failure> {
+        if self.operation == Some(OpKind::Accessor) {
+            return Err(only_compiled());
+        }
         match &self.module {
             Some(module) => Err(unexpected(module)),
             None => Ok(()),
@@ -84,11 +87,16 @@ impl OpArgs {
     }
 }
 
+/// Returns the failure for an accessor in a command that does not make one.
+pub(super) fn only_compiled() -> Failure {
+    Failure::invalid("accessor: only `compile` makes accessors")
+}
+
 /// Returns the failure for a module that the operation does not take.
 pub(super) fn unexpected(module: &str) -> Failure {
     let mistake = mistakes::explained(&mistakes::arguments());
     Failure::invalid(mistake.unwrap_or_else(|| {
-        format!("unexpected argument `{}`; only `hlo` takes a module", quoted(module))
+        format!("unexpected argument `{}`; only `hlo` takes a module, and only one", quoted(module))
     }))
 }
 
@@ -128,6 +136,9 @@ impl OpFlags {
         kind: Option<OpKind>,
         source: Option<Tensor>,
     ) -> Result<Operation, Failure> {
+        if kind == Some(OpKind::Accessor) {
+            return Err(only_compiled());
+        }
         if kind == Some(OpKind::Hlo) {
             return Err(Failure::invalid(format!("hlo: {ONLY_OPERATIONS}")));
         }

@@ -154,7 +154,8 @@ pub(super) fn compile(
     let module = self::module(requested, module.as_deref(), *layouts, flags)?;
     let target = target(args.target.as_deref(), &args.limits, wanted)?;
     let program = compile_in_place(&module, &target).map_err(|error| too_large(error.into()))?;
-    let chosen = args.output.as_deref().map(|given| result(given, &program)).transpose()?;
+    let results = program.results().len();
+    let chosen = args.output.as_deref().map(|given| result(given, results)).transpose()?;
     let file = args.file.as_deref().unwrap_or("-".as_ref());
     if args.emit == Emit::Stages && chosen.is_none() {
         return write(file, program.stages(&target)?.as_bytes());
@@ -216,9 +217,8 @@ fn with_aliases(kernel: &[u8], program: &Program) -> Result<Vec<u8>, Failure> {
     Ok(text)
 }
 
-/// Parses the number of a result.
-pub(super) fn result(given: &Path, program: &Program) -> Result<usize, Failure> {
-    let results = program.results().len();
+/// Parses the number of one of `results` results.
+pub(super) fn result(given: &Path, results: usize) -> Result<usize, Failure> {
     let number = given.to_str().and_then(|given| given.parse().ok());
     let number: Option<usize> = number;
     number.filter(|&number| number < results).ok_or_else(|| {
@@ -231,7 +231,7 @@ pub(super) fn result(given: &Path, program: &Program) -> Result<usize, Failure> 
     })
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let mut output = Output::open(path)?;
     output.write(bytes)?;
     output.finish()

@@ -15,6 +15,14 @@ pub enum BackendError {
         /// naga's message.
         message: String,
     },
+    /// Functions without an entry point, in a language in which naga writes whole shaders only.
+    #[error(
+        "{language}: expected a kernel, because naga writes whole shaders only; call the functions from a WGSL kernel, and translate that"
+    )]
+    Functions {
+        /// The language.
+        language: Language,
+    },
     /// A kernel whose WGSL naga rejects.
     #[error(transparent)]
     Wgsl(#[from] WgslError),
@@ -35,6 +43,7 @@ impl BackendError {
             Self::Unknown { .. } => ErrorKind::Invalid,
             Self::Wgsl(error) => error.kind(),
             Self::Write { .. } => ErrorKind::Failed,
+            Self::Functions { .. } => ErrorKind::Unsupported,
         }
     }
 }

@@ -12,7 +12,7 @@ pub(super) fn write(parsed: &Parsed<'_>) -> Result<Written, String> {
         binding_map: parsed.bindings(target).into_iter().collect(),
         zero_initialize_workgroup_memory: true,
     };
-    let (shader_stage, entry_point) = parsed.entry_point();
+    let (shader_stage, entry_point) = parsed.entry_point().ok_or("no entry point")?;
     let pipeline = glsl::PipelineOptions { shader_stage, entry_point, multiview: None };
     let mut code = String::new();
     glsl::Writer::new(&mut code, &parsed.module, &parsed.info, &options, &pipeline, clamped())

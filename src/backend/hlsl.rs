@@ -20,16 +20,17 @@ pub(super) fn write(parsed: &Parsed<'_>) -> Result<Written, String> {
         force_loop_bounding: false,
         ..Default::default()
     };
-    let pipeline = hlsl::PipelineOptions { entry_point: Some(parsed.entry_point()) };
+    let entry_point = parsed.entry_point();
+    let is_kernel = entry_point.is_some();
+    let pipeline = hlsl::PipelineOptions { entry_point };
     let mut code = String::new();
     let reflection = hlsl::Writer::new(&mut code, &options, &pipeline)
         .write(&parsed.module, &parsed.info, None)
         .map_err(|error| error.to_string())?;
-    let entry_point = reflection
-        .entry_point_names
-        .into_iter()
-        .next()
-        .ok_or("no entry point")?
-        .map_err(|error| error.to_string())?;
+    let entry_point = match reflection.entry_point_names.into_iter().next() {
+        Some(name) => name.map_err(|error| error.to_string())?,
+        None if is_kernel => return Err("no entry point".into()),
+        None => String::new(),
+    };
     Ok(Written { code: parsed.text(&code), entry_point, sizes: None })
 }

@@ -55,4 +55,6 @@ mod translated;
 pub use error::BackendError;
 pub use language::Language;
 pub use translate::translate;
+#[cfg(feature = "accessors")]
+pub(crate) use translate::translate_functions;
 pub use translated::{Slot, Translated};

@@ -10,11 +10,16 @@ pub(super) fn write(parsed: &Parsed<'_>) -> Result<Written, String> {
         binding: binding.binding,
         binding_array_size: None,
     };
-    let (shader_stage, entry_point) = parsed.entry_point();
+    let pipeline = parsed
+        .entry_point()
+        .map(|(shader_stage, entry_point)| spv::PipelineOptions { shader_stage, entry_point });
+    // The names of functions are those under which they are exported.
+    let flags =
+        if pipeline.is_some() { spv::WriterFlags::empty() } else { spv::WriterFlags::DEBUG };
     let options = spv::Options {
         lang_version: (1, 3),
         // The default flags differ between builds with and without debug assertions.
-        flags: spv::WriterFlags::empty(),
+        flags,
         fake_missing_bindings: false,
         binding_map: parsed.bindings(target).into_iter().collect(),
         capabilities: Some([spv::Capability::Shader].into_iter().collect()),
@@ -24,18 +29,74 @@ pub(super) fn write(parsed: &Parsed<'_>) -> Result<Written, String> {
         emit_int_div_checks: parsed.may_divide_by_zero(),
         ..Default::default()
     };
-    let pipeline = spv::PipelineOptions { shader_stage, entry_point: entry_point.clone() };
-    let mut words = spv::write_vec(&parsed.module, &parsed.info, &options, Some(&pipeline))
+    let mut words = spv::write_vec(&parsed.module, &parsed.info, &options, pipeline.as_ref())
         .map_err(|error| error.to_string())?;
     sort_local_variables(&mut words);
+    let entry_point = if let Some(pipeline) = pipeline {
+        pipeline.entry_point
+    } else {
+        words = with_exports(&words);
+        String::new()
+    };
     let code = words.into_iter().flat_map(u32::to_le_bytes).collect();
     Ok(Written { code, entry_point, sizes: None })
+}
+
+/// Returns a module in which every function is exported under its name, as a linker of SPIR-V
+/// expects of a library.
+fn with_exports(words: &[u32]) -> Vec<u32> {
+    const OP_NAME: u32 = 5;
+    const OP_FUNCTION: u32 = 54;
+    const OP_DECORATE: u32 = 71;
+    const LINKAGE_ATTRIBUTES: u32 = 41;
+    const EXPORT: u32 = 0;
+    let mut functions = Vec::new();
+    let mut names = Vec::new();
+    let mut end_of_names = HEADER_WORDS;
+    for (at, opcode, instruction) in instructions(words) {
+        match (opcode, instruction) {
+            (OP_NAME, [_, id, name @ ..]) => {
+                names.push((*id, name));
+                end_of_names = at + instruction.len();
+            }
+            (OP_FUNCTION, [_, _, id, ..]) => functions.push(*id),
+            _ => {}
+        }
+    }
+    let (head, rest) = words.split_at(end_of_names);
+    let mut exported = head.to_vec();
+    // Names of members follow the names, and decorations follow both.
+    let is_decoration = |&(_, opcode, _): &(usize, u32, &[u32])| opcode != OP_MEMBER_NAME;
+    let skipped = instructions(words).find(|of| of.0 >= end_of_names && is_decoration(of));
+    let skipped = skipped.map_or(0, |(at, ..)| at - end_of_names);
+    exported.extend(&rest[..skipped]);
+    for (id, name) in names.into_iter().filter(|(id, _)| functions.contains(id)) {
+        let length = u32::try_from(name.len() + 4).unwrap_or(u32::MAX);
+        exported.extend([length << 16 | OP_DECORATE, id, LINKAGE_ATTRIBUTES]);
+        exported.extend(name);
+        exported.push(EXPORT);
+    }
+    exported.extend(&rest[skipped..]);
+    exported
+}
+
+const HEADER_WORDS: usize = 5;
+const OP_MEMBER_NAME: u32 = 6;
+
+/// Returns the instructions of a module, each with its place and its opcode.
+fn instructions(words: &[u32]) -> impl Iterator<Item = (usize, u32, &[u32])> {
+    let mut at = HEADER_WORDS;
+    std::iter::from_fn(move || {
+        let first = *words.get(at)?;
+        let (place, length) = (at, (first >> 16).max(1) as usize);
+        at += length;
+        Some((place, first & 0xffff, &words[place..words.len().min(at)]))
+    })
 }
 
 /// Sorts the variables of each function by number. naga declares them in the order of a hash table,
 /// and the hashes depend on the width of `usize`.
 fn sort_local_variables(words: &mut [u32]) {
-    const HEADER_WORDS: usize = 5;
     const OP_VARIABLE: u32 = 0x3b;
     const STORAGE_CLASS_FUNCTION: u32 = 7;
     let mut variables: Vec<Vec<u32>> = Vec::new();

@@ -10,9 +10,13 @@ use naga::{
 use super::{BackendError, Language, Slot, Translated, glsl, hlsl, msl, spirv};
 use crate::wgsl::{self, Binding, Kernel};
 
-/// A kernel, together with the module that naga parsed from its text.
+/// A kernel, or functions for other kernels, with the module that naga parsed from the text.
 pub(super) struct Parsed<'a> {
-    pub(super) kernel: &'a Kernel,
+    /// The text, which starts with the comment at the head of the translation.
+    text: &'a str,
+    pub(super) bindings: &'a [Binding],
+    /// The name of the kernel's entry point; `None` for functions.
+    entry_point: Option<&'a str>,
     pub(super) module: Module,
     pub(super) info: ModuleInfo,
 }
@@ -41,16 +45,31 @@ pub fn translate(kernel: &Kernel, language: Language) -> Result<Translated, Back
         return Ok(Translated { language, code: vec![], entry_point, slots, sizes: None });
     }
     let (module, info) = wgsl::check(&kernel.wgsl)?;
-    let parsed = Parsed { kernel, module, info };
-    let written = match language {
-        Language::Spirv => spirv::write(&parsed),
-        Language::Msl => msl::write(&parsed),
-        Language::Hlsl => hlsl::write(&parsed),
-        Language::Glsl => glsl::write(&parsed),
-    };
-    let Written { code, entry_point, sizes } =
-        written.map_err(|message| BackendError::Write { language, message })?;
+    let (text, entry_point) = (&kernel.wgsl, Some(kernel.entry_point.as_str()));
+    let parsed = Parsed { text, bindings: &kernel.bindings, entry_point, module, info };
+    let Written { code, entry_point, sizes } = parsed.write(language)?;
     Ok(Translated { language, code, entry_point, slots, sizes })
+}
+
+/// Translates functions that other kernels call. `declared` is `text` with declarations of the
+/// buffers, which are `bindings`.
+///
+/// # Errors
+///
+/// Returns an error if naga cannot write functions without an entry point in this language.
+#[cfg(feature = "accessors")]
+pub(crate) fn translate_functions(
+    text: &str,
+    declared: &str,
+    bindings: &[Binding],
+    language: Language,
+) -> Result<Vec<u8>, BackendError> {
+    if language == Language::Glsl {
+        return Err(BackendError::Functions { language });
+    }
+    let (module, info) = wgsl::check(declared)?;
+    let parsed = Parsed { text, bindings, entry_point: None, module, info };
+    Ok(parsed.write(language)?.code)
 }
 
 /// Returns the slot at which `language` binds a buffer. Slots have the group and binding numbers of
@@ -76,6 +95,16 @@ pub(super) fn narrow(number: u32) -> u8 {
 }
 
 impl Parsed<'_> {
+    fn write(&self, language: Language) -> Result<Written, BackendError> {
+        let written = match language {
+            Language::Spirv => spirv::write(self),
+            Language::Msl => msl::write(self),
+            Language::Hlsl => hlsl::write(self),
+            Language::Glsl => glsl::write(self),
+        };
+        written.map_err(|message| BackendError::Write { language, message })
+    }
+
     /// Returns the code of a translated kernel, headed by the comment of the kernel's text, which
     /// naga drops. `//` starts a comment in all these languages.
     pub(super) fn text(&self, code: &str) -> Vec<u8> {
@@ -84,15 +113,15 @@ impl Parsed<'_> {
             Some(line) if line.starts_with("#version") => code.split_at(line.len()),
             _ => ("", code),
         };
-        let header = self.kernel.wgsl.lines().take_while(|line| line.starts_with("//"));
+        let header = self.text.lines().take_while(|line| line.starts_with("//"));
         let header: String = header.flat_map(|line| [line, "\n"]).collect();
         let end = if code.ends_with('\n') { "" } else { "\n" };
         [first, &header, rest, end].concat().into_bytes()
     }
 
-    /// Returns the kernel's entry point, in the form that naga needs.
-    pub(super) fn entry_point(&self) -> (ShaderStage, String) {
-        (ShaderStage::Compute, self.kernel.entry_point.clone())
+    /// Returns the kernel's entry point, in the form that naga needs; `None` for functions.
+    pub(super) fn entry_point(&self) -> Option<(ShaderStage, String)> {
+        Some((ShaderStage::Compute, self.entry_point?.to_owned()))
     }
 
     /// Returns the WGSL group and binding number of each binding, paired with the result of
@@ -105,7 +134,7 @@ impl Parsed<'_> {
             group: binding.group,
             binding: binding.binding,
         };
-        self.kernel.bindings.iter().map(|binding| (number(binding), target(binding))).collect()
+        self.bindings.iter().map(|binding| (number(binding), target(binding))).collect()
     }
 
     /// Returns true if the kernel may divide by zero: a divisor is not a constant greater than 0.

@@ -89,6 +89,10 @@ pub enum Error {
     /// A program that cannot be compiled or run.
     #[error(transparent)]
     Program(ProgramError),
+    /// A layout or a program that has no accessor.
+    #[cfg(feature = "accessors")]
+    #[error(transparent)]
+    Accessor(#[from] crate::accessor::AccessorError),
     /// A failed run on the host, because buffers have wrong lengths.
     #[error(transparent)]
     Host(#[from] HostError),
@@ -135,6 +139,8 @@ impl Error {
             Self::Hlo(error) => error.kind(),
             Self::Instruction(_) => ErrorKind::Invalid,
             Self::Program(error) => error.kind(),
+            #[cfg(feature = "accessors")]
+            Self::Accessor(error) => error.kind(),
             Self::Host(error) => error.kind(),
             #[cfg(feature = "gpu")]
             Self::Gpu(error) => error.kind(),

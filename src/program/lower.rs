@@ -83,16 +83,52 @@ pub(super) fn lowered(
     keeps_trail: bool,
     in_place: Option<InPlace>,
 ) -> Result<Lowered, ProgramError> {
+    lowered_results(module, results(module), keeps_trail, false, in_place)
+}
+
+/// Compiles one result of a module as a dense, row-major array with elements of the same width.
+///
+/// The loops of the nest are not merged, so that there is one for each dimension of more than one
+/// index, and one for the parts of an element if its units are smaller.
+///
+/// # Panics
+///
+/// Panics if the module has no such result.
+#[cfg(feature = "accessors")]
+pub(super) fn lower_dense(module: &Module, result: usize) -> Result<Program, ProgramError> {
+    let (path, shape) = results(module).swap_remove(result);
+    let dense = extents(&shape).and_then(|extents| {
+        let bits = shape.layout().map_or(0, |layout| layout.element_size_in_bits);
+        let layout = Layout::default_for_rank(extents.len()).element_size(bits);
+        Shape::new(shape.element_type(), extents, Some(layout)).ok()
+    });
+    // A shape without fixed extents is refused by its descriptor.
+    let results = vec![(path, dense.unwrap_or(shape))];
+    Ok(lowered_results(module, results, false, true, None)?.program)
+}
+
+/// Returns the arrays of the result of a module, each with its path.
+pub(super) fn results(module: &Module) -> Vec<(TuplePath, Shape)> {
+    let mut results = Vec::new();
+    each_array(module.result(), &mut TuplePath::new(), &mut |path, shape| {
+        results.push((path.clone(), shape.clone()));
+    });
+    results
+}
+
+fn lowered_results(
+    module: &Module,
+    results: Vec<(TuplePath, Shape)>,
+    keeps_trail: bool,
+    keeps_axes: bool,
+    in_place: Option<InPlace>,
+) -> Result<Lowered, ProgramError> {
     let mut parameters = Vec::new();
     for (number, shape) in module.parameters().iter().enumerate() {
         each_array(shape, &mut TuplePath::new(), &mut |path, shape| {
             parameters.push((number, path.clone(), shape.clone()));
         });
     }
-    let mut results = Vec::new();
-    each_array(module.result(), &mut TuplePath::new(), &mut |path, shape| {
-        results.push((path.clone(), shape.clone()));
-    });
     let buffers = ModuleBuffers { parameters, ..ModuleBuffers::default() };
     let graph = Graph::new(module);
     let aliases = if in_place.is_some() { aliases(module, &buffers, &results) } else { vec![] };
@@ -100,6 +136,7 @@ pub(super) fn lowered(
         graph,
         buffers,
         steps: Vec::new(),
+        keeps_axes,
         keeps_trail,
         trails: Vec::new(),
         folded_bytes: 0,
@@ -170,6 +207,8 @@ struct ModuleLowering<'m> {
     graph: Graph<'m>,
     buffers: ModuleBuffers,
     steps: Vec<ProgramStep>,
+    /// True if no pass splits or merges the loops of a nest.
+    keeps_axes: bool,
     keeps_trail: bool,
     /// The trail of each step; empty if trails are not kept.
     trails: Vec<Trail>,
@@ -221,7 +260,7 @@ impl ModuleLowering<'_> {
                         let error = NestError::Bound { what: "cases", limit: MAX_CASES }.into();
                         return Err(ProgramError::Nest { instruction, error });
                     }
-                    let nest = simplified(nest);
+                    let nest = simplified(nest, self.keeps_axes);
                     if passes_words(&nest)
                         && let Some(middle) = self.middle(&output, &nodes, is_scratch)?
                     {
@@ -231,7 +270,8 @@ impl ModuleLowering<'_> {
                     self.trails.extend(trail);
                     self.steps.push(ProgramStep { nest, sources, destination: buffer });
                     if let Some(alias) = alias {
-                        let step = in_place.map(|(nest, sources)| (simplified(nest), sources));
+                        let step = in_place
+                            .map(|(nest, sources)| (simplified(nest, self.keeps_axes), sources));
                         let step =
                             step.filter(|(nest, _)| !passes_words(nest)).map(|(nest, sources)| {
                                 ProgramStep { nest, sources, destination: buffer }
@@ -309,10 +349,13 @@ impl ModuleLowering<'_> {
         let descriptor = StrideDescriptor::try_from(&table)
             .map_err(|error| ProgramError::layout(destination, &table, error))?;
         let cleared = Assembly::new(&descriptor).and_then(|(assembly, _)| assembly.finish());
-        let nest = simplified(cleared.map_err(|error| {
-            let instruction = self.graph.instruction(scatter).name().to_owned();
-            ProgramError::Nest { instruction, error: Box::new(error) }
-        })?);
+        let nest = simplified(
+            cleared.map_err(|error| {
+                let instruction = self.graph.instruction(scatter).name().to_owned();
+                ProgramError::Nest { instruction, error: Box::new(error) }
+            })?,
+            self.keeps_axes,
+        );
         if self.keeps_trail {
             self.trails.push(Trail::new(32, 1));
         }
@@ -649,10 +692,11 @@ fn plain(shape: &Shape, packs: bool) -> Option<Shape> {
     Shape::new(element_type, extents, layout).ok()
 }
 
-/// Runs the passes on a nest. The pass `regular` is skipped if a kernel could not compute with the
-/// numbers of the case that it makes.
-fn simplified(nest: CopyNest) -> CopyNest {
-    let passes = |nest| widen(coalesce(refine(nest)));
+/// Applies the passes to a nest. Cases that follow a pattern stay as they are if the numbers of the
+/// one case that replaces them would be too great for a kernel. If `keeps_axes`, no loop is split
+/// or merged.
+fn simplified(nest: CopyNest, keeps_axes: bool) -> CopyNest {
+    let passes = |nest| if keeps_axes { nest } else { widen(coalesce(refine(nest))) };
     let whole = regular(nest.clone());
     if whole != nest {
         let whole = passes(whole);

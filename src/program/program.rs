@@ -143,6 +143,23 @@ impl Program {
         lower(module)
     }
 
+    /// Lowers one result of a module as a dense, row-major array, without merging loops: the nest
+    /// of the last step has one axis for each dimension of more than one index.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the module has no such result.
+    #[cfg(feature = "accessors")]
+    pub(crate) fn lower_dense(module: &Module, result: usize) -> Result<Self, ProgramError> {
+        super::lower::lower_dense(module, result)
+    }
+
+    /// Returns the number of arrays in the result of a module.
+    #[cfg(feature = "accessors")]
+    pub(crate) fn result_count(module: &Module) -> usize {
+        super::lower::results(module).len()
+    }
+
     /// Returns the module's name.
     #[must_use]
     pub fn name(&self) -> &str {

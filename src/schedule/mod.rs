@@ -51,6 +51,8 @@ pub use model::CostModel;
 pub(crate) use numbering::BlockDigit;
 pub(crate) use rounds::VECTOR_LANES;
 pub(crate) use row_segments::{RowSegment, RowSegments, source};
+#[cfg(feature = "accessors")]
+pub(crate) use schedule::check_words;
 pub(crate) use schedule::schedule_with;
 pub use schedule::{Schedule, Strategy, schedule};
 pub(crate) use seam::{RowAlignment, Seam};

@@ -262,29 +262,54 @@ fn check_limits(
             });
         }
     }
-    let limit = u64::from(u32::MAX) - 64;
+    check_reads(nest)?;
     let walked = nest.positions().max(nest.dst_units() + nest.dst_base().unsigned_abs());
-    let units = sources().map(|(operand, source)| (operand, source.units()));
-    for (operand, given) in units.chain([(Operand::Destination, walked)]) {
+    if walked > MAX_UNITS {
+        let (operand, given, limit) = (Operand::Destination, walked, MAX_UNITS);
+        return Err(ScheduleError::Index { operand, given, limit });
+    }
+    // Blocks in which guards vary also compute the addresses of units that they do not read.
+    check_sums(tiled, varies)?;
+    check_sums(nest, varies)
+}
+
+/// The greatest number of units that 32-bit indices count, with room for the last invocations.
+const MAX_UNITS: u64 = u32::MAX as u64 - 64;
+
+/// Checks that code that computes with 32-bit words finds the value of every position, and reads
+/// only units of the sources.
+///
+/// # Errors
+///
+/// Returns an error if a source has too many units, if a read is not proved to lie inside its
+/// source, or if a number is too great.
+#[cfg(feature = "accessors")]
+pub(crate) fn check_words(nest: &CopyNest) -> Result<(), ScheduleError> {
+    check_reads(nest)?;
+    check_sums(nest, false)
+}
+
+fn check_reads(nest: &CopyNest) -> Result<(), ScheduleError> {
+    for (number, source) in nest.sources().iter().enumerate() {
+        let (operand, given, limit) = (Operand::Source(number), source.units(), MAX_UNITS);
         if given > limit {
             return Err(ScheduleError::Index { operand, given, limit });
         }
-    }
-    for (_, source) in sources() {
         if let LastRead::Unit(given) = source.last_read()
             && given >= source.units()
         {
             return Err(ScheduleError::Unproved { given, limit: source.units() });
         }
     }
-    // Every number that the kernel divides or compares must fit in `u32`, and so must every step on
-    // the way to it. The address of a unit may wrap around, because the unit lies in its source.
-    // Blocks in which guards vary also compute the addresses of units that they do not read.
-    let sums = |nest: &CopyNest| {
-        let sums = GreatestSums::of(nest);
-        if varies { sums.any } else { sums.tested }
-    };
-    let (given, limit) = (sums(tiled).max(sums(nest)), u64::from(u32::MAX));
+    Ok(())
+}
+
+/// Checks the numbers in the forms of a nest. Every number that is divided or compared must fit in
+/// `u32`, and so must every step on the way to it. The address of a unit may wrap around, because
+/// the unit lies in its source, unless addresses of units that are not read are computed too.
+fn check_sums(nest: &CopyNest, computes_all: bool) -> Result<(), ScheduleError> {
+    let sums = GreatestSums::of(nest);
+    let (given, limit) = (if computes_all { sums.any } else { sums.tested }, u64::from(u32::MAX));
     if given > limit {
         return Err(ScheduleError::Number { given, limit });
     }

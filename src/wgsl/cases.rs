@@ -6,7 +6,7 @@
 use smallvec::SmallVec;
 
 use super::{
-    form::AxisNames,
+    form::FormNames,
     gather::{failure, load},
     kept::{give, give_no_case},
     lookups::moving_forms,
@@ -17,14 +17,20 @@ use crate::nest::{Affine, Case, CaseValue, CopyNest, Guard, Lookup, Marks, Quoti
 
 /// Writes the code that finds the case of a position and returns the value of that case.
 ///
-/// Conditions are tested in the order of the cases. A quotient is computed just before its first
-/// use, after the conditions that keep its dividend from being negative. Sources are bound as
-/// arrays with elements of `element_words` words.
-pub(super) fn decide(writer: &mut Writer, nest: &CopyNest, names: &AxisNames, element_words: u32) {
+/// Conditions are tested in their order. A quotient is computed just before its first use, after
+/// the conditions that keep its dividend from being negative. Sources are bound as arrays with
+/// elements of `element_words` words.
+pub(super) fn decide(
+    writer: &mut Writer,
+    nest: &CopyNest,
+    names: &dyn FormNames,
+    element_words: u32,
+) {
     let cases = nest.cases().iter().map(OpenCase::new).collect();
-    // Lookups that have the same value at all positions are computed first.
+    // Lookups that are equal at all positions are computed first, and quotients that are written
+    // where they are used have no variable.
     let known = ComputedValues {
-        quotients: vec![false; nest.quotients().len()],
+        quotients: (0..nest.quotients().len()).map(|number| names.is_inlined(number)).collect(),
         lookups: nest.lookups().iter().map(Lookup::is_constant).collect(),
     };
     let none = Outcome::NoCase;
@@ -83,7 +89,7 @@ impl ComputedValues {
 
 struct DecisionWriter<'a> {
     nest: &'a CopyNest,
-    names: &'a AxisNames,
+    names: &'a dyn FormNames,
     element_words: u32,
 }
 
@@ -206,15 +212,16 @@ impl<'a> DecisionWriter<'a> {
                     Value::Axis(_) => {}
                     Value::Quotient(number) => {
                         let Quotient { of, by } = &self.nest.quotients()[number];
-                        let of = self.names.form(of);
-                        writer.line(format_args!("let {value} = ({of}) / {by}u;"));
+                        let of = self.names.dividend(of);
+                        writer.line(format_args!("let {value} = {of} / {by}u;"));
                     }
                     Value::Lookup(number) => {
                         let forms = moving_forms(&self.nest.lookups()[number]);
                         let given: Vec<String> =
-                            forms.iter().map(|form| self.names.form(form).to_string()).collect();
+                            forms.iter().map(|form| self.names.form(form)).collect();
                         let given = given.join(", ");
-                        writer.line(format_args!("let {value} = lookup{number}({given});"));
+                        let lookup = writer.function("lookup");
+                        writer.line(format_args!("let {value} = {lookup}{number}({given});"));
                     }
                 }
             }
@@ -245,9 +252,9 @@ impl<'a> DecisionWriter<'a> {
     }
 }
 
-/// Returns the condition under which a guard holds. Numbers are unsigned, so a negative number
-/// becomes greater than every extent, and one comparison tests both bounds.
-pub(super) fn holds(names: &AxisNames, Guard { of, extent }: &Guard) -> String {
+/// Returns the condition under which a guard holds. Numbers are unsigned, so a negative one is
+/// greater than every extent, and one comparison tests both bounds.
+pub(super) fn holds(names: &dyn FormNames, Guard { of, extent }: &Guard) -> String {
     match extent {
         1 => format!("{} == 0u", names.form(of)),
         _ => format!("{} < {extent}u", names.form(of)),

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use super::{
     cases::holds,
-    form::AxisNames,
+    form::FormNames,
     gather::load,
     kept::{give, give_no_case},
     words::literal,
@@ -16,16 +16,28 @@ use super::{
 };
 use crate::nest::{Case, CaseValue, CopyNest, Gaps, Quotient, Value};
 
+/// Writes a variable for each quotient that is not written where it is used.
+pub(super) fn quotients(writer: &mut Writer, nest: &CopyNest, names: &dyn FormNames) {
+    for (number, Quotient { of, by }) in nest.quotients().iter().enumerate() {
+        if !names.is_inlined(number) {
+            let (quotient, of) = (Value::Quotient(number), names.dividend(of));
+            writer.line(format_args!("let {quotient} = {of} / {by}u;"));
+        }
+    }
+}
+
 /// Writes the code that finds the case of a position and gives its value.
 ///
 /// Every quotient is computed at every position. It may have no meaning there, but then no case
 /// that uses it applies. Sources are bound as arrays with elements of `element_words` words.
-pub(super) fn choose(writer: &mut Writer, nest: &CopyNest, names: &AxisNames, element_words: u32) {
+pub(super) fn choose(
+    writer: &mut Writer,
+    nest: &CopyNest,
+    names: &dyn FormNames,
+    element_words: u32,
+) {
     let kind = u64::from(nest.dst_bits());
-    for (number, Quotient { of, by }) in nest.quotients().iter().enumerate() {
-        let quotient = Value::Quotient(number);
-        writer.line(format_args!("let {quotient} = ({}) / {by}u;", names.form(of)));
-    }
+    quotients(writer, nest, names);
     let none = nest.sources().len();
     let keeps = nest.gaps() == Gaps::Keep;
     let outside = if keeps { none + 1 } else { none };

@@ -5,7 +5,7 @@ use super::{
     segments::segments, words::type_name, writer::Writer,
 };
 use crate::{
-    nest::{CopyNest, Source},
+    nest::Source,
     schedule::{Block, Schedule, Strategy, Target},
 };
 
@@ -73,7 +73,7 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
     for number in 0..nest.sources().len() {
         writer.line(format_args!(
             "@group(0) @binding({number}) var<storage, {access}> {}: array<{}>;",
-            source_name(nest, number),
+            writer.source(number),
             type_name(loads(number))
         ));
     }
@@ -98,12 +98,7 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
     Kernel::proved(kernel, proof)
 }
 
-/// Returns the variable name of a source in the kernel.
-pub(super) fn source_name(nest: &CopyNest, number: usize) -> String {
-    if nest.sources().len() == 1 { "source".into() } else { format!("source{number}") }
-}
-
-/// Returns a header label padded to the width of its column, or an empty string for an empty label.
+/// Returns a header label padded to the width of its column, or nothing for an empty label.
 fn column(label: &str) -> String {
     if label.is_empty() { String::new() } else { format!("{label:<13}") }
 }

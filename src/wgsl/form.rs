@@ -23,7 +23,8 @@ pub(super) struct AxisNames {
 impl AxisNames {
     /// Returns the names of the axes of a nest that is not divided into blocks.
     pub(super) fn of_nest(nest: &CopyNest) -> Self {
-        Self { axes: (0..nest.extents().len()).map(|axis| Value::Axis(axis).to_string()).collect() }
+        let axes = (0..nest.extents().len()).map(|axis| Value::Axis(axis).to_string()).collect();
+        Self { axes }
     }
 
     /// Returns the names of the axes of a block's tiled nest. In that nest each axis is split into
@@ -53,7 +54,33 @@ impl AxisNames {
     }
 }
 
-/// The text of an affine form in `u32`. Positive terms come before negative ones, so that no
+/// The text of forms, for the code that finds the case of a position.
+pub(super) trait FormNames {
+    /// Returns a form as an expression in `u32`.
+    fn form(&self, form: &Affine) -> String;
+
+    /// Returns a form as the left operand of a division.
+    fn dividend(&self, form: &Affine) -> String;
+
+    /// Returns true if a quotient is written where it is used and has no variable.
+    fn is_inlined(&self, quotient: usize) -> bool;
+}
+
+impl FormNames for AxisNames {
+    fn form(&self, form: &Affine) -> String {
+        self.form(form).to_string()
+    }
+
+    fn dividend(&self, form: &Affine) -> String {
+        format!("({})", self.form(form))
+    }
+
+    fn is_inlined(&self, _: usize) -> bool {
+        false
+    }
+}
+
+/// An affine expression in `u32`. Positive terms are first and negative ones last, so that no
 /// intermediate value is negative.
 pub(super) struct FormText<'a> {
     names: &'a AxisNames,
@@ -87,8 +114,8 @@ impl fmt::Display for FormText<'_> {
     }
 }
 
-/// Returns the operator in front of a term. `first` is true for the first term of a form.
-fn joint(first: bool, positive: bool) -> &'static str {
+/// Returns the operator to write before a term.
+pub(super) fn joint(first: bool, positive: bool) -> &'static str {
     match (first, positive) {
         (true, true) => "",
         (true, false) => "0u - ",

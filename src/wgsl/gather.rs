@@ -7,8 +7,7 @@
 use super::{
     cases::decide,
     choose::choose,
-    emit::source_name,
-    form::{AxisNames, DigitWriter},
+    form::{AxisNames, DigitWriter, FormNames},
     kept::{give, give_nothing, kept_words},
     lookups::lookups,
     words::{literal, type_name},
@@ -114,19 +113,10 @@ pub(super) fn unit(writer: &mut Writer, nest: &CopyNest, stored: u64, element_wo
         }
     };
     let names = AxisNames::of_nest(nest);
-    let lookups = nest.lookups().iter().enumerate();
-    for (number, _) in lookups.filter(|(_, lookup)| lookup.is_constant()) {
-        writer.line(format_args!("let {} = lookup{number}();", Value::Lookup(number)));
-    }
+    constant_lookups(writer, nest);
     write_axes(writer, DigitWriter::new(walk), &names, nest.axes(), |axis| remark(nest, axis));
     if nest.refusals().is_none() {
-        // If the guards of a lookup fail, the lookup has no meaning and must not be computed. So a
-        // nest with lookups that depend on the position is written as nested `if`s; lowering
-        // refuses such nests if they have many cases.
-        let is_flat =
-            nest.cases().len() > MAX_CASES && nest.lookups().iter().all(Lookup::is_constant);
-        let write = if is_flat { choose } else { decide };
-        return write(writer, nest, &names, element_words);
+        return first_case(writer, nest, &names, element_words);
     }
     guards(
         writer,
@@ -145,7 +135,32 @@ pub(super) fn unit(writer: &mut Writer, nest: &CopyNest, stored: u64, element_wo
     load(writer, nest, 0, element_words);
 }
 
-/// Writes a variable for the step along each axis, the outermost axis first, with a remark on each.
+/// Writes a variable for each lookup that is equal at all positions.
+pub(super) fn constant_lookups(writer: &mut Writer, nest: &CopyNest) {
+    let lookups = nest.lookups().iter().enumerate();
+    for (number, _) in lookups.filter(|(_, lookup)| lookup.is_constant()) {
+        let (value, lookup) = (Value::Lookup(number), writer.function("lookup"));
+        writer.line(format_args!("let {value} = {lookup}{number}();"));
+    }
+}
+
+/// Writes the code that gives the value of the first case that applies, from the steps along each
+/// axis and the lookups that are equal at all positions.
+pub(super) fn first_case(
+    writer: &mut Writer,
+    nest: &CopyNest,
+    names: &dyn FormNames,
+    element_words: u32,
+) {
+    // A lookup that depends on the position has a meaning only if its guards hold, so a nest with
+    // such a lookup cannot be written without nesting. Lowering refuses long lists of cases with
+    // them.
+    let is_flat = nest.cases().len() > MAX_CASES && nest.lookups().iter().all(Lookup::is_constant);
+    let write = if is_flat { choose } else { decide };
+    write(writer, nest, names, element_words);
+}
+
+/// Writes a variable for the step along each axis, the outermost first, each with a remark.
 pub(super) fn write_axes(
     writer: &mut Writer,
     digits: DigitWriter,
@@ -251,9 +266,9 @@ pub(super) fn filling(bits: u128) -> &'static str {
     if bits == 0 { "no element lies here" } else { "padding" }
 }
 
-/// Returns the condition under which a guard fails. Numbers are unsigned, so a negative number
-/// becomes greater than every extent, and one comparison tests both bounds.
-pub(super) fn failure(names: &AxisNames, Guard { of, extent }: &Guard) -> String {
+/// Returns the condition under which a guard fails. Numbers are unsigned, so a negative one is
+/// greater than every extent, and one comparison tests both bounds.
+pub(super) fn failure(names: &dyn FormNames, Guard { of, extent }: &Guard) -> String {
     match (of.terms(), extent) {
         (_, 1) => format!("{} != 0u", names.form(of)),
         _ => format!("{} >= {extent}u", names.form(of)),
@@ -264,38 +279,51 @@ pub(super) fn failure(names: &AxisNames, Guard { of, extent }: &Guard) -> String
 /// destination's units. Sources are bound as arrays with elements of `element_words` words.
 pub(super) fn load(writer: &mut Writer, nest: &CopyNest, source: usize, element_words: u32) {
     let (src, dst) = (nest.src_bits(), nest.dst_bits());
-    let source = source_name(nest, source);
-    let unit_words = (src / 32).max(1);
-    let units = element_words / unit_words;
-    let whole = match (units, unit_words) {
-        (1, _) => format!("{source}[read]"),
-        (_, 1) => format!("{source}[read / {units}u][read % {units}u]"),
-        _ => {
-            writer.line(format_args!("let element = {source}[read / {units}u];"));
-            "select(element.xy, element.zw, read % 2u == 1u)".to_owned()
-        }
-    };
+    let whole = unit_at_read(writer, src, source, element_words);
     if src >= 32 && src == dst {
         return give(writer, nest, format_args!("{whole}"), None);
     }
-    if src >= 32 {
-        writer.line(format_args!("let loaded = {whole};"));
-    } else {
-        let lanes = 32 / src;
-        let shift = if src == 1 {
-            format!("(read % {lanes}u)")
-        } else {
-            format!("(read % {lanes}u * {src}u)")
-        };
-        let mask = (1_u64 << src) - 1;
-        let word = match units {
-            1 => format!("{source}[read / {lanes}u]"),
-            _ => format!("{source}[read / {}u][read / {lanes}u % {units}u]", lanes * units),
-        };
-        writer.line(format_args!("let loaded = ({word} >> {shift}) & 0x{mask:x}u;"));
-    }
+    writer.line(format_args!("let loaded = {whole};"));
     let value = resized(src, dst, nest.sign_extend());
     give(writer, nest, format_args!("{value}"), None);
+}
+
+/// Returns the expression for the unit of `src` bits at `read` of a source. May write a line before
+/// it. The source is bound as an array with elements of `element_words` words.
+pub(super) fn unit_at_read(
+    writer: &mut Writer,
+    src: u32,
+    source: usize,
+    element_words: u32,
+) -> String {
+    let source = writer.source(source);
+    let unit_words = (src / 32).max(1);
+    let units = element_words / unit_words;
+    if src >= 32 {
+        return match (units, unit_words) {
+            (0, _) => {
+                writer.line(format_args!("let first = read * {unit_words}u;"));
+                let rest = (1..unit_words).map(|word| format!(", {source}[first + {word}u]"));
+                let rest: String = rest.collect();
+                format!("{}({source}[first]{rest})", type_name(src.into()))
+            }
+            (1, _) => format!("{source}[read]"),
+            (_, 1) => format!("{source}[read / {units}u][read % {units}u]"),
+            _ => {
+                writer.line(format_args!("let element = {source}[read / {units}u];"));
+                "select(element.xy, element.zw, read % 2u == 1u)".to_owned()
+            }
+        };
+    }
+    let lanes = 32 / src;
+    let shift =
+        if src == 1 { format!("(read % {lanes}u)") } else { format!("(read % {lanes}u * {src}u)") };
+    let mask = (1_u64 << src) - 1;
+    let word = match units {
+        1 => format!("{source}[read / {lanes}u]"),
+        _ => format!("{source}[read / {}u][read / {lanes}u % {units}u]", lanes * units),
+    };
+    format!("({word} >> {shift}) & 0x{mask:x}u")
 }
 
 /// Returns the expression that converts `loaded`, a unit of `src` bits, to `dst` bits.

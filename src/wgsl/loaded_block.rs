@@ -7,7 +7,6 @@ use std::ops::Range;
 
 use super::{
     block::{counted_in, with_offset},
-    emit::source_name,
     form::AxisNames,
     packed_words::PackedWords,
     words::{components, type_name},
@@ -155,8 +154,7 @@ impl<'a> LoadedBlock<'a> {
         for (number, run) in self.in_turns(load) {
             for value in 0..run.values {
                 let (source, offset) = block.source_of(run.first + signed(value) - first, load);
-                let (source, place) =
-                    (source_name(block.nest(), source), with_offset("read", offset));
+                let (source, place) = (writer.source(source), with_offset("read", offset));
                 let name = self.name(number, value);
                 if reads_more && most.div_euclid(load) + offset > signed(last) {
                     writer.line(format_args!("let {name} = {source}[min({place}, {last}u)];"));
@@ -203,7 +201,7 @@ impl<'a> LoadedBlock<'a> {
         for (number, run) in self.runs.iter().enumerate() {
             let start = self.start(writer, number);
             let (source, place) = self.block.source_of(run.first, 1);
-            let source = source_name(self.block.nest(), source);
+            let source = writer.source(source);
             let own = if self.runs.len() == 1 { String::new() } else { format!("{number}_") };
             let loaded = if start.is_wide { "access" } else { "word" };
             let loaded = |access: u64| format!("{loaded}{own}{access}");

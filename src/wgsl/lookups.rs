@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use smallvec::SmallVec;
 
-use super::{emit::source_name, writer::Writer};
+use super::writer::Writer;
 use crate::nest::{Affine, CopyNest, Integer, Lookup, LookupExpr, Number, Operator, OutOfRange};
 
 /// Writes one function for each lookup. The arguments of the function are the forms in the lookup
@@ -17,19 +17,27 @@ use crate::nest::{Affine, CopyNest, Integer, Lookup, LookupExpr, Number, Operato
 pub(super) fn lookups(writer: &mut Writer, nest: &CopyNest) {
     let mut called = BTreeSet::new();
     for (place, lookup) in nest.lookups().iter().enumerate() {
-        // The text of the nest in the kernel's header explains the whole lookup, so only the first
-        // line is repeated here.
-        let text = lookup.to_string();
-        let value = text.lines().next().unwrap_or_default();
-        writer.comment("", format_args!("l{place}: {value}"));
+        if writer.is_kernel() {
+            // The text of the nest in the kernel's header explains the numbers, so only the first
+            // line is repeated here.
+            let text = lookup.to_string();
+            let value = text.lines().next().unwrap_or_default();
+            writer.comment("", format_args!("l{place}: {value}"));
+        } else {
+            writer.comment(
+                "",
+                format_args!("The number l{place}, which is at most {}.", lookup.last),
+            );
+        }
         let arguments: Vec<String> =
             (0..moving_forms(lookup).len()).map(|number| format!("at{number}: u32")).collect();
         let arguments = arguments.join(", ");
-        writer.block(format_args!("fn lookup{place}({arguments}) -> u32"), |writer| {
-            let mut function = Function { nest, lookup, called: &mut called };
+        let name = writer.function("lookup");
+        writer.block(format_args!("fn {name}{place}({arguments}) -> u32"), |writer| {
+            let mut function = Function { lookup, called: &mut called };
             for (place, number) in lookup.numbers.iter().enumerate() {
                 if literal(number).is_none() {
-                    let expression = function.expression(number);
+                    let expression = function.expression(writer, number);
                     writer.line(format_args!("let n{place} = {expression};"));
                 }
             }
@@ -38,7 +46,8 @@ pub(super) fn lookups(writer: &mut Writer, nest: &CopyNest) {
         writer.blank();
     }
     for function in called {
-        for line in function.split('\n') {
+        let text = function.replacen("fn ", &format!("fn {}", writer.function("")), 1);
+        for line in text.split('\n') {
             writer.line(format_args!("{line}"));
         }
         writer.blank();
@@ -95,7 +104,6 @@ fn literal(number: &Number) -> Option<String> {
 
 /// The state of writing a lookup's function.
 struct Function<'a> {
-    nest: &'a CopyNest,
     lookup: &'a Lookup,
     /// The text of each helper function for 64-bit numbers that is called so far.
     called: &'a mut BTreeSet<&'static str>,
@@ -107,10 +115,10 @@ impl Function<'_> {
         literal(&self.lookup.numbers[place]).unwrap_or_else(|| format!("n{place}"))
     }
 
-    fn expression(&mut self, number: &Number) -> String {
+    fn expression(&mut self, writer: &Writer, number: &Number) -> String {
         let integer = number.integer;
         match &number.of {
-            LookupExpr::Load { source, at } => self.load(integer, *source, at),
+            LookupExpr::Load { source, at } => self.load(&writer.source(*source), integer, at),
             LookupExpr::Index(form) => {
                 converted(&self.argument(form), Integer { bits: 32, is_signed: false }, integer)
             }
@@ -121,7 +129,7 @@ impl Function<'_> {
             LookupExpr::Select(holds, a, b) => {
                 format!("select({}, {}, {})", self.name(*b), self.name(*a), self.name(*holds))
             }
-            LookupExpr::Binary(operator, a, b) => self.binary(integer, *operator, *a, *b),
+            LookupExpr::Binary(operator, a, b) => self.binary(writer, integer, *operator, *a, *b),
         }
     }
 
@@ -131,11 +139,10 @@ impl Function<'_> {
         format!("at{}", place.expect("a form that depends on the position"))
     }
 
-    /// Returns an expression that loads a number from a source. A number of 64 bits is loaded as
-    /// two words. A number of fewer than 32 bits is shifted to the top of its word and down again,
+    /// Returns an expression that loads a number from the array `source`. A number of 64 bits is
+    /// two words. A number of less than 32 bits is shifted to the top of its word and down again,
     /// which extends it with zeros or with its sign.
-    fn load(&self, integer: Integer, source: usize, at: &Affine) -> String {
-        let source = source_name(self.nest, source);
+    fn load(&self, source: &str, integer: Integer, at: &Affine) -> String {
         let bits = u64::from(integer.bits_in_memory());
         let (lanes, down) = (32 / bits.min(32), 32 - bits.min(32));
         let known = at.as_constant().map(i64::unsigned_abs);
@@ -165,7 +172,14 @@ impl Function<'_> {
         if integer.bits == 1 { format!("({part}) != 0u") } else { part }
     }
 
-    fn binary(&mut self, integer: Integer, operator: Operator, a: usize, b: usize) -> String {
+    fn binary(
+        &mut self,
+        writer: &Writer,
+        integer: Integer,
+        operator: Operator,
+        a: usize,
+        b: usize,
+    ) -> String {
         let of = self.lookup.numbers[a].integer;
         let by = literal(&self.lookup.numbers[b]).is_some();
         let [a, b] = [a, b].map(|place| self.name(place));
@@ -183,18 +197,25 @@ impl Function<'_> {
                 let computed = words(operator, &a, &b, word, false);
                 if compares(operator) { computed } else { format!("({computed}) != 0u") }
             }
-            (WordKind::Wide, _) => self.wide(of, operator, &a, &b),
+            (WordKind::Wide, _) => self.wide(writer, of, operator, &a, &b),
             _ if compares(operator) => format!("{a} {symbol} {b}"),
             _ => wrapped(words(operator, &a, &b, of, by), operator, integer),
         }
     }
 
-    /// Returns an expression for an operation on 64-bit numbers.
-    fn wide(&mut self, of: Integer, operator: Operator, a: &str, b: &str) -> String {
+    /// Returns an operation on 64-bit numbers.
+    fn wide(
+        &mut self,
+        writer: &Writer,
+        of: Integer,
+        operator: Operator,
+        a: &str,
+        b: &str,
+    ) -> String {
         let mut call = |function: &'static str, a: &str, b: &str| {
             self.called.insert(function);
             let name = function.trim_start_matches("fn ").split('(').next().unwrap_or_default();
-            format!("{name}({a}, {b})")
+            format!("{}({a}, {b})", writer.function(name))
         };
         let less = if of.is_signed { LESS_SIGNED } else { LESS };
         match operator {

@@ -1,10 +1,10 @@
 //! Writes the WGSL text of a kernel and validates it with naga.
 //!
-//! The input is a [`Schedule`](crate::schedule::Schedule), which describes the copy that each
-//! invocation makes. The output is a [`Kernel`]: the text, the bindings, the dispatches, and a
-//! proof that no access leaves its buffer. Each kind of kernel has a file: `block` writes copies,
-//! rows and transposes, `segments` writes rows of several cases, and `gather` writes everything
-//! else.
+//! The input is a [`Schedule`](crate::schedule::Schedule), which says what each invocation copies.
+//! The output is a [`Kernel`]: the text, the bindings, the dispatches, and a proof that no access
+//! leaves its buffer. Each kind of kernel has a file: `block` for copies, rows and transposes,
+//! `segments` for rows of several cases, and `gather` for everything else. `accessor` writes
+//! functions that other kernels call for single elements.
 //!
 //! Kernels are meant to be read. Names such as `a1_by4` say what they count, comments give shapes
 //! and strides, and the header repeats the nest. The text is written line by line, without
@@ -15,6 +15,8 @@
 //! counters, and a *lookup* is a number that is loaded from a source.
 //! [`names`](crate::guide::names) has examples.
 
+#[cfg(feature = "accessors")]
+mod accessor;
 mod block;
 mod cases;
 mod choose;
@@ -31,11 +33,15 @@ mod lookups;
 mod pack_plan;
 mod packed_words;
 mod proof;
+#[cfg(feature = "accessors")]
+mod remainders;
 mod segments;
 mod validate;
 mod words;
 mod writer;
 
+#[cfg(feature = "accessors")]
+pub(crate) use accessor::{AccessorFunctions, ReadBuffer, comment, constant, of_nothing};
 pub use emit::emit;
 pub use error::WgslError;
 pub use kernel::{Binding, CopyRegion, Dispatch, Kernel, KernelParts};

@@ -94,7 +94,6 @@ impl Proof {
     /// bounds cannot be proved, for example for a nest that lowering did not make.
     pub(super) fn new(schedule: &Schedule, bindings: &[Binding]) -> Option<Self> {
         let nest = schedule.nest();
-        let last_word = |unit: u64, bits: u32| ((unit + 1) * u64::from(bits)).div_ceil(32) - 1;
         let words =
             |binding: usize| bindings.get(binding).map_or(0, |binding| binding.size_in_bytes / 4);
         // A word with more than four units, or with bits that are kept, is put together in a loop.
@@ -107,12 +106,7 @@ impl Proof {
             },
         };
         let mut sources: SmallVec<[(Option<u64>, u64); 1]> = SmallVec::new();
-        for (number, source) in nest.sources().iter().enumerate() {
-            let last = match source.last_read() {
-                LastRead::Nothing => None,
-                LastRead::Unit(last) => Some(last_word(last, unit_bits(nest, number))),
-                LastRead::Unknown => return None,
-            };
+        for (number, last) in last_words(nest)?.into_iter().enumerate() {
             let last = match (schedule.block(), schedule.segments()) {
                 (Some(block), _) => last.map(|word| last_loaded(block, word)),
                 // The kernel reads accesses of 16 bytes, up to one turn past the last unit. A turn
@@ -226,9 +220,26 @@ impl fmt::Display for Proof {
     }
 }
 
-/// Returns the width of the units in which the last read of a source is counted, in bits. These are
-/// the numbers that lookups load from the source, or the units of the nest if no lookup loads from
-/// it.
+/// Returns the word that holds the end of a unit of `bits` bits.
+fn last_word(unit: u64, bits: u32) -> u64 {
+    ((unit + 1) * u64::from(bits)).div_ceil(32) - 1
+}
+
+/// Returns the last word of each source that any position of a nest reads, if any, as proved by
+/// lowering. Returns `None` if it is unknown.
+pub(super) fn last_words(nest: &CopyNest) -> Option<SmallVec<[Option<u64>; 1]>> {
+    let sources = nest.sources().iter().enumerate();
+    sources
+        .map(|(number, source)| match source.last_read() {
+            LastRead::Nothing => Some(None),
+            LastRead::Unit(last) => Some(Some(last_word(last, unit_bits(nest, number)))),
+            LastRead::Unknown => None,
+        })
+        .collect()
+}
+
+/// Returns the width, in bits, of the units in which the last read of a source is counted: that of
+/// the numbers that lookups load from it, or else of the nest's units.
 fn unit_bits(nest: &CopyNest, source: usize) -> u32 {
     nest.loaded_bits(source).unwrap_or(nest.src_bits())
 }

@@ -5,7 +5,6 @@
 use super::{
     block::{access_unit_by_unit, with_offset},
     cases::holds,
-    emit::source_name,
     form::{AxisNames, DigitWriter},
     gather::{filling, unit_function, word_function, write_axes},
     joined::joined,
@@ -227,7 +226,7 @@ impl SegmentWriter<'_> {
     /// Writes a turn that copies from source `of`.
     fn copy(&self, writer: &mut Writer, of: usize, stop: &str) {
         let Self { rows, number, segment, .. } = *self;
-        let (units, name) = (rows.units, source_name(&rows.nest, of));
+        let (units, name) = (rows.units, writer.source(of));
         let steps = if units == 1 { "at".to_owned() } else { format!("at * {units}u") };
         let read = match segment.first {
             0 => format!("read{number} + {steps}"),

@@ -19,6 +19,10 @@ pub(super) struct Writer {
     text: String,
     depth: usize,
     grid: [u32; 4],
+    /// The name of the variable of each source.
+    sources: Vec<String>,
+    /// The start of the name of every function besides the entry point.
+    prefix: String,
 }
 
 impl Writer {
@@ -26,7 +30,34 @@ impl Writer {
     pub(super) fn new(schedule: &Schedule) -> Self {
         let [x, y, z] = schedule.workgroups();
         let text = String::with_capacity(4096);
-        Self { text, depth: 0, grid: [schedule.workgroup_size(), x, y, z] }
+        let grid = [schedule.workgroup_size(), x, y, z];
+        let sources = match schedule.nest().sources().len() {
+            1 => vec!["source".to_owned()],
+            count => (0..count).map(|number| format!("source{number}")).collect(),
+        };
+        Self { text, depth: 0, grid, sources, prefix: String::new() }
+    }
+
+    /// Returns a writer with an empty text for functions that another kernel calls. `sources` has
+    /// the name of the variable of each source, and `prefix` is the start of the functions' names.
+    #[cfg(any(test, feature = "accessors"))]
+    pub(super) fn of_functions(sources: Vec<String>, prefix: String) -> Self {
+        Self { text: String::new(), depth: 0, grid: [1; 4], sources, prefix }
+    }
+
+    /// Returns true if the text is a kernel, and not functions that another kernel calls.
+    pub(super) fn is_kernel(&self) -> bool {
+        self.prefix.is_empty()
+    }
+
+    /// Returns the name of the variable of a source.
+    pub(super) fn source(&self, number: usize) -> String {
+        self.sources[number].clone()
+    }
+
+    /// Returns the whole name of a function.
+    pub(super) fn function(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
     }
 
     /// Returns the number of invocations in a workgroup, and the numbers of workgroups in x, y and
@@ -173,7 +204,8 @@ mod tests {
     use super::*;
 
     fn written(write: impl FnOnce(&mut Writer)) -> Vec<String> {
-        let mut writer = Writer { text: String::new(), depth: 1, grid: [1; 4] };
+        let mut writer = Writer::of_functions(Vec::new(), String::new());
+        writer.depth = 1;
         write(&mut writer);
         writer.finish().lines().map(str::to_owned).collect()
     }

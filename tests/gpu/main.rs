@@ -1,9 +1,11 @@
 //! Everything that runs on a GPU, against the host: random and named operations, copies in parts,
-//! programs, kernels written by hand, and errors.
+//! programs, accessors, kernels written by hand, and errors.
 //!
 //! Without a GPU the tests say that they are skipped; with `STRIDEC_REQUIRE_GPU=1` they fail
 //! instead.
 
+#[cfg(feature = "accessors")]
+mod accessors;
 mod dispatch_program;
 mod gaps;
 mod handwritten;

@@ -3,6 +3,8 @@
 //! With `--cfg one_program` they are also a module of the library, for cargo-mutants; see
 //! `tests/MUTANTS.md`.
 
+#[cfg(feature = "accessors")]
+mod accessors;
 #[cfg(feature = "backends")]
 mod backends;
 mod bad_input;

@@ -33,6 +33,10 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("backend", &["wgsl"]),
     ("host", &["nest"]),
     ("program", &["shape", "stride", "nest", "schedule", "wgsl", "host", "hlo"]),
+    (
+        "accessor",
+        &["hlo", "nest", "notation", "program", "schedule", "stride", "wgsl", "backend", "window"],
+    ),
     ("gpu", &["nest", "schedule", "wgsl", "program"]),
     (
         "request",
@@ -45,7 +49,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         "error",
         &[
             "shape", "sharding", "stride", "notation", "window", "nest", "schedule", "wgsl",
-            "reshard", "hlo", "program", "host", "gpu", "backend",
+            "reshard", "hlo", "program", "host", "gpu", "backend", "accessor",
         ],
     ),
     (

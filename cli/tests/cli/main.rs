@@ -1,5 +1,6 @@
 //! The command line, run as a program: the promises of `CLI.md` to scripts.
 
+mod accessor;
 mod bad_input;
 mod bench;
 mod calibrate;
