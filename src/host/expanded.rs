@@ -59,8 +59,8 @@ struct BufferPart {
 
 impl ExpandedCopy {
     /// Returns the copy of blocks that consist of `parts`, in units of `unit` bytes, and are
-    /// repeated along `loops`. If `stays` is true for a source, the loops do not move the place
-    /// that is read.
+    /// repeated along `loops`. The loops move the place that is read of a source by the source's
+    /// [scale](PatternSource::scale) times their distance.
     ///
     /// Returns `None` if no part is read from a source that moves, or if the second pass would
     /// still need many loads.
@@ -68,11 +68,11 @@ impl ExpandedCopy {
         machine: &'static Machine,
         (simd, unit): (Simd, usize),
         parts: &[BlockPart],
-        stays: &[bool],
+        scales: &[isize],
         loops: &[PlanAxis],
     ) -> Option<Self> {
         let moves = |take: BlockValue| match take {
-            BlockValue::Unit { source, from } if !stays[source] => Some((source, from)),
+            BlockValue::Unit { source, from } if scales[source] != 0 => Some((source, from)),
             _ => None,
         };
         let units = |part: &BlockPart| part.axes.iter().map(|axis| axis.extent).product::<usize>();
@@ -103,18 +103,22 @@ impl ExpandedCopy {
                 size *= axes[axis].extent.cast_signed();
             }
             let of_loops = loops.iter().zip(&steps).zip(&buffer);
-            let around = of_loops.map(|((axis, &extent), &dst)| PlanAxis { extent, dst, ..*axis });
+            let around = of_loops.map(|((axis, &extent), &dst)| {
+                let src = axis.src * scales[source];
+                PlanAxis { extent, src, dst }
+            });
             let all: SmallVec<[PlanAxis; 8]> = around.chain(axes).collect();
             let mover = TileMover::new(machine, &all, (unit, Some(simd)));
             copies.push(BufferPart { source, from, to, mover });
             part.take = BlockValue::Unit { source: 0, from: to.cast_signed() };
             to += length;
         }
-        let stays: SmallVec<[bool; 4]> =
-            std::iter::once(false).chain(stays.iter().copied()).collect();
-        let of_buffer = loops.iter().zip(&steps).zip(&buffer);
-        let inner = of_buffer.map(|((axis, &extent), &src)| PlanAxis { extent, src, ..*axis });
-        let pattern = Pattern::new(simd, unit, &of_pattern, &stays, inner)?;
+        // The sources that are read in the second pass stay where they are, except for the buffer.
+        let of_buffer: SmallVec<[isize; 4]> =
+            std::iter::once(1).chain(scales.iter().map(|_| 0)).collect();
+        let inner = loops.iter().zip(&steps).zip(&buffer);
+        let inner = inner.map(|((axis, &extent), &src)| PlanAxis { extent, src, ..*axis });
+        let pattern = Pattern::new(simd, unit, &of_pattern, &of_buffer, inner)?;
         let size = block * steps.iter().product::<usize>();
         let loops = loops_around(loops, &steps);
         (!pattern.gathers()).then_some(Self { loops, parts: copies, size, pattern })
@@ -132,12 +136,13 @@ impl ExpandedCopy {
         room.resize(self.size + 2 * LINE, 0);
         each_tile(&self.loops, 0, to, &mut |moved, to| {
             for part in &self.parts {
-                let PatternSource { image, at, .. } = sources[part.source];
+                let PatternSource { image, at, scale } = sources[part.source];
+                let moved = moved * scale;
                 let to = (LINE + part.to).cast_signed();
                 let mut buffer = DestinationSlices::whole(room);
                 part.mover.run((image, at + part.from + moved), (&mut buffer, to));
             }
-            let buffer = PatternSource { image: room, at: LINE.cast_signed(), stays: false };
+            let buffer = PatternSource { image: room, at: LINE.cast_signed(), scale: 1 };
             let others = sources.iter().copied();
             let sources: SmallVec<[PatternSource; 4]> =
                 std::iter::once(buffer).chain(others).collect();

@@ -85,21 +85,21 @@ pub(super) struct Pattern {
 
 impl Pattern {
     /// Returns the pattern of a block that consists of `parts`, in units of `unit` bytes, and is
-    /// repeated along `loops`. If `stays` is true for a source, the loops do not move the place
-    /// that is read, as for a padding value.
+    /// repeated along `loops`. The loops move the place that is read of a source by the source's
+    /// [scale](PatternSource::scale) times their distance.
     ///
     /// Returns `None` if copies of single units take about as many operations.
     pub(super) fn new(
         simd: Simd,
         unit: usize,
         parts: &[BlockPart],
-        stays: &[bool],
+        scales: &[isize],
         loops: impl IntoIterator<Item = PlanAxis>,
     ) -> Option<Self> {
         let block = bytes_of_parts(unit, parts)?;
         let loops: SmallVec<[PlanAxis; 8]> =
             loops.into_iter().filter(|axis| axis.extent > 1).collect();
-        let of = |registers| Self::of_block(simd, unit, (block.clone(), stays), &loops, registers);
+        let of = |registers| Self::of_block(simd, unit, (block.clone(), scales), &loops, registers);
         match of(ENOUGH_REGISTERS) {
             Some(long) if long.gathers() => of(1),
             found => found,
@@ -110,7 +110,7 @@ impl Pattern {
     fn of_block(
         simd: Simd,
         unit: usize,
-        (mut block, stays): (BlockBytes, &[bool]),
+        (mut block, scales): (BlockBytes, &[isize]),
         loops: &[PlanAxis],
         enough: usize,
     ) -> Option<Self> {
@@ -125,7 +125,7 @@ impl Pattern {
         {
             let axis = rest.remove(next);
             let steps = steps_of_block(simd, length, axis.extent, enough);
-            block.iter_mut().for_each(|(_, run)| repeat(run, steps, axis.src, stays));
+            block.iter_mut().for_each(|(_, run)| repeat(run, steps, axis.src, scales));
             if steps < axis.extent {
                 around.push(blocks_of_axis(axis, steps));
                 break;
@@ -172,7 +172,7 @@ impl Pattern {
         let rooms: SmallVec<[_; 8]> = sources
             .iter()
             .enumerate()
-            .map(|(number, of)| if of.stays { self.registers.room(number, of) } else { None })
+            .map(|(number, of)| if of.scale == 0 { self.registers.room(number, of) } else { None })
             .collect();
         let sources: SmallVec<[PatternSource; 8]> = sources
             .iter()
@@ -203,7 +203,7 @@ impl Pattern {
         if fits {
             let starts: SmallVec<[PatternSource; 8]> = sources
                 .iter()
-                .map(|&of| PatternSource { at: of.at + if of.stays { 0 } else { moved }, ..of })
+                .map(|&of| PatternSource { at: of.at + moved * of.scale, ..of })
                 .collect();
             return self.registers.write(&starts, destination.place(to), loops, stream);
         }
@@ -249,6 +249,11 @@ impl fmt::Display for Pattern {
     }
 }
 
+/// Returns the scale of a source that moves as far as the loops say: 0 if they do not move it.
+pub(super) fn scale_of(loops: &[PlanAxis]) -> isize {
+    isize::from(loops.iter().any(|axis| axis.src != 0))
+}
+
 /// Returns the loop over blocks of `steps` steps of an axis.
 fn blocks_of_axis(axis: PlanAxis, steps: usize) -> PatternLoop {
     let PlanAxis { extent, src, dst } = axis;
@@ -280,15 +285,15 @@ fn steps_of_block(simd: Simd, bytes: usize, extent: usize, enough: usize) -> usi
 
 /// Appends a block to itself until there are `steps` of it. Each reads `src` bytes after the one
 /// before.
-fn repeat(block: &mut Vec<PatternByte>, steps: usize, src: isize, stays: &[bool]) {
+fn repeat(block: &mut Vec<PatternByte>, steps: usize, src: isize, scales: &[isize]) {
     let length = block.len();
     for step in 1..steps.cast_signed() {
         for byte in 0..length {
             block.push(match block[byte] {
-                PatternByte::Read { source, at } if !stays[source] => {
-                    PatternByte::Read { source, at: at + step * src }
+                PatternByte::Read { source, at } => {
+                    PatternByte::Read { source, at: at + step * src * scales[source] }
                 }
-                same => same,
+                same @ PatternByte::Fill(_) => same,
             });
         }
     }

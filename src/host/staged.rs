@@ -23,7 +23,7 @@ use super::{
     box_copy::BoxCopy,
     machine::Machine,
     packed::pack,
-    pattern::{BlockPart, BlockValue, Pattern},
+    pattern::{BlockPart, BlockValue, Pattern, scale_of},
     pieces::{Destination as _, DestinationSlices},
     plan::{Streams, TilePlan},
     plane::{PlanAxis, merged},
@@ -199,7 +199,7 @@ impl StagedCopy {
                     }
                 }
                 Gatherer::Pattern(pattern) => {
-                    let source = PatternSource { image: source, at: from, stays: false };
+                    let source = PatternSource { image: source, at: from, scale: 1 };
                     let mut room = DestinationSlices::whole(room);
                     pattern.run(&[source], &mut room, LINE.cast_signed(), None);
                 }
@@ -285,8 +285,8 @@ impl TileMover {
         let plan = TilePlan::new(axes.iter().copied(), unit, simd, Streams::none(machine));
         if let Some(simd) = simd.filter(|&simd| plan.may_be_pattern(simd)) {
             let (block, loops) = BlockPart::of_box(&plan, axes, unit);
-            let stays = loops.iter().all(|axis| axis.src == 0);
-            if let Some(pattern) = Pattern::new(simd, plan.unit, &[block], &[stays], loops) {
+            let scale = scale_of(&loops);
+            if let Some(pattern) = Pattern::new(simd, plan.unit, &[block], &[scale], loops) {
                 return Self::Pattern(Box::new(pattern));
             }
         }
@@ -312,7 +312,7 @@ impl TileMover {
                 BoxCopy { plan, source, destination, stream: None }.run(from, to);
             }
             Self::Pattern(pattern) => {
-                let source = PatternSource { image: source, at: from, stays: false };
+                let source = PatternSource { image: source, at: from, scale: 1 };
                 pattern.run(&[source], destination, to, None);
             }
         }
@@ -341,7 +341,7 @@ fn dense(
     }
     let take = BlockValue::Unit { source: 0, from: 0 };
     let part = BlockPart { axes: piece, to: 0, take };
-    let pattern = Pattern::new(simd, unit, &[part], &[false], loops)?;
+    let pattern = Pattern::new(simd, unit, &[part], &[1], loops)?;
     Some((pattern, inner, size))
 }
 

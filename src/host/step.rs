@@ -27,8 +27,9 @@ pub(super) struct PatternPlace {
     /// The number of the source, and the byte of it.
     pub(super) source: usize,
     pub(super) from: isize,
-    /// True if the loops of the pattern do not move the place.
-    pub(super) stays: bool,
+    /// The number of times by which the place moves as far as the loops of the pattern say; 0 if it
+    /// stays.
+    pub(super) scale: isize,
 }
 
 /// A step of a share. It writes at an address of the share, and reads at a byte of a source.
@@ -190,10 +191,10 @@ impl<'a, 'b> StepRunner<'a, 'b> {
 
 /// Returns the sources of a pattern at the places from which it reads.
 fn sources_at<'a>(task: &Task<'a>, places: &[PatternPlace]) -> SmallVec<[PatternSource<'a>; 8]> {
-    let source = |&PatternPlace { source, from, stays }: &PatternPlace| PatternSource {
+    let source = |&PatternPlace { source, from, scale }: &PatternPlace| PatternSource {
         image: task.sources[source],
         at: from,
-        stays,
+        scale,
     };
     places.iter().map(source).collect()
 }

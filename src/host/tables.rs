@@ -190,12 +190,12 @@ impl Table {
             outermost.extent = steps;
         }
         axes.reverse();
-        let stays: SmallVec<[bool; 4]> = smallvec![false; of.sources.len()];
-        let Some(pattern) = Pattern::new(simd, of.unit, &parts, &stays, merged(axes)) else {
+        let scales: SmallVec<[isize; 4]> = smallvec![1; of.sources.len()];
+        let Some(pattern) = Pattern::new(simd, of.unit, &parts, &scales, merged(axes)) else {
             return false;
         };
         let sources: SmallVec<[PatternSource; 4]> =
-            of.sources.iter().map(|&image| PatternSource { image, at: 0, stays: false }).collect();
+            of.sources.iter().map(|&image| PatternSource { image, at: 0, scale: 1 }).collect();
         pattern.run(&sources, &mut DestinationSlices::whole(out), 0, None);
         true
     }

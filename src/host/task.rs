@@ -11,7 +11,7 @@ use super::{
     expanded::ExpandedCopy,
     fill::run_of,
     kept::Record,
-    pattern::{BLOCK_BYTES, BlockPart, BlockValue, Pattern},
+    pattern::{BLOCK_BYTES, BlockPart, BlockValue, Pattern, scale_of},
     plan::{LineAlignment, Mover, Streams, TilePlan},
     plane::{PlanAxis, merged},
     repeat::Series,
@@ -21,7 +21,7 @@ use super::{
     step::{CopyStep, FillValue, PatternPlace, REPEATED_BYTES, StepRunner},
     stream::{LINE, Stream},
 };
-use crate::nest::{Case, CaseValue, CopyAxis, CopyNest, PositionValue, Value};
+use crate::nest::{Case, CaseValue, CopyAxis, CopyNest, PositionValue, Value, gcd};
 
 /// The number of plans of each kind that a copy keeps. If it needs more, it drops all of them and
 /// makes them again, because a search compares every plan.
@@ -202,6 +202,44 @@ impl Task<'_> {
     }
 }
 
+/// Distances along each axis: from step to step, and from period to period.
+type Distances = SmallVec<[(isize, isize); 8]>;
+
+/// Returns distances such that those of each case, as `around` returns them for a case and an axis,
+/// are the same multiple of them along every axis, and this multiple of each case. It is 0 for a
+/// case that reads one value at all steps, such as a padding value. Returns `None` if there is no
+/// case, or if there are no such distances.
+fn common_distances(
+    axes: usize,
+    cases: &[usize],
+    around: impl Fn(usize, usize) -> (isize, isize),
+) -> Option<(Distances, SmallVec<[isize; 8]>)> {
+    let moves = |case: usize| (0..axes).any(|axis| around(case, axis) != (0, 0));
+    let first = cases.iter().copied().find(|&case| moves(case)).or(cases.first().copied())?;
+    let common = |a: isize, b: isize| gcd(a.unsigned_abs(), b.unsigned_abs()).cast_signed();
+    let base = (0..axes).map(|axis| {
+        let (step, period) = cases.iter().fold((0, 0), |(step, period), &case| {
+            let of = around(case, axis);
+            (common(step, of.0), common(period, of.1))
+        });
+        let sign = |of: isize, by: isize| if of < 0 { -by } else { by };
+        (sign(around(first, axis).0, step), sign(around(first, axis).1, period))
+    });
+    let base: Distances = base.collect();
+    let scale = |&case: &usize| {
+        let pairs = || {
+            base.iter().enumerate().flat_map(|(axis, base)| {
+                let of = around(case, axis);
+                [(base.0, of.0), (base.1, of.1)]
+            })
+        };
+        let scale = pairs().find(|&(base, _)| base != 0).map_or(0, |(base, of)| of / base);
+        pairs().all(|(base, of)| of == scale * base).then_some(scale)
+    };
+    let scales: Option<SmallVec<[isize; 8]>> = cases.iter().map(scale).collect();
+    Some((base, scales?))
+}
+
 /// Returns true if boxes that do not overlap fill a box that contains all of them.
 fn fills(group: &[FoundBox], hull: &WalkBox) -> bool {
     let volume = |of: &WalkBox| of.extents().product::<usize>();
@@ -265,14 +303,14 @@ const LEAST_REPEATS: usize = 4;
 /// The axes of a box with its copy through a buffer.
 type CachedStaged = (SmallVec<[PlanAxis; 8]>, Option<Arc<StagedCopy>>);
 
-/// The parts of a block, and for each of its sources true if the loops do not move it.
-type BlockOf = (Vec<BlockPart>, SmallVec<[bool; 2]>);
+/// The parts of a block, and the scale of each of its sources.
+type BlockOf = (Vec<BlockPart>, SmallVec<[isize; 2]>);
 
 /// The plan that fills a block, with the block; `None` if the parts are better copied separately.
 struct CachedBlock<P> {
     unit: usize,
     parts: Vec<BlockPart>,
-    stays: SmallVec<[bool; 2]>,
+    scales: SmallVec<[isize; 2]>,
     loops: SmallVec<[PlanAxis; 8]>,
     plan: Option<Arc<P>>,
 }
@@ -283,12 +321,12 @@ impl<P> CachedBlock<P> {
     fn find(
         &self,
         unit: usize,
-        (parts, stays): (&[BlockPart], &[bool]),
+        (parts, scales): (&[BlockPart], &[isize]),
         loops: &[PlanAxis],
     ) -> Option<Option<Arc<P>>> {
         let same = self.unit == unit
             && self.parts == parts
-            && self.stays[..] == *stays
+            && self.scales[..] == *scales
             && self.loops[..] == *loops;
         same.then(|| self.plan.clone())
     }
@@ -442,36 +480,30 @@ impl Filling<'_, '_, '_> {
         // The strides of a case along an axis around the block: from step to step, and from period
         // to period.
         let around = |case: usize, axis: usize| {
-            let step = if inside[axis] { 0 } else { self.strides[case][axis].0 };
+            let around = !inside[axis] && hull.extents().nth(axis) != Some(1);
+            let step = if around { self.strides[case][axis].0 } else { 0 };
             (step, advance(case, axis))
         };
-        // A value that is read at all steps of the loops, such as a padding value, stays where it
-        // is.
-        let stays = |case: usize| (0..inside.len()).all(|axis| around(case, axis) == (0, 0));
-        let reads = |of: &&FoundBox| matches!(of.value, PositionValue::Unit { .. });
-        let cases = || group.iter().filter(reads).map(|of| of.case);
-        let moving = cases().find(|&case| !stays(case)).or(cases().next())?;
-        let strides = &self.strides[moving];
-        let apart = |case: usize| {
-            !stays(case) && (0..inside.len()).any(|axis| around(case, axis) != around(moving, axis))
-        };
-        if cases().any(apart) {
-            return None;
-        }
+        let reads = group.iter().filter(|of| matches!(of.value, PositionValue::Unit { .. }));
+        let cases: SmallVec<[usize; 8]> = reads.map(|of| of.case).collect();
+        let (base, scales) = common_distances(inside.len(), &cases, around)?;
+        let scale = |case: usize| cases.iter().position(|&of| of == case).map(|of| scales[of]);
         let axes_of = |walk_box: &WalkBox, strides: &AxisStrides, wanted: bool| {
             let axes = plan_axes(walk_box.extents(), strides).zip(&inside);
             let axes = axes.filter(|(_, inside)| **inside == wanted).map(|(axis, _)| axis);
             axes.collect::<SmallVec<[PlanAxis; 8]>>()
         };
         let periods = period.iter().flat_map(|of| {
-            let axes = of.repeats.iter().zip(of.first.extents()).zip(strides).enumerate();
-            axes.map(|(axis, ((&extent, steps), &(_, dst)))| PlanAxis {
+            let axes = of.repeats.iter().zip(of.first.extents()).zip(&self.dst).zip(&base);
+            axes.map(|(((&extent, steps), &dst), &(_, src))| PlanAxis {
                 extent,
-                src: advance(moving, axis),
+                src,
                 dst: steps.cast_signed() * dst,
             })
         });
-        let loops = merged(periods.chain(axes_of(hull, strides, false)));
+        let steps: AxisStrides =
+            base.iter().zip(&self.dst).map(|(&(src, _), &dst)| (src, dst)).collect();
+        let loops = merged(periods.chain(axes_of(hull, &steps, false)));
         if loops.iter().map(|axis| axis.extent).product::<usize>() < LEAST_REPEATS {
             return None;
         }
@@ -483,10 +515,10 @@ impl Filling<'_, '_, '_> {
             let take = match *value {
                 PositionValue::Unit { source, unit } => {
                     let from = task.offset(unit.cast_signed());
-                    let stays = stays(*case);
-                    let same = |of: &PatternPlace| (of.source, of.stays) == (source, stays);
+                    let scale = scale(*case)?;
+                    let same = |of: &PatternPlace| (of.source, of.scale) == (source, scale);
                     let number = places.iter().position(same).unwrap_or_else(|| {
-                        places.push(PatternPlace { source, from, stays });
+                        places.push(PatternPlace { source, from, scale });
                         places.len() - 1
                     });
                     BlockValue::Unit { source: number, from: from - places[number].from }
@@ -497,8 +529,8 @@ impl Filling<'_, '_, '_> {
             let axes = axes_of(walk_box, &self.strides[*case], true);
             parts.push(BlockPart { axes, to: self.place(walk_box) - to, take });
         }
-        let stays = places.iter().map(|place| place.stays).collect();
-        let block = (parts, stays);
+        let scales = places.iter().map(|place| place.scale).collect();
+        let block = (parts, scales);
         let pattern = self.pattern(simd, unit, &block, &loops);
         if let Some(pattern) = pattern {
             let (cycles, bytes) = pattern.cost();
@@ -533,7 +565,7 @@ impl Filling<'_, '_, '_> {
         &self,
         simd: Simd,
         unit: usize,
-        (parts, stays): &BlockOf,
+        (parts, scales): &BlockOf,
         loops: &SmallVec<[PlanAxis; 8]>,
     ) -> Option<Arc<ExpandedCopy>> {
         let task = self.runner.task;
@@ -542,16 +574,16 @@ impl Filling<'_, '_, '_> {
         if block > MOST_EXPANDED || block * units(loops) < LEAST_STAGED {
             return None;
         }
-        let same = |of: &CachedBlock<ExpandedCopy>| of.find(unit, (parts, stays), loops);
+        let same = |of: &CachedBlock<ExpandedCopy>| of.find(unit, (parts, scales), loops);
         task.plans.get(
             |plans| &mut plans.expanded,
             same,
             || {
                 let machine = task.streams.machine;
-                let copy = ExpandedCopy::new(machine, (simd, unit), parts, stays, loops);
+                let copy = ExpandedCopy::new(machine, (simd, unit), parts, scales, loops);
                 let copy = copy.map(Arc::new);
-                let (parts, stays, loops) = (parts.clone(), stays.clone(), loops.clone());
-                (CachedBlock { unit, parts, stays, loops, plan: copy.clone() }, copy)
+                let (parts, scales, loops) = (parts.clone(), scales.clone(), loops.clone());
+                (CachedBlock { unit, parts, scales, loops, plan: copy.clone() }, copy)
             },
         )
     }
@@ -585,18 +617,18 @@ impl Filling<'_, '_, '_> {
         &self,
         simd: Simd,
         unit: usize,
-        (parts, stays): &BlockOf,
+        (parts, scales): &BlockOf,
         loops: &SmallVec<[PlanAxis; 8]>,
     ) -> Option<Arc<Pattern>> {
-        let same = |of: &CachedBlock<Pattern>| of.find(unit, (parts, stays), loops);
+        let same = |of: &CachedBlock<Pattern>| of.find(unit, (parts, scales), loops);
         self.runner.task.plans.get(
             |plans| &mut plans.patterns,
             same,
             || {
-                let pattern = Pattern::new(simd, unit, parts, stays, loops.iter().copied());
+                let pattern = Pattern::new(simd, unit, parts, scales, loops.iter().copied());
                 let pattern = pattern.map(Arc::new);
-                let (parts, stays, loops) = (parts.clone(), stays.clone(), loops.clone());
-                (CachedBlock { unit, parts, stays, loops, plan: pattern.clone() }, pattern)
+                let (parts, scales, loops) = (parts.clone(), scales.clone(), loops.clone());
+                (CachedBlock { unit, parts, scales, loops, plan: pattern.clone() }, pattern)
             },
         )
     }
@@ -754,9 +786,9 @@ impl Filling<'_, '_, '_> {
         let mut pattern = None;
         if let Some(simd) = task.simd.filter(|&simd| plan.may_be_pattern(simd)) {
             let (block, loops) = BlockPart::of_box(&plan, &axes, task.scale());
-            let stays = loops.iter().all(|axis| axis.src == 0);
-            let parts = (vec![block], smallvec![stays]);
-            pattern = self.pattern(simd, plan.unit, &parts, &loops).map(|pattern| (pattern, stays));
+            let scale = scale_of(&loops);
+            let parts = (vec![block], smallvec![scale]);
+            pattern = self.pattern(simd, plan.unit, &parts, &loops).map(|pattern| (pattern, scale));
         }
         let gathers = pattern.as_ref().is_some_and(|(pattern, _)| pattern.gathers());
         let bits = Bits::of(task.nest);
@@ -770,8 +802,8 @@ impl Filling<'_, '_, '_> {
         if staged && let Some(copy) = self.staged(&axes) {
             return CopyStep::Staged { copy, source, from, to };
         }
-        if let Some((pattern, stays)) = pattern {
-            let places = smallvec![PatternPlace { source, from, stays }];
+        if let Some((pattern, scale)) = pattern {
+            let places = smallvec![PatternPlace { source, from, scale }];
             return CopyStep::Pattern { pattern, places, to };
         }
         CopyStep::Copy { plan, source, from, to }

@@ -82,8 +82,10 @@ pub(in crate::host) struct PatternSource<'a> {
     pub(in crate::host) image: &'a [u8],
     /// The byte from which the offsets of loads are counted.
     pub(in crate::host) at: isize,
-    /// True if no loop moves the loads: the same bytes are read at every step.
-    pub(in crate::host) stays: bool,
+    /// The number of times by which the loads move as far as the loops say. It is 0 if the same
+    /// bytes are read at every step, and greater than 1 if the bytes that this source contributes to
+    /// a step are more than those of others.
+    pub(in crate::host) scale: isize,
 }
 
 /// A loop around the registers.
@@ -124,11 +126,11 @@ pub(in crate::host) fn span(
     })
 }
 
-/// The start of a load, and a mask of the offsets by which loops move it.
+/// The start of a load, and its [`PatternSource::scale`].
 #[derive(Clone, Copy)]
 pub(super) struct LoadStart {
     pub(super) start: *const u8,
-    pub(super) moves: isize,
+    pub(super) scale: isize,
 }
 
 /// The facts about all steps of a pattern.
@@ -136,8 +138,8 @@ pub(super) struct LoadStart {
 struct WriteKind {
     /// True if lines are written with non-temporal stores.
     streams: bool,
-    /// True if loops do not move all sources.
-    stays: bool,
+    /// True if loops do not move all sources by the same distance.
+    scales: bool,
     /// True if lines of the source are prefetched.
     prefetches: bool,
 }
@@ -285,9 +287,9 @@ impl Registers {
     ) -> bool {
         sources.iter().zip(&self.reach).all(|(source, reach)| {
             let &Some((low, end)) = reach else { return true };
-            let moved = if source.stays { (0, 0) } else { moved };
-            source.at + low + moved.0 >= 0
-                && source.at + end + moved.1 <= source.image.len().cast_signed()
+            let [a, b] = [moved.0, moved.1].map(|moved| moved * source.scale);
+            source.at + low + a.min(b) >= 0
+                && source.at + end + a.max(b) <= source.image.len().cast_signed()
         })
     }
 
@@ -339,9 +341,8 @@ impl Registers {
             .loads
             .iter()
             .map(|&(source, load)| {
-                let PatternSource { image, at, stays } = sources[source];
-                let start = image.as_ptr().wrapping_offset(at + load);
-                LoadStart { start, moves: if stays { 0 } else { -1 } }
+                let PatternSource { image, at, scale } = sources[source];
+                LoadStart { start: image.as_ptr().wrapping_offset(at + load), scale }
             })
             .collect();
         let start = destination.as_mut_ptr().wrapping_add(to);
@@ -354,8 +355,8 @@ impl Registers {
             && self.fills_lines
             && start.addr().is_multiple_of(LINE)
             && loops.iter().all(whole);
-        let stays = sources.iter().any(|source| source.stays);
-        let kind = WriteKind { streams, stays, prefetches };
+        let scales = sources.iter().any(|source| source.scale != 1);
+        let kind = WriteKind { streams, scales, prefetches };
         // SAFETY: all loads of all steps lie inside their sources, and all stores inside the
         // destination; there is a start for each load.
         unsafe { self.walk(&starts, (0, start), loops, kind) };
@@ -415,7 +416,7 @@ impl Registers {
             let steps = Steps { times, moved, src: inner.src, dst: inner.dst };
             // SAFETY: the caller's steps.
             unsafe {
-                match (kind.streams, kind.stays) {
+                match (kind.streams, kind.scales) {
                     (false, false) => self.write_by_set::<false, false>(starts, to, steps),
                     (false, true) => self.write_by_set::<false, true>(starts, to, steps),
                     (true, false) => self.write_by_set::<true, false>(starts, to, steps),
@@ -439,8 +440,8 @@ impl Registers {
                     for step in (then * part..(then + 1) * part).step_by(gap) {
                         let moved = row + step.cast_signed() * inner.src;
                         for &load in &self.lines {
-                            let LoadStart { start, moves } = starts[load];
-                            prefetch(start.wrapping_offset(moved & moves));
+                            let LoadStart { start, scale } = starts[load];
+                            prefetch(start.wrapping_offset(moved * scale));
                         }
                     }
                 }
@@ -459,8 +460,8 @@ impl Registers {
     ///
     /// # Safety
     ///
-    /// As for [`Self::walk`]. If `STAYS` is false, all sources move.
-    unsafe fn write_by_set<const STREAM: bool, const STAYS: bool>(
+    /// As for [`Self::walk`]. If `SCALES` is false, the scale of all sources is 1.
+    unsafe fn write_by_set<const STREAM: bool, const SCALES: bool>(
         &self,
         starts: &[LoadStart],
         to: *mut u8,
@@ -470,13 +471,13 @@ impl Registers {
         unsafe {
             match self.simd.set {
                 #[cfg(target_arch = "x86_64")]
-                Set::Ssse3 => x86::registers_16::<STREAM, STAYS>(self, starts, to, steps),
+                Set::Ssse3 => x86::registers_16::<STREAM, SCALES>(self, starts, to, steps),
                 #[cfg(target_arch = "x86_64")]
-                Set::Avx2 => x86::registers_16_of_avx2::<STREAM, STAYS>(self, starts, to, steps),
+                Set::Avx2 => x86::registers_16_of_avx2::<STREAM, SCALES>(self, starts, to, steps),
                 #[cfg(target_arch = "x86_64")]
-                Set::Avx512Vbmi => x86::registers_64::<STREAM, STAYS>(self, starts, to, steps),
+                Set::Avx512Vbmi => x86::registers_64::<STREAM, SCALES>(self, starts, to, steps),
                 #[cfg(target_arch = "aarch64")]
-                Set::Neon => neon::registers_16::<STREAM, STAYS>(self, starts, to, steps),
+                Set::Neon => neon::registers_16::<STREAM, SCALES>(self, starts, to, steps),
             }
         }
     }
@@ -506,8 +507,8 @@ impl Registers {
             let bytes = &mut destination[start..start + length];
             bytes.copy_from_slice(&tables.next().expect("constants")[..length]);
             for (table, &(source, load)) in tables.by_ref().zip(loads.by_ref()).take(terms) {
-                let PatternSource { image, at, stays } = sources[source];
-                let start = at + load + if stays { 0 } else { moved };
+                let PatternSource { image, at, scale } = sources[source];
+                let start = at + load + moved * scale;
                 let places = bytes.iter_mut().zip(table).filter(|(_, place)| **place < NO_BYTE);
                 for (byte, &place) in places {
                     *byte = image[(start + isize::from(place)).cast_unsigned()];
@@ -559,7 +560,7 @@ pub(super) unsafe fn copy_part(to: *mut u8, bytes: &[u8; 16], length: usize) {
 macro_rules! registers {
     ($name:ident, $features:literal, $width:literal, $load:ident, $term:ident, $store:ident, $stream:ident, $store_part:ident) => {
         #[target_feature(enable = $features)]
-        pub(super) unsafe fn $name<const STREAM: bool, const STAYS: bool>(
+        pub(super) unsafe fn $name<const STREAM: bool, const SCALES: bool>(
             of: &super::registers::Registers,
             starts: &[super::registers::LoadStart],
             mut to: *mut u8,
@@ -575,7 +576,7 @@ macro_rules! registers {
                         let mut bytes = $load(|_| table);
                         table = table.add($width);
                         for _ in 0..register.terms {
-                            let by = if STAYS { moved & (*start).moves } else { moved };
+                            let by = if SCALES { moved * (*start).scale } else { moved };
                             let from = (*start).start.wrapping_offset(by);
                             bytes = $term(bytes, |_| from, table);
                             start = start.add(1);
@@ -660,8 +661,7 @@ mod tests {
                     }
                 }
             }
-            let sources =
-                [0, 1].map(|n| PatternSource { image: &images[n], at: start, stays: false });
+            let sources = [0, 1].map(|n| PatternSource { image: &images[n], at: start, scale: 1 });
             streaming(|stream| {
                 let stream = Some(stream).filter(|_| kind.is_multiple_of(2));
                 for step in 0..times {
