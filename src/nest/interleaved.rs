@@ -8,13 +8,13 @@ use smallvec::{SmallVec, smallvec};
 
 use super::{Affine, Case, CaseValue, CopyNest, Value};
 
-/// The pretended distance between consecutive sources of an [`Interleaved`] nest, in units. It
-/// exceeds the size of any source of a kernel, so sources cannot overlap. As a multiple of the
-/// units in any access, it keeps loads aligned.
+/// The distance between consecutive sources in the single address space of an [`Interleaved`] nest,
+/// in units. It exceeds the size of any source of a kernel, so sources cannot overlap. It is a
+/// multiple of the number of units in any access, so loads stay aligned.
 pub(crate) const SOURCE_DISTANCE: i64 = 1 << 40;
 
-/// The maximum number of steps along the axis at which sources take turns. Larger blocks do not pay
-/// off.
+/// The maximum number of steps along the axis at which sources alternate. An invocation moves a
+/// block with all of these steps, and larger blocks are not faster.
 const MAX_TURNS: u64 = 16;
 
 /// A nest whose sources take turns along one axis, together with a nest of a single source that

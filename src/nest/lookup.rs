@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::{Affine, Operand};
 
-/// The greatest number of [`Number`]s in a lookup.
+/// The maximum number of steps, each a [`Number`], in the computation of a lookup.
 pub(crate) const MAX_NUMBERS: usize = 64;
 
 /// A number in `0..=last` that is computed from the contents of sources: the start of a dynamic
@@ -43,7 +43,8 @@ pub struct Lookup {
 pub(crate) enum OutOfRange {
     /// Negative values become 0, and values greater than `last` become `last`.
     Clamp,
-    /// All of them become `last`, which the nest then tests for: it means "outside".
+    /// All of them become `last`. A guard of the nest compares the lookup with `last` and treats it
+    /// as out of range.
     Last,
 }
 
@@ -71,12 +72,13 @@ pub(crate) struct Integer {
 pub(crate) enum LookupExpr {
     /// A number that is loaded from a source.
     Load {
-        /// The number of the source. No case reads it.
+        /// The index of the source in the nest's list of sources. No case reads this source.
         source: usize,
-        /// The offset in the source, in numbers of the loaded type.
+        /// The offset in the source, in integers of the loaded type.
         at: Affine,
     },
-    /// A form of the position. It is never negative.
+    /// An affine expression of the loop counters, such as the index along a dimension. It is never
+    /// negative.
     Index(Affine),
     /// A constant.
     Constant(i128),
@@ -187,8 +189,8 @@ impl Integer {
         }
     }
 
-    /// Loads the number with the given offset in an image. An image without bytes has unknown
-    /// contents, and its numbers are 0.
+    /// Loads the integer at offset `at`, in integers of this type, from an image. The contents of
+    /// an empty image are unknown, and all its integers count as 0.
     fn load(self, image: &[u8], at: i64) -> i128 {
         if image.is_empty() {
             return 0;
@@ -231,7 +233,7 @@ impl Lookup {
     }
 
     /// Returns the value of the lookup. `images` holds the bytes of each source of the nest, and
-    /// `of_form` evaluates a form. Numbers that are loaded from a source without bytes are 0.
+    /// `of_form` evaluates a form. Integers that are loaded from an empty image are 0.
     ///
     /// # Panics
     ///

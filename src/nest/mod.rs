@@ -116,7 +116,8 @@ pub fn lower(
 ///
 /// # Errors
 ///
-/// Returns the errors of [`lower`], and an error if the elements do not fit there.
+/// Returns the errors of [`lower`], and an error if the elements would extend past the end of the
+/// destination.
 pub(crate) fn lower_update(
     source: &StrideDescriptor,
     destination: &StrideDescriptor,

@@ -1,8 +1,8 @@
 //! Packing: copies several sources into one buffer, for nests with more sources than the 7 that a
 //! kernel can bind.
 //!
-//! The packing is itself a copy, so it is a nest. The other function here changes a nest so that it
-//! reads the packed buffer.
+//! The packing is itself a copy, so [`pack`] returns it as a nest. [`CopyNest::with_packed`]
+//! changes a nest so that it reads the packed buffer.
 
 use smallvec::{SmallVec, smallvec};
 

@@ -1,8 +1,9 @@
 //! [`split`] and [`slabs`]: cut a copy into parts of a limited size.
 //!
-//! A part is a contiguous range of the destination, so the results of all parts only have to be
-//! placed one after the other. The two functions differ in the source: a part of `split` reads
-//! packed rows, and a slab reads the whole source.
+//! A part fills a contiguous range of the destination, so the results of all parts together, one
+//! after the other, are the destination. The two functions differ in the source: a part of `split`
+//! reads rows of the source that are packed into a smaller buffer, and a slab reads the whole
+//! source.
 
 use std::cmp::Ordering;
 
@@ -78,8 +79,8 @@ impl<T, E, F: FnMut(&CopyNest) -> Result<T, E>> Iterator for Split<'_, F> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let nest = self.remaining.nest;
-        // The range of the destination gets at most half of the bytes. The rows of the source,
-        // including the bytes between them, then usually fit in the limit too.
+        // The range of the destination takes at most half of `max_bytes`. The packed rows of the
+        // source, with the padding between them, then usually fit in `max_bytes` too.
         let most = self.max_bytes * 4 / u64::from(nest.dst_bits);
         while let Some(positions) = self.remaining.next(most) {
             if let Some(part) = part(nest, &self.remaining.ranges(positions), self.max_bytes) {

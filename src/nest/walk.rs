@@ -2,8 +2,8 @@
 //! and the index of the element at each place.
 //!
 //! The elements of a padded or strided array do not fill its memory. The loops also visit the
-//! places between elements, and guards tell both kinds of places apart, so that a kernel writes
-//! every byte.
+//! places between elements, so that a kernel writes every byte. Conditions on the loop counters,
+//! called guards, hold exactly at the places with an element.
 
 use smallvec::{SmallVec, smallvec};
 
