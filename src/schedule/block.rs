@@ -27,8 +27,8 @@ use crate::nest::{Affine, Bounds, CopyNest, Guard, Interleaved, SOURCE_DISTANCE,
 /// before its end. If rows of the destination start inside words, the blocks of a row start at its
 /// first whole word, and other invocations write the words between the blocks of two rows, a
 /// [`Seam`](super::Seam). Rows that start inside accesses of 16 bytes are handled in the same way.
-/// A block then covers so many rows, such as 16 rows of bytes or 4 rows of words, that all blocks
-/// start at the same distance from a 16-byte boundary.
+/// A block then covers several rows, such as 16 rows of bytes or 4 rows of words, so that all
+/// blocks start at the same distance from a 16-byte boundary.
 ///
 /// Only [`candidates`](super::candidates) creates blocks, and blocks cannot be changed, because the
 /// proof of a kernel relies on them:

@@ -9,9 +9,9 @@
 //!   other pairs of their two words. The results are combined in the same way, until each
 //!   destination word consists of a part of one word and a part of another. This turns planes into
 //!   pixels.
-//! - Halves first: the units at even places of a destination word are collected in one word and the
-//!   units at odd places in another. Then the two words are interleaved. This turns pixels into
-//!   planes.
+//! - Halves first: the units at even indices of a destination word are collected in one word, and
+//!   the units at odd indices in another. Then the two words are interleaved. This turns pixels
+//!   into planes.
 //!
 //! [`PackedWords`](super::packed_words) has an example, and writes the plan as WGSL.
 
@@ -29,7 +29,7 @@ pub(super) struct Unit {
     pub(super) place: u32,
 }
 
-/// The operation that makes a word from two others.
+/// The operation that combines two words into one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Combine {
     /// Units of `bits` bits alternate: the units at even places are from the first word, and those
@@ -94,7 +94,7 @@ impl CombinedWord {
     }
 }
 
-/// A word of the destination, as the parts from which it is still to be made.
+/// A word of the destination, described by the parts that remain to be combined into it.
 #[derive(Clone, Debug)]
 pub(super) enum Goal {
     Units(Vec<Unit>),
@@ -165,8 +165,8 @@ pub(super) struct PackPlan {
 }
 
 impl PackPlan {
-    /// Returns the cheapest plan for destination words that consist of these units. `loaded` has
-    /// the number of words of each loaded value.
+    /// Returns the cheapest plan for destination words that consist of these units of `bits` bits.
+    /// `loaded` has the number of words of each loaded value.
     pub(super) fn new(units: Vec<Vec<Unit>>, bits: u32, loaded: &[u64]) -> Self {
         let goals: Vec<Goal> = units.into_iter().map(|units| Goal::new(units, bits)).collect();
         let new = |goals| Self { steps: vec![], goals, operations: 0, words: loaded.to_vec() };
