@@ -57,8 +57,8 @@ impl Axes {
         Ok(axes)
     }
 
-    /// Reads the axes that divide each dimension, in brackets. With `has_priorities`, a dimension
-    /// may be followed by a priority, which Shardy's text allows and XLA's does not.
+    /// Reads the axes that divide each dimension, in brackets. If `has_priorities` is true, a
+    /// dimension may be followed by a priority, which Shardy's text allows and XLA's does not.
     pub(super) fn dimensions(
         &self,
         cursor: &mut Cursor<'_>,
@@ -141,7 +141,7 @@ pub(super) fn named(cursor: &mut Cursor<'_>) -> Result<OpSharding> {
     } else {
         cursor.expect("mesh")?;
         let mut mesh = mesh_axes(cursor)?;
-        // XLA's parser takes a mesh without a comma after it.
+        // The comma after the mesh is optional, as in XLA's parser.
         if cursor.eat(",") && cursor.eat("device_ids") {
             cursor.expect("=")?;
             cursor.expect("(")?;
@@ -215,7 +215,7 @@ pub(super) fn lists(
             let reason = format!("expected each list once, got {word} again");
             return Err(ShardingError::Syntax { offset, reason });
         }
-        // Shardy's parser takes `unreduced{…}` too.
+        // As in Shardy's parser, the `=` of `unreduced={…}` may be missing.
         if word != "unreduced" || !cursor.sees("{") {
             cursor.expect("=")?;
         }
