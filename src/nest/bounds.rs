@@ -14,10 +14,11 @@ use super::{
 /// A closed interval: the minimum and the maximum value.
 pub(crate) type Interval = (i64, i64);
 
-/// The interval of each axis, quotient and lookup of a nest, over some set of positions.
+/// The interval of each axis, quotient and lookup of a nest, over some set of positions of its
+/// loops.
 ///
-/// The bounds of a form are computed from the intervals of its values. They may be wider than
-/// necessary, but never too narrow.
+/// The bounds of an affine expression are computed from the intervals of the axes, quotients and
+/// lookups in it. They may be wider than necessary, but never too narrow.
 #[derive(Clone, Debug)]
 pub(crate) struct Bounds {
     axes: SmallVec<[Interval; 8]>,
@@ -43,13 +44,14 @@ impl Bounds {
         }
     }
 
-    /// Returns the bounds over all positions of the walk, including those at which no guard holds.
+    /// Returns the bounds over all steps of the nest's loops, including those at which no guard
+    /// holds.
     pub(crate) fn of_walk(nest: &CopyNest) -> Self {
         Self::of_box(nest, nest.extents.iter().map(|&extent| (0, signed(extent) - 1)))
     }
 
-    /// Returns the bounds over a box of the walk: a range of steps along each axis, outermost
-    /// first.
+    /// Returns the bounds over a part of the nest's loops. `axes` has the range of steps along each
+    /// axis, outermost first.
     pub(crate) fn of_box(nest: &CopyNest, axes: impl IntoIterator<Item = Interval>) -> Self {
         let mut bounds = Self::of_axes(axes);
         bounds.extend(&nest.quotients, &nest.lookups);
@@ -79,8 +81,8 @@ impl Bounds {
     /// Returns the bounds over the positions at which a relayout or a slice reads its source, or
     /// `None` if it reads nothing.
     ///
-    /// The guards of the reading case, and the last unit that is read, narrow the intervals of the
-    /// axes and quotients.
+    /// The guards of the case that reads, and the last unit of the source that is read, narrow the
+    /// intervals of the axes and quotients.
     pub(super) fn of_reading(nest: &CopyNest) -> Option<Self> {
         let last = match nest.last_read() {
             LastRead::Nothing => return None,

@@ -1,4 +1,5 @@
-//! [`Case`]: an entry of the ordered list that gives each position of a nest its value.
+//! [`Case`]: an entry of the ordered list that gives each position of a nest its value. A position
+//! is one combination of the loop counters.
 //!
 //! The list works like a chain of `if … else if …`. For example, a concatenation of 3 and 2 columns
 //! is `if a1 < 3: source 0 at 3·a0 + a1`, then `source 1 at 2·a0 + a1 - 3`. Because the order
@@ -10,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::{Affine, Gaps};
 
-/// A condition on a position, which holds if `0 <= of < extent`.
+/// A condition on the loop counters of a nest: `0 <= of < extent`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Guard {
     /// The expression that is compared.

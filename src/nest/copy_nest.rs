@@ -43,8 +43,8 @@ static NOWHERE: LazyLock<Affine> = LazyLock::new(Affine::default);
 /// It has a meaning only at positions to which a case that uses it applies. At other positions, its
 /// dividend may be negative.
 ///
-/// A lookup is a number that is known only at run time, such as the start of a dynamic slice or an
-/// index of a gather. Its range is known at compile time, so bounds hold for every value that it
+/// A lookup is an integer that is known only at run time, such as the start of a dynamic slice or
+/// an index of a gather. Its range is known at compile time, so bounds hold for every value that it
 /// may have. Like a quotient, a lookup that depends on the position has a meaning only in the cases
 /// that use it.
 ///
@@ -69,7 +69,7 @@ pub struct CopyNest {
     pub(super) extents: SmallVec<[u64; 8]>,
     /// The quotients. Each may use only earlier ones.
     pub(super) quotients: Vec<Quotient>,
-    /// The numbers that are loaded from sources at run time, or computed from such numbers.
+    /// The integers that are computed at run time from the contents of sources.
     pub(super) lookups: Vec<Lookup>,
     /// The images that cases and lookups read.
     pub(super) sources: SmallVec<[Source; 1]>,
@@ -188,12 +188,12 @@ impl CopyNest {
         &self.quotients
     }
 
-    /// Returns the numbers that are computed from the contents of sources at run time.
+    /// Returns the integers that are computed at run time from the contents of sources.
     pub(crate) fn lookups(&self) -> &[Lookup] {
         &self.lookups
     }
 
-    /// Returns the width, in bits, of the numbers that lookups load from a source; `None` if no
+    /// Returns the width, in bits, of the integers that lookups load from a source; `None` if no
     /// lookup loads from it.
     pub(crate) fn loaded_bits(&self, source: usize) -> Option<u32> {
         let mut loads = self.lookups.iter().flat_map(Lookup::loads);

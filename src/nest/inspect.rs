@@ -8,8 +8,8 @@ use super::{
     copy_nest::{LastRead, Quotient},
 };
 
-/// Returns a nest that no operation made, for tests of arbitrary nests. Units have `bits` bits on
-/// both sides, and each source has `src_units` of them.
+/// Returns a nest with the given parts, for tests of nests that no operation would give. Units have
+/// `bits` bits on both sides, and each source has `src_units` of them.
 ///
 /// The last unit that it reads is unknown, so its kernels have no proof that they stay inside their
 /// buffers.
@@ -52,7 +52,7 @@ pub trait Inspect {
     /// Returns the quotients. Each uses only earlier ones.
     fn quotients(&self) -> &[Quotient];
 
-    /// Returns the numbers that are computed from the contents of sources at run time.
+    /// Returns the integers that are computed at run time from the contents of sources.
     fn lookups(&self) -> &[Lookup];
 
     /// Returns the place of position 0, in units. It is zero or negative.

@@ -56,7 +56,7 @@ pub(crate) fn pack(images: &[u64]) -> CopyNest {
 }
 
 impl CopyNest {
-    /// Returns true if a source is read by lookups, and not by cases.
+    /// Returns true if lookups load integers from a source, so that no case copies from it.
     pub(crate) fn is_of_numbers(&self, source: usize) -> bool {
         self.loaded_bits(source).is_some()
     }

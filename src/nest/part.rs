@@ -23,7 +23,8 @@ const SHORT_ROW: u64 = 64;
 /// rows of a part, to the rows after they are packed. Below this ratio, short rows are not packed.
 const WORTH: u64 = 8;
 
-/// A copy of one contiguous range of a destination, from rows of the source that are packed for it.
+/// A copy that writes one contiguous range of a destination. It reads rows of the source that were
+/// packed into a buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// The copy that reads the packed rows and writes the range.

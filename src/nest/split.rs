@@ -27,9 +27,9 @@ const MIN_BYTES: u64 = 64;
 /// iterator returns its error and ends.
 ///
 /// In a part, outer axes have one step, one axis covers a range of steps, and inner axes are
-/// complete. In a transpose, every such range reads from all over the source. Only the pieces of
-/// the source's rows that a part reads are packed for it, so that all parts together read the
-/// source about once. Most parts differ only in offsets, and many have equal nests.
+/// complete. In a transpose, every such range reads a few bytes of each row of the source. Only the
+/// pieces of the source's rows that a part reads are packed for it, so that all parts together read
+/// the source about once. Most parts differ only in offsets, and many have equal nests.
 ///
 /// The following example cuts a transpose of 60 GiB, 245,760 by 262,144 bytes, into parts of 64
 /// MiB. A part reads a piece of 128 bytes from each of the 245,760 rows:

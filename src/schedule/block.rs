@@ -51,8 +51,9 @@ pub struct Block {
     pub(super) row_alignment: RowAlignment,
     /// The number of steps along the outermost axis of a run that one aligned access covers.
     pub(super) steps_per_access: u64,
-    /// True if a block has an access for each of several rows, and a row that starts late inside an
-    /// access needs none in the last block.
+    /// True if a block has one access in each of several rows, and in the last block of the rows
+    /// some of these accesses are left out. Rows that start late inside an access need one access
+    /// less.
     pub(super) cuts_rows: bool,
     pub(super) store: u64,
     pub(super) load: Load,
@@ -444,8 +445,8 @@ impl Block {
             && inner.steps.is_multiple_of(word)
     }
 
-    /// Returns true if runs of the source may start inside a word. Each value is then put together
-    /// from two words.
+    /// Returns true if runs of the source may start inside a word. Each value is then combined from
+    /// two words.
     #[must_use]
     pub fn is_shifted(&self) -> bool {
         self.load.is_shifted
@@ -477,7 +478,7 @@ impl Block {
         self.at_first(self.tiled.src())
     }
 
-    /// Returns the greatest source offset of any block's first unit, or a larger number.
+    /// Returns an upper bound on the source offset of any block's first unit.
     pub(crate) fn last_src(&self) -> i64 {
         let run = self.axes[self.outermost_of_run()];
         let lead = match self.row_alignment {

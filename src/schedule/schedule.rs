@@ -286,7 +286,7 @@ const MAX_UNITS: u64 = u32::MAX as u64 - 64;
 /// # Errors
 ///
 /// Returns an error if a source has too many units, if a read is not proved to lie inside its
-/// source, or if a number is too great.
+/// source, or if an intermediate result does not fit in 32 bits.
 #[cfg(feature = "accessors")]
 pub(crate) fn check_words(nest: &CopyNest) -> Result<(), ScheduleError> {
     check_reads(nest)?;

@@ -206,8 +206,8 @@ impl Sharding {
         }
     }
 
-    /// Returns the reasons why the shards are not parts of the array, or an empty list if they are
-    /// parts of it.
+    /// Returns the reasons why the shards are not parts of the array. The list is empty if they
+    /// are.
     #[must_use]
     pub fn not_whole(&self) -> Vec<NotWhole> {
         match &self.kind {

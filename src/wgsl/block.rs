@@ -217,7 +217,7 @@ fn unit_by_unit(writer: &mut Writer, block: &Block) {
     });
 }
 
-/// Writes a store of one access. The value is put together from calls of the function `word`, or of
+/// Writes a store of one access. Its words are the results of calls of the function `word`, or of
 /// the function `unit` if units are not narrower than a word.
 pub(super) fn access_unit_by_unit(writer: &mut Writer, bits: u32, units: u64, place: &str) {
     let bits = u64::from(bits);

@@ -30,7 +30,7 @@ pub(super) struct LoadedBlock<'a> {
     units: Vec<i64>,
     /// True if each run is a single value. The name of a value then ends with the index of its run.
     are_single: bool,
-    /// The words of the destination, if they are put together from units narrower than a word.
+    /// The words of the destination, if they are combined from units narrower than a word.
     words: PackedWords,
 }
 
@@ -287,8 +287,8 @@ impl<'a> LoadedBlock<'a> {
         RunStart { is_wide, first, accesses, by }
     }
 
-    /// Returns the arguments of a call of `insertBits` that makes all words of an access, or `None`
-    /// if no single call does.
+    /// Returns the arguments of a call of `insertBits` that computes all words of an access, or
+    /// `None` if no single call computes them.
     pub(super) fn inserted(&self, run: usize, access: u64) -> Option<[String; 4]> {
         self.words.inserted(self.words_of(run, access))
     }

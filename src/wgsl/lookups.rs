@@ -85,7 +85,7 @@ fn kind(integer: Integer) -> WordKind {
     }
 }
 
-/// Returns a number as a WGSL literal, or `None` if the number is not a constant.
+/// Returns a step of the computation as a WGSL literal, or `None` if its result is not constant.
 fn literal(number: &Number) -> Option<String> {
     let value = match &number.of {
         LookupExpr::Constant(value) => *value,

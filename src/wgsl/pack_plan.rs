@@ -1,4 +1,4 @@
-//! [`PackPlan`]: the cheapest way to put together destination words from units of loaded words.
+//! [`PackPlan`]: the cheapest way to combine units of loaded words into destination words.
 //!
 //! If elements are narrower than 32 bits, a kernel spends most of its operations on moving units
 //! between words. A plan uses one of three methods for all words of a block: the one with the
@@ -41,7 +41,7 @@ pub(super) enum Combine {
     Ends { bits: u32, low_from: u32, high_from: u32 },
 }
 
-/// A word that is made from two.
+/// A word that is combined from two others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CombinedWord {
     pub(super) low: Word,
@@ -148,13 +148,15 @@ impl Goal {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PackStep {
     pub(super) made: CombinedWord,
-    /// The number of words: more than 1 if the components of a vector are all made in the same way.
+    /// The number of words. It is more than 1 if all components of a vector are computed in the
+    /// same way, by one line of code.
     pub(super) words: u64,
     /// The number of bits in each group of contiguous units inside the value.
     pub(super) bits: u32,
 }
 
-/// The values to compute, in order, and the parts from which each destination word is then made.
+/// The values to compute, in order, and the parts that are then combined into each destination
+/// word.
 #[derive(Debug)]
 pub(super) struct PackPlan {
     pub(super) steps: Vec<PackStep>,
@@ -298,8 +300,8 @@ impl PackPlan {
         words
     }
 
-    /// Returns true if the two words are different components of the same vectors and are made by
-    /// the same operation.
+    /// Returns true if the two words are different components of the same vectors and are computed
+    /// by the same operation.
     fn are_alike(&self, one: &CombinedWord, other: &CombinedWord) -> bool {
         let is_by_component = |made: &CombinedWord| made.low.component == made.high.component;
         (one.combine, one.low.value, one.high.value)

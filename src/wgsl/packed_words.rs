@@ -1,5 +1,4 @@
-//! [`PackedWords`]: puts together destination words from units of loaded words, and writes the
-//! WGSL.
+//! [`PackedWords`]: combines units of loaded words into destination words, and writes the WGSL.
 //!
 //! Moving a unit on its own takes a shift and a mask. Therefore units that are contiguous in the
 //! destination are first combined in pairs, all pairs of two words at once, and the results are
@@ -45,8 +44,8 @@ pub(super) struct PackedWords {
     /// The prefixes of names, with the number of values whose names have each prefix.
     counts: Vec<(&'static str, usize)>,
     words: Vec<String>,
-    /// The arguments of the `insertBits` that makes each word, or `None` if the word does not
-    /// consist of whole bytes of two words.
+    /// For each word, the arguments of the `insertBits` that computes it, or `None` if the word
+    /// does not consist of whole bytes of two words.
     inserts: Vec<Option<Insert>>,
     /// True if one call of `insertBits` may compute all words of an access. On a GPU, `insertBits`
     /// is a single instruction; on a CPU it saves nothing.
@@ -70,8 +69,9 @@ struct Insert {
 }
 
 impl PackedWords {
-    /// Puts together words with units of `to_bits` bits from loaded units of `bits` bits. Wider
-    /// units are truncated to their low bits, and narrower units are extended with zeros.
+    /// Combines loaded units of `bits` bits into words with units of `to_bits` bits. If loaded
+    /// units are wider, they are truncated to their low bits. If they are narrower, they are
+    /// extended with zeros.
     ///
     /// Each unit in `given` is the name of a loaded value, the number of words in that value, and
     /// the index of the unit in it.
@@ -209,8 +209,8 @@ impl PackedWords {
         }
     }
 
-    /// Returns the `insertBits` that makes a word from whole bytes of two words. Returns `None` if
-    /// the parts are not whole bytes, or if one shift of each word is enough.
+    /// Returns the call of `insertBits` that combines whole bytes of two words into one. Returns
+    /// `None` if the parts are not whole bytes, or if one shift of each word is enough.
     fn insert(&mut self, made: &CombinedWord, words: u64) -> Option<Insert> {
         let Combine::Ends { bits, low_from, high_from } = made.combine else { return None };
         if bits % 8 != 0 || low_from + bits == 32 && high_from == 0 {
@@ -230,8 +230,8 @@ impl PackedWords {
         })
     }
 
-    /// Returns the arguments of a single call of `insertBits` that makes all of these words, or
-    /// `None` if no single call does.
+    /// Returns the arguments of a single call of `insertBits` that computes all of these words, or
+    /// `None` if no single call computes them.
     pub(super) fn inserted(&self, words: Range<usize>) -> Option<[String; 4]> {
         let inserts: Vec<&Insert> =
             self.inserts.get(words)?.iter().map(Option::as_ref).collect::<Option<_>>()?;
@@ -254,8 +254,8 @@ impl PackedWords {
         components(name, *words, word.component, 1)
     }
 
-    /// Returns the expression that makes a word from two others. If `words` is more than 1, it
-    /// makes a vector of such words.
+    /// Returns the expression that combines two words into one. If `words` is more than 1, the
+    /// expression combines two vectors of that length.
     fn combined(&mut self, made: &CombinedWord, words: u64) -> String {
         let name = |of: Word| match words {
             1 => self.name(of),

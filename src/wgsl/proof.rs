@@ -67,7 +67,7 @@ fn last_loaded(block: &Block, word: u64) -> u64 {
 /// blocks, it loops over its blocks, its seams and the words of these seams. Otherwise, it loops
 /// over the words of one seam or over the stores of one block.
 fn loop_trips(block: &Block) -> u32 {
-    // A word of more than four units is put together in a loop of its own.
+    // The units of a word are combined in a loop if there are more than four of them.
     let bits = u64::from(block.nest().dst_bits());
     let of_word = if bits < 8 { 32 / bits } else { 0 };
     let of_access = 1 + block.store() * bits / 32 * of_word;
@@ -96,7 +96,8 @@ impl Proof {
         let nest = schedule.nest();
         let words =
             |binding: usize| bindings.get(binding).map_or(0, |binding| binding.size_in_bytes / 4);
-        // A word with more than four units, or with bits that are kept, is put together in a loop.
+        // The units of a word are combined in a loop if there are more than four of them, or if
+        // some bits of the word are kept.
         let most_bits = if nest.gaps() == Gaps::Keep { 32 } else { 8 };
         let trips = match schedule.strategy() {
             Strategy::Gather if nest.dst_bits() < most_bits => 32 / nest.dst_bits(),

@@ -31,7 +31,7 @@ impl Axes {
     fn reference(&self, cursor: &mut Cursor<'_>) -> Result<AxisRefProto> {
         let offset = cursor.place();
         let name = cursor.name()?;
-        // A number that is not the name of an axis is the index of an axis.
+        // If an integer is not the name of an axis, it is the index of one.
         let Some(axis) = self.0.get(&name).copied().or_else(|| name.parse().ok()) else {
             let reason = format!("expected an axis of the mesh, got {name:?}");
             return Err(ShardingError::Syntax { offset, reason });
