@@ -347,8 +347,8 @@ fn add_blocks(
 ///
 /// Rows of 7 bytes start at 0, 7, 14, … and so at every remainder modulo 16. After 16 rows the
 /// remainders repeat, so all blocks of 16 rows have the same alignment. On a CPU, such blocks are
-/// faster only if the source is read with a stride: they copy at 1.03 to 1.16 times the rate of
-/// other blocks with a stride, and at 0.7 to 0.87 times without (`benches/NOTES.md`).
+/// faster only if the source is read with a stride. With a stride, they copy at 1.03 to 1.16 times
+/// the rate of other blocks, and without one at 0.7 to 0.87 times (`benches/NOTES.md`).
 fn equally_aligned_rows(
     axes: &[CopyAxis],
     across: usize,
@@ -476,8 +476,8 @@ const MOST_HELD_WORDS: u64 = 32;
 const LEAST_REPEATED_BLOCKS: u64 = 1 << 15;
 
 /// Returns a block that has several steps along one more axis, on which `block` has one step. Its
-/// invocation then computes the addresses for all of these steps together. Returns `None` if there
-/// is no such axis, or if too few blocks would remain.
+/// invocation then computes the addresses for all of these steps together. Returns `None` if no
+/// axis is suitable, or if too few blocks would remain to keep a GPU busy.
 fn repeated_block(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<Block> {
     let words = block.rows() * block.width() * u64::from(block.nest().dst_bits()) / 32;
     let most = (MOST_HELD_WORDS / words.max(1)).min(block.count() / LEAST_REPEATED_BLOCKS);
@@ -513,9 +513,9 @@ fn repeated_block(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<B
     })
 }
 
-/// Returns a block that has several steps along one more axis, so many that the source offsets of
-/// all blocks are multiples of 16 bytes and loads of 16 bytes are aligned. Returns `None` if the
-/// block already loads 16 bytes at a time, or if no axis allows it.
+/// Returns a block that has several steps along one more axis. Their number is chosen so that all
+/// blocks start at the same distance from a 16-byte boundary of the source and can load 16 bytes at
+/// a time. Returns `None` if the block already loads 16 bytes at a time, or if no axis is suitable.
 fn repeated_until_aligned(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<Block> {
     let bits = u64::from(block.nest().src_bits());
     let is_wide = |block: &Block| block.load() * bits == ACCESS_BYTES * 8;

@@ -320,7 +320,8 @@ fn bytes(units: u64, bits: u32) -> u64 {
 /// Returns the number of operations that split the index of an invocation into digits, such as
 /// `block / 8 % 4`, and compute its offset in the destination from them.
 fn decoding(digits: &[BlockDigit]) -> u64 {
-    // True if a shift for a power of two has still to be made.
+    // True if the index has yet to be shifted past the previous digit, whose extent is a power of
+    // two. If it is not, the quotient was computed together with the remainder.
     let mut is_shifted = false;
     let mut operations = 0;
     for (number, digit) in digits.iter().enumerate() {

@@ -21,11 +21,11 @@ enum OrderStep {
     Src(u64),
     /// Up to this many blocks along the contiguous axes of the destination.
     Dst(u64),
-    /// So many blocks along the contiguous axes of the source that together they read about this
-    /// many contiguous bytes.
+    /// Blocks along the contiguous axes of the source, until together they read about this many
+    /// contiguous bytes.
     SrcBytes(u64),
-    /// So many blocks along the contiguous axes of the destination that together they write about
-    /// this many contiguous bytes.
+    /// Blocks along the contiguous axes of the destination, until together they write about this
+    /// many contiguous bytes.
     DstBytes(u64),
     /// All remaining blocks along the next axis of the source.
     SrcAxis,

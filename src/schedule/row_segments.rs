@@ -118,7 +118,8 @@ impl RowSegments {
         let width = accesses.min(width);
         let lanes = (accesses / width).min(lanes);
         let turns = accesses.div_ceil(lanes * width).min(turns);
-        // The kernel adds up to a row and all accesses of a group to a form, in 32-bit integers.
+        // The kernel computes in 32 bits. It adds to a form at most the units of a row and of all
+        // accesses of a group, so this sum must fit.
         let most = GreatestSums::of(nest).any.checked_add(row + lanes * width * turns * units)?;
         if most > u64::from(u32::MAX) {
             return None;
