@@ -10,14 +10,15 @@ use smallvec::SmallVec;
 
 use super::bounds::Interval;
 
-/// A variable of an [`Affine`] form: a number that differs from position to position.
+/// A variable of an [`Affine`] form: a loop counter, or a number that is computed from loop
+/// counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Value {
     /// The current step of a loop, from 0. Axis 0 is the outermost loop.
     Axis(usize),
-    /// The quotient of the nest with this index.
+    /// The entry of the nest's list of [quotients](super::Quotient) with this index.
     Quotient(usize),
-    /// The lookup of the nest with this index.
+    /// The entry of the nest's list of [lookups](super::Lookup) with this index.
     Lookup(usize),
 }
 
@@ -122,13 +123,14 @@ impl Affine {
         self
     }
 
-    /// Evaluates the form; `at` returns the number that each value has.
+    /// Evaluates the form. `at` returns the current number of an axis, a quotient or a lookup.
     pub(crate) fn evaluate(&self, at: impl Fn(Value) -> i64) -> i64 {
         self.terms.iter().map(|&(value, weight)| weight * at(value)).sum::<i64>() + self.constant
     }
 
-    /// Returns upper bounds on two sums: of the positive terms, and of the magnitudes of the
-    /// negative terms. `of` returns the maximum magnitude of each value. The sums saturate.
+    /// Returns an upper bound on the sum of the positive terms, and another on the magnitude of the
+    /// sum of the negative terms. `of` returns the maximum magnitude of each value. The sums
+    /// saturate.
     ///
     /// A kernel computes with unsigned integers: it adds all positive terms and then subtracts the
     /// others. The first sum is therefore the largest intermediate result.
@@ -158,9 +160,9 @@ impl Affine {
     /// Returns `⌊self / by⌋` as a form, or `None` if the quotient cannot be shown to be a form.
     /// `of` returns the interval of each value.
     ///
-    /// Terms whose weights are multiples of `by` are divided exactly. The others, together with the
-    /// constant, must have the same quotient for all values. For example, `8·a + b` divided by 8 is
-    /// `a` if `b` lies in `0..8`.
+    /// Terms whose weights are multiples of `by` are divided exactly. The sum of the other terms
+    /// and the constant must give the same quotient for all values in their intervals. For example,
+    /// `8·a + b` divided by 8 is `a` if `b` lies in `0..8`.
     pub(crate) fn divide(&self, by: i64, of: impl Fn(Value) -> Interval) -> Option<Self> {
         let mut quotient = Self::default();
         let mut rest = Self::default();

@@ -1,12 +1,13 @@
 //! [`Assembly`]: builds a nest case by case.
 //!
-//! To find the copy that a program performs, the compiler considers the memory of the program's
-//! result, place by place. It traces the index of the element backwards through the instructions,
+//! To find the copy that a program performs, the compiler loops over the memory of the program's
+//! result. For the element at each place, it traces the index backwards through the instructions
 //! until it reaches a source or a constant. It does this for all places at once: an index is not a
-//! number but an [`Index`], a form of the loops with bounds. An instruction such as `concatenate`
-//! sends some places one way and the others another way, so a [`WalkRegion`] records the places
-//! under consideration, as guards and the bounds that follow from them. If the index reaches a
-//! source or constant bits, the region becomes a case of the nest.
+//! number but an [`Index`], an affine expression of the loop counters with its bounds. An
+//! instruction such as `concatenate` takes some places from one operand and the others from
+//! another. A [`WalkRegion`] therefore records the conditions, called guards, that select the
+//! places for which the index is valid. When the index reaches a source or constant bits, the
+//! region becomes an entry of the nest's list of [cases](Case).
 //!
 //! The [module](super) explains *walk*, *form* and *guard*.
 
@@ -39,8 +40,8 @@ pub(crate) struct Assembly {
     nest: CopyNest,
     most_cases: usize,
     most_quotients: usize,
-    /// The greatest magnitude of each quotient. Each form is checked for overflow with these
-    /// numbers before its bounds are computed.
+    /// The greatest magnitude of each quotient. With these magnitudes, each form is checked for
+    /// overflow before its bounds are computed.
     reach: Magnitude,
     /// The case for the padding of the destination. It becomes the last case.
     padding: Option<Case>,
@@ -57,8 +58,8 @@ pub(crate) struct WalkRegion {
 /// The positions that hold an element, and the index of that element.
 pub(crate) type WalkStart = (WalkRegion, Coordinates<Index>);
 
-/// A region cut in two by a guard on one coordinate of an index. Each half has the coordinate
-/// again, with its narrower bounds.
+/// A region cut in two by a guard on one coordinate of an index. Each half is paired with that
+/// coordinate, whose bounds are narrowed to the half.
 pub(crate) struct RegionSplit {
     /// The positions at which the guard holds; `None` if it never holds.
     pub(crate) inside: Option<(WalkRegion, Index)>,
@@ -139,7 +140,8 @@ impl Assembly {
         self.most_quotients = most;
     }
 
-    /// Adds a source that cases read, and returns its number.
+    /// Adds a source whose elements are copied, and returns its index in the nest's list of
+    /// sources.
     ///
     /// # Errors
     ///
@@ -163,7 +165,8 @@ impl Assembly {
         self.nest.sources.len() - 1
     }
 
-    /// Adds a source that lookups load from, and returns its number.
+    /// Adds a source from which lookups load integers, and returns its index in the nest's list of
+    /// sources.
     ///
     /// # Errors
     ///
@@ -176,8 +179,8 @@ impl Assembly {
         Ok(self.add_source(units, descriptor.image_bytes()))
     }
 
-    /// Returns the offset in `source` of the number at `index`, for a lookup that is used in the
-    /// region.
+    /// Returns the offset in `source`, in integers of its type, of the integer at `index`. A lookup
+    /// that is used in the region loads it.
     ///
     /// # Errors
     ///
@@ -219,8 +222,8 @@ impl Assembly {
         Ok(Index { form: Affine::value(Value::Lookup(number)), low: 0, high })
     }
 
-    /// Splits a region into the positions at which `low <= index < end` and the others. The inside
-    /// must become a case before the outside does.
+    /// Splits a region into the positions at which `low <= index < end`, the inside, and the
+    /// others, the outside. The inside must become a case before the outside does.
     ///
     /// # Errors
     ///
@@ -322,7 +325,7 @@ impl Assembly {
         Ok([in_region(quotient, (first, last)), in_region(rest, rests)])
     }
 
-    /// Adds a case in which the positions of the region read the element of `source` at `index`.
+    /// Adds a case: the positions of the region read the element of `source` at `index`.
     ///
     /// # Errors
     ///
@@ -386,9 +389,9 @@ impl Assembly {
     }
 
     /// Returns the index of the element that has the given coordinates in memory, the opposite of
-    /// [`along_axes`](Self::along_axes). Returns `None` if they may be padding at some position. A
-    /// coordinate of the result that equals one of `known` has the bounds of that one, which may be
-    /// narrower.
+    /// [`along_axes`](Self::along_axes). Returns `None` if the coordinates may lie in padding at
+    /// some position. If a coordinate of the result equals a coordinate in `known`, it takes the
+    /// bounds of that coordinate, which may be narrower.
     ///
     /// # Errors
     ///
@@ -421,7 +424,8 @@ impl Assembly {
         Ok(Some(index))
     }
 
-    /// Records that cases or lookups read a source at `at`, so at most at its upper bound.
+    /// Records that cases or lookups read a source at the offset `at`. The upper bound of `at`
+    /// counts as the last unit that they read.
     fn reads(&mut self, source: usize, at: &Index) {
         let last = at.high.unsigned_abs();
         let seen = &mut self.nest.sources[source].last_read;
@@ -431,7 +435,7 @@ impl Assembly {
         };
     }
 
-    /// Adds a case in which the positions of the region have the value `bits`.
+    /// Adds a case: the positions of the region have the value `bits`.
     ///
     /// # Errors
     ///
@@ -441,14 +445,15 @@ impl Assembly {
         self.case(region, CaseValue::Bits(bits & mask))
     }
 
-    /// Turns the nest into one that marks places of a table with this number of places.
+    /// Turns the nest into one that stores [`Marks`](super::Marks) in a table of `places` 32-bit
+    /// numbers and copies nothing.
     pub(crate) fn mark_table(&mut self, places: u64) {
         self.nest = self.nest.clone().marking(places);
         self.padding = None;
     }
 
-    /// Adds the case in which the positions of the region mark the place `at` with `number`. A nest
-    /// has one such case.
+    /// Adds the case for a nest with marks: the positions of the region store `number` at the place
+    /// `at` of the table, unless a greater number is there. A nest has one such case.
     ///
     /// # Errors
     ///
@@ -477,11 +482,12 @@ impl Assembly {
         &self.nest.cases
     }
 
-    /// Returns the nest of a destination that holds the image of a source already, and that keeps
-    /// the positions that would read their own place of it. Padding keeps what it has too.
+    /// Returns the nest of a copy into a buffer that already holds the image of `source`. Positions
+    /// that would copy a unit of the source to the place where it already lies are not written.
+    /// Padding keeps the bits that it has too.
     ///
-    /// Returns `None` if the copy needs places of the source that it may have overwritten, or too
-    /// many cases.
+    /// Returns `None` if the copy reads places of the source that it may have overwritten, or if it
+    /// takes too many cases.
     pub(crate) fn in_place(&self, source: usize) -> Option<CopyNest> {
         in_place(self.nest.clone(), source)
     }

@@ -14,10 +14,11 @@ use super::{
 /// A closed interval: the minimum and the maximum value.
 pub(crate) type Interval = (i64, i64);
 
-/// The interval of each axis, quotient and lookup of a nest, over some set of positions.
+/// The interval of each axis, quotient and lookup of a nest, over some set of positions of its
+/// loops.
 ///
-/// The bounds of a form are computed from the intervals of its values. They may be wider than
-/// necessary, but never too narrow.
+/// The bounds of an affine expression are computed from the intervals of the axes, quotients and
+/// lookups in it. They may be wider than necessary, but never too narrow.
 #[derive(Clone, Debug)]
 pub(crate) struct Bounds {
     axes: SmallVec<[Interval; 8]>,
@@ -33,7 +34,8 @@ impl Bounds {
         Self { axes: axes.into_iter().collect(), quotients, lookups }
     }
 
-    /// Adds intervals for the quotients and lookups past those that the bounds have already.
+    /// Adds intervals for the quotients and lookups at the end of the two lists for which there are
+    /// none yet.
     pub(super) fn extend(&mut self, quotients: &[Quotient], lookups: &[Lookup]) {
         self.lookups.extend(lookups[self.lookups.len()..].iter().map(lookup_interval));
         for Quotient { of, by } in &quotients[self.quotients.len()..] {
@@ -42,13 +44,14 @@ impl Bounds {
         }
     }
 
-    /// Returns the bounds over all positions of the walk, including those at which no guard holds.
+    /// Returns the bounds over all steps of the nest's loops, including those at which no guard
+    /// holds.
     pub(crate) fn of_walk(nest: &CopyNest) -> Self {
         Self::of_box(nest, nest.extents.iter().map(|&extent| (0, signed(extent) - 1)))
     }
 
-    /// Returns the bounds over a box of the walk: a range of steps along each axis, outermost
-    /// first.
+    /// Returns the bounds over a part of the nest's loops. `axes` has the range of steps along each
+    /// axis, outermost first.
     pub(crate) fn of_box(nest: &CopyNest, axes: impl IntoIterator<Item = Interval>) -> Self {
         let mut bounds = Self::of_axes(axes);
         bounds.extend(&nest.quotients, &nest.lookups);
@@ -63,7 +66,8 @@ impl Bounds {
     }
 
     /// Returns the bounds over the positions at which all guards of some case hold. The quotients
-    /// used there are never negative, so the lower bound of every quotient is 0.
+    /// that such a case uses are not negative at these positions, so the lower bound of every
+    /// quotient is 0.
     pub(crate) fn of_guarded(nest: &CopyNest) -> Self {
         let mut bounds = Self::of_axes(nest.extents.iter().map(|&extent| (0, signed(extent) - 1)));
         bounds.lookups.extend(nest.lookups.iter().map(lookup_interval));
@@ -77,8 +81,8 @@ impl Bounds {
     /// Returns the bounds over the positions at which a relayout or a slice reads its source, or
     /// `None` if it reads nothing.
     ///
-    /// The guards of the reading case, and the last unit that is read, narrow the intervals of the
-    /// axes and quotients.
+    /// The guards of the case that reads, and the last unit of the source that is read, narrow the
+    /// intervals of the axes and quotients.
     pub(super) fn of_reading(nest: &CopyNest) -> Option<Self> {
         let last = match nest.last_read() {
             LastRead::Nothing => return None,
@@ -150,7 +154,7 @@ impl Bounds {
         ((weight * low).min(weight * high), (weight * low).max(weight * high))
     }
 
-    /// Narrows the interval of each value in `form` to the numbers with which `form` can lie in
+    /// Narrows the interval of each value in `form` to the range in which `form` can lie in
     /// `low..=high`. For example, `a0 + 8·a1 <= 15` limits `a1` to 1. Returns `None` if an interval
     /// becomes empty.
     fn narrow(&mut self, form: &Affine, low: i64, high: i64) -> Option<()> {
@@ -161,8 +165,8 @@ impl Bounds {
         for &(value, weight) in form.terms() {
             let (least, most) = self.of(form);
             let own = self.weighed(value, weight);
-            // The interval in which `weight · value` must lie, if the other terms take any of their
-            // values.
+            // The interval in which `weight · value` must lie so that some choice of the other
+            // terms brings the form into `low..=high`.
             let (from, to) = (low - (most - own.1), high - (least - own.0));
             let by = weight.abs();
             let (first, last) = (-(-from).div_euclid(by), to.div_euclid(by));
@@ -188,9 +192,9 @@ fn lookup_interval(lookup: &Lookup) -> Interval {
     (0, signed(lookup.last))
 }
 
-/// The largest numbers that appear while the forms of a nest are evaluated, at positions at which
-/// their guards hold. Positive terms are added first, then the others are subtracted. A kernel
-/// computes with 32 bits, so these numbers decide whether it can run the nest.
+/// The largest intermediate results in the evaluation of the forms of a nest, at positions at which
+/// the guards of some case hold. Positive terms are added first, then the magnitudes of the others
+/// are subtracted. A kernel computes with 32 bits and can run the nest only if they suffice.
 ///
 /// The numbers saturate at 2^64-1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,9 +202,9 @@ pub(crate) struct GreatestSums {
     /// The largest number that must be exact: in a form that is divided, compared or used as the
     /// index of a lookup.
     ///
-    /// A form that only addresses a source may wrap around in between, because its result lies
-    /// inside the source. The constants of such a form count nevertheless, because they appear in
-    /// the kernel.
+    /// Intermediate results of a form that only addresses a source may wrap around, because the
+    /// final result lies inside the source. The constants of such a form count nevertheless,
+    /// because they are written into the kernel.
     pub(crate) tested: u64,
     /// The largest number in any form, including those that may wrap around.
     pub(crate) any: u64,

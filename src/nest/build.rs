@@ -13,8 +13,9 @@ use crate::{
     window::Window,
 };
 
-/// Builds the nest of an operation, position by position of the destination's memory: which element
-/// lies there, which element of the source the window takes for it, and where that one lies.
+/// Builds the nest of an operation. For each position of the destination's memory, it finds the
+/// element that lies there, the element of the source that the window assigns to it, and the offset
+/// of that source element.
 ///
 /// The nest has an axis for each dimension of the destination's memory, and a quotient for each
 /// tile of the source. Later passes simplify it.
@@ -37,7 +38,8 @@ pub fn build(
 ///
 /// # Errors
 ///
-/// Returns the errors of [`build`], and an error if the source does not fit there.
+/// Returns the errors of [`build`], and an error if the source would extend past the end of the
+/// destination.
 pub(crate) fn build_update(
     source: &StrideDescriptor,
     destination: &StrideDescriptor,
@@ -61,16 +63,16 @@ pub(crate) fn build_update(
     build_at(source, destination, &window, Some(start_indices))
 }
 
-/// Builds the nest of an operation whose window fits. If `start_indices` are given, the extents of
-/// the window are those of a box of the destination that begins there.
+/// Builds the nest of an operation whose window has been checked. If `start_indices` are given, the
+/// window fills only the box of the destination that begins there and has the window's extents.
 fn build_at(
     source: &StrideDescriptor,
     destination: &StrideDescriptor,
     window: &Window,
     start_indices: Option<&[u64]>,
 ) -> Result<CopyNest, NestError> {
-    // If the prefix `M(n)` of a dynamic shape is not a whole number of elements, copy parts of
-    // elements.
+    // If the prefix `M(n)` of a dynamic shape is not a whole number of elements, elements do not
+    // start at multiples of their size. Units are then parts of elements.
     let parts = source.element_bits() / unit_bits(source, destination)?;
     let (mut source, mut destination) = (Cow::Borrowed(source), Cow::Borrowed(destination));
     let mut window = Cow::Borrowed(window);
@@ -116,8 +118,8 @@ fn inside(
     Ok(Some((region, index)))
 }
 
-/// Returns the case that fills the places past the elements in `padded_dimensions`; `None` if there
-/// are none, or if the padding value is zero, as it is without a case.
+/// Returns the case that fills the padding of `padded_dimensions`. Returns `None` if there is no
+/// such padding, or if the padding value is zero: positions without a case are zero anyway.
 pub(super) fn padding_case(guards: &[(Guard, Unfilled)], fill: u128) -> Option<Case> {
     let pads = guards.iter().any(|(_, otherwise)| *otherwise == Unfilled::Padding);
     (fill != 0 && pads).then(|| {

@@ -1,4 +1,5 @@
-//! [`Case`]: an entry of the ordered list that gives each position of a nest its value.
+//! [`Case`]: an entry of the ordered list that gives each position of a nest its value. A position
+//! is one combination of the loop counters.
 //!
 //! The list works like a chain of `if … else if …`. For example, a concatenation of 3 and 2 columns
 //! is `if a1 < 3: source 0 at 3·a0 + a1`, then `source 1 at 2·a0 + a1 - 3`. Because the order
@@ -10,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::{Affine, Gaps};
 
-/// A condition on a position, which holds if `0 <= of < extent`.
+/// A condition on the loop counters of a nest: `0 <= of < extent`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Guard {
     /// The expression that is compared.
@@ -40,7 +41,7 @@ pub struct Case {
 pub enum CaseValue {
     /// A unit of a source.
     Read {
-        /// The number of the source.
+        /// The index of the source in [`CopyNest::sources`](super::CopyNest::sources).
         source: usize,
         /// The offset of the unit from the start of the source, in units.
         at: Affine,
@@ -54,7 +55,7 @@ pub enum CaseValue {
 pub enum PositionValue {
     /// A unit of a source.
     Unit {
-        /// The number of the source.
+        /// The index of the source in [`CopyNest::sources`](super::CopyNest::sources).
         source: usize,
         /// The offset of the unit from the start of the source, in units.
         unit: u64,
@@ -84,7 +85,7 @@ impl PositionValue {
     }
 }
 
-/// Guards that share a consequence: the value of a position at which one of them fails.
+/// Guards with a common fallback: the value of the positions at which any of them fails.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal<'a> {
     /// The guards, in the order in which a kernel tests them.
@@ -94,8 +95,8 @@ pub(crate) struct Refusal<'a> {
 }
 
 /// Returns the cases of a nest as a series of tests, each with the value of the positions that fail
-/// it. Positions that pass all tests read the source. For a padded destination there is one test:
-/// inside the array or else the padding value.
+/// it. Positions that pass all tests read the source. A padded destination, for example, has one
+/// test: positions outside the array take the padding value.
 ///
 /// Returns `None` unless only the first case reads and each case has all guards of the next one.
 pub(super) fn refusals(cases: &[Case], gaps: Gaps) -> Option<SmallVec<[Refusal<'_>; 2]>> {

@@ -1,5 +1,6 @@
-//! The third pass, [`coalesce`]: merges an outer loop that continues its inner loop, so that
-//! kernels have fewer divisions and the innermost loop is long.
+//! The third pass, [`coalesce`]: merges two adjacent loops if a step of the outer one only
+//! continues the steps of the inner one. Kernels then have fewer divisions, and the innermost loop
+//! is long.
 
 use super::{Affine, CopyNest, Value};
 

@@ -19,17 +19,18 @@ static NOWHERE: LazyLock<Affine> = LazyLock::new(Affine::default);
 
 /// A copy as a loop nest over the whole memory image of the destination.
 ///
-/// The axes are the digits of a position in the *walk*, which visits all places of the image in
-/// order of address, including padding, gaps and tail. Therefore every place is written exactly
-/// once, and neighbouring positions store to neighbouring addresses. Position `p` is place
-/// `p + dst_base` of the destination. If the image starts or ends in the middle of an outer loop,
-/// `dst_base` is negative or there are more positions than places; positions outside the image are
-/// then skipped.
+/// The loops, called axes, visit all places of the image in order of address, including padding,
+/// gaps and tail. This order is the *walk*. A *position* is the number of a step of the walk, and
+/// the steps of the axes are its digits. Therefore every place is written exactly once, and
+/// neighbouring positions store to neighbouring addresses. Position `p` is place `p + dst_base` of
+/// the destination. If the image starts or ends in the middle of an outer loop, `dst_base` is
+/// negative or there are more positions than places; positions outside the image are then skipped.
 ///
 /// An ordered list of [`cases`](Self::cases) defines the value of a position. The first case whose
-/// guards all hold applies; if there is none, the value is zero, or the destination keeps its own,
-/// as [`gaps`](Self::gaps) says. A case takes a unit of one of the [`sources`](Self::sources), or
-/// constant bits. A relayout or a slice has one source, and one case that reads it.
+/// guards, or conditions, all hold applies. If there is none, the value is zero, or the destination
+/// keeps its own bits, as [`gaps`](Self::gaps) says. A case takes a unit, such as an element, of
+/// one of the [`sources`](Self::sources), or constant bits. A relayout or a slice has one source,
+/// and one case that reads it.
 ///
 /// ```text
 /// f32[2,3]{1,0} to f32[2,3]{0,1:PAD(3,5,one)}
@@ -42,8 +43,8 @@ static NOWHERE: LazyLock<Affine> = LazyLock::new(Affine::default);
 /// It has a meaning only at positions to which a case that uses it applies. At other positions, its
 /// dividend may be negative.
 ///
-/// A lookup is a number that is known only at run time, such as the start of a dynamic slice or an
-/// index of a gather. Its range is known at compile time, so bounds hold for every value that it
+/// A lookup is an integer that is known only at run time, such as the start of a dynamic slice or
+/// an index of a gather. Its range is known at compile time, so bounds hold for every value that it
 /// may have. Like a quotient, a lookup that depends on the position has a meaning only in the cases
 /// that use it.
 ///
@@ -68,7 +69,7 @@ pub struct CopyNest {
     pub(super) extents: SmallVec<[u64; 8]>,
     /// The quotients. Each may use only earlier ones.
     pub(super) quotients: Vec<Quotient>,
-    /// The numbers that are loaded from sources at run time, or computed from such numbers.
+    /// The integers that are computed at run time from the contents of sources.
     pub(super) lookups: Vec<Lookup>,
     /// The images that cases and lookups read.
     pub(super) sources: SmallVec<[Source; 1]>,
@@ -89,7 +90,7 @@ pub struct CopyNest {
     pub(super) dst_bits: u32,
     /// True if elements that are widened are sign-extended.
     pub(super) sign_extend: bool,
-    /// The marks that the nest records in place of a copy.
+    /// The marks that the nest stores instead of copying; `None` for a copy.
     pub(super) marks: Option<Marks>,
 }
 
@@ -187,12 +188,12 @@ impl CopyNest {
         &self.quotients
     }
 
-    /// Returns the numbers that are computed from the contents of sources at run time.
+    /// Returns the integers that are computed at run time from the contents of sources.
     pub(crate) fn lookups(&self) -> &[Lookup] {
         &self.lookups
     }
 
-    /// Returns the width, in bits, of the numbers that lookups load from a source; `None` if no
+    /// Returns the width, in bits, of the integers that lookups load from a source; `None` if no
     /// lookup loads from it.
     pub(crate) fn loaded_bits(&self, source: usize) -> Option<u32> {
         let mut loads = self.lookups.iter().flat_map(Lookup::loads);
@@ -219,8 +220,9 @@ impl CopyNest {
         self.gaps
     }
 
-    /// Returns the nest with gaps that are filled instead of kept, if it has none: if every bit of
-    /// the destination belongs to an element, up to the end of the widest access.
+    /// Returns the nest with [`Gaps::Fill`] instead of [`Gaps::Keep`] if there are no gaps: if
+    /// every bit of the destination belongs to an element, up to the end of the widest access.
+    /// Kernels then need not read the destination. Any other nest is returned unchanged.
     pub(crate) fn without_gaps(mut self) -> Self {
         let is_whole = self.marks.is_none()
             && self.cases.first().is_some_and(|case| case.when.is_empty())
@@ -233,16 +235,16 @@ impl CopyNest {
         self
     }
 
-    /// Returns the guards of the only case that reads, grouped by the value that a position has if
-    /// it fails them. Returns `None` if the nest has lookups, several sources or several cases that
-    /// read, or if a case lacks a guard of the case after it.
+    /// Returns the guards of the only case that reads. They are grouped by the value of the
+    /// positions at which they fail. Returns `None` if the nest has lookups, several sources or
+    /// several cases that read, or if a case lacks a guard of the case after it.
     pub(crate) fn refusals(&self) -> Option<SmallVec<[Refusal<'_>; 2]>> {
         let is_one = self.sources.len() == 1 && self.lookups.is_empty();
         if is_one { refusals(&self.cases, self.gaps) } else { None }
     }
 
-    /// Returns the offset at which the first case that reads does so, in units from the start of
-    /// its source.
+    /// Returns the offset that the first case with a source reads, in units from the start of that
+    /// source. If no case reads, the offset is 0.
     pub(crate) fn src(&self) -> &Affine {
         let mut reads = self.cases.iter().filter_map(|case| match &case.take {
             CaseValue::Read { at, .. } => Some(at),
@@ -268,8 +270,8 @@ impl CopyNest {
         self.cases.first().map_or(&[], |case| &case.when)
     }
 
-    /// Returns all forms of the nest: dividends of quotients, expressions in lookups, guards, and
-    /// source offsets, and those of marks.
+    /// Returns all forms of the nest: dividends of quotients, expressions in lookups, guards,
+    /// source offsets, and the places and numbers of marks.
     pub fn forms(&self) -> impl Iterator<Item = &Affine> {
         let quotients = self.quotients.iter().map(|quotient| &quotient.of);
         let quotients = quotients.chain(self.lookups.iter().flat_map(Lookup::forms));
@@ -351,7 +353,7 @@ impl CopyNest {
         self.read_from(position, None)
     }
 
-    /// Returns the value of a position. `images` holds the bytes of each source; without them,
+    /// Returns the value of a position. `images` holds the bytes of each source. If it is `None`,
     /// every lookup is 0.
     pub(crate) fn read_from(&self, position: u64, images: Option<&[&[u8]]>) -> PositionValue {
         let at = self.position(position, images);
@@ -364,8 +366,8 @@ impl CopyNest {
         }
     }
 
-    /// Returns an evaluator of forms at one position. `images` holds the bytes of each source;
-    /// without them, every lookup is 0.
+    /// Returns an evaluator of forms at one position. `images` holds the bytes of each source. If
+    /// it is `None`, every lookup is 0.
     pub(crate) fn position<'a>(
         &'a self,
         position: u64,

@@ -1,5 +1,6 @@
-//! The text form of a nest, which `--emit stages` prints and the header of each kernel repeats as a
-//! comment. Readers check a kernel against it, so it is in units of the nest and names every guard.
+//! The text form of a nest. `--emit stages` prints it, and the header of each kernel repeats it as
+//! a comment. Readers check a kernel against it, so it gives all offsets in units of the nest, as
+//! the kernel does, and lists every guard.
 
 use std::{cmp::Ordering, fmt};
 

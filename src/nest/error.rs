@@ -148,8 +148,9 @@ pub enum NestError {
         /// The element width of the tensor, in bits.
         bits: u32,
     },
-    /// A form that may exceed 2^60 somewhere on the walk, which includes padding and gaps. Sums of
-    /// a few such numbers could overflow 63 bits.
+    /// An offset, or another affine expression of the loops, that may exceed 2^60 at some step of
+    /// the loops, which also visit padding and gaps. Sums of a few such numbers could overflow 63
+    /// bits.
     #[error(
         "expected positions of at most {limit}, got tiles, strides and steps of the {operand} that lead past that over the padding of both sides"
     )]

@@ -1,14 +1,15 @@
-//! [`footprint`]: the part of a walk in which a nest writes.
+//! [`footprint`]: the part of a nest's loops in which it writes the destination.
 
 use smallvec::SmallVec;
 
 use super::{Bounds, Case, CopyNest, Gaps, Value, numbers::signed};
 
-/// Returns a box of the walk that contains every position that is written, as the half-open range
-/// of each axis, outermost first; `None` if no position is written.
+/// Returns a half-open range of steps for each axis, outermost first, such that all writes lie in
+/// these ranges. Returns `None` if nothing is written.
 ///
-/// A nest that fills its gaps writes the whole walk. If gaps are kept, the guards of the cases
-/// narrow the box. So a copy into a small window of a large destination visits the window alone.
+/// A nest that fills the places between elements writes at every step. If these places keep their
+/// bits, the guards of the cases narrow the ranges. So a copy into a small window of a large
+/// destination visits only the window.
 pub(crate) fn footprint(nest: &CopyNest) -> Option<SmallVec<[(i64, i64); 8]>> {
     if nest.extents.contains(&0) {
         return None;

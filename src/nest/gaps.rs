@@ -6,13 +6,14 @@ use super::{Case, CopyNest};
 /// padding, a prefix, a tail, and the bits around elements in the words that a kernel stores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Gaps {
-    /// They are filled: places of `padded_dimensions` with the padding value, all others with zero.
-    /// The result depends on the source alone.
+    /// Places without an element are filled: the padding of `padded_dimensions` with the padding
+    /// value, all others with zero. The result depends on the source alone.
     #[default]
     Fill,
-    /// They keep the bits that they have, so that an operation can write into a part of a buffer
-    /// that lives on. A word that holds both elements and other bits is read, changed and written
-    /// by one invocation or thread; words without an element are not written.
+    /// Places without an element keep their bits, so that an operation can write into a part of a
+    /// buffer whose other contents are still needed. A word that holds both elements and other bits
+    /// is read, changed and written by one invocation or thread; words without an element are not
+    /// written.
     Keep,
 }
 

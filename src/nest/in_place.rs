@@ -5,12 +5,13 @@ use super::{
     bounds::check_range, numbers::signed,
 };
 
-/// Returns the nest of a copy into a buffer that holds the image of `source`: positions that would
-/// read their own place of that source keep what they have, and all others have their value as
-/// before. So an update of a window writes the window alone.
+/// Returns the nest of a copy into a buffer that already holds the image of `source`. Positions
+/// that would copy a unit of that source to the place where it already lies are not written, and
+/// all others have the same value as before. An update of a window therefore writes only the
+/// window.
 ///
-/// Returns `None` if other places of the source are read, which may be overwritten by then, or if
-/// the copy takes too many cases.
+/// Returns `None` if a position reads a different place of the source, because that place may be
+/// overwritten first. Also returns `None` if the copy takes too many cases.
 pub(super) fn in_place(mut nest: CopyNest, source: usize) -> Option<CopyNest> {
     let loads = nest.lookups.iter().flat_map(Lookup::loads).any(|(from, _)| from == source);
     let reads =
@@ -57,8 +58,8 @@ fn stays(nest: &CopyNest, case: &Case) -> bool {
     bounds(nest, &case.when).is_none_or(|bounds| bounds.of(&distance) == (0, 0))
 }
 
-/// Returns the parts of `case` at whose positions some guard of `kept` fails. They do not overlap.
-/// Returns `None` if the opposite of a guard is no guard.
+/// Returns cases that do not overlap and that together cover the positions of `case` at which some
+/// guard of `kept` fails. Returns `None` if the opposite of a guard cannot be written as one guard.
 fn outside(nest: &CopyNest, kept: &Case, case: &Case) -> Option<Vec<Case>> {
     if bounds(nest, kept.when.iter().chain(&case.when)).is_none() {
         return Some(vec![case.clone()]);

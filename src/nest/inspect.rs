@@ -8,10 +8,11 @@ use super::{
     copy_nest::{LastRead, Quotient},
 };
 
-/// Returns a nest that no operation made, for tests of arbitrary nests. Units have `bits` bits on
-/// both sides, and each source has `src_units` of them.
+/// Returns a nest with the given parts, for tests of nests that no operation would give. Units have
+/// `bits` bits on both sides, and each source has `src_units` of them.
 ///
-/// Which units it reads is unknown, so its kernels have no proof.
+/// The last unit that it reads is unknown, so its kernels have no proof that they stay inside their
+/// buffers.
 #[must_use]
 pub fn unproved_nest(
     extents: &[u64],
@@ -51,7 +52,7 @@ pub trait Inspect {
     /// Returns the quotients. Each uses only earlier ones.
     fn quotients(&self) -> &[Quotient];
 
-    /// Returns the numbers that are computed from the contents of sources at run time.
+    /// Returns the integers that are computed at run time from the contents of sources.
     fn lookups(&self) -> &[Lookup];
 
     /// Returns the place of position 0, in units. It is zero or negative.
@@ -82,8 +83,8 @@ pub trait Inspect {
     /// Returns the last unit that is read from the first source, if known.
     fn last_read(&self) -> LastRead;
 
-    /// Returns the offset at which the first case that reads does so, in units from the start of
-    /// its source.
+    /// Returns the offset that the first case with a source reads, in units from the start of that
+    /// source. If no case reads, the offset is 0.
     fn src(&self) -> &Affine;
 }
 

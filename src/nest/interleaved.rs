@@ -1,4 +1,4 @@
-//! [`interleaved()`]: represents sources that take turns along an axis as one source.
+//! [`interleaved()`]: represents sources that alternate along an axis as one source.
 //!
 //! A stack of three images into pixels reads source 0, 1 and 2 in turn. As a nest of one source it
 //! is an ordinary transpose, so the code that finds blocks for one source finds them for several
@@ -8,22 +8,21 @@ use smallvec::{SmallVec, smallvec};
 
 use super::{Affine, Case, CaseValue, CopyNest, Value};
 
-/// The pretended distance between consecutive sources of an [`Interleaved`] nest, in units. It
-/// exceeds the size of any source of a kernel, so sources cannot overlap. As a multiple of the
-/// units in any access, it keeps loads aligned.
+/// The distance between consecutive sources in the single address space of an [`Interleaved`] nest,
+/// in units. It exceeds the size of any source of a kernel, so sources cannot overlap. It is a
+/// multiple of the number of units in any access, so loads stay aligned.
 pub(crate) const SOURCE_DISTANCE: i64 = 1 << 40;
 
-/// The maximum number of steps along the axis at which sources take turns. Larger blocks do not pay
-/// off.
+/// The maximum number of steps along the axis at which sources alternate. An invocation moves a
+/// block with all of these steps, and larger blocks are not faster.
 const MAX_TURNS: u64 = 16;
 
-/// A nest whose sources take turns along one axis, together with a nest of a single source that
-/// stands for it.
+/// A nest whose sources alternate along one axis, represented by a nest with a single source.
 pub(crate) struct Interleaved {
     /// The nest of a single source, in which each step of the axis adds [`SOURCE_DISTANCE`] to the
     /// source offset. Blocks are chosen for it; it is never run.
     pub(crate) nest: CopyNest,
-    /// The axis along which the sources take turns.
+    /// The axis along which the sources alternate.
     pub(crate) axis: usize,
     /// The index of the source that each step of the axis reads.
     pub(crate) sources: SmallVec<[usize; 4]>,
@@ -78,8 +77,8 @@ impl CopyNest {
     }
 }
 
-/// Returns the source that step `turn` of the axis reads, and the offset in that source. Returns
-/// `None` if the source also depends on other axes, or if the step reads nothing.
+/// Returns the source that is read at step `turn` of the axis, and the offset in that source.
+/// Returns `None` if the source also depends on other axes, or if the step reads nothing.
 fn taken(nest: &CopyNest, axis: Value, turn: i64) -> Option<(usize, Affine)> {
     let at_turn = |form: &Affine| form.substituted(axis, &Affine::constant(turn));
     for Case { when, take } in &nest.cases {

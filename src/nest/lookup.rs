@@ -1,5 +1,5 @@
-//! [`Lookup`]: a number that is computed at run time from the contents of sources, and that decides
-//! where elements are read.
+//! [`Lookup`]: an integer that is computed at run time from the contents of sources, and that
+//! decides which elements are read.
 //!
 //! Copies have no arithmetic on elements. Indices are the exception: JAX adds to them, compares
 //! them and clamps them before it gathers, and all of this is done here so that the gather remains
@@ -11,11 +11,11 @@ use smallvec::SmallVec;
 
 use super::{Affine, Operand};
 
-/// The greatest number of [`Number`]s in a lookup.
+/// The maximum number of steps, each a [`Number`], in the computation of a lookup.
 pub(crate) const MAX_NUMBERS: usize = 64;
 
-/// A number in `0..=last` that is computed from the contents of sources: the start of a dynamic
-/// slice, an index of a gather, or a predicate.
+/// An integer in `0..=last` that is computed at run time from the contents of sources: the start of
+/// a dynamic slice, an index of a gather, or a predicate.
 ///
 /// For example, JAX's `x[i]` on an array of 8 rows counts a negative `i` from the end, and clamps
 /// the result:
@@ -29,8 +29,8 @@ pub(crate) const MAX_NUMBERS: usize = 64;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lookup {
-    /// The steps of the computation. Each may use earlier ones. The last is the value before
-    /// `out_of_range` is applied to it.
+    /// The steps of the computation. Each may use the results of earlier ones. The result of the
+    /// last step becomes the value of the lookup after `out_of_range` is applied to it.
     pub(crate) numbers: Vec<Number>,
     /// The greatest value.
     pub(crate) last: u64,
@@ -43,7 +43,8 @@ pub struct Lookup {
 pub(crate) enum OutOfRange {
     /// Negative values become 0, and values greater than `last` become `last`.
     Clamp,
-    /// All of them become `last`, which the nest then tests for: it means "outside".
+    /// All of them become `last`. A guard of the nest compares the lookup with `last` and treats it
+    /// as out of range.
     Last,
 }
 
@@ -69,14 +70,15 @@ pub(crate) struct Integer {
 /// [`Lookup::numbers`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum LookupExpr {
-    /// A number that is loaded from a source.
+    /// An integer that is loaded from a source.
     Load {
-        /// The number of the source. No case reads it.
+        /// The index of the source in the nest's list of sources. No case reads this source.
         source: usize,
-        /// The offset in the source, in numbers of the loaded type.
+        /// The offset in the source, in integers of the loaded type.
         at: Affine,
     },
-    /// A form of the position. It is never negative.
+    /// An affine expression of the loop counters, such as the index along a dimension. It is never
+    /// negative.
     Index(Affine),
     /// A constant.
     Constant(i128),
@@ -172,12 +174,12 @@ impl Integer {
     /// The type of predicates.
     pub(crate) const PRED: Self = Self { bits: 1, is_signed: false };
 
-    /// Returns the width of a number in memory, in bits.
+    /// Returns the width of an integer of this type in memory, in bits. A predicate takes 8 bits.
     pub(crate) fn bits_in_memory(self) -> u32 {
         self.bits.max(8)
     }
 
-    /// Wraps a number around to this type. As a predicate, any number except 0 becomes 1.
+    /// Wraps an integer around to this type. For a predicate, any integer except 0 becomes 1.
     pub(crate) fn wrap(self, number: i128) -> i128 {
         let unused = 128 - self.bits;
         match self.is_signed {
@@ -187,8 +189,8 @@ impl Integer {
         }
     }
 
-    /// Loads the number with the given offset in an image. An image without bytes has unknown
-    /// contents, and its numbers are 0.
+    /// Loads the integer at offset `at`, in integers of this type, from an image. The contents of
+    /// an empty image are unknown, and all its integers count as 0.
     fn load(self, image: &[u8], at: i64) -> i128 {
         if image.is_empty() {
             return 0;
@@ -201,7 +203,7 @@ impl Integer {
 }
 
 impl Lookup {
-    /// Returns the forms that the numbers contain.
+    /// Returns the affine expressions of loop counters in the steps of the computation.
     pub(crate) fn forms(&self) -> impl Iterator<Item = &Affine> {
         self.numbers.iter().filter_map(|number| match &number.of {
             LookupExpr::Load { at: form, .. } | LookupExpr::Index(form) => Some(form),
@@ -216,13 +218,13 @@ impl Lookup {
         })
     }
 
-    /// Returns true if the number is the same for all positions.
+    /// Returns true if the lookup has the same value at all positions of the loops.
     pub(crate) fn is_constant(&self) -> bool {
         self.forms().all(|form| form.as_constant().is_some())
     }
 
-    /// Returns the sources from which this lookup loads, each with the width of its numbers, in
-    /// bits.
+    /// Returns the sources from which this lookup loads, each with the width of the loaded
+    /// integers, in bits.
     pub(crate) fn loads(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
         self.numbers.iter().filter_map(|number| match number.of {
             LookupExpr::Load { source, .. } => Some((source, number.integer.bits_in_memory())),
@@ -231,7 +233,7 @@ impl Lookup {
     }
 
     /// Returns the value of the lookup. `images` holds the bytes of each source of the nest, and
-    /// `of_form` evaluates a form. Numbers that are loaded from a source without bytes are 0.
+    /// `of_form` evaluates a form. Integers that are loaded from an empty image are 0.
     ///
     /// # Panics
     ///
@@ -288,7 +290,8 @@ impl fmt::Display for Number {
     }
 }
 
-/// Writes a lookup of one number on one line, and each number of a longer one on a line of its own.
+/// Writes a lookup with one step on one line. A lookup with several steps has a line for each of
+/// them.
 impl fmt::Display for Lookup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { numbers, last, out_of_range } = self;

@@ -1,12 +1,14 @@
-//! [`Marks`]: a nest that records which window of a scatter was the last to be written at a place.
+//! [`Marks`]: a nest that finds, for each place, the last window of a scatter that covers it.
 
 use super::{Affine, CopyNest, Gaps};
 
-/// The marks of a nest that copies nothing. At each position to which a case applies, it stores
-/// `number` at the place `at` of a destination of 32-bit numbers, unless a greater number is there.
+/// The marks of a nest that copies nothing. At each position to which a case applies, the nest
+/// stores `number` at the place `at` of a table of 32-bit numbers, unless a greater number is
+/// there.
 ///
-/// The walk visits the windows of a scatter and the places inside each, and not the destination.
-/// The greatest number is that of the last window, in whatever order the positions are visited.
+/// The loops visit the windows of a scatter and the places inside each window, not the table in
+/// order of address. At the end, each entry of the table is the number of the last window that
+/// covers the place, whatever order the positions are visited in.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Marks {
     /// The place of the mark.
@@ -18,11 +20,12 @@ pub(crate) struct Marks {
 impl CopyNest {
     /// Returns the marks of the nest; `None` if it copies.
     pub(crate) fn marks(&self) -> Option<&Marks> {
-        // The page compiles none, and need not contain the code for them.
+        // The web page compiles no nest with marks. Returning `None` keeps their code out of it.
         if cfg!(stridec_plain_host) { None } else { self.marks.as_ref() }
     }
 
-    /// Returns the nest, which has no cases yet, as one that marks places of a table.
+    /// Turns the nest, which has no cases yet, into one that stores marks in a table of `places`
+    /// entries.
     pub(super) fn marking(self, places: u64) -> Self {
         let marks = Some(Marks { at: Affine::default(), number: Affine::default() });
         let (dst_units, dst_bytes) = (places, places * 4);

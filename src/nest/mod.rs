@@ -24,7 +24,7 @@
 //!   is 1.
 //! - An *axis* is a loop, `a0` the outermost. A *form* is an affine expression of axes, such as
 //!   `a0 + 3·a1`, the offset in the source. A *quotient* is a form divided by a constant and
-//!   rounded down. A *lookup* is a number that is computed at run time from the contents of a
+//!   rounded down. A *lookup* is an integer that is computed at run time from the contents of a
 //!   source.
 //! - A *guard* is a condition such as `a0 < 3`. A *case* is a list of guards, and the value of the
 //!   positions at which they all hold.
@@ -116,7 +116,8 @@ pub fn lower(
 ///
 /// # Errors
 ///
-/// Returns the errors of [`lower`], and an error if the elements do not fit there.
+/// Returns the errors of [`lower`], and an error if the elements would extend past the end of the
+/// destination.
 pub(crate) fn lower_update(
     source: &StrideDescriptor,
     destination: &StrideDescriptor,

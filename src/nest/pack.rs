@@ -1,8 +1,8 @@
 //! Packing: copies several sources into one buffer, for nests with more sources than the 7 that a
 //! kernel can bind.
 //!
-//! The packing is itself a copy, so it is a nest. The other function here changes a nest so that it
-//! reads the packed buffer.
+//! The packing is itself a copy, so [`pack`] returns it as a nest. [`CopyNest::with_packed`]
+//! changes a nest so that it reads the packed buffer.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -56,7 +56,7 @@ pub(crate) fn pack(images: &[u64]) -> CopyNest {
 }
 
 impl CopyNest {
-    /// Returns true if a source is read by lookups, and not by cases.
+    /// Returns true if lookups load integers from a source, so that no case copies from it.
     pub(crate) fn is_of_numbers(&self, source: usize) -> bool {
         self.loaded_bits(source).is_some()
     }

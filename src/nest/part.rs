@@ -19,11 +19,12 @@ use super::{
 /// leaves out most of the source.
 const SHORT_ROW: u64 = 64;
 
-/// The minimum ratio between the contiguous range of the source that encloses short rows and the
-/// packed rows. Below it, short rows are not packed.
+/// The minimum ratio of two sizes: of the contiguous range of the source that contains all short
+/// rows of a part, to the rows after they are packed. Below this ratio, short rows are not packed.
 const WORTH: u64 = 8;
 
-/// A copy of one contiguous range of a destination, from rows of the source that are packed for it.
+/// A copy that writes one contiguous range of a destination. It reads rows of the source that were
+/// packed into a buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// The copy that reads the packed rows and writes the range.
@@ -229,8 +230,9 @@ fn moving_terms(src: &Affine, bounds: &Bounds) -> SmallVec<[Moving; 8]> {
 /// Returns the number of terms that select the row, counted from the largest weight, and the pitch
 /// of packed rows in bytes. Returns `None` if no choice fits.
 ///
-/// The number is the smallest with which the packed rows fit in `max_bytes` and are either not
-/// short, or short but much smaller than the range of the source that encloses them.
+/// The result is the smallest number for which the packed rows fit in `max_bytes` and are long
+/// enough. Short rows count as long enough if together they are much smaller than the range of the
+/// source that contains them.
 fn row_shape(moving: &[Moving], bits: u64, max_bytes: u64) -> Option<(usize, u64)> {
     let contiguous = span(moving) * u128::from(bits) / 8;
     (0..=moving.len()).find_map(|outer_terms| {

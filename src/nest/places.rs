@@ -1,6 +1,6 @@
-//! [`places`]: the location of each element of a tensor, as a value that can be compared. A
-//! `bitcast` uses it to test if elements lie in the same order in two layouts, however the layouts
-//! are written.
+//! [`places`]: the location of each element of a tensor, as a value that can be compared. The check
+//! of a `bitcast` instruction compares these values to test if two layouts put the elements in the
+//! same order, even if the layouts are written differently.
 
 use super::{CopyNest, LastRead, NestError, build, coalesce, refine};
 use crate::{stride::StrideDescriptor, window::Window};

@@ -1,7 +1,7 @@
 //! The second pass, [`refine`]: splits loops at the tiles of the source.
 //!
-//! Before this pass, each access to a tiled source needs divisions, the quotients of the nest.
-//! After it, most of these divisions are loop counters.
+//! Before this pass, each access to a tiled source needs integer divisions, the quotients of the
+//! nest. After it, loop counters take the place of most of these divisions.
 
 use smallvec::SmallVec;
 
@@ -79,8 +79,8 @@ fn drop_unused_quotients(nest: &mut CopyNest) {
     }
 }
 
-/// Drops every case that has all guards of an earlier case. It never applies, because the earlier
-/// one does wherever it would.
+/// Drops every case that has all guards of an earlier case. Such a case never decides a value,
+/// because the earlier case also applies at each of its positions.
 fn drop_unreachable_cases(nest: &mut CopyNest) {
     for number in (1..nest.cases.len()).rev() {
         let (earlier, rest) = nest.cases.split_at(number);
@@ -91,8 +91,8 @@ fn drop_unreachable_cases(nest: &mut CopyNest) {
 }
 
 /// Returns the quotient with common factors removed, so that it divides smaller numbers: `⌊of / g⌋`
-/// divided by `by / g`, for the largest `g` with which `⌊of / g⌋` is a form. Returns it unchanged
-/// if there is none.
+/// divided by `by / g`, for the largest `g` for which `⌊of / g⌋` is a form. Returns the quotient
+/// unchanged if there is no such `g`.
 fn reduced(quotient: &Quotient, bounds: &Bounds) -> Quotient {
     let Quotient { of, by } = quotient;
     let mut weights: SmallVec<[i64; 8]> =

@@ -7,12 +7,12 @@ use super::{
     numbers::signed,
 };
 
-/// The number of comparisons that a quotient has to replace. A quotient costs about as much as a
-/// few comparisons, so that fewer cases are kept as they are.
+/// The minimum number of cases that a quotient must replace. A quotient is an integer division,
+/// which costs about as much as a few comparisons, so fewer cases are left as they are.
 const CASES_PER_QUOTIENT: usize = 4;
 
-/// The maximum number of terms that describe the offsets of a pattern. Images of patches have one
-/// for each dimension of a patch.
+/// The maximum number of terms that describe the offsets of consecutive cases. If the cases are
+/// slices of an image that is cut into patches, there is one term for each dimension of a patch.
 const MAX_TERMS: usize = 4;
 
 /// Replaces cases that read one source at regular offsets by one case. The value of every position
@@ -70,7 +70,8 @@ impl CaseRun {
         runs.max_by_key(|run| run.offsets.len()).filter(|run| run.offsets.len() > 1)
     }
 
-    /// Returns the run of the cases that differ in the guard with this number.
+    /// Returns the run, starting at the case `first`, of cases that differ in their guard with
+    /// index `guard`.
     fn along(nest: &CopyNest, first: usize, guard: usize) -> Option<Self> {
         let Case { when, take: CaseValue::Read { source, at } } = &nest.cases[first] else {
             return None;
@@ -111,10 +112,11 @@ impl CaseRun {
         Some(run)
     }
 
-    /// Returns true if the form selects one of the cases so far or the next one wherever the common
-    /// guards hold.
+    /// Returns true if, at all positions at which the common guards hold, the form selects one of
+    /// the cases so far or the one after them.
     fn is_complete(&self, nest: &CopyNest) -> bool {
-        // The bounds of quotients assume guards that the next case need not have.
+        // The bounds of a quotient hold only where the guards of its case do, and the case after
+        // the run need not have these guards.
         if !self.of.terms().iter().all(|(value, _)| matches!(value, Value::Axis(_))) {
             return false;
         }

@@ -1,8 +1,9 @@
 //! [`split`] and [`slabs`]: cut a copy into parts of a limited size.
 //!
-//! A part is a contiguous range of the destination, so the results of all parts only have to be
-//! placed one after the other. The two functions differ in the source: a part of `split` reads
-//! packed rows, and a slab reads the whole source.
+//! A part fills a contiguous range of the destination, so the results of all parts together, one
+//! after the other, are the destination. The two functions differ in the source: a part of `split`
+//! reads rows of the source that are packed into a smaller buffer, and a slab reads the whole
+//! source.
 
 use std::cmp::Ordering;
 
@@ -26,9 +27,9 @@ const MIN_BYTES: u64 = 64;
 /// iterator returns its error and ends.
 ///
 /// In a part, outer axes have one step, one axis covers a range of steps, and inner axes are
-/// complete. In a transpose, every such range reads from all over the source. Only the pieces of
-/// the source's rows that a part reads are packed for it, so that all parts together read the
-/// source about once. Most parts differ only in offsets, and many have equal nests.
+/// complete. In a transpose, every such range reads a few bytes of each row of the source. Only the
+/// pieces of the source's rows that a part reads are packed for it, so that all parts together read
+/// the source about once. Most parts differ only in offsets, and many have equal nests.
 ///
 /// The following example cuts a transpose of 60 GiB, 245,760 by 262,144 bytes, into parts of 64
 /// MiB. A part reads a piece of 128 bytes from each of the 245,760 rows:
@@ -78,8 +79,8 @@ impl<T, E, F: FnMut(&CopyNest) -> Result<T, E>> Iterator for Split<'_, F> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let nest = self.remaining.nest;
-        // The range of the destination gets at most half of the bytes. The rows of the source,
-        // including the bytes between them, then usually fit in the limit too.
+        // The range of the destination takes at most half of `max_bytes`. The packed rows of the
+        // source, with the padding between them, then usually fit in `max_bytes` too.
         let most = self.max_bytes * 4 / u64::from(nest.dst_bits);
         while let Some(positions) = self.remaining.next(most) {
             if let Some(part) = part(nest, &self.remaining.ranges(positions), self.max_bytes) {

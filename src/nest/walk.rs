@@ -1,9 +1,9 @@
-//! The walk: loops that visit every place of a destination's memory once and in order of address,
-//! and the index of the element at each place.
+//! The walk of a nest: loops that visit every place of a destination's memory once and in order of
+//! address, and the index of the element at each place.
 //!
 //! The elements of a padded or strided array do not fill its memory. The loops also visit the
-//! places between elements, and guards tell both kinds of places apart, so that a kernel writes
-//! every byte.
+//! places between elements, so that a kernel writes every byte. Conditions on the loop counters,
+//! called guards, hold exactly at the places with an element.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -23,8 +23,8 @@ pub(super) struct Walk {
     pub(super) extents: SmallVec<[u64; 8]>,
     /// The quotients that the index needs if strides or folded dimensions do not divide evenly.
     pub(super) quotients: Vec<Quotient>,
-    /// The guards that hold exactly at the places with an element. Each is paired with the kind of
-    /// place at which it fails.
+    /// The guards, all of which hold exactly at the places with an element. Each is paired with the
+    /// reason why a place at which it fails has none.
     pub(super) guards: Vec<(Guard, Unfilled)>,
     /// The place of position 0. It is negative if the walk starts before the image, else 0.
     pub(super) dst_base: i64,

@@ -51,8 +51,8 @@ fn doubled(nest: &CopyNest) -> Option<CopyNest> {
     wider.dst_base /= 2;
     wider.dst_units /= 2;
     for (number, _) in reads(nest) {
-        // Both halves of a wider unit are read, so the last one ends no later than the last unit
-        // that is read today.
+        // Each wider unit consists of two units that the nest reads already, so the last wider unit
+        // ends with the unit that is the last one so far.
         wider.sources[number].last_read = match nest.sources[number].last_read {
             LastRead::Unit(last) => {
                 last.div_ceil(2).checked_sub(1).map_or(LastRead::Nothing, LastRead::Unit)

@@ -1,34 +1,35 @@
 //! [`TileDestinations`]: the devices that need parts of one source tile, and the device that sends
 //! each part.
 //!
-//! Several devices, its *holders*, may have a copy of the tile. They share the work: the needed
-//! elements form one sequence, and each holder sends an equal part of it. The documentation of
-//! [`reshard`](super) describes the rule.
+//! Several devices, its *holders*, may have a copy of the tile. They share the work: the elements
+//! that other devices need form one sequence, and each holder sends an equal part of it. The
+//! documentation of [`reshard`](super) describes the rule.
 
 use std::ops::ControlFlow;
 
 use super::{grid::OverlapGrid, split};
 use crate::sharding::{Holders, Placement, Region};
 
-/// The reciprocal of the slack, the fraction of a share by which the limit between two senders may
-/// move to keep boxes in one piece. With 1/200 in either direction, a sender exceeds its share by
-/// at most 1%. A smaller divisor balances the senders less evenly, and a larger one splits more
-/// boxes.
+/// The divisor of a share that gives the slack: the boundary between the shares of two senders may
+/// move by 1/200 of a share to keep a box in one piece. A share has two boundaries, so a sender
+/// exceeds its share by at most 1%. A smaller divisor balances the senders less evenly, and a
+/// larger one splits more boxes.
 const SLACK: u128 = 200;
 
 /// The devices that need elements of one nonempty tile of the source, in order.
 ///
-/// The order is by destination tile, row-major, and then by position among the holders of the
-/// destination tile. Devices that hold the source tile themselves are skipped. The elements that
-/// the devices need, one device after another, form a sequence of [`length`](Self::length)
+/// The order is by destination tile, row-major, and then by the device's index among the holders of
+/// the destination tile. Devices that hold the source tile themselves are skipped. The elements
+/// that the devices need, one device after another, form a sequence of [`length`](Self::length)
 /// elements. Each holder of the source tile sends one contiguous share of the sequence.
 pub(super) struct TileDestinations<'a> {
     source: &'a Placement,
     to: &'a Placement,
-    /// The number of the source tile.
+    /// The row-major index of the source tile in `source`.
     tile: u64,
     pub(super) holders: Holders<'a>,
-    /// The destination tiles that overlap the source tile. A *grid index* counts only these tiles.
+    /// The destination tiles that overlap the source tile. The *grid index* of a tile is its index
+    /// among these tiles.
     grid: OverlapGrid<'a>,
     /// The skipped devices, in order. For each: the grid index of the destination tile, the
     /// device's index among the holders of the destination tile, and the total number of elements
@@ -48,8 +49,8 @@ pub(super) struct WantedPart<'a> {
 }
 
 impl<'a> TileDestinations<'a> {
-    /// Finds the devices that need elements of tile number `tile` of the placement `from`. Returns
-    /// `None` if the tile is empty or no device holds it.
+    /// Finds the devices that need elements of the tile with index `tile` of the placement `from`.
+    /// Returns `None` if the tile is empty or no device holds it.
     pub(super) fn new(from: &'a Placement, to: &'a Placement, tile: u64) -> Option<Self> {
         let region = from.tile_region(tile);
         let holders = from.holders(tile);
@@ -78,8 +79,8 @@ impl<'a> TileDestinations<'a> {
         Some(destinations)
     }
 
-    /// Returns the number of elements in the parts of all devices, skipped ones included, that
-    /// precede the grid tile `index` in the order.
+    /// Returns the number of elements that devices need for all tiles before grid index `index`.
+    /// The devices that are skipped because they hold the source tile are included.
     fn elements_before(&self, index: u64) -> u128 {
         let tiles = self.grid.len();
         match self.to.copies() {
@@ -95,15 +96,16 @@ impl<'a> TileDestinations<'a> {
         }
     }
 
-    /// Returns the offset in the sequence of the first destination that has the grid tile `index`.
+    /// Returns the offset in the sequence of the first device that needs elements for the tile with
+    /// grid index `index`.
     fn offset(&self, index: u64) -> u128 {
         let held = self.held.partition_point(|(held, ..)| *held < index);
         let left_out = held.checked_sub(1).map_or(0, |last| self.held[last].2);
         self.elements_before(index) - left_out
     }
 
-    /// Calls `found` with the part that each destination needs, in order, beginning at the grid
-    /// tile `from`. Stops early if `found` breaks.
+    /// Calls `found` with the part that each destination needs, in order, starting at the tile with
+    /// grid index `from`. Stops early if `found` breaks.
     pub(super) fn each_from(
         &self,
         from: u64,
@@ -146,8 +148,8 @@ impl<'a> TileDestinations<'a> {
         Some((region, offset))
     }
 
-    /// Returns the length of a holder's share, in elements, before its limits are moved. The last
-    /// share may be shorter.
+    /// Returns the length of a holder's share, in elements, before its boundaries are moved to the
+    /// edges of boxes. The last share may be shorter.
     fn share(&self) -> u128 {
         self.length.div_ceil(self.holders.len().into())
     }
@@ -194,9 +196,9 @@ impl<'a> TileDestinations<'a> {
         }
     }
 
-    /// Returns the offset, in a destination's part, at which the share of `holder` begins. The
-    /// limit is moved to the end of the part or of a row if one is near enough. `holder` must not
-    /// be 0.
+    /// Returns the offset, in a destination's part, at which the share of `holder` begins. If an
+    /// end of the part or of a row is within the slack, the share begins there instead. `holder`
+    /// must not be 0.
     #[expect(clippy::cast_possible_truncation)] // the offset is inside the box
     fn cut(&self, wanted: WantedPart<'_>, holder: u64) -> u64 {
         let share = self.share();

@@ -18,7 +18,7 @@ pub enum ReshardError {
     /// The layout of a shard cannot be expressed with strides.
     #[error(transparent)]
     Stride(#[from] StrideError),
-    /// A box does not lie inside its shard.
+    /// A box that a message moves does not lie inside its shard.
     #[error(transparent)]
     Window(#[from] WindowError),
     /// The copy between a shard and a message cannot be expressed as loops.

@@ -8,9 +8,9 @@ use smallvec::SmallVec;
 
 use crate::sharding::{Placement, Ranges, Region, coordinates};
 
-/// The tiles of a placement that share elements with a region. These tiles form a smaller grid: a
-/// tile's *index* is its row-major number in the smaller grid, and its *number* is the one in the
-/// placement.
+/// The tiles of a placement that share elements with a region. These tiles form a smaller grid. In
+/// this file, the *index* of a tile is its row-major index in the smaller grid, and its *number* is
+/// its row-major index in the whole grid of the placement.
 pub(super) struct OverlapGrid<'a> {
     placement: &'a Placement,
     dimensions: SmallVec<[Overlaps; 4]>,

@@ -58,8 +58,8 @@ pub(super) fn pack(
 }
 
 /// Unpacks a message into a region of `image`, the memory of a shard. For a box, the copy of
-/// [`pack`] runs backwards: each place of the shard that packing would read is written. The result
-/// is well defined because no two elements of a shard share a place.
+/// [`pack`] runs backwards: it writes each element to the location from which packing would read
+/// it. The result is well defined because no two elements of a shard share a location.
 pub(super) fn unpack(
     shard: &Shard,
     region: &Region,
@@ -92,8 +92,8 @@ fn is_whole_bytes(nest: &CopyNest) -> bool {
     nest.src_bits() == nest.dst_bits() && nest.src_bits().is_multiple_of(8)
 }
 
-/// Writes a message to `image`, the memory of a shard, box by box. The boxes never cross the end of
-/// a tile of the layout, so offsets are affine inside each box.
+/// Writes a message to `image`, the memory of a shard, box by box. No box crosses the end of a tile
+/// of the layout, so the offsets inside each box have constant strides.
 #[expect(clippy::cast_possible_truncation)] // images fit the address space
 fn scatter_boxes(nest: &CopyNest, message: &[u8], image: &mut [u8]) {
     let unit = nest.src_bits() as usize / 8;

@@ -20,11 +20,11 @@ use super::{ReshardError, shards::Shard};
 /// each index is computed separately.
 pub(super) struct MessageOffsets {
     shard: StrideDescriptor,
-    /// The term of each coordinate in elements, dimension by dimension from the outermost on. The
-    /// message's innermost dimension has none here.
+    /// For each dimension of the message except the innermost, outermost first, the terms that its
+    /// coordinates add to the offset, in elements.
     outer: Vec<Vec<usize>>,
-    /// The contiguous runs along the message's innermost dimension, each as the term of its first
-    /// element and its length, both in elements.
+    /// The contiguous runs along the message's innermost dimension. Each is the term that its first
+    /// coordinate adds to the offset, and its length, both in elements.
     runs: Vec<(usize, usize)>,
     folded: Option<Folded>,
     element_bytes: usize,
@@ -150,7 +150,7 @@ impl MessageOffsets {
     }
 }
 
-/// A packing of several elements into each byte.
+/// The way in which several elements share each byte of a shard.
 struct PackedElements {
     /// The number of elements in a byte.
     count: usize,
@@ -161,8 +161,8 @@ struct PackedElements {
 }
 
 impl PackedElements {
-    /// Returns the position of an element's lowest bit in its byte. `place` is the element's
-    /// offset.
+    /// Returns the position of an element's lowest bit in its byte. `place` is the offset of the
+    /// element in elements.
     fn shift(&self, place: usize) -> usize {
         place % self.count * (8 / self.count)
     }
@@ -175,7 +175,7 @@ impl PackedElements {
 }
 
 impl Folded {
-    /// Calls `found` with the index in the shard of each element, in the order of the message.
+    /// Calls `found` with the index of each element in the shard, in the order of the message.
     fn each(
         &self,
         mut found: impl FnMut(&[u64]) -> Result<(), StrideError>,
@@ -206,8 +206,9 @@ fn coordinates(ranges: &[(u64, u64)]) -> impl Iterator<Item = u64> {
     ranges.iter().flat_map(|&(start, limit)| start..limit)
 }
 
-/// Returns the contiguous runs in memory of the coordinates in `ranges` along one dimension. Each
-/// run is the term of its first coordinate in the offset, and its length, both in elements.
+/// Returns the runs of coordinates in `ranges`, along one dimension, that are contiguous in memory.
+/// Each run is the term that its first coordinate adds to the offset, and its length, both in
+/// elements.
 #[expect(clippy::cast_possible_truncation)] // images fit the address space
 fn runs(
     shard: &StrideDescriptor,

@@ -9,7 +9,7 @@ use crate::{
     sharding::{Placement, Region, ShardingError},
 };
 
-/// The maximum number of transfers in a plan of all devices, which bounds the memory that it needs.
+/// The maximum number of transfers in a plan of all devices. It limits the memory for the plan.
 const MAX_TRANSFERS: usize = 1 << 24;
 
 /// The maximum number of devices before or after a reshard.
@@ -119,7 +119,8 @@ fn too_many(what: &str, limit: u64) -> ShardingError {
 /// Returns the number of bytes that `transfers` move, in total and for the busiest devices.
 fn cost(transfers: &[Transfer], element_bytes: u64) -> Cost {
     let elements = |transfer: &Transfer| u128::from(transfer.region.elements());
-    // Transfers that a device sends are mostly adjacent in the list.
+    // The transfers of one sender are mostly adjacent in the list, so adding up each run first
+    // takes fewer lookups in the map.
     let mut sent = HashMap::<u64, u128>::new();
     for run in transfers.chunk_by(|one, other| one.from == other.from) {
         *sent.entry(run[0].from).or_default() += run.iter().map(elements).sum::<u128>();
@@ -192,9 +193,10 @@ impl ReshardPlan {
         self.cost
     }
 
-    /// Returns a lower bound on the cost of any plan without forwarding. The busiest sender of this
-    /// plan sends at most 1.01 times its bound, with one exception: if parts are listed and
-    /// overlap, devices share each tile evenly, and those with many tiles may send more.
+    /// Returns a lower bound on the cost of any plan in which no device passes on elements that it
+    /// received. The busiest sender of this plan sends at most 1.01 times its bound, with one
+    /// exception: if a sharding lists parts that overlap, the holders share each tile evenly, and a
+    /// device that holds many tiles may send more.
     #[must_use]
     pub fn bounds(&self) -> Cost {
         self.bounds

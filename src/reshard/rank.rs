@@ -23,8 +23,8 @@ pub struct RankPlan {
 }
 
 /// Returns the transfers of [`plan`](super::plan) that one device sends or receives. The time is
-/// proportional to the number of these transfers and to the number of holders of their tiles,
-/// regardless of the total number of devices.
+/// proportional to the number of these transfers and to the number of devices that hold their
+/// tiles. It does not depend on the total number of devices.
 ///
 /// ```
 /// use stridec::{reshard::rank_plan, sharding::Sharding};

@@ -8,8 +8,8 @@ use crate::nest::{CopyNest, Value};
 /// The layout of a message in a shard's memory: runs of equal length, at constant strides along any
 /// number of axes.
 ///
-/// MPI calls this layout a vector, or a vector of vectors. A transport that supports such types, or
-/// that can write to another device's memory, moves the message without an extra copy.
+/// In MPI this layout is a vector type, or a vector of vectors. A transport that supports such
+/// types, or that can write to another device's memory, moves the message without an extra copy.
 ///
 /// ```
 /// use stridec::{reshard::{Member, Shards}, sharding::Sharding};

@@ -13,7 +13,7 @@ pub struct Shards {
     /// The layout of every shard. If it is `None`, shards have the layout of the array's shape.
     pub layout: Option<Layout>,
     /// True if every shard has the shape of a full tile, with the shard's part of the array at the
-    /// front, as XLA allocates it. The places after the part are never read, and are written as
+    /// front, as XLA allocates it. The elements after the part are never read, and are written as
     /// zero. If false, a shard holds exactly its part.
     pub whole_tiles: bool,
 }

@@ -1,10 +1,11 @@
-//! Splits regions between two senders, at the number of an element counted row-major.
+//! Splits regions between two senders, at the row-major index of an element.
 
 use crate::sharding::Region;
 
-/// Returns the element number at which to cut a region: at most `slack` from `at`, and so that the
-/// two parts consist of few boxes. In an array of planes of rows, the cut is at the end of a plane
-/// if one is near enough, else at the end of a row, else at `at` itself.
+/// Returns the row-major index of the element at which to cut a region. It is at most `slack` from
+/// `at`, and chosen so that the two parts consist of few boxes. In three dimensions, planes of
+/// rows, the cut is at the end of a plane if one is near enough, else at the end of a row, else at
+/// `at`.
 pub(super) fn near_row_end(region: &Region, at: u64, slack: u64) -> u64 {
     let mut rows = region.elements();
     for size in region.sizes() {
@@ -20,7 +21,7 @@ pub(super) fn near_row_end(region: &Region, at: u64, slack: u64) -> u64 {
     at
 }
 
-/// Splits the elements `start..limit` of a nonempty region, counted row-major, into smaller
+/// Splits the elements of a nonempty region with row-major indices `start..limit` into smaller
 /// regions, and calls `found` with each in order. There are at most two regions for each dimension,
 /// plus one for the middle.
 pub(super) fn each_part(region: &Region, start: u64, limit: u64, found: &mut impl FnMut(Region)) {
@@ -62,7 +63,7 @@ mod tests {
     use super::*;
     use crate::sharding::{Ranges, TileBox};
 
-    /// Compares every run of elements with the elements listed one by one.
+    /// Compares the parts for every `start..limit` with the elements listed one by one.
     #[test]
     fn runs_are_the_elements_in_order() {
         let lists: [&[(u64, u64)]; 4] = [&[(2, 4)], &[(0, 1)], &[(5, 7), (9, 10)], &[(1, 5)]];

@@ -8,8 +8,9 @@ use crate::{shape::FieldPath, sharding::ShardingError};
 /// at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Round {
-    /// The number of the round, by which sender and receiver match their messages: the distance
-    /// from sender to receiver in the ring of devices, and the index of the piece.
+    /// The identifier of the round, by which sender and receiver match their messages. It consists
+    /// of the distance from sender to receiver in the ring of devices, and the index of the message
+    /// among the messages from this sender to this receiver.
     pub number: (u64, u64),
     /// The transfers in the message that the device sends, all to the same device. The message
     /// takes at most half of the bytes that staging allows.
@@ -49,7 +50,7 @@ pub fn rounds(
     let mut rounds: std::collections::BTreeMap<(u64, u64), Round> =
         std::collections::BTreeMap::new();
     let mut fill = |transfers: &[Transfer], sends: bool| {
-        // The piece being filled and its number of elements, for each distance.
+        // For each distance, the index of the message being filled and its number of elements.
         let mut pieces: std::collections::HashMap<u64, (u64, u64)> =
             std::collections::HashMap::new();
         for transfer in transfers {

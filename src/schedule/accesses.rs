@@ -11,7 +11,8 @@ use crate::nest::gcd;
 const LINE_BYTES: u64 = 128;
 pub(super) const SECTOR_BYTES: u64 = 32;
 
-/// Evenly spaced places in memory, as their number and the distance in bytes from each to the next.
+/// Evenly spaced memory locations: how many there are, and the distance in bytes from each to the
+/// next.
 pub(super) type Progression = (u64, u64);
 
 /// The accesses of one invocation to the source or to the destination, and their distances to the
@@ -20,21 +21,23 @@ pub(super) struct Accesses {
     pub(super) count: u64,
     /// The size of an access, in bytes.
     pub(super) bytes: u64,
-    /// The number of places that the invocation reads or writes. A place has the size of one unit,
-    /// or of a whole access.
+    /// The number of items that the invocation reads or writes. An item is one unit of the nest, or
+    /// a whole access.
     pub(super) moved: u64,
-    /// The size of a place, in bytes.
+    /// The size of an item, in bytes.
     pub(super) unit: u64,
-    /// The places of one invocation, as nested progressions. Several places can lie in one sector.
+    /// The locations of one invocation's items, as nested progressions. Several items can lie in
+    /// one sector.
     pub(super) inside: SmallVec<[Progression; 4]>,
-    /// The distances between invocations. An invocation's number is split into digits, the fastest
-    /// first. Each digit is a progression: its number of values, and the distance in bytes by which
-    /// one step moves the accesses.
+    /// The distances between invocations. The index of an invocation is split into mixed-radix
+    /// digits, the fastest-varying first. Each digit is a progression: the number of values that it
+    /// has, and the distance in bytes that the accesses move when it increases by 1.
     pub(super) outside: SmallVec<[Progression; 8]>,
     /// The number of neighbouring invocations that can share sectors: for loads, the invocations
     /// that use one cache; for stores, the invocations that store at the same time.
     pub(super) together: u64,
-    /// The alignment of the places in bytes, without the distances above.
+    /// The alignment of the first item, in bytes. The distances in `inside` and `outside` can
+    /// reduce the alignment of the other items.
     pub(super) align: u64,
 }
 
@@ -45,8 +48,8 @@ impl Accesses {
         lines(first_lanes(&self.outside, lanes))
     }
 
-    /// Returns the memory traffic for each place, in hundredths of a byte. Unused bytes of touched
-    /// sectors count.
+    /// Returns the memory traffic for each item, in hundredths of a byte. Sectors are transferred
+    /// whole, so the unused bytes of touched sectors count.
     pub(super) fn fetched(&self) -> u64 {
         let shared = first_lanes(&self.outside, self.together);
         let mut steps: SmallVec<[Progression; 12]> = shared.collect();
@@ -56,8 +59,8 @@ impl Accesses {
         steps.extend(self.inside.iter().copied());
         steps.retain(|step| step.0 > 1);
         steps.sort_unstable_by_key(|step| step.1);
-        // `used` counts the bytes that are used. `span` is the distance from the first to the last
-        // of these bytes, if every sector between them holds some.
+        // `used` is the number of bytes that belong to items. `span` is the length of the range
+        // that contains them, as long as every sector of the range holds some of these bytes.
         let (mut used, mut span) = (self.unit, self.unit);
         let mut apart = &steps[..];
         while let [(extent, distance), rest @ ..] = apart
@@ -176,7 +179,8 @@ mod tests {
         }
     }
 
-    /// A row that starts inside a sector is counted with the mean over all possible starts.
+    /// A row that starts inside a sector counts as the mean number of sectors over all possible
+    /// starts.
     #[test]
     fn runs_that_begin_inside_sectors_touch_one_more() {
         for (bytes, outside, align) in [

@@ -23,11 +23,12 @@ use crate::nest::{Affine, Bounds, CopyNest, Guard, Interleaved, SOURCE_DISTANCE,
 /// a1: 3 steps, source +76800, destination +1        and all 3: one run of 48 bytes in the destination
 /// ```
 ///
-/// If blocks do not divide an axis evenly, the last block along it stores only the units inside. If
-/// rows of the destination start inside words, the blocks of a row start at its first whole word,
-/// and other invocations write the words between the blocks of two rows, a [`Seam`](super::Seam).
-/// Rows that start inside accesses of 16 bytes are handled in the same way: a block then covers
-/// enough rows to align all blocks alike, 16 rows of bytes or 4 rows of words.
+/// If blocks do not divide an axis evenly, the last block along the axis stores only the units
+/// before its end. If rows of the destination start inside words, the blocks of a row start at its
+/// first whole word, and other invocations write the words between the blocks of two rows, a
+/// [`Seam`](super::Seam). Rows that start inside accesses of 16 bytes are handled in the same way.
+/// A block then covers several rows, such as 16 rows of bytes or 4 rows of words, so that all
+/// blocks start at the same distance from a 16-byte boundary.
 ///
 /// Only [`candidates`](super::candidates) creates blocks, and blocks cannot be changed, because the
 /// proof of a kernel relies on them:
@@ -50,14 +51,15 @@ pub struct Block {
     pub(super) row_alignment: RowAlignment,
     /// The number of steps along the outermost axis of a run that one aligned access covers.
     pub(super) steps_per_access: u64,
-    /// True if a block has an access for each of several rows, and a row that starts late inside an
-    /// access needs none in the last block.
+    /// True if a block has one access in each of several rows, and in the last block of the rows
+    /// some of these accesses are left out. Rows that start late inside an access need one access
+    /// less.
     pub(super) cuts_rows: bool,
     pub(super) store: u64,
     pub(super) load: Load,
     pub(super) order: BlockOrder,
     pub(super) rounds: u64,
-    /// The source that each step of the axis reads along which sources take turns. Empty if the
+    /// The source that is read at each step along the axis of [`Interleaved::axis`]. Empty if the
     /// block reads one source.
     sources: SmallVec<[usize; 4]>,
 }
@@ -190,8 +192,8 @@ impl Block {
         Some(self)
     }
 
-    /// Returns the source of a place of the block, and the place in that source. Places are counted
-    /// in accesses of `access` units.
+    /// Splits an offset in the source of an [`Interleaved`] nest into the index of the actual
+    /// source and the offset in that source. Both offsets are in accesses of `access` units.
     pub(crate) fn source_of(&self, place: i64, access: i64) -> (usize, i64) {
         let distance = SOURCE_DISTANCE / access;
         let number = (place + distance / 2).div_euclid(distance);
@@ -226,9 +228,10 @@ impl Block {
         self.inside(&guard.of) != (0, 0)
     }
 
-    /// Returns the guards that vary inside the block, and the bits of the units that they exclude,
-    /// if the kernel can apply them to whole words. A word is then loaded and selected, without a
-    /// branch. Returns `None` if it cannot, or if no guard varies.
+    /// Returns the guards that vary inside the block, and the bits that excluded units get instead,
+    /// if the kernel can apply the guards to whole words. The kernel then loads every word and
+    /// selects either it or these bits, without a branch. Returns `None` if the guards cannot be
+    /// applied to whole words, or if no guard varies.
     ///
     /// All guards must give excluded units the same bits, and each must hold for all units of a
     /// word or for none. Also, no unit may be read before the start of the image, even if its
@@ -251,19 +254,20 @@ impl Block {
         if can { Some((guards, refusal.bits?)) } else { None }
     }
 
-    /// Returns true if guards vary inside the block and cannot be applied to whole words. The
-    /// kernel then copies the blocks in which a guard fails unit by unit.
+    /// Returns true if guards vary inside the block and cannot be applied to whole words. If such a
+    /// guard fails inside a block, the kernel copies that block unit by unit.
     pub(crate) fn moves_unit_by_unit(&self) -> bool {
         self.varying_guards().next().is_some() && self.word_guards().is_none()
     }
 
-    /// Returns true if blocks may read more units than they store: at the end of an axis that they
-    /// do not divide evenly, and if a guard varies.
+    /// Returns true if blocks may read more units than they store. This happens at the end of an
+    /// axis that they do not divide evenly, and if guards exclude words that were loaded.
     pub(crate) fn reads_more(&self) -> bool {
         self.cuts_rows || self.axes.iter().any(BlockAxis::is_ragged) || self.word_guards().is_some()
     }
 
-    /// Returns the amount that the steps inside a run add to a form, for each unit of the run.
+    /// Returns, for each unit of a run, the difference between a form at that unit and at the first
+    /// unit of the run.
     fn steps_of(&self, form: &Affine) -> Vec<i64> {
         self.along_run(|block_axis| {
             block_axis.inside.map_or(0, |inside| form.weight(Value::Axis(inside)))
@@ -280,8 +284,8 @@ impl Block {
         })
     }
 
-    /// Returns the amount that the steps inside a block add to a form, for each unit that an access
-    /// of a run stores.
+    /// Returns, for each unit that access number `access` of a run stores, the difference between a
+    /// form at that unit and at the first unit of the block.
     pub(crate) fn steps_in(&self, form: &Affine, run: &Run, access: u64) -> Vec<i64> {
         let outer = self.axes[..self.axes.len() - self.run_axes].iter().zip(&run.steps);
         let of_run: i64 = outer
@@ -294,7 +298,8 @@ impl Block {
         units.take(usize::try_from(self.store).unwrap_or(1)).map(|unit| of_run + unit).collect()
     }
 
-    /// Returns the least and the greatest amount that the steps inside a block add to a form.
+    /// Returns the least and the greatest difference between a form at a unit of a block and at the
+    /// first unit of that block.
     pub(crate) fn inside(&self, form: &Affine) -> (i64, i64) {
         let parts = self.axes.iter().filter_map(|block_axis| {
             Some(
@@ -390,7 +395,8 @@ impl Block {
         self.axes.len() - self.run_axes.max(1)
     }
 
-    /// Returns the distance in the destination from one step of that axis to the next, in units.
+    /// Returns the distance in the destination from one step of the axis
+    /// [`outermost_of_run`](Self::outermost_of_run) to the next, in units.
     pub(super) fn run_stride(&self) -> u64 {
         self.axes[self.outermost_of_run()].dst_stride
     }
@@ -439,8 +445,8 @@ impl Block {
             && inner.steps.is_multiple_of(word)
     }
 
-    /// Returns true if runs of the source may start inside a word. Each value is then put together
-    /// from two words.
+    /// Returns true if runs of the source may start inside a word. Each value is then combined from
+    /// two words.
     #[must_use]
     pub fn is_shifted(&self) -> bool {
         self.load.is_shifted
@@ -472,7 +478,7 @@ impl Block {
         self.at_first(self.tiled.src())
     }
 
-    /// Returns the greatest source offset of any block's first unit, or a larger number.
+    /// Returns an upper bound on the source offset of any block's first unit.
     pub(crate) fn last_src(&self) -> i64 {
         let run = self.axes[self.outermost_of_run()];
         let lead = match self.row_alignment {
@@ -493,8 +499,8 @@ impl Block {
         Bounds::of_box(&self.tiled, axes)
     }
 
-    /// Returns the value of a form at the first unit of a block: the form without the steps inside
-    /// blocks.
+    /// Returns the form that gives the value of `form` at the first unit of a block: without the
+    /// terms for steps inside blocks.
     pub(crate) fn at_first(&self, form: &Affine) -> Affine {
         let alone = self
             .axes

@@ -1,7 +1,6 @@
 //! [`candidates`]: the possible ways to run a nest, each with its estimated cost.
 //!
-//! This file decides which blocks are plausible for a nest, and makes all of them. The cost model
-//! then compares them.
+//! This file builds all blocks that may be fast for a nest. The cost model then compares them.
 
 use std::{fmt, sync::Arc};
 
@@ -280,7 +279,7 @@ fn add_blocks(
         sides.filter(|&run| run * u64::from(bits) <= 256).collect()
     };
     // If rows of the destination start inside accesses, also try blocks that store one word in each
-    // of more rows, so that the invocations of a warp store to contiguous places.
+    // of several rows, so that the invocations of a warp store to contiguous memory.
     let is_aligned = (axes[inner].extent * u64::from(bits)).is_multiple_of(ACCESS_BYTES * 8);
     let many_rows = (target.kind == AdapterKind::Gpu && !is_aligned).then_some(word << 3);
     let is_seamed = target.kind == AdapterKind::Gpu && !has_whole_rows(nest);
@@ -347,9 +346,9 @@ fn add_blocks(
 /// alignment of the blocks in bytes. `across` is the axis from one row to the next.
 ///
 /// Rows of 7 bytes start at 0, 7, 14, … and so at every remainder modulo 16. After 16 rows the
-/// remainders repeat, so blocks of 16 rows are all aligned alike. On a CPU, such blocks pay off
-/// only if the source has a stride: 1.03 to 1.16 times the rate there, 0.7 to 0.87 elsewhere
-/// (`benches/NOTES.md`).
+/// remainders repeat, so all blocks of 16 rows have the same alignment. On a CPU, such blocks are
+/// faster only if the source is read with a stride. With a stride, they copy at 1.03 to 1.16 times
+/// the rate of other blocks, and without one at 0.7 to 0.87 times (`benches/NOTES.md`).
 fn equally_aligned_rows(
     axes: &[CopyAxis],
     across: usize,
@@ -396,8 +395,8 @@ fn add_repeated(
     target: &Target,
     list: &mut Vec<Candidate>,
 ) {
-    // On a CPU, this pays off if a guard cuts through blocks, or if the only alternative is a
-    // gather (`benches/NOTES.md`).
+    // On a CPU, this is faster only if a guard can hold for some units of a block and fail for
+    // others, or if the only alternative is a gather (`benches/NOTES.md`).
     let is_gpu = target.kind == AdapterKind::Gpu;
     let several = |block: &Block, strategy, reason| {
         let block = repeated_block(block, axes, target)?;
@@ -467,16 +466,18 @@ fn strategy_of(nest: &CopyNest, steps: &[u64], is_woven: bool) -> (Strategy, &'s
 
 /// The number of rows of any length in bytes that together are a multiple of 16 bytes.
 const ALIGNED_ROWS: u64 = 16;
-/// The greatest number of words that a GPU invocation holds besides its intermediate values: half
-/// of the registers that it has if a core runs as many invocations as it can.
+/// The maximum number of words that a GPU invocation holds besides its intermediate values. It is
+/// half of an invocation's share of the registers when a core runs its maximum number of
+/// invocations.
 const MOST_HELD_WORDS: u64 = 32;
 /// The least number of blocks that keeps the cores of a GPU busy. Blocks are combined into larger
 /// ones only if at least this many remain. With 2^16, transposed TPU tiles get worse, from 5.5 to
 /// 6.2 (`benches/NOTES.md`, "A GPU on paper").
 const LEAST_REPEATED_BLOCKS: u64 = 1 << 15;
 
-/// Returns the block at several steps of an axis on which it has one, so that their addresses are
-/// computed together.
+/// Returns a block that has several steps along one more axis, on which `block` has one step. Its
+/// invocation then computes the addresses for all of these steps together. Returns `None` if no
+/// axis is suitable, or if too few blocks would remain to keep a GPU busy.
 fn repeated_block(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<Block> {
     let words = block.rows() * block.width() * u64::from(block.nest().dst_bits()) / 32;
     let most = (MOST_HELD_WORDS / words.max(1)).min(block.count() / LEAST_REPEATED_BLOCKS);
@@ -512,8 +513,9 @@ fn repeated_block(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<B
     })
 }
 
-/// Returns the block at so many steps of an axis that all blocks are aligned alike in the source
-/// and can load 16 bytes at a time.
+/// Returns a block that has several steps along one more axis. Their number is chosen so that all
+/// blocks start at the same distance from a 16-byte boundary of the source and can load 16 bytes at
+/// a time. Returns `None` if the block already loads 16 bytes at a time, or if no axis is suitable.
 fn repeated_until_aligned(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<Block> {
     let bits = u64::from(block.nest().src_bits());
     let is_wide = |block: &Block| block.load() * bits == ACCESS_BYTES * 8;
@@ -539,8 +541,8 @@ fn repeated_until_aligned(block: &Block, axes: &[CopyAxis], target: &Target) -> 
     })
 }
 
-/// Returns the greatest number of units in a block. Blocks are unrolled, so larger ones take the
-/// driver long to compile.
+/// Returns the maximum number of units in a block. The code for a block is unrolled, so drivers
+/// take long to compile larger blocks.
 fn most_units(bits: u32, shares_run: bool) -> u64 {
     match bits {
         _ if shares_run => u64::MAX,

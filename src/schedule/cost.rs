@@ -9,8 +9,8 @@
 //!        / words that an invocation writes · lanes / lanes that have work
 //! ```
 //!
-//! The sum is over the loads and stores of an invocation. Invocations whose numbers are past the
-//! end of an axis do no work, but are counted as if they did.
+//! The sum is over the loads and stores of an invocation. Some invocations have no work, because
+//! their index leads past the end of an axis; they cost the same as the others.
 //!
 //! - *operations* compute addresses and shift units into words. A term of an affine expression
 //!   counts as one operation, a division or a remainder by a power of two as one, another division
@@ -21,8 +21,8 @@
 //!   of 32 bytes. All loads of a workgroup can share a sector, because a cache keeps it; a store
 //!   shares a sector only with the same store in other lanes. On average, a range that starts
 //!   inside a sector touches a part of one more sector.
-//! - *stored* lines are the lines that all stores of the lanes touch together. A CPU fetches each
-//!   of these lines before it is written, and the stores wait for the duration of an access.
+//! - *stored* lines are the lines that all stores of the lanes touch together. A CPU reads each of
+//!   these lines into its cache before it writes to it, and the store waits for that access.
 //! - *spilled* words are the words after the first 16 that an invocation holds at a time. An
 //!   invocation loads all its words before it stores any.
 //!
@@ -66,7 +66,7 @@ struct InvocationWork {
     accesses: [Accesses; 2],
     /// The number of lines that the stores of all lanes of a vector touch together.
     stored_lines: u64,
-    /// The number of words that the invocation holds at a time.
+    /// The number of words that the invocation holds in registers at a time.
     held: u64,
     /// The number of bytes that the invocation writes.
     bytes: u64,
@@ -108,8 +108,8 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     if nest.dst_bits() < 32 && !block.moves_words() {
         operations += 3 * block.rows() * block.width();
     }
-    // Stores that only complete blocks make take one test for each axis with an incomplete last
-    // block: a comparison, an `and` and a branch.
+    // The last block along an axis may be incomplete, and some stores are only for complete blocks.
+    // They take one test for each such axis: a comparison, an `and` and a branch.
     operations +=
         3 * block.axes().iter().filter(|block_axis| block_axis.is_ragged()).count() as u64;
     let word_guards = block.word_guards();
@@ -146,7 +146,8 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
         align: aligned(nest.src().offset().unsigned_abs(), nest.src_bits()),
     };
     let stored = bytes(block.store(), nest.dst_bits());
-    // If blocks start at multiples of `piece` bytes, the distance between rows is a multiple too.
+    // Blocks of rows that start inside accesses are moved to multiples of `piece` bytes, so the
+    // distance between the blocks of two rows is a multiple of `piece` too.
     let piece = match block.row_alignment() {
         RowAlignment::Aligned => 1,
         _ => bytes(block.steps_per_access() * block.run_stride(), nest.dst_bits()).max(1),
@@ -184,13 +185,14 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
         accesses: [read, written],
         stored_lines,
         held,
-        // Blocks that extend past the end of an axis write less, and numbers past the end write
-        // nothing.
+        // This is the mean over all invocations. Blocks that extend past the end of an axis write
+        // less, and invocations without a block write nothing.
         bytes: (bytes(moved, nest.dst_bits()) / count).max(1),
         invocations: count,
     };
-    // Seams are gathered word by word, and so are blocks in which some units read nothing. The
-    // other lanes of a vector wait for the lanes that gather.
+    // Two parts are computed word by word, as a gather does: the words between rows, and blocks in
+    // which a guard fails for some units. The other lanes of a vector wait for the lanes that do
+    // so.
     let rest = nest.dst_units() - moved;
     let waits = block.varying_guards().filter(|_| word_guards.is_none()).map(|guard| {
         let is_along = |side: &&BlockAxis| guard.of.weight(Value::Axis(side.number)) != 0;
@@ -304,8 +306,8 @@ pub(super) fn of_gather(nest: &CopyNest, model: &CostModel) -> u64 {
     work.cost(model)
 }
 
-/// Returns the alignment, in bytes, of the place that is `units` units of `bits` bits after an
-/// aligned start. The result is at most the size of a sector.
+/// Returns the alignment, in bytes, of an address that is `units` units of `bits` bits after an
+/// aligned one. The result is at most the size of a sector.
 fn aligned(units: u64, bits: u32) -> u64 {
     gcd(SECTOR_BYTES, units.saturating_mul(bits.into()) / 8)
 }
@@ -315,10 +317,11 @@ fn bytes(units: u64, bits: u32) -> u64 {
     units.saturating_mul(bits.into()).div_ceil(8)
 }
 
-/// Returns the number of operations that split an invocation's number into digits, such as `block /
-/// 8 % 4`, and add up its place in the destination.
+/// Returns the number of operations that split the index of an invocation into digits, such as
+/// `block / 8 % 4`, and compute its offset in the destination from them.
 fn decoding(digits: &[BlockDigit]) -> u64 {
-    // True if a shift for a power of two has still to be made.
+    // True if the index has yet to be shifted past the previous digit, whose extent is a power of
+    // two. If it is not, the quotient was computed together with the remainder.
     let mut is_shifted = false;
     let mut operations = 0;
     for (number, digit) in digits.iter().enumerate() {
@@ -363,8 +366,8 @@ fn remainder(by: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Compares costs with ones computed by hand: lines and fetched bytes on a GPU, half a vector
-    /// on a GPU, and words and spills on a CPU.
+    /// Compares costs with ones computed by hand: for lines and fetched bytes on a GPU, for a
+    /// half-filled vector on a GPU, and for words and spills on a CPU.
     #[test]
     fn costs_are_the_sum_at_the_head_of_the_file() {
         let work = |bytes, count, invocations| {

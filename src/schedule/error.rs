@@ -42,14 +42,14 @@ pub enum ScheduleError {
         /// The maximum number of units.
         limit: u64,
     },
-    /// The kernel would divide or compare numbers that are too great for a 32-bit word.
+    /// The kernel would divide or compare integers that do not fit in 32 bits.
     #[error(
         "index: expected numbers of at most {limit} in the kernel, which computes with 32-bit words, got {given} from tiles or dimensions that do not divide each other; the host has no such limit"
     )]
     Number {
-        /// The greatest number.
+        /// The greatest integer that the kernel would compute.
         given: u64,
-        /// The greatest number of a 32-bit word.
+        /// The maximum of a 32-bit unsigned integer.
         limit: u64,
     },
     /// An access cannot be proved to stay inside its binding. No operation is known to cause this.

@@ -20,9 +20,9 @@ pub(super) struct Load {
 }
 
 impl Load {
-    /// Returns the number of operations that shift the value of one access into place; `bits` is
-    /// the unit size. A word takes two shifts and an or. A wider value is first moved by whole
-    /// words, with two selections for each of its words and for the word after them.
+    /// Returns the number of operations that shift the value of one access into place. `bits` is
+    /// the width of a unit. A word takes two shifts and an or. A value of several words is first
+    /// moved by whole words, which takes two `select`s for each of its words and for one word more.
     pub(super) fn shifting(&self, bits: u32) -> u64 {
         let words = (self.units * u64::from(bits)).div_ceil(32);
         match (self.is_shifted, words, bits) {
@@ -37,9 +37,10 @@ impl Load {
 impl Block {
     /// Chooses the loads with the lowest estimated cost in accesses, words and operations.
     ///
-    /// Accesses are aligned to their width. If each access costs time, as on a CPU, whose lanes
-    /// load one by one, values may also be read with wide accesses and shifted into place. On a
-    /// GPU, whose lanes load contiguous words together, an access counts as eight words.
+    /// Accesses are aligned to their width. A CPU loads for one lane after the other, so each
+    /// access costs time. Values may then also be read with wide accesses and shifted into place.
+    /// On a GPU, whose lanes load contiguous words together, an access counts as much as eight
+    /// words.
     pub(super) fn choose_load(&mut self, model: &CostModel) {
         let [access, word_cost] = match [model.access, model.word].map(u64::from) {
             [0, 0] => [8, 1],
@@ -92,8 +93,9 @@ impl Block {
     }
 }
 
-/// Returns the number of accesses of `units` units that load a run which may start inside an
-/// access. It is one more than the number of values, unless the last value is a single unit.
+/// Returns the number of accesses of `units` units that load a run that may start inside an access.
+/// It is one more than the number of values of `units` units in the run. If the last value has only
+/// one unit, the two numbers are equal.
 pub(crate) fn shifted_accesses(run: &(i64, i64), units: u64) -> u64 {
     let values = run_words(run, units);
     let is_single = (run.1 - run.0).unsigned_abs().is_multiple_of(units);

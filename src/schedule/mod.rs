@@ -15,7 +15,8 @@
 //!
 //! - A *unit* is the data that the nest moves at a time, such as an element, and a *run* is
 //!   contiguous units.
-//! - A *block* is the units that one invocation moves: a few steps along some loops of the nest.
+//! - A *block* is the set of units that one invocation moves: a few steps along some loops of the
+//!   nest.
 //! - A *word* is 32 bits, and an *access* is one load or store, of 4, 8 or 16 bytes. Kernels can
 //!   address only whole words. So if rows start inside words, the word that two rows share, a
 //!   *seam*, is written by an invocation of its own.

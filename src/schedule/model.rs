@@ -22,7 +22,7 @@ pub struct CostModel {
     /// count.
     pub byte: u32,
     /// The cost of each word after the first 16 that an invocation holds at a time. These words do
-    /// not fit in registers.
+    /// not fit in registers and are spilled to memory.
     pub spill: u32,
 }
 

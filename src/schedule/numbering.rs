@@ -21,11 +21,11 @@ enum OrderStep {
     Src(u64),
     /// Up to this many blocks along the contiguous axes of the destination.
     Dst(u64),
-    /// As many blocks along the contiguous axes of the source as make about this many bytes
-    /// contiguous.
+    /// Blocks along the contiguous axes of the source, until together they read about this many
+    /// contiguous bytes.
     SrcBytes(u64),
-    /// As many blocks along the contiguous axes of the destination as make about this many bytes
-    /// contiguous.
+    /// Blocks along the contiguous axes of the destination, until together they write about this
+    /// many contiguous bytes.
     DstBytes(u64),
     /// All remaining blocks along the next axis of the source.
     SrcAxis,
@@ -58,8 +58,8 @@ impl BlockOrder {
     }
 }
 
-/// One digit of a block's number, such as `block / 8 % 4`. Together, the digits give the block's
-/// position along each axis of the tiled nest.
+/// One mixed-radix digit of a block's index, such as `block / 8 % 4`. Together, the digits give the
+/// block's position along each axis of the tiled nest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BlockDigit {
     /// The axis of the tiled nest along which the digit moves the block.
@@ -71,8 +71,8 @@ pub struct BlockDigit {
 }
 
 impl Block {
-    /// Returns the digits of a block's number, the fastest first. A kernel computes the block's
-    /// position along each axis from them.
+    /// Returns the digits of a block's index, the fastest-varying first. A kernel computes the
+    /// block's position along each axis from them.
     #[must_use]
     pub fn digits(&self) -> SmallVec<[BlockDigit; 8]> {
         let mut by_source: SmallVec<[usize; 8]> =
@@ -125,15 +125,16 @@ impl Block {
         digits
     }
 
-    /// Returns the number of block numbers. It exceeds the number of blocks if the digits do not
-    /// divide an axis evenly; some numbers are then past the end of that axis and have no block.
+    /// Returns the number of block indices: the product of the extents of all digits. It exceeds
+    /// the number of blocks if the digits do not divide an axis evenly. Some indices then lead past
+    /// the end of that axis and have no block.
     #[must_use]
     pub fn numbers(&self) -> u64 {
         self.digits().iter().map(|digit| digit.extent).product()
     }
 
-    /// Returns the axes along which some block numbers are past the end, so that a kernel must test
-    /// them.
+    /// Returns the axes along which some block indices lead past the end. A kernel must test the
+    /// position of a block along these axes.
     pub fn overrun_axes(&self) -> impl Iterator<Item = &BlockAxis> {
         let digits = self.digits();
         self.axes.iter().filter(move |block_axis| {
@@ -148,8 +149,8 @@ impl Block {
     }
 }
 
-/// The digits of a block's number while they are chosen, the fastest first. Their axes are indices
-/// in `axes`.
+/// The digits of a block's index while they are chosen, the fastest-varying first. The axis of each
+/// digit is an index in `axes`.
 struct DigitBuilder<'a> {
     axes: &'a [BlockAxis],
     /// The number of blocks that one step of the next digit skips, for each axis.
@@ -160,8 +161,8 @@ struct DigitBuilder<'a> {
 }
 
 impl DigitBuilder<'_> {
-    /// Adds a digit of `part` values along an axis. If `part` does not divide the remaining blocks,
-    /// some numbers extend past the end of the axis.
+    /// Adds a digit of `part` values along an axis. If `part` does not divide the number of blocks
+    /// left, some block indices lead past the end of the axis.
     fn add(&mut self, axis: usize, part: u64) {
         if part > 1 {
             self.digits.push(BlockDigit { axis, extent: part, step: self.step[axis] });
@@ -171,7 +172,7 @@ impl DigitBuilder<'_> {
     }
 
     /// Adds digits along these axes, one axis after the other, for at most `most` blocks in all.
-    /// Each digit divides its axis evenly, so no number extends past the end.
+    /// Each digit divides its axis evenly, so no block index leads past the end.
     fn take(&mut self, axes: impl Iterator<Item = usize>, mut most: u64) {
         for axis in axes {
             if most == 1 {
@@ -211,8 +212,9 @@ impl DigitBuilder<'_> {
     }
 }
 
-/// Returns a digit size near `wanted`, for `left` remaining blocks along an axis, with which few
-/// numbers are past the end. Returns `left` if it is at most about twice `wanted`.
+/// Returns a number of values near `wanted` for a digit along an axis with `left` remaining blocks,
+/// chosen so that few block indices lead past the end of the axis. Returns `left` if it is at most
+/// about twice `wanted`.
 fn about(wanted: u64, left: u64) -> u64 {
     if left / 2 <= wanted {
         return left;

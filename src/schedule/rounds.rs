@@ -18,7 +18,7 @@ const MOST_ROUNDS: u64 = 16;
 const LEAST_WORKGROUPS: u64 = 64;
 
 impl Block {
-    /// Returns the number of blocks that one invocation moves. Their numbers are [`VECTOR_LANES`]
+    /// Returns the number of blocks that one invocation moves. Their indices are [`VECTOR_LANES`]
     /// apart.
     ///
     /// A CPU starts the invocations of a vector together, which takes about a tenth of the time of
@@ -29,9 +29,9 @@ impl Block {
         self.rounds
     }
 
-    /// Returns the number of invocations in a workgroup. It is smaller if an invocation stores
-    /// several words at a time in unaligned rows, because few invocations then move much each, and
-    /// all cores should have work.
+    /// Returns the number of invocations in a workgroup. Workgroups are smaller if stores of
+    /// several words go to unaligned rows. Each invocation then moves more and there are fewer of
+    /// them, and smaller workgroups still give work to all cores.
     pub(super) fn workgroup(&self) -> u32 {
         if self.may_pass_ends() { 64 } else { 256 }
     }
@@ -47,7 +47,7 @@ impl Block {
         }
     }
 
-    /// Sets the number of rounds. It stays 1 if some block numbers are past the end of an axis, or
+    /// Sets the number of rounds. It stays 1 if some block indices lead past the end of an axis, or
     /// if some blocks are moved unit by unit.
     pub(super) fn set_rounds(&mut self, rounds: u64) {
         let have_work = self.numbers() == self.count();
@@ -79,8 +79,8 @@ mod tests {
     use super::{super::candidates, *};
     use crate::{Operation, Target};
 
-    /// Checks that every block number belongs to exactly one invocation, and that invocations
-    /// without a number are not counted.
+    /// Checks that every block belongs to exactly one invocation, and that invocations without a
+    /// block are not counted as having work.
     #[test]
     fn invocations_share_out_all_numbers() {
         let operation = Operation::relayout(

@@ -21,10 +21,10 @@ const MAX_LOOPS: usize = 12;
 /// concatenates 12 and 8 has the segments 0 to 11 and 12 to 19. Inside a segment, no guard depends
 /// on the innermost axis, and each source is read contiguously.
 ///
-/// A row is copied by groups of [`lanes`](Self::lanes) invocations, in turns. In a turn, an
-/// invocation copies [`width`](Self::width) contiguous accesses of 16 bytes, and the next
-/// invocation the accesses after these. An access that two segments share, a *meeting*, has an
-/// invocation of its own.
+/// A row is divided among groups of [`lanes`](Self::lanes) invocations. An invocation copies its
+/// part in a loop. In each iteration, called a turn, it copies [`width`](Self::width) contiguous
+/// accesses of 16 bytes, and the next invocation of the group copies the accesses after these. An
+/// access that two segments share, a *meeting*, is copied by an invocation of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct RowSegments {
     pub(crate) nest: Arc<CopyNest>,
@@ -32,13 +32,14 @@ pub(crate) struct RowSegments {
     pub(crate) units: u64,
     /// The number of accesses in a row.
     pub(crate) accesses: u64,
-    /// The number of invocations in a group, which share a row or a part of it.
+    /// The number of invocations in a group. Together they copy a row or a part of it.
     pub(crate) lanes: u64,
-    /// The number of contiguous accesses that an invocation copies in a turn. On a CPU it is up to
-    /// 4, because unaligned accesses share loads: one takes two loads, but two consecutive ones
+    /// The number of contiguous accesses that an invocation copies in one iteration. It is up to 4
+    /// on a CPU, because consecutive unaligned accesses share loads: one takes two loads, but two
     /// take three.
     pub(crate) width: u64,
-    /// The number of turns of a group whose accesses lie in one segment.
+    /// The number of iterations in which a group copies its part of a row if the part lies in one
+    /// segment.
     pub(crate) turns: u64,
     /// The segments of a row, in order.
     pub(crate) segments: Vec<RowSegment>,
@@ -117,7 +118,8 @@ impl RowSegments {
         let width = accesses.min(width);
         let lanes = (accesses / width).min(lanes);
         let turns = accesses.div_ceil(lanes * width).min(turns);
-        // The kernel adds this to the greatest form, and all of its numbers have 32 bits.
+        // The kernel computes in 32 bits. It adds to a form at most the units of a row and of all
+        // accesses of a group, so this sum must fit.
         let most = GreatestSums::of(nest).any.checked_add(row + lanes * width * turns * units)?;
         if most > u64::from(u32::MAX) {
             return None;
@@ -131,7 +133,8 @@ impl RowSegments {
         self.nest.dst_units() / (self.accesses * self.units)
     }
 
-    /// Returns the number of accesses that a group of invocations copies in all its turns together.
+    /// Returns the number of accesses that a group of invocations copies in all its iterations
+    /// together.
     pub(crate) fn group(&self) -> u64 {
         self.lanes * self.width * self.turns
     }
@@ -146,8 +149,8 @@ impl RowSegments {
         self.rows() * self.groups() * self.lanes
     }
 
-    /// Returns the meetings of a row: the accesses that two segments share, numbered from the start
-    /// of the row.
+    /// Returns the meetings of a row, which are the accesses that two segments share, as indices
+    /// from the start of the row.
     pub(crate) fn meetings(&self) -> SmallVec<[u64; 4]> {
         let ends = self.segments.iter().map(|segment| segment.end);
         let mut meetings: SmallVec<[u64; 4]> = ends
@@ -232,8 +235,9 @@ fn cuts(nest: &CopyNest, axis: Value, row: u64) -> Option<SmallVec<[u64; 8]>> {
     Some(cuts)
 }
 
-/// Returns the segment from unit `first` to unit `end` of a row, between which no guard changes.
-/// Guards along `axis` are decided and removed.
+/// Returns the segment from unit `first` to unit `end` of a row, in which no guard changes. A guard
+/// that depends on `axis` either holds in the whole segment, and is removed, or fails there, and
+/// its case is removed.
 fn segment(nest: &CopyNest, axis: Value, first: u64, end: u64) -> Option<RowSegment> {
     let mut cases: SmallVec<[Case; 1]> = SmallVec::new();
     let zero = Case { when: Vec::new(), take: CaseValue::Bits(0) };

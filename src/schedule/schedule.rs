@@ -7,8 +7,8 @@ use super::{
 };
 use crate::nest::{ACCESS_BYTES, CopyNest, Count, GreatestSums, LastRead, Operand, width};
 
-/// The number of greater values of y that are tried if workgroups are rounded up too far. Any of
-/// them fits where the least possible value leaves room for a few thousand workgroups.
+/// The number of greater values of y that are tried if x · y · z exceeds the number of workgroups
+/// by too much. If the excess may be a few thousand workgroups, the least possible y already fits.
 const MOST_TRIALS: u64 = 1 << 13;
 
 /// The division of a nest among the invocations of a kernel.
@@ -51,7 +51,8 @@ impl Schedule {
         self.body.block()
     }
 
-    /// Returns the segments of rows, if invocations copy rows of several cases.
+    /// Returns the segments of rows if invocations copy rows that several cases fill; `None`
+    /// otherwise.
     pub(crate) fn segments(&self) -> Option<&RowSegments> {
         self.body.segments()
     }
@@ -74,8 +75,8 @@ impl Schedule {
         self.workgroups
     }
 
-    /// Returns the number of invocations, including the few whose numbers are past the end of an
-    /// axis and that do nothing.
+    /// Returns the number of invocations, including the few that do nothing because their index
+    /// leads past the end of an axis.
     #[must_use]
     pub fn invocations(&self) -> u64 {
         self.invocations
@@ -228,7 +229,8 @@ impl Candidate {
         let size = schedule.block().map_or(256, Block::workgroup);
         schedule.workgroup_size = target.max_compute_invocations_per_workgroup.min(size);
         let groups = schedule.invocations.div_ceil(schedule.workgroup_size.into());
-        // The last workgroups may have no work, but their invocations are numbered too.
+        // The last workgroups may have no work, but the indices of their invocations must fit in 32
+        // bits too.
         let rounds = schedule.block().map_or(1, Block::rounds);
         let size = u64::from(schedule.workgroup_size) * rounds;
         schedule.workgroups = workgroups(groups, u64::from(u32::MAX) / size, target)?;
@@ -268,12 +270,14 @@ fn check_limits(
         let (operand, given, limit) = (Operand::Destination, walked, MAX_UNITS);
         return Err(ScheduleError::Index { operand, given, limit });
     }
-    // Blocks in which guards vary also compute the addresses of units that they do not read.
+    // If a guard holds for some units of a block only, the kernel also computes the addresses of
+    // units that it does not read.
     check_sums(tiled, varies)?;
     check_sums(nest, varies)
 }
 
-/// The greatest number of units that 32-bit indices count, with room for the last invocations.
+/// The maximum number of units that 32-bit indices can count. The last invocations may go a few
+/// units past the end without an overflow.
 const MAX_UNITS: u64 = u32::MAX as u64 - 64;
 
 /// Checks that code that computes with 32-bit words finds the value of every position, and reads
@@ -282,7 +286,7 @@ const MAX_UNITS: u64 = u32::MAX as u64 - 64;
 /// # Errors
 ///
 /// Returns an error if a source has too many units, if a read is not proved to lie inside its
-/// source, or if a number is too great.
+/// source, or if an intermediate result does not fit in 32 bits.
 #[cfg(feature = "accessors")]
 pub(crate) fn check_words(nest: &CopyNest) -> Result<(), ScheduleError> {
     check_reads(nest)?;
@@ -304,9 +308,11 @@ fn check_reads(nest: &CopyNest) -> Result<(), ScheduleError> {
     Ok(())
 }
 
-/// Checks the numbers in the forms of a nest. Every number that is divided or compared must fit in
-/// `u32`, and so must every step on the way to it. The address of a unit may wrap around, because
-/// the unit lies in its source, unless addresses of units that are not read are computed too.
+/// Checks that `u32` is wide enough to evaluate the forms of a nest. Every integer that is divided
+/// or compared must fit, and so must the intermediate results of its computation. In the
+/// computation of an address, intermediate results may wrap around, because the address itself lies
+/// in the source. If `computes_all` is true, addresses of units that are not read are computed too,
+/// and no intermediate result may wrap around.
 fn check_sums(nest: &CopyNest, computes_all: bool) -> Result<(), ScheduleError> {
     let sums = GreatestSums::of(nest);
     let (given, limit) = (if computes_all { sums.any } else { sums.tested }, u64::from(u32::MAX));
@@ -316,10 +322,10 @@ fn check_sums(nest: &CopyNest, computes_all: bool) -> Result<(), ScheduleError> 
     Ok(())
 }
 
-/// Divides workgroups among x, y and z, and rounds their number up to at most `most`.
+/// Divides `count` workgroups among x, y and z. The product may exceed `count`, but not `most`.
 ///
-/// The least z and y are tried first. If they round the number up too far, a greater y may not:
-/// 16,777,215 workgroups become 259 more as 65,282 by 257, and no more as 61,455 by 273.
+/// The least z and y are tried first. If their product is too large, a greater y may give a smaller
+/// one: 16,777,215 workgroups as 65,282 by 257 are 259 too many, and as 61,455 by 273 none.
 fn workgroups(count: u64, most: u64, target: &Target) -> Result<[u32; 3], ScheduleError> {
     let limit = u64::from(target.max_compute_workgroups_per_dimension);
     let y = count.div_ceil(limit).max(1);
@@ -343,8 +349,8 @@ fn workgroups(count: u64, most: u64, target: &Target) -> Result<[u32; 3], Schedu
 mod tests {
     use super::*;
 
-    /// Checks that workgroups whose invocations 32 bits just count are divided without rounding
-    /// past that.
+    /// Checks a number of workgroups whose invocations just fit in 32 bits: the division among x, y
+    /// and z must not add so many workgroups that they no longer fit.
     #[test]
     fn workgroups_are_not_rounded_up_past_32_bits() {
         let target = Target::webgpu();

@@ -17,8 +17,8 @@ pub enum RowAlignment {
     /// At the first aligned access of the row, after a number of steps that is known at compile
     /// time because it is equal in all blocks.
     Fixed,
-    /// At the first aligned access of the row, whose distance from the start of the row the kernel
-    /// computes.
+    /// At the first aligned access of the row. The kernel computes its distance from the start of
+    /// the row.
     Computed,
 }
 
@@ -95,8 +95,8 @@ impl Block {
             self.store = store;
             return Some(());
         }
-        // Rows start inside words or sectors, so blocks start at the first whole word or sector of
-        // a row.
+        // Rows start inside words or sectors, so the blocks of a row start at its first whole word
+        // or sector.
         if self.run_axes == 0 || !run.is_multiple_of(word) || aligned > word && image == row {
             return None;
         }
@@ -112,8 +112,8 @@ impl Block {
         // A store may have several words. The last one may extend past the end of the image.
         let fits = |units: &u64| start.is_multiple_of(*units) && run.is_multiple_of(*units);
         self.store = accesses(bits).map(u64::from).find(fits).unwrap_or(word);
-        // If a block has one such access in each of several rows, only some rows have the last
-        // access.
+        // If a block has one such access in each of several rows, the last block has an access only
+        // in some of these rows. The others start too late inside an access for one more.
         let outermost = self.outermost_of_run();
         let block_axis = &mut self.axes[outermost];
         self.cuts_rows = self.row_alignment == RowAlignment::Fixed

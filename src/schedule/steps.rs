@@ -25,9 +25,9 @@ pub(super) fn source_order(axes: &[CopyAxis]) -> SmallVec<[usize; 8]> {
     order
 }
 
-/// Increases the steps of a block along the axes in `order`, one axis after the other, until a
-/// multiple of `run` units is contiguous. `steps` has the block's steps along each axis. `is_wide`
-/// is true if a unit fills at least a word.
+/// Increases `steps`, the block's number of steps along each axis, until a multiple of `run` units
+/// is contiguous. The axes in `order` are extended one after the other. `is_wide` is true if a unit
+/// fills at least a word.
 pub(super) fn take(
     axes: &[CopyAxis],
     order: impl Iterator<Item = usize>,

@@ -34,7 +34,7 @@ pub struct Target {
     /// allows that parts of one buffer are bound for all of them, as a pool allocator wants. By
     /// default, sources are read-only.
     pub read_write_sources: bool,
-    /// The costs by which the kernel is chosen.
+    /// The cost model, which estimates the time of possible kernels so that the fastest is chosen.
     pub model: CostModel,
     /// The machine on which the model was measured, and the date; empty if it was not measured.
     pub measured_on: String,

@@ -486,7 +486,8 @@ mod tests {
         }
     }
 
-    /// Files from before these fields existed mean WebGPU's default limit.
+    /// Checks that a file without these two fields, which older versions wrote, means WebGPU's
+    /// default limit.
     #[test]
     fn older_targets_lack_two_fields() {
         let mut target = Target::webgpu_cpu();

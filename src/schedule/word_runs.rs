@@ -6,9 +6,10 @@ use crate::nest::{CopyNest, Gaps, footprint, signed};
 
 /// Runs of contiguous words of the destination, all of one length, at the steps of a few loops.
 ///
-/// If a nest fills its gaps, there is one run, the whole destination. If gaps are kept, the runs
-/// contain every word in which the nest writes, and few others: a window of 64 rows of a large
-/// destination is 64 runs. No two runs share a word. A unit wider than a word counts as one word.
+/// If a nest fills its gaps, there is one run, the whole destination. If gaps keep their bits, the
+/// runs contain every word in which the nest writes, and few others. For example, a window of 64
+/// rows in a large destination is 64 runs. No two runs share a word. A unit wider than a word
+/// counts as one word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WordRuns {
     /// The first word of the first run.
@@ -40,8 +41,9 @@ impl WordRuns {
             .collect();
         let lows = written.iter().zip(&axes).map(|(&(low, _), &(_, stride))| low * stride);
         let start = nest.dst_base() + lows.sum::<i64>();
-        // The units from the first one of a run to its last one. Axes become part of the run, the
-        // innermost first, until the loops around it move whole words and no runs share a word.
+        // The length of a run in units, gaps included. Axes are added to the run, the innermost
+        // first, until each step of the remaining loops moves by whole words and no two runs share
+        // a word.
         let mut reach = 1;
         for inner in (0..=axes.len()).rev() {
             let loops = axes[..inner].iter().filter(|(steps, _)| *steps > 1);
@@ -63,7 +65,8 @@ impl WordRuns {
                 reach += (steps - 1) * stride;
             }
         }
-        // The box is not exact, and some of its corners lie outside the destination.
+        // The box of written positions may be larger than necessary, and some of its corners lie
+        // outside the destination. A single run then contains all words inside.
         let (first, end) = (start.max(0), (start + reach).min(units));
         (first < end).then(|| whole(first, end))
     }
@@ -103,7 +106,7 @@ mod tests {
         for (to, from, expected) in [
             ("f32[3,5] strided<[100,1], offset: 7>", "f32[3,5]", of(7, 5, &[(3, 100)])),
             ("u8[3,5] strided<[100,1], offset: 7>", "u8[3,5]", of(1, 2, &[(3, 25)])),
-            // Rows begin at different bytes of their words.
+            // Rows start at different bytes of a word, so there is one run.
             ("u8[3,5] strided<[101,1], offset: 7>", "u8[3,5]", of(1, 53, &[])),
             // The bytes of a row, 9 to 14, take all words between two rows.
             ("u8[3,6] strided<[8,1], offset: 9>", "u8[3,6]", of(2, 6, &[])),

@@ -6,8 +6,9 @@
 
 use super::ranges::Ranges;
 
-/// The division of a dimension into pieces, which are ranges that belong to one tile. A tile has
-/// exactly one piece, except in a cyclic sharding and in one that lists parts.
+/// The division of a dimension into pieces. A piece is a range of coordinates that belongs to one
+/// tile. A tile has exactly one piece, except in a cyclic sharding and in one that lists the part
+/// of each device.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Cuts {
     /// XLA's division into tiles of extent `side`. The last nonempty tile may be partial, and any
@@ -16,12 +17,12 @@ pub(crate) enum Cuts {
     /// Tiles of any length, given by the coordinates at which they end, in ascending order. The
     /// last coordinate is the extent of the dimension.
     At(Vec<u64>),
-    /// Pieces of any length, given by the coordinates at which they end, and the number of the tile
+    /// Pieces of any length, given by the coordinates at which they end, and the index of the tile
     /// that contains each piece. Tiles are numbered in the order of their first pieces.
     Listed { limits: Vec<u64>, tiles: Vec<u64> },
-    /// The cyclic division, in which tiles take turns: tile `t` gets the pieces `t`, `t + tiles`,
-    /// and so on. A piece has `block` coordinates, but the last one may be shorter. There are at
-    /// least two tiles, and more pieces than tiles.
+    /// The block-cyclic division: tile `t` gets the pieces with the indices `t`, `t + tiles`, `t +
+    /// 2·tiles`, and so on. A piece has `block` coordinates, but the last one may be shorter. There
+    /// are at least two tiles, and more pieces than tiles.
     Dealt { size: u64, tiles: u64, block: u64 },
 }
 
@@ -72,7 +73,7 @@ impl Cuts {
         }
     }
 
-    /// Returns the number of the tile that contains a piece, and the piece's coordinates
+    /// Returns the index of the tile that contains a piece, and the piece's coordinates
     /// `[start, limit)`.
     #[inline]
     #[expect(clippy::cast_possible_truncation)] // a tile is below the length of the list
@@ -129,7 +130,7 @@ impl Cuts {
     }
 
     /// Returns the pieces that overlap the nonempty range `[start, limit)` of coordinates, as a
-    /// half-open range `(first, end)` of their numbers.
+    /// half-open range `(first, end)` of their indices.
     pub(crate) fn covering(&self, (start, limit): (u64, u64)) -> (u64, u64) {
         match self {
             Self::Even { side, .. } | Self::Dealt { block: side, .. } => {

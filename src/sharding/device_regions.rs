@@ -1,8 +1,8 @@
 //! [`DeviceRegions`]: a sharding that lists the part of each device.
 //!
-//! The listed parts may overlap in any way. The array is cut into tiles so that a tile lies either
-//! wholly inside a part or wholly outside it. Other modules can then treat this sharding like any
-//! other.
+//! The listed parts may overlap in any way. The array is cut into tiles so that each tile lies
+//! either wholly inside or wholly outside each part. Other modules can then treat this sharding
+//! like any other.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,8 +16,8 @@ use crate::shape::FieldPath;
 /// device holds all tiles inside its part. It holds exactly one if no two different parts overlap.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct DeviceRegions {
-    /// The part of the array that each device holds, and the numbers of the tiles in the part, in
-    /// ascending order.
+    /// The part of the array that each device holds, and the row-major indices of the tiles in the
+    /// part, in ascending order.
     pub(super) of_device: BTreeMap<u64, (Region, Vec<u64>)>,
     /// The devices that hold each tile, in ascending order. Tiles are numbered row-major.
     pub(super) of_tile: Vec<Vec<u64>>,
@@ -52,7 +52,7 @@ impl DeviceRegions {
         let parts: Vec<&Region> =
             of_device.values().map(|(region, _)| region).filter(|part| !part.is_empty()).collect();
         let mut cuts = Vec::with_capacity(rank);
-        // The tiles along each dimension of each part.
+        // For each part and each dimension, the indices of the part's tiles along the dimension.
         let mut along: Vec<Vec<Vec<u64>>> = vec![Vec::new(); parts.len()];
         for dimension in 0..rank {
             if parts.is_empty() {
@@ -120,12 +120,12 @@ impl DeviceRegions {
         Region::new(self.cuts.iter().zip(at).map(|(cuts, at)| cuts.ranges(at)))
     }
 
-    /// Returns the number of devices, which is one more than the greatest device id.
+    /// Returns one more than the greatest device id, which is the number of devices.
     pub(super) fn devices(&self) -> u64 {
         self.of_device.last_key_value().map_or(0, |(device, _)| device + 1)
     }
 
-    /// Returns, for each dimension, the extent of the part that is largest in it.
+    /// Returns, for each dimension, the greatest number of coordinates that a part has in it.
     pub(super) fn sides(&self) -> Vec<u64> {
         let mut sides = vec![0; self.cuts.len()];
         for (region, _) in self.of_device.values() {
@@ -137,8 +137,8 @@ impl DeviceRegions {
     }
 }
 
-/// Cuts a dimension at the limits of the ranges of all parts. Also returns the numbers of the tiles
-/// in each part.
+/// Cuts a dimension at the start and the end of each range of all parts. Also returns, for each
+/// part, the indices of its tiles along the dimension.
 #[expect(clippy::cast_possible_truncation)] // numbers of parts and pieces
 fn cut(parts: &[&Region], dimension: usize) -> Result<(Cuts, Vec<Vec<u64>>), ShardingError> {
     let ranges = |part: &Region| part.ranges(dimension);
@@ -150,7 +150,7 @@ fn cut(parts: &[&Region], dimension: usize) -> Result<(Cuts, Vec<Vec<u64>>), Sha
         .collect();
     limits.sort_unstable();
     limits.dedup();
-    // The parts that have each piece.
+    // The indices of the parts that contain each piece.
     let mut holders: Vec<Vec<u32>> = vec![Vec::new(); limits.len()];
     let mut held = 0_u64;
     for (number, part) in parts.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! [`DigitPermutation`]: the order of devices that XLA writes as `<=[2,4]T(1,0)`, which means the
-//! numbers `0..count` reshaped and transposed.
+//! [`DigitPermutation`]: the order of devices that XLA writes as `<=[2,4]T(1,0)`, an array of the
+//! integers `0..8` that is reshaped to `[2,4]` and then transposed.
 //!
 //! A permutation is stored as a few digits, so that a million devices take no more memory than
 //! four.
@@ -123,8 +123,8 @@ impl DigitPermutation {
         Some(groups)
     }
 
-    /// Returns the composition of two permutations: number `then.at(self.at(p))` at each position
-    /// `p`. Returns `None` if the composition cannot be expressed with digits.
+    /// Returns the composition of two permutations, which has the number `then.at(self.at(p))` at
+    /// each position `p`. Returns `None` if the composition cannot be expressed with digits.
     pub(super) fn then(&self, then: &Self) -> Option<Self> {
         let mut digits = Vec::new();
         for digit in &self.0 {

@@ -14,7 +14,7 @@ pub enum ShardingError {
     Syntax {
         /// The byte offset of the error in the text.
         offset: usize,
-        /// The expected and the given text, in words.
+        /// A description of the expected and the given text.
         reason: String,
     },
     /// A value breaks a rule.
@@ -22,7 +22,7 @@ pub enum ShardingError {
     Rule {
         /// The field of `xla.OpSharding`.
         field: FieldPath,
-        /// The accepted values, in words.
+        /// A description of the accepted values.
         rule: String,
         /// The given value.
         given: String,

@@ -218,7 +218,7 @@ fn reduction(proto: &NamedShardingProto) -> Result<ReductionOp> {
     }
 }
 
-/// Reads a named sharding whose mesh has no axes. Any reference to an axis is an error.
+/// Reads a named sharding whose mesh has no axes, so that any reference to an axis is an error.
 fn without_axes(proto: &NamedShardingProto, mesh: &MeshProto) -> Result<Named> {
     let lists = [&proto.replicated_axes, &proto.unreduced_axes, &proto.manual_axes];
     let used = proto.dim_shardings.iter().any(|dimension| !dimension.axes.is_empty());

@@ -11,10 +11,11 @@ use crate::shape::{FieldPath, Shape};
 
 /// A sharding of an array over devices, or of each array in a tuple.
 ///
-/// A sharding is kept in XLA's canonical form. Copies are in the order of their devices, subgroups
-/// are merged and ordered, and transpositions have as few axes as possible. Two equal shardings
-/// that are given in the same form compare equal. [`Sharding::as_tiles`] and [`Sharding::as_list`]
-/// convert between forms.
+/// A sharding is kept in XLA's canonical form. The devices with copies of one tile are in ascending
+/// order, subgroups (devices with copies, with summands, or with arrays of their own) are merged
+/// and ordered, and transpositions have the least number of axes. Two equal shardings that are
+/// written in the same form, such as by tiles or by named axes, compare equal.
+/// [`Sharding::as_tiles`] and [`Sharding::as_list`] convert between forms.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Sharding {
     pub(super) kind: ShardingKind,
@@ -33,7 +34,8 @@ pub(super) enum ShardingKind {
     Cyclic(Cyclic),
     Named(Named),
     Regions(DeviceRegions),
-    /// The sharding of each array in a tuple, none of them a tuple itself.
+    /// The sharding of each array in a tuple, in pre-order. Arrays in nested tuples are in the same
+    /// list, so none of these shardings is a tuple itself.
     Tuple(Vec<Sharding>),
 }
 
@@ -68,7 +70,8 @@ impl NotWhole {
         }
     }
 
-    /// Explains why data cannot be moved from or to such shards, for error messages.
+    /// Returns a text for error messages that explains why data cannot be moved from or to such
+    /// shards.
     #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
@@ -118,8 +121,9 @@ impl Sharding {
         Self::regions(boxes.into_iter().map(|(device, tile)| (device, Region::from(&tile))))
     }
 
-    /// Creates a sharding from the part of each device, which is a product of lists of ranges. A
-    /// shard stores the indices of its ranges without gaps. Parts may overlap.
+    /// Creates a sharding from the part of each device. A part has a list of ranges for each
+    /// dimension, and contains every index whose coordinates all lie in these ranges. A shard
+    /// stores its elements without gaps between the ranges. Parts may overlap.
     ///
     /// ```
     /// use stridec::sharding::{Region, Sharding};
@@ -202,8 +206,8 @@ impl Sharding {
         }
     }
 
-    /// Returns the reasons why the shards are not parts of the array, or an empty list if they are
-    /// parts of it.
+    /// Returns the reasons why the shards are not parts of the array. The list is empty if they
+    /// are.
     #[must_use]
     pub fn not_whole(&self) -> Vec<NotWhole> {
         match &self.kind {
@@ -232,10 +236,10 @@ impl Sharding {
         }
     }
 
-    /// Converts a sharding by named axes to one by tiles, and returns all other shardings by tiles
-    /// or by a word unchanged. The devices are given as an iota if possible, else as a list.
-    /// Returns `None` for tuples, cyclic shardings and those that list parts, and if more than 2^20
-    /// devices would have to be listed.
+    /// Converts a sharding by named axes to one by tiles. Shardings by tiles or by a keyword, such
+    /// as `replicated`, are returned unchanged. The devices are given as an iota if possible, else
+    /// as a list. Returns `None` for tuples, cyclic shardings and those that list parts, and if
+    /// more than 2^20 devices would have to be listed.
     ///
     /// ```
     /// use stridec::sharding::Sharding;

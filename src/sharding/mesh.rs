@@ -35,8 +35,8 @@ pub(super) struct AxisRef {
 }
 
 impl AxisRef {
-    /// Returns the range that the part covers in the factors of its axis: `pre`, the product of the
-    /// sizes before the part, and `pre·k`, the product up to its end.
+    /// Returns `pre` and `pre·k`: the products of the sizes of the parts of the axis before this
+    /// part, and up to its end. For a whole axis, they are 1 and its size.
     fn span(self, mesh: &Mesh) -> (u64, u64) {
         match self.part {
             Some((pre, size)) => (pre, pre * size),
@@ -93,7 +93,7 @@ impl Mesh {
         self.axes.iter().map(|(_, size)| size).product()
     }
 
-    /// Returns the digit that `axis` selects from the row-major number of a position in the mesh.
+    /// Returns the digit that `axis` selects from the row-major index of a position in the mesh.
     pub(super) fn digit(&self, axis: AxisRef) -> RadixDigit {
         let (_, end) = axis.span(self);
         let (_, size) = self.axes[axis.axis];
@@ -197,7 +197,7 @@ pub(super) fn product(
     Ok(total)
 }
 
-/// Returns `ids` as unsigned numbers after checking that it is a permutation of `0..count`.
+/// Returns `ids` as unsigned integers after checking that it is a permutation of `0..count`.
 pub(super) fn listed(
     ids: &[i64],
     count: u64,

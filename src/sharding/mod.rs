@@ -26,9 +26,10 @@
 //! any tiles after it are empty. The rule is XLA's (`TileOffsetForDevice` and `TileLimitForDevice`
 //! in `xla/hlo/ir/hlo_sharding.cc`). Devices are numbered in the order of the device assignment.
 //!
-//! A cyclic sharding gives blocks to the tiles in turn, as `ScaLAPACK` does; see
-//! [`Sharding::cyclic`]. A sharding may also list the part of each device, a product of lists of
-//! ranges; see [`Sharding::regions`]. XLA has no notation for either of these two.
+//! A cyclic sharding cuts the array into blocks and assigns them to the tiles round-robin, as
+//! `ScaLAPACK` does; see [`Sharding::cyclic`]. A sharding may also list the part of each device,
+//! with several ranges in each dimension; see [`Sharding::regions`]. XLA has no notation for either
+//! of these two.
 //!
 //! Time and memory are bounded by the length of the text or bytes of a sharding, whatever numbers
 //! they contain. There are two exceptions: a sharding whose devices must be listed has at most 2^20
@@ -61,8 +62,9 @@ pub use region::Region;
 pub use text::parse_shardy;
 pub use tile_box::TileBox;
 
-/// The maximum number of devices that an iota may be expanded to. An iota must be expanded to a
-/// list if no transposition can express the order of its copies.
+/// The maximum length of a list of devices to which an iota, a reshaped and transposed sequence of
+/// device ids, is expanded. It must be expanded if no transposition can express the canonical order
+/// of its copies.
 pub(crate) const MAX_LISTED_DEVICES: u64 = 1 << 20;
 
 /// The maximum total number of index ranges on all devices, in a cyclic sharding or in one that

@@ -28,7 +28,8 @@ pub(super) struct NamedAxes {
     /// The axes that divide each dimension, major to minor, and true if the dimension is closed to
     /// further division.
     pub(super) dimensions: Vec<(Vec<AxisRef>, bool)>,
-    /// The axes of each subgroup in [`Subgroup::ALL`], in mesh order.
+    /// The axes of each subgroup, manual, unreduced and replicated, as in [`Subgroup::ALL`]. The
+    /// axes of a subgroup are in mesh order.
     pub(super) lists: [Vec<AxisRef>; 3],
     pub(super) reduction: ReductionOp,
 }

@@ -18,9 +18,9 @@ use crate::shape::{FieldPath, Shape};
 /// array and the number of devices.
 ///
 /// The array is cut into a grid of tiles, numbered row-major. The devices that have a tile are its
-/// *holders*; there are several if the array is replicated. A tile is a box, several blocks in a
-/// cyclic sharding, or a product of lists of ranges. A device has one tile, except if parts are
-/// listed and overlap.
+/// *holders*; there are several if the array is replicated. A tile is a box. It consists of several
+/// boxes in a cyclic sharding, and in one that lists the part of each device. A device has one
+/// tile, except if listed parts overlap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
     cuts: Vec<Cuts>,
@@ -32,9 +32,9 @@ pub struct Placement {
 /// The devices that hold each tile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Owners {
-    /// A grid with the same number of holders for each tile. The holders of tile `t` have the
-    /// numbers `t·copies` to `(t+1)·copies - 1` in the order of devices. `order` maps such a number
-    /// to an index in `ids`, or directly to a device if `ids` is `None`.
+    /// A grid with the same number of holders, `copies`, for each tile. The holders of tile `t` are
+    /// at the positions `t·copies` to `(t+1)·copies - 1` in the order of devices. `order` maps such
+    /// a position to an index in `ids`, or directly to a device if `ids` is `None`.
     Grid {
         copies: u64,
         order: DigitPermutation,
@@ -194,8 +194,8 @@ impl Placement {
         (0..self.devices).filter_map(|device| Some((device, self.tile(device)?)))
     }
 
-    /// Returns an error if the shards are not parts of the array. In that case, moving data cannot
-    /// change the sharding.
+    /// Returns an error if the shards are not parts of the array, for example if each device has a
+    /// summand of it. Moving data cannot change such a sharding.
     pub(crate) fn check_whole(&self) -> Result<(), ShardingError> {
         if self.not_whole.is_empty() { Ok(()) } else { Err(not_whole(&self.not_whole)) }
     }
@@ -219,7 +219,7 @@ impl Placement {
         }
     }
 
-    /// Returns the numbers of the tiles that a device holds, in ascending order.
+    /// Returns the row-major indices of the tiles that a device holds, in ascending order.
     pub(crate) fn tile_numbers(&self, device: u64) -> SmallVec<[u64; 1]> {
         match &self.holders {
             _ if device >= self.devices => SmallVec::new(),
@@ -248,7 +248,7 @@ impl Placement {
         }
     }
 
-    /// Returns the indices of the array that a tile consists of.
+    /// Returns the indices of the array that lie in a tile.
     pub(crate) fn tile_region(&self, tile: u64) -> Region {
         let at = coordinates(tile, self.cuts.iter().map(Cuts::tiles));
         Region::new(self.cuts.iter().zip(at).map(|(cuts, at)| cuts.ranges(at)))
@@ -333,7 +333,7 @@ fn device_count(sharding: &Sharding, devices: Option<u64>) -> Result<u64, Shardi
     Ok(count)
 }
 
-/// Converts the row-major number of a tile to its index along each dimension. `tiles` yields the
+/// Converts the row-major index of a tile to its index along each dimension. `tiles` yields the
 /// number of tiles along each dimension.
 pub(crate) fn coordinates(
     number: u64,

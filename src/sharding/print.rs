@@ -11,8 +11,8 @@ use super::{
     tiling::{Cyclic, Ids, Subgroup, Tiling},
 };
 
-/// The number of leaves from one comment with a leaf's index to the next. XLA numbers the leaves of
-/// a tuple in this way.
+/// The distance between two comments such as `/*index=5*/` in the text of a tuple, in leaves. XLA
+/// writes such a comment before every fifth leaf.
 const NUMBERED_LEAVES: usize = 5;
 
 impl Display for Sharding {
@@ -157,8 +157,8 @@ impl Display for Mesh {
     }
 }
 
-/// Prints the parts as JSON in the form that `@boxes.json` reads, because XLA has no notation for
-/// them.
+/// Prints the parts as JSON, because XLA has no notation for them. The command line reads the same
+/// form from a file, as `@boxes.json`.
 impl Display for DeviceRegions {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("{")?;

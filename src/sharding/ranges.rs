@@ -74,8 +74,8 @@ impl Ranges {
         Self::new(both)
     }
 
-    /// Returns the subset of the indices number `first..end`. The indices of the set are numbered
-    /// from 0, in ascending order.
+    /// Returns the subset of the indices at the positions `first..end`, counted from 0 in ascending
+    /// order.
     pub(super) fn part(&self, first: u64, end: u64) -> Self {
         if let Self::One([(start, _)]) = self {
             return Self::one(start + first, start + end);
@@ -90,8 +90,8 @@ impl Ranges {
         }))
     }
 
-    /// Translates this set to positions in `outer`, which must contain it. The indices of `outer`
-    /// are numbered from 0, in ascending order and without gaps, as a shard stores them.
+    /// Replaces each index by its position in `outer`, which must contain this set. Positions count
+    /// the indices of `outer` from 0 in ascending order, as a shard stores them.
     pub(super) fn within(&self, outer: &Self) -> Self {
         if let (Self::One([(start, limit)]), Self::One([(first, _)])) = (self, outer) {
             return Self::one(start - first, limit - first);

@@ -170,16 +170,17 @@ impl Region {
         }
     }
 
-    /// Restricts one dimension of the region to its coordinates number `first..end`. They are
-    /// numbered from 0, in ascending order.
+    /// Restricts one dimension of the region to the coordinates at the positions `first..end`,
+    /// counted from 0 in ascending order.
     pub(crate) fn with(&self, dimension: usize, first: u64, end: u64) -> Self {
         let mut part = self.clone();
         part.set(dimension, self.ranges(dimension).part(first, end));
         part
     }
 
-    /// Translates the region to coordinates relative to `shard`, a region that contains it. A shard
-    /// stores its indices without gaps, so its coordinates are numbered from 0 in each dimension.
+    /// Translates the region to coordinates in the memory of `shard`, a region that contains it. A
+    /// shard stores its elements without gaps between ranges, so the coordinates of the shard are
+    /// counted from 0 in each dimension.
     pub(crate) fn within(&self, shard: &Self) -> Self {
         let both = self.each().zip(shard.each());
         Self::new(both.map(|(own, shard)| own.within(&shard)))

@@ -8,9 +8,9 @@ use super::{
     kind::{ShardingKind, field},
 };
 
-/// The meaning of a trailing dimension of XLA's tile assignment. Devices along such a dimension do
-/// not divide the array: they hold copies of a tile, or summands. The variants are in canonical
-/// order.
+/// The meaning of a trailing dimension of XLA's tile assignment. The array is not divided along
+/// such a dimension. Its devices hold arrays of their own, summands of a tile, or copies of a tile.
+/// The variants are in canonical order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Subgroup {
     Manual,
@@ -90,7 +90,8 @@ pub(super) struct Tiling {
     pub(super) ids: Ids,
 }
 
-/// A block-cyclic sharding: the array is cut into blocks, and the tiles get blocks in turn.
+/// A block-cyclic sharding: the array is cut into blocks, which are assigned to the tiles
+/// round-robin.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Cyclic {
     pub(super) tiling: Tiling,
@@ -149,7 +150,7 @@ impl Tiling {
         self.tiles.iter().product()
     }
 
-    /// Returns the number of devices that share each tile.
+    /// Returns the number of devices that are assigned to each tile.
     pub(super) fn copies(&self) -> u64 {
         self.subgroups.iter().map(|(_, extent)| extent).product()
     }
@@ -186,9 +187,10 @@ fn merge(subgroups: &[(Subgroup, u64)]) -> (Vec<(Subgroup, u64)>, Vec<usize>) {
     (merged, order)
 }
 
-/// Reorders the dimensions of a device assignment to `order`, and sorts each group of `copies`
-/// adjacent devices. `extents` contains the extent of each dimension before the change. Dimensions
-/// that `order` omits must have extent 1. Returns `None` if digits cannot express the result.
+/// Reorders the dimensions of a device assignment to `order`, and then sorts each group of `copies`
+/// adjacent devices, which hold copies of one tile. `extents` contains the extent of each dimension
+/// before the change. Dimensions that `order` omits must have extent 1. Returns `None` if the
+/// result cannot be written as a reshaped and transposed sequence.
 fn arranged(
     digits: &DigitPermutation,
     extents: &[u64],

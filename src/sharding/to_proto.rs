@@ -173,7 +173,8 @@ fn axis_refs(axes: &[AxisRef]) -> Vec<AxisRefProto> {
         .collect()
 }
 
-/// Converts a number to the type of the proto. All numbers in a valid sharding fit an `i64`.
+/// Converts an integer to the type of the proto's fields. All integers in a valid sharding fit an
+/// `i64`.
 fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

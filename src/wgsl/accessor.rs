@@ -1,8 +1,8 @@
-//! Writes the functions of an accessor, which other people's kernels call: the offset of an
-//! element, its bits, and a store of it.
+//! Writes the functions of an accessor, which kernels of other projects call: one returns the
+//! offset of an element, one returns its bits, and one stores it.
 //!
-//! The functions compute what a nest does at one position. The destination of the nest is a dense
-//! array, so that its axes are the coordinates of an element.
+//! The functions do the work of a nest at a single position of its loops. The destination of the
+//! nest is a dense array, so the loop counters are the coordinates of an element.
 
 use smallvec::SmallVec;
 
@@ -45,8 +45,9 @@ pub(crate) struct ReadBuffer {
 }
 
 impl AccessorFunctions<'_> {
-    /// Returns the last word of each source that the functions read for coordinates inside the
-    /// array, if any. Returns `None` if a read is not proved to lie inside its buffer.
+    /// Returns, for each source, the index of the last 32-bit word that the functions read for
+    /// coordinates inside the array; `None` for a source that they do not read. Returns `None` for
+    /// the whole list if a read is not proved to lie inside its buffer.
     pub(crate) fn last_words(&self) -> Option<SmallVec<[Option<u64>; 1]>> {
         let last = last_words(self.nest)?;
         let is_inside = |(last, buffer): (&Option<u64>, &ReadBuffer)| {
@@ -55,8 +56,9 @@ impl AccessorFunctions<'_> {
         last.iter().zip(&self.sources).all(is_inside).then_some(last)
     }
 
-    /// Returns the functions `offset`, `bits` and, if `stores`, `store` of a layout, each after the
-    /// name. `prefix` is the number of units before the element at offset 0.
+    /// Returns the functions `offset` and `bits` of a layout, and `store` if `stores` is true. Each
+    /// name begins with [`name`](Self::name). `prefix` is the number of units before the element at
+    /// offset 0.
     pub(crate) fn of_layout(&self, prefix: u64, stores: bool) -> String {
         let mut writer = self.writer();
         let (name, parameters, index) = (self.name, self.parameters(&[]), self.index(&[]));
@@ -115,8 +117,8 @@ impl AccessorFunctions<'_> {
         writer.finish()
     }
 
-    /// Returns the function `bits` of the result of a program, after the name, and the functions
-    /// that it calls.
+    /// Returns the function `bits` for the result of a program, and the functions that it calls.
+    /// Each name begins with [`name`](Self::name).
     pub(crate) fn of_result(&self) -> String {
         let mut writer = self.writer();
         lookups(&mut writer, self.nest);
@@ -150,7 +152,7 @@ impl AccessorFunctions<'_> {
         coordinates(self.extents.len(), ": u32", more)
     }
 
-    /// Returns the words for an element in comments.
+    /// Returns the text with which comments refer to an element, such as `element (d0, d1)`.
     fn element(&self) -> String {
         match self.extents {
             [] => "the element".to_owned(),
@@ -230,14 +232,15 @@ impl AccessorFunctions<'_> {
     }
 }
 
-/// Returns the coordinates of an element with `after` behind each, and `more` after them.
+/// Returns the list `d0, d1, …` of an element's coordinates, with `after` appended to each of them,
+/// and then the entries of `more`.
 fn coordinates(rank: usize, after: &str, more: &[&str]) -> String {
     let own = (0..rank).map(|dimension| format!("d{dimension}{after}"));
     own.chain(more.iter().map(|&more| more.to_owned())).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the functions of an array without elements, which no coordinates name: `bits`, and
-/// `offset` if it is a layout's. They return 0. `store` does nothing.
+/// Returns the functions of an array without elements, for which no coordinates are valid. `bits`
+/// returns 0, and so does `offset`, which only layouts have. `store` does nothing.
 pub(crate) fn of_nothing(
     name: &str,
     rank: usize,
@@ -264,7 +267,8 @@ pub(crate) fn of_nothing(
     writer.finish()
 }
 
-/// Returns the declaration of a constant of whole words, which hold the bytes and zeros after them.
+/// Returns the declaration of a constant array of 32-bit words. They hold `bytes`, and zeros up to
+/// the end of the last word.
 pub(crate) fn constant(name: &str, bytes: &[u8]) -> String {
     let word = |bytes: &[u8]| {
         let mut word = [0; 4];

@@ -1,8 +1,8 @@
 //! Kernels in which each invocation moves one block in registers: copies, rows and transposes.
 //!
-//! The code of a kernel has four parts: it computes the position of the block from the number of
-//! the invocation, loads the block, combines the loaded values into words of the destination, and
-//! stores these words.
+//! The code of a kernel has four parts. It computes the position of the block from the index of the
+//! invocation, loads the block, combines the loaded values into 32-bit words of the destination,
+//! and stores these words.
 
 use super::{
     form::{AxisNames, DigitWriter},
@@ -120,8 +120,9 @@ pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
     });
 }
 
-/// Returns the parts of an access. If guards can exclude units of a part, the part is wrapped in a
-/// `select`, which gives the bits `refused` to each excluded position.
+/// Returns the parts of an access. If guards, which are conditions on the position, can exclude
+/// units of a part, the part is wrapped in a `select`. It gives the bits `refused` to excluded
+/// positions.
 fn selected(
     block: &Block,
     guards: &[&Guard],
@@ -216,7 +217,7 @@ fn unit_by_unit(writer: &mut Writer, block: &Block) {
     });
 }
 
-/// Writes a store of one access. The value is put together from calls of the function `word`, or of
+/// Writes a store of one access. Its words are the results of calls of the function `word`, or of
 /// the function `unit` if units are not narrower than a word.
 pub(super) fn access_unit_by_unit(writer: &mut Writer, bits: u32, units: u64, place: &str) {
     let bits = u64::from(bits);
@@ -245,9 +246,9 @@ fn nested(writer: &mut Writer, loops: &[(String, u64, u64)], body: &dyn Fn(&mut 
     });
 }
 
-/// Writes the code of the invocations that write seams, the words between two rows. They are
-/// numbered after the invocations that move blocks. If invocations move blocks in several rounds,
-/// this writes nothing, because those invocations write the seams too.
+/// Writes the code of the invocations that write seams, the words between two rows. Their indices
+/// follow those of the invocations that move blocks. If each invocation moves several blocks in a
+/// loop, this function writes nothing, because these invocations write the seams too.
 fn seams_after_blocks(writer: &mut Writer, block: &Block, leave: &str) {
     let Some(seam) = block.seam().filter(|_| block.rounds() == 1) else { return };
     let blocks = block.numbers();
@@ -257,8 +258,9 @@ fn seams_after_blocks(writer: &mut Writer, block: &Block, leave: &str) {
     });
 }
 
-/// Writes the code for the seam at the end of a row. `row` is the expression for the number of the
-/// row, or `None` if the variable `row` exists already.
+/// Writes the code for the seam at the end of a row, the words that it shares with the next row.
+/// `row` is the expression for the index of the row, or `None` if the variable `row` exists
+/// already.
 fn seam_of_row(writer: &mut Writer, block: &Block, seam: &Seam, row: Option<&str>) {
     writer.comment(
         "",
@@ -423,9 +425,8 @@ fn write_place(writer: &mut Writer, block: &Block, names: &AxisNames) {
     }
     let outermost = block.outermost_of_run();
     let (unit, whole) = (block.axes()[outermost].dst_stride, block.steps_per_access());
-    // The number of steps from the start of a row to the row's first aligned access. It is the
-    // negative of the number of steps in all earlier rows, modulo the steps between two aligned
-    // accesses.
+    // `lead` is the number of steps from the start of a row to its first aligned access. It is the
+    // negative of the row's offset in steps, modulo the number of steps in an access.
     let row = sum(unit, &block.axes()[..outermost]);
     let lead = row.terms().iter().fold(Affine::default(), |lead, &(axis, weight)| {
         lead.plus((-weight).rem_euclid(signed(whole)), &Affine::value(axis))

@@ -37,14 +37,14 @@ pub(super) fn decide(
     DecisionWriter { nest, names, element_words }.write(writer, cases, known, Some(none));
 }
 
-/// The result of a list of cases at a position: one case applies, or none.
+/// The result of a list of cases at a position: the value of the case that applies, or none.
 #[derive(Clone, Copy)]
 enum Outcome<'a> {
     Case(&'a CaseValue),
     NoCase,
 }
 
-/// A case with the guards that the code so far has not yet tested.
+/// A case with those of its guards that the code written so far has not tested.
 #[derive(Clone)]
 struct OpenCase<'a> {
     guards: SmallVec<[&'a Guard; 4]>,
@@ -252,8 +252,9 @@ impl<'a> DecisionWriter<'a> {
     }
 }
 
-/// Returns the condition under which a guard holds. Numbers are unsigned, so a negative one is
-/// greater than every extent, and one comparison tests both bounds.
+/// Returns the condition under which a guard, `0 <= of < extent`, holds. It is computed in `u32`,
+/// in which a negative value wraps around and is greater than every extent, so one comparison tests
+/// both bounds.
 pub(super) fn holds(names: &dyn FormNames, Guard { of, extent }: &Guard) -> String {
     match extent {
         1 => format!("{} == 0u", names.form(of)),

@@ -28,8 +28,9 @@ pub(super) fn quotients(writer: &mut Writer, nest: &CopyNest, names: &dyn FormNa
 
 /// Writes the code that finds the case of a position and gives its value.
 ///
-/// Every quotient is computed at every position. It may have no meaning there, but then no case
-/// that uses it applies. Sources are bound as arrays with elements of `element_words` words.
+/// Every quotient is computed at every position. Its dividend may be negative there, which makes it
+/// wrong, but then no case that uses the quotient applies. Sources are bound as arrays with
+/// elements of `element_words` words.
 pub(super) fn choose(
     writer: &mut Writer,
     nest: &CopyNest,

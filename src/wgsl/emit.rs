@@ -38,7 +38,7 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
         None if schedule.segments().is_some() => (128, 128),
         None => (nest.src_bits().into(), nest.dst_bits().into()),
     };
-    // Lookups load their sources in words.
+    // Lookups load from their sources in words of 32 bits.
     let loads = |number: usize| {
         if nest.loaded_bits(number).is_some() { 32 } else { load_bits }
     };
@@ -116,8 +116,8 @@ fn copy_region(block: &Block) -> Option<CopyRegion> {
     })
 }
 
-/// Writes the entry point. In the code that `body` writes, the variable `number` holds the number
-/// of the invocation. Invocations with numbers of at least `count` return at once.
+/// Writes the entry point. In the code that `body` writes, the variable named `number` holds the
+/// index of the invocation. Invocations with an index of `count` or more return at once.
 pub(super) fn main(writer: &mut Writer, number: &str, count: u64, body: impl FnOnce(&mut Writer)) {
     let [size, x, y, z] = writer.grid();
     writer.line(format_args!("@compute @workgroup_size({size})"));

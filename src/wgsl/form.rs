@@ -1,5 +1,5 @@
-//! Writes the expressions of a nest as WGSL: affine forms, and the digits of an invocation's
-//! number.
+//! Writes the expressions of a nest as WGSL: affine expressions of loop counters, and the
+//! mixed-radix digits of an invocation's index.
 
 use std::fmt;
 
@@ -14,8 +14,8 @@ use crate::{
 /// The names of a nest's axes in the kernel. They are the same as in the text of the nest, such as
 /// `a0`.
 ///
-/// If a block takes several steps along an axis, the name also has their number: `a1_by4` counts
-/// steps of 4 along `a1`.
+/// If a block covers several steps of an axis, the name ends with the number of these steps:
+/// `a1_by4` counts blocks of 4 steps along `a1`.
 pub(super) struct AxisNames {
     axes: SmallVec<[String; 8]>,
 }
@@ -124,8 +124,8 @@ pub(super) fn joint(first: bool, positive: bool) -> &'static str {
     }
 }
 
-/// Splits an invocation's number into mixed-radix digits, the fastest-varying digit first. For
-/// example, number 23 of blocks in rows of 8 is digit 7 of row 2.
+/// Splits an invocation's index into mixed-radix digits, the fastest-varying digit first. For
+/// example, with blocks in rows of 8, index 23 is block 7 of row 2.
 ///
 /// If the number of values of a digit is not a power of two, the digit is computed from the
 /// quotient that the next digits need anyway: `rest1 - rest2 * 392u`. This takes a multiplication

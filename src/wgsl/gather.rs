@@ -224,7 +224,8 @@ pub(super) fn guards(
     }
 }
 
-/// Returns, for each guard, the number of quotients that are computed before it is tested.
+/// Returns, for each guard of each refusal, the number of quotients that are computed before the
+/// guard is tested.
 fn quotients_before(refusals: &[Refusal]) -> Vec<Vec<usize>> {
     let mut turns: Vec<Vec<usize>> = Vec::with_capacity(refusals.len());
     for refusal in refusals {
@@ -236,8 +237,8 @@ fn quotients_before(refusals: &[Refusal]) -> Vec<Vec<usize>> {
     turns
 }
 
-/// Returns the number of quotients that have to be computed before a form. Quotients are computed
-/// in the order of their numbers.
+/// Returns the number of quotients that must be computed before a form. Quotients are computed in
+/// their order in the nest.
 fn quotients_needed(of: &Affine) -> usize {
     let needed = |&(value, _): &(Value, i64)| match value {
         Value::Quotient(number) => number + 1,
@@ -246,8 +247,8 @@ fn quotients_needed(of: &Affine) -> usize {
     of.terms().iter().map(needed).max().unwrap_or(0)
 }
 
-/// Returns the remark on an axis. It has the stride in the source only if all positions read the
-/// same source with one form.
+/// Returns the comment on an axis. It gives the stride in the source only if all positions that
+/// read use the same source and the same expression for the offset.
 fn remark(nest: &CopyNest, axis: &CopyAxis) -> String {
     if nest.refusals().is_some() {
         return axis_remark(axis);
@@ -261,13 +262,14 @@ pub(super) fn axis_remark(axis: &CopyAxis) -> String {
     format!("{}: source {src_stride:+}, destination +{dst_stride}", Count(*extent, "step"))
 }
 
-/// Returns the remark on a position that reads no element and gets `bits` instead.
+/// Returns the comment for a position that reads no element and gets `bits` instead.
 pub(super) fn filling(bits: u128) -> &'static str {
     if bits == 0 { "no element lies here" } else { "padding" }
 }
 
-/// Returns the condition under which a guard fails. Numbers are unsigned, so a negative one is
-/// greater than every extent, and one comparison tests both bounds.
+/// Returns the condition under which a guard, `0 <= of < extent`, fails. It is computed in `u32`,
+/// in which a negative value wraps around and is greater than every extent, so one comparison tests
+/// both bounds.
 pub(super) fn failure(names: &dyn FormNames, Guard { of, extent }: &Guard) -> String {
     match (of.terms(), extent) {
         (_, 1) => format!("{} != 0u", names.form(of)),
@@ -275,8 +277,9 @@ pub(super) fn failure(names: &dyn FormNames, Guard { of, extent }: &Guard) -> St
     }
 }
 
-/// Writes the code that loads the unit at `read` of a source and gives it the width of the
-/// destination's units. Sources are bound as arrays with elements of `element_words` words.
+/// Writes the code that loads the unit at the offset `read` of a source and converts it to the
+/// width of the destination's units. Sources are bound as arrays with elements of `element_words`
+/// words.
 pub(super) fn load(writer: &mut Writer, nest: &CopyNest, source: usize, element_words: u32) {
     let (src, dst) = (nest.src_bits(), nest.dst_bits());
     let whole = unit_at_read(writer, src, source, element_words);
@@ -288,8 +291,9 @@ pub(super) fn load(writer: &mut Writer, nest: &CopyNest, source: usize, element_
     give(writer, nest, format_args!("{value}"), None);
 }
 
-/// Returns the expression for the unit of `src` bits at `read` of a source. May write a line before
-/// it. The source is bound as an array with elements of `element_words` words.
+/// Returns the expression for the unit of `src` bits at the offset `read` of a source. May write a
+/// line that the expression needs. The source is bound as an array with elements of `element_words`
+/// words.
 pub(super) fn unit_at_read(
     writer: &mut Writer,
     src: u32,

@@ -1,5 +1,5 @@
-//! A WGSL function that returns 16 bytes that start at any unit of a source. Storage buffers have
-//! only aligned accesses, so the function joins words of the two accesses that contain these bytes.
+//! A WGSL function that returns 16 bytes of a source from any unit on. Storage buffers have only
+//! aligned accesses, so the function joins words of the two accesses that contain these bytes.
 
 use super::writer::Writer;
 use crate::nest::width;

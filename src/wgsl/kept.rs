@@ -22,13 +22,14 @@ use crate::{
 /// value, because the units that the function returns are narrower than a word.
 const KEPT: &str = "0xffffffffu";
 
-/// Returns true if the code that finds a unit also stores it, because the unit is at least a word.
-/// Otherwise the code returns the unit to its caller.
+/// Returns true if the code that finds a unit also stores it. It does if gaps are kept and a unit
+/// has at least 32 bits. Otherwise the code returns the unit to its caller.
 fn stores(nest: &CopyNest) -> bool {
     nest.gaps() == Gaps::Keep && nest.dst_bits() >= 32
 }
 
-/// Writes the end of the code that finds the unit at `position`. `value` is the unit.
+/// Writes the end of the code that finds the unit at `position`: the code returns or stores
+/// `value`, the expression for the unit.
 pub(super) fn give(
     writer: &mut Writer,
     nest: &CopyNest,
@@ -115,8 +116,8 @@ pub(super) fn kept_words(writer: &mut Writer, nest: &CopyNest) {
     });
 }
 
-/// Writes the function `word_of`, which returns the number of the word that an invocation writes,
-/// or of the unit if units are wider than a word.
+/// Writes the function `word_of`, which returns the index of the word that an invocation writes, or
+/// the index of the unit if units are wider than a word.
 fn word_function(writer: &mut Writer, runs: &WordRuns) {
     let mut loops: Vec<(u64, u64)> = runs.loops.iter().rev().copied().collect();
     if runs.words > 1 || loops.is_empty() {

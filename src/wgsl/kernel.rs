@@ -108,7 +108,8 @@ impl Kernel {
         self.key.get_or_init(|| KernelKey::new(&self.parts, self.proof.is_some()))
     }
 
-    /// Returns the parts that equal kernels have in common, except those in the key.
+    /// Returns the parts that are compared to test if two kernels are equal, except those in the
+    /// key.
     fn compared(&self) -> impl Eq + Hash + '_ {
         let KernelParts {
             wgsl: _,
@@ -191,7 +192,7 @@ pub struct KernelParts {
 /// One storage buffer of a [`Kernel`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Binding {
-    /// The number of the bind group.
+    /// The index of the bind group.
     pub group: u32,
     /// The binding number. Sources are numbered from 0; the destination has the last number.
     pub binding: u32,

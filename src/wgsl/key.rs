@@ -38,7 +38,7 @@ impl KernelKey {
         Self(Arc::new(KeyParts { hash, code, entry_point, bindings, proved }))
     }
 
-    /// Returns the kernel's WGSL without comments, with one blank in place of each run of white
+    /// Returns the kernel's WGSL without comments, with each run of white space replaced by one
     /// space.
     #[must_use]
     pub fn code(&self) -> &str {
@@ -60,7 +60,7 @@ impl Hash for KernelKey {
     }
 }
 
-/// Returns WGSL text without its comments, with one blank in place of each run of white space.
+/// Returns WGSL text without its comments, with each run of white space replaced by one space.
 ///
 /// WGSL has no string literals, so `//` and `/*` always begin a comment. `/*` comments nest. A
 /// comment separates tokens, as white space does.

@@ -1,7 +1,8 @@
 //! [`LoadedBlock`]: writes the loads of a block, and finds each unit in the loaded values.
 //!
-//! Rows of a source often start or end inside an access. The loads then read a few units more, and
-//! the units are shifted into place. Other files only ask this type for the value of each store.
+//! Rows of a source often start or end inside an access of 4 to 16 bytes. The loads then read a few
+//! units more, and the units are shifted into place. Other files only need the expression for the
+//! value of each store, which this type returns.
 
 use std::ops::Range;
 
@@ -20,16 +21,16 @@ use crate::{
 /// The loads of a block, and the place of each unit in the loaded values.
 pub(super) struct LoadedBlock<'a> {
     block: &'a Block,
-    /// The loaded values, in runs. A value is one access, or if runs are shifted, 4 to 16 bytes
-    /// that are shifted out of two accesses.
+    /// The loaded values, in runs that are contiguous in the source. A value is one access. If runs
+    /// are shifted, it is 4 to 16 bytes that are combined from two accesses.
     runs: Vec<LoadedRun>,
     /// The runs of the block in the destination. `units` has the source offsets of the units of one
     /// run.
     dst_runs: Vec<Run>,
     units: Vec<i64>,
-    /// True if each run is a single value. A value then has the number of its run in its name.
+    /// True if each run is a single value. The name of a value then ends with the index of its run.
     are_single: bool,
-    /// The words of the destination, if they are put together from units narrower than a word.
+    /// The words of the destination, if they are combined from units narrower than a word.
     words: PackedWords,
 }
 
@@ -102,8 +103,8 @@ impl<'a> LoadedBlock<'a> {
         packing
     }
 
-    /// Returns the name of a loaded value. `run` is the number of its run, and `value` its number
-    /// in the run.
+    /// Returns the name of a loaded value. `run` is the index of its run, and `value` its index in
+    /// the run.
     fn name(&self, run: usize, value: u64) -> String {
         if self.are_single {
             format!("row{run}")
@@ -115,7 +116,7 @@ impl<'a> LoadedBlock<'a> {
     }
 
     /// Returns the name of the loaded value that holds the unit at this offset of the source, and
-    /// the number of the unit in that value.
+    /// the index of the unit in that value.
     fn unit(&self, offset: i64) -> (String, u64) {
         let load = signed(self.block.load());
         let is_shifted = self.block.is_shifted();
@@ -166,9 +167,10 @@ impl<'a> LoadedBlock<'a> {
         self.words.write(writer);
     }
 
-    /// Returns the runs in the order of their loads, each with its number. Neighbouring blocks of a
-    /// row load some of the same accesses, in different runs. Such runs are loaded one after the
-    /// other, so that the accesses are still in the cache the second time.
+    /// Returns the runs in the order in which they are loaded, each with its index. Neighbouring
+    /// blocks of a row load some of the same accesses, but in different runs. The order puts such
+    /// runs next to each other, so that the accesses are still in the cache when a second block
+    /// loads them.
     fn in_turns(&self, load: i64) -> Vec<(usize, &LoadedRun)> {
         let block_axis = self.block.axes()[self.block.outermost_of_run()];
         let next = block_axis.src_stride * signed(block_axis.steps) / load;
@@ -285,13 +287,14 @@ impl<'a> LoadedBlock<'a> {
         RunStart { is_wide, first, accesses, by }
     }
 
-    /// Returns the arguments of a call of `insertBits` that makes all words of an access, or `None`
-    /// if no single call does.
+    /// Returns the arguments of a call of `insertBits` that computes all words of an access, or
+    /// `None` if no single call computes them.
     pub(super) fn inserted(&self, run: usize, access: u64) -> Option<[String; 4]> {
         self.words.inserted(self.words_of(run, access))
     }
 
-    /// Returns the numbers of the words in access `access` of run `run` of the destination.
+    /// Returns the range of indices of the words in access `access` of run `run` of the
+    /// destination.
     fn words_of(&self, run: usize, access: u64) -> Range<usize> {
         let store = self.block.store();
         let parts = store * u64::from(self.block.nest().dst_bits()) / 32;

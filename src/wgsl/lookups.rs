@@ -1,8 +1,8 @@
-//! Writes lookups as WGSL functions. A lookup is an integer that is computed from numbers in a
-//! source, such as an index of a gather.
+//! Writes lookups as WGSL functions. A lookup is an integer that is computed at run time from the
+//! contents of a source, such as an index of a gather.
 //!
-//! Every integer type must give exactly XLA's results. Numbers of up to 32 bits are `i32`, `u32` or
-//! `bool`. WGSL has no 64-bit integers, so numbers of 64 bits are `vec2<u32>` with the low word
+//! Every integer type must give exactly XLA's results. Integers of up to 32 bits are `i32`, `u32`
+//! or `bool` in WGSL. WGSL has no 64-bit integers, so these are `vec2<u32>` with the low word
 //! first, and helper functions compute with them. Overflow wraps around.
 
 use std::collections::BTreeSet;
@@ -18,8 +18,8 @@ pub(super) fn lookups(writer: &mut Writer, nest: &CopyNest) {
     let mut called = BTreeSet::new();
     for (place, lookup) in nest.lookups().iter().enumerate() {
         if writer.is_kernel() {
-            // The text of the nest in the kernel's header explains the numbers, so only the first
-            // line is repeated here.
+            // The text of the nest in the kernel's header has all steps of the computation, so only
+            // its first line is repeated here.
             let text = lookup.to_string();
             let value = text.lines().next().unwrap_or_default();
             writer.comment("", format_args!("l{place}: {value}"));
@@ -85,7 +85,7 @@ fn kind(integer: Integer) -> WordKind {
     }
 }
 
-/// Returns a number as a WGSL literal, or `None` if the number is not a constant.
+/// Returns a step of the computation as a WGSL literal, or `None` if its result is not constant.
 fn literal(number: &Number) -> Option<String> {
     let value = match &number.of {
         LookupExpr::Constant(value) => *value,
@@ -139,9 +139,9 @@ impl Function<'_> {
         format!("at{}", place.expect("a form that depends on the position"))
     }
 
-    /// Returns an expression that loads a number from the array `source`. A number of 64 bits is
-    /// two words. A number of less than 32 bits is shifted to the top of its word and down again,
-    /// which extends it with zeros or with its sign.
+    /// Returns an expression that loads an integer from the array `source`. An integer of 64 bits
+    /// is loaded as two words. An integer of less than 32 bits is shifted to the top of its word
+    /// and down again, which extends it with zeros or with its sign.
     fn load(&self, source: &str, integer: Integer, at: &Affine) -> String {
         let bits = u64::from(integer.bits_in_memory());
         let (lanes, down) = (32 / bits.min(32), 32 - bits.min(32));
@@ -236,7 +236,8 @@ impl Function<'_> {
         }
     }
 
-    /// Writes the `return` of the lookup's last number, brought into the range of the lookup.
+    /// Writes the `return` statement. The result is the last number of the lookup, brought into the
+    /// range `0..=last` as [`OutOfRange`] says.
     fn value(&self, writer: &mut Writer) {
         let Lookup { numbers, last, out_of_range } = self.lookup;
         let place = numbers.len() - 1;

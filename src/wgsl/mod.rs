@@ -12,8 +12,8 @@
 //!
 //! The files use the words of [`schedule`](crate::schedule) and [`nest`](crate::nest): a *unit* is
 //! the data that one load or store of the nest moves, a *form* is an affine expression of loop
-//! counters, and a *lookup* is a number that is loaded from a source.
-//! [`names`](crate::guide::names) has examples.
+//! counters, and a *lookup* is an integer that is computed at run time from the contents of a
+//! source. [`names`](crate::guide::names) has examples.
 
 #[cfg(feature = "accessors")]
 mod accessor;

@@ -1,4 +1,4 @@
-//! [`PackPlan`]: the cheapest way to put together destination words from units of loaded words.
+//! [`PackPlan`]: the cheapest way to combine units of loaded words into destination words.
 //!
 //! If elements are narrower than 32 bits, a kernel spends most of its operations on moving units
 //! between words. A plan uses one of three methods for all words of a block: the one with the
@@ -9,9 +9,9 @@
 //!   other pairs of their two words. The results are combined in the same way, until each
 //!   destination word consists of a part of one word and a part of another. This turns planes into
 //!   pixels.
-//! - Halves first: the units at even places of a destination word are collected in one word and the
-//!   units at odd places in another. Then the two words are interleaved. This turns pixels into
-//!   planes.
+//! - Halves first: the units at even indices of a destination word are collected in one word, and
+//!   the units at odd indices in another. Then the two words are interleaved. This turns pixels
+//!   into planes.
 //!
 //! [`PackedWords`](super::packed_words) has an example, and writes the plan as WGSL.
 
@@ -29,7 +29,7 @@ pub(super) struct Unit {
     pub(super) place: u32,
 }
 
-/// The operation that makes a word from two others.
+/// The operation that combines two words into one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Combine {
     /// Units of `bits` bits alternate: the units at even places are from the first word, and those
@@ -41,7 +41,7 @@ pub(super) enum Combine {
     Ends { bits: u32, low_from: u32, high_from: u32 },
 }
 
-/// A word that is made from two.
+/// A word that is combined from two others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CombinedWord {
     pub(super) low: Word,
@@ -94,7 +94,7 @@ impl CombinedWord {
     }
 }
 
-/// A word of the destination, as the parts from which it is still to be made.
+/// A word of the destination, described by the parts that remain to be combined into it.
 #[derive(Clone, Debug)]
 pub(super) enum Goal {
     Units(Vec<Unit>),
@@ -148,13 +148,15 @@ impl Goal {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PackStep {
     pub(super) made: CombinedWord,
-    /// The number of words: more than 1 if the components of a vector are all made in the same way.
+    /// The number of words. It is more than 1 if all components of a vector are computed in the
+    /// same way, by one line of code.
     pub(super) words: u64,
     /// The number of bits in each group of contiguous units inside the value.
     pub(super) bits: u32,
 }
 
-/// The values to compute, in order, and the parts from which each destination word is then made.
+/// The values to compute, in order, and the parts that are then combined into each destination
+/// word.
 #[derive(Debug)]
 pub(super) struct PackPlan {
     pub(super) steps: Vec<PackStep>,
@@ -165,8 +167,8 @@ pub(super) struct PackPlan {
 }
 
 impl PackPlan {
-    /// Returns the cheapest plan for destination words that consist of these units. `loaded` has
-    /// the number of words of each loaded value.
+    /// Returns the cheapest plan for destination words that consist of these units of `bits` bits.
+    /// `loaded` has the number of words of each loaded value.
     pub(super) fn new(units: Vec<Vec<Unit>>, bits: u32, loaded: &[u64]) -> Self {
         let goals: Vec<Goal> = units.into_iter().map(|units| Goal::new(units, bits)).collect();
         let new = |goals| Self { steps: vec![], goals, operations: 0, words: loaded.to_vec() };
@@ -298,8 +300,8 @@ impl PackPlan {
         words
     }
 
-    /// Returns true if the two words are different components of the same vectors and are made by
-    /// the same operation.
+    /// Returns true if the two words are different components of the same vectors and are computed
+    /// by the same operation.
     fn are_alike(&self, one: &CombinedWord, other: &CombinedWord) -> bool {
         let is_by_component = |made: &CombinedWord| made.low.component == made.high.component;
         (one.combine, one.low.value, one.high.value)

@@ -1,5 +1,4 @@
-//! [`PackedWords`]: puts together destination words from units of loaded words, and writes the
-//! WGSL.
+//! [`PackedWords`]: combines units of loaded words into destination words, and writes the WGSL.
 //!
 //! Moving a unit on its own takes a shift and a mask. Therefore units that are contiguous in the
 //! destination are first combined in pairs, all pairs of two words at once, and the results are
@@ -45,18 +44,18 @@ pub(super) struct PackedWords {
     /// The prefixes of names, with the number of values whose names have each prefix.
     counts: Vec<(&'static str, usize)>,
     words: Vec<String>,
-    /// The arguments of the `insertBits` that makes each word, or `None` if the word does not
-    /// consist of whole bytes of two words.
+    /// For each word, the arguments of the `insertBits` that computes it, or `None` if the word
+    /// does not consist of whole bytes of two words.
     inserts: Vec<Option<Insert>>,
-    /// True if one `insertBits` may make all words of an access. On a GPU it is a single
-    /// instruction; on a CPU it saves nothing.
+    /// True if one call of `insertBits` may compute all words of an access. On a GPU, `insertBits`
+    /// is a single instruction; on a CPU it saves nothing.
     inserts_words: bool,
-    /// True if there are so few words that `insertBits` may make single words too. naga takes
-    /// longer to validate a call than to validate shifts and masks.
+    /// True if there are few enough words that `insertBits` may also compute single words. naga
+    /// takes longer to validate a call than to validate shifts and masks.
     is_short: bool,
 }
 
-/// If there are at most this many words, each of them may be made by `insertBits`. A higher limit
+/// The maximum number of words for which `insertBits` may compute single words. A higher limit
 /// slows the validation of long kernels. A lower limit leaves shifts and masks in more kernels.
 const SHORT: usize = 32;
 
@@ -70,11 +69,12 @@ struct Insert {
 }
 
 impl PackedWords {
-    /// Puts together words with units of `to_bits` bits from loaded units of `bits` bits. Wider
-    /// units are truncated to their low bits, and narrower units are extended with zeros.
+    /// Combines loaded units of `bits` bits into words with units of `to_bits` bits. If loaded
+    /// units are wider, they are truncated to their low bits. If they are narrower, they are
+    /// extended with zeros.
     ///
     /// Each unit in `given` is the name of a loaded value, the number of words in that value, and
-    /// the number of the unit in it.
+    /// the index of the unit in it.
     pub(super) fn new(
         given: &[Vec<(String, u64, u64)>],
         bits: u32,
@@ -133,7 +133,7 @@ impl PackedWords {
         &self.words
     }
 
-    /// Returns the number of a loaded value. Adds the value on first use.
+    /// Returns the index of a loaded value in `values`. Adds the value on first use.
     fn loaded(&mut self, name: &str, words: u64) -> usize {
         let known = self.values.iter().rposition(|value| value.name == name);
         known.unwrap_or_else(|| {
@@ -142,7 +142,7 @@ impl PackedWords {
         })
     }
 
-    /// Adds a computed value and returns its number.
+    /// Adds a computed value and returns its index in `values`.
     fn value(&mut self, prefix: &'static str, words: u64, expression: String) -> usize {
         let at = self.counts.iter().position(|count| count.0 == prefix).unwrap_or_else(|| {
             self.counts.push((prefix, 0));
@@ -155,9 +155,9 @@ impl PackedWords {
         self.values.len() - 1
     }
 
-    /// Moves units apart, so that each takes `to_bits` bits with zeros at the top. A loaded value
-    /// becomes up to `to_bits / bits` computed values, one for each remainder of the number of a
-    /// unit modulo `to_bits / bits`. Units keep their places in the computed value.
+    /// Widens units from `bits` to `to_bits` bits, with zeros at the top. A loaded value becomes up
+    /// to `n = to_bits / bits` computed values. Computed value `k` holds the units with an index of
+    /// `k` modulo `n`: a unit with index `i` is at index `i / n` of it.
     fn spread(&mut self, words: &mut [Vec<Unit>], bits: u32, to_bits: u32) {
         let in_place = to_bits / bits;
         let mut apart: Vec<(usize, u32, usize)> = Vec::new();
@@ -209,8 +209,8 @@ impl PackedWords {
         }
     }
 
-    /// Returns the `insertBits` that makes a word from whole bytes of two words. Returns `None` if
-    /// the parts are not whole bytes, or if one shift of each word is enough.
+    /// Returns the call of `insertBits` that combines whole bytes of two words into one. Returns
+    /// `None` if the parts are not whole bytes, or if one shift of each word is enough.
     fn insert(&mut self, made: &CombinedWord, words: u64) -> Option<Insert> {
         let Combine::Ends { bits, low_from, high_from } = made.combine else { return None };
         if bits % 8 != 0 || low_from + bits == 32 && high_from == 0 {
@@ -230,8 +230,8 @@ impl PackedWords {
         })
     }
 
-    /// Returns the arguments of a single call of `insertBits` that makes all of these words, or
-    /// `None` if no single call does.
+    /// Returns the arguments of a single call of `insertBits` that computes all of these words, or
+    /// `None` if no single call computes them.
     pub(super) fn inserted(&self, words: Range<usize>) -> Option<[String; 4]> {
         let inserts: Vec<&Insert> =
             self.inserts.get(words)?.iter().map(Option::as_ref).collect::<Option<_>>()?;
@@ -254,8 +254,8 @@ impl PackedWords {
         components(name, *words, word.component, 1)
     }
 
-    /// Returns the expression that makes a word from two others. If `words` is more than 1, it
-    /// makes a vector of such words.
+    /// Returns the expression that combines two words into one. If `words` is more than 1, the
+    /// expression combines two vectors of that length.
     fn combined(&mut self, made: &CombinedWord, words: u64) -> String {
         let name = |of: Word| match words {
             1 => self.name(of),
@@ -267,8 +267,8 @@ impl PackedWords {
                 self.shifted(low, low_by * bits.cast_signed(), words)
             }
             Combine::Pairs { bits, low_by, high_by } => {
-                // Units that move by an odd number of places come from the places of the other
-                // parity.
+                // A unit that moves by an odd distance goes from an odd index to an even one, or
+                // the other way round.
                 let mut part = |name: String, by: i32, is_odd: bool| {
                     let (kind, by_one) = if is_odd { ("odd", bits) } else { ("even", 0) };
                     let kind = format!("{kind}_{}", name_of(bits));
@@ -346,9 +346,10 @@ impl PackedWords {
     }
 }
 
-/// Returns for each word the number of its units inside the wider places, or `None` if the units of
-/// a word have different numbers. If each word has only one number, whole places can be combined
-/// before the unit is taken out of each place.
+/// Returns, for each destination word, the index of its units inside groups of `in_place` loaded
+/// units, or `None` if the units of a word have different indices. If all units of a word have the
+/// same index, whole groups can be combined first, and the unit is taken out of each group
+/// afterwards.
 fn numbers_in_place(words: &[Vec<Unit>], in_place: u32) -> Option<Vec<u32>> {
     let number = |units: &Vec<Unit>| {
         let first = units[0].place % in_place;
@@ -357,7 +358,7 @@ fn numbers_in_place(words: &[Vec<Unit>], in_place: u32) -> Option<Vec<u32>> {
     words.iter().map(number).collect()
 }
 
-/// Returns a mask of the low `bits` bits in every `place` bits of a word.
+/// Returns a mask of the low `bits` bits in each group of `place` bits of a word.
 fn every(bits: u32, place: u32) -> u32 {
     (0..32 / place).fold(0, |all, at| all | (u32::MAX >> (32 - bits)) << (at * place))
 }
@@ -378,8 +379,8 @@ fn name_of(bits: u32) -> &'static str {
 mod tests {
     use super::*;
 
-    /// Returns the lines and the words that combine these units. Each unit is given by the name of
-    /// a value and the number of the unit in that value.
+    /// Returns the lines that combine these units, and the expressions for the words. Each unit is
+    /// given by the name of a value and the index of the unit in that value.
     fn of(words: &[&[(&str, u64)]], in_value: u64, bits: u32, to_bits: u32) -> Vec<String> {
         let unit = |&(name, number): &(&str, u64)| (name.to_owned(), in_value, number);
         let given: Vec<Vec<_>> = words.iter().map(|word| word.iter().map(unit).collect()).collect();
@@ -450,7 +451,7 @@ mod tests {
             "insertBits(halves1, halves0 >> 16u, 0u, 16u)",
         ];
         assert_eq!(of(&[&low[..4], &low[4..]], 1, 4, 8), expected);
-        // If all units of a word have the same number in their bytes, whole bytes are combined
+        // If all units of a word have the same index inside their bytes, whole bytes are combined
         // first.
         let turned = |unit: u64| ["v", "w", "x", "y"].map(|name| (name, unit));
         let expected = [

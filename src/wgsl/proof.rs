@@ -33,8 +33,8 @@ use crate::{
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Proof {
-    /// The last word that is read of each source, or `None` if no word is read, and the number of
-    /// words in the source's binding.
+    /// For each source, the index of the last word that is read, or `None` if no word is read, and
+    /// the number of words in the source's binding.
     sources: SmallVec<[(Option<u64>, u64); 1]>,
     last_destination_word: u64,
     destination_words: u64,
@@ -45,8 +45,8 @@ pub struct Proof {
     trips: u32,
 }
 
-/// Returns the last word of the source that a block loads. `word` is the last word that holds a
-/// unit of the block.
+/// Returns the index of the last word of the source that a block loads. `word` is the index of the
+/// last word that holds a unit of the block.
 fn last_loaded(block: &Block, word: u64) -> u64 {
     let nest = block.nest();
     let access = (block.load() * u64::from(nest.src_bits())).div_ceil(32);
@@ -67,7 +67,7 @@ fn last_loaded(block: &Block, word: u64) -> u64 {
 /// blocks, it loops over its blocks, its seams and the words of these seams. Otherwise, it loops
 /// over the words of one seam or over the stores of one block.
 fn loop_trips(block: &Block) -> u32 {
-    // A word of more than four units is put together in a loop of its own.
+    // The units of a word are combined in a loop if there are more than four of them.
     let bits = u64::from(block.nest().dst_bits());
     let of_word = if bits < 8 { 32 / bits } else { 0 };
     let of_access = 1 + block.store() * bits / 32 * of_word;
@@ -96,7 +96,8 @@ impl Proof {
         let nest = schedule.nest();
         let words =
             |binding: usize| bindings.get(binding).map_or(0, |binding| binding.size_in_bytes / 4);
-        // A word with more than four units, or with bits that are kept, is put together in a loop.
+        // The units of a word are combined in a loop if there are more than four of them, or if
+        // some bits of the word are kept.
         let most_bits = if nest.gaps() == Gaps::Keep { 32 } else { 8 };
         let trips = match schedule.strategy() {
             Strategy::Gather if nest.dst_bits() < most_bits => 32 / nest.dst_bits(),
@@ -109,8 +110,8 @@ impl Proof {
         for (number, last) in last_words(nest)?.into_iter().enumerate() {
             let last = match (schedule.block(), schedule.segments()) {
                 (Some(block), _) => last.map(|word| last_loaded(block, word)),
-                // The kernel reads accesses of 16 bytes, up to one turn past the last unit. A turn
-                // has `width` accesses.
+                // The kernel reads accesses of 16 bytes, `width` of them in each loop iteration.
+                // The last iteration may read up to `width` accesses past the last unit.
                 (None, Some(pieces)) => {
                     last.map(|word| ((word / 4 + 1 + pieces.width) * 4).min(words(number)) - 1)
                 }
@@ -152,8 +153,8 @@ impl Proof {
         self.sources.len()
     }
 
-    /// Returns the number of the last word that is read of a source. Returns `None` if the kernel
-    /// reads nothing of the source, and if it has no such source.
+    /// Returns the index of the last 32-bit word that the kernel reads from a source. Returns
+    /// `None` if it reads nothing from the source, or if it has no such source.
     #[must_use]
     pub fn last_word_of_source(&self, number: usize) -> Option<u64> {
         self.sources.get(number)?.0
@@ -165,7 +166,7 @@ impl Proof {
         self.sources.get(number).map_or(0, |source| source.1)
     }
 
-    /// Returns the number of the last word that is written in the destination's binding.
+    /// Returns the index of the last 32-bit word that is written in the destination's binding.
     #[must_use]
     pub fn last_destination_word(&self) -> u64 {
         self.last_destination_word
@@ -177,8 +178,8 @@ impl Proof {
         self.destination_words
     }
 
-    /// Returns the number of invocations that have work. If gaps are kept, this includes
-    /// invocations whose word holds no element.
+    /// Returns the number of invocations that have work. If the bits between elements are kept,
+    /// this includes invocations that write nothing because their word holds no element.
     #[must_use]
     pub fn invocations(&self) -> u64 {
         self.invocations
@@ -220,13 +221,14 @@ impl fmt::Display for Proof {
     }
 }
 
-/// Returns the word that holds the end of a unit of `bits` bits.
+/// Returns the index of the word that holds the last bit of a unit of `bits` bits.
 fn last_word(unit: u64, bits: u32) -> u64 {
     ((unit + 1) * u64::from(bits)).div_ceil(32) - 1
 }
 
-/// Returns the last word of each source that any position of a nest reads, if any, as proved by
-/// lowering. Returns `None` if it is unknown.
+/// Returns, for each source, the index of the last word that any position of a nest reads, as
+/// proved by lowering; `None` for a source that is not read. Returns `None` for the whole list if
+/// the last read of a source is unknown.
 pub(super) fn last_words(nest: &CopyNest) -> Option<SmallVec<[Option<u64>; 1]>> {
     let sources = nest.sources().iter().enumerate();
     sources
@@ -238,8 +240,9 @@ pub(super) fn last_words(nest: &CopyNest) -> Option<SmallVec<[Option<u64>; 1]>> 
         .collect()
 }
 
-/// Returns the width, in bits, of the units in which the last read of a source is counted: that of
-/// the numbers that lookups load from it, or else of the nest's units.
+/// Returns the width, in bits, of the units in which the last read of a source is counted. It is
+/// the width of the integers that lookups load from the source, or else the width of the nest's
+/// units.
 fn unit_bits(nest: &CopyNest, source: usize) -> u32 {
     nest.loaded_bits(source).unwrap_or(nest.src_bits())
 }

@@ -1,4 +1,5 @@
-//! [`RemainderNames`]: forms with quotients and remainders, as people write the offsets of tiles.
+//! [`RemainderNames`]: writes offsets with quotients and remainders, as people write the offsets of
+//! tiles.
 
 use smallvec::SmallVec;
 
@@ -7,7 +8,8 @@ use crate::nest::{Affine, CopyNest, Quotient, Value, signed};
 
 /// Writes the forms of a nest with remainders: `d0 / 8u * 1024u + d0 % 8u` for `d0 + 1016·q0`.
 ///
-/// Both are equal modulo 2^32, because a form uses a quotient only where the dividend is exact.
+/// Both expressions are equal modulo 2^32. They could differ only if the dividend of the quotient
+/// `q0` overflowed, and a form uses a quotient only at positions at which its dividend is exact.
 pub(super) struct RemainderNames<'a> {
     /// The names of the axes.
     axes: SmallVec<[String; 8]>,
@@ -17,7 +19,8 @@ pub(super) struct RemainderNames<'a> {
     inlined: Vec<Option<String>>,
 }
 
-/// A value or a remainder in a form, as text, and its weight. The constant has no text.
+/// A term of a sum: the text of a value or a remainder, and its weight. The constant term has an
+/// empty text.
 type Addend = (String, i64);
 
 impl<'a> RemainderNames<'a> {

@@ -77,8 +77,8 @@ pub(super) fn segments(writer: &mut Writer, rows: &RowSegments) {
     });
 }
 
-/// Writes the code of the invocations for *meetings*, the accesses that two segments share. These
-/// invocations are numbered after the ones that copy rows.
+/// Writes the code of the invocations for *meetings*, the accesses that two segments share. The
+/// indices of these invocations follow the indices of the ones that copy rows.
 fn meeting(writer: &mut Writer, rows: &RowSegments, meetings: &[u64]) {
     let (runs, count) = (rows.runs(), meetings.len());
     writer.block(format_args!("if run >= {runs}u"), |writer| {
@@ -139,7 +139,8 @@ impl SegmentWriter<'_> {
         }
     }
 
-    /// Returns the first access of the segment that the invocation's group of accesses contains.
+    /// Returns the expression for the first access of the segment inside the group of accesses that
+    /// the invocation copies a part of.
     fn start(&self) -> String {
         match (self.rows.groups() > 1, self.alone.0) {
             (false, low) => format!("{low}u"),
@@ -148,8 +149,9 @@ impl SegmentWriter<'_> {
         }
     }
 
-    /// Returns the end of the accesses of the segment that the invocation's group contains. In a
-    /// row that does not read the source `of`, the value is 0.
+    /// Returns the expression for the end of the segment's accesses inside the invocation's group.
+    /// If `is_chosen`, the value is 0 in rows whose case does not take its value from `of`, so that
+    /// the loop for `of` does nothing there.
     fn stop(&self, writer: &mut Writer, of: Option<usize>, is_chosen: bool) -> String {
         let Self { rows, number, alone: (_, high), .. } = *self;
         let stop = match (rows.groups() > 1, high == rows.accesses) {
@@ -182,7 +184,8 @@ impl SegmentWriter<'_> {
         form.substituted(inner, &Affine::constant(self.segment.first.cast_signed()))
     }
 
-    /// Writes the code that finds the case of the row, and the offset at which that case reads.
+    /// Writes the code that finds the case that applies to the row in this segment, and the source
+    /// offset that the case reads.
     fn choose(&self, writer: &mut Writer, cases: &[Case]) {
         let number = self.number;
         writer.line(format_args!("var way{number} = {}u;", cases.len() - 1));
@@ -203,8 +206,9 @@ impl SegmentWriter<'_> {
         }
     }
 
-    /// Writes the stores of one turn of the loop, in which an invocation copies `rows.width`
-    /// accesses. `value(n)` is the value of the access at `at + n`.
+    /// Writes the stores of one loop iteration, in which an invocation copies `rows.width`
+    /// accesses. `value(n)` is the value of the access with index `at + n` in the row. Accesses
+    /// past the end of the segment are not stored.
     fn stores(&self, writer: &mut Writer, stop: &str, value: impl Fn(u64) -> String) {
         let Self { rows, alone: (low, high), .. } = *self;
         let is_whole = |access: u64| access.is_multiple_of(rows.width);
@@ -223,7 +227,7 @@ impl SegmentWriter<'_> {
         }
     }
 
-    /// Writes a turn that copies from source `of`.
+    /// Writes a loop iteration that copies from source `of`.
     fn copy(&self, writer: &mut Writer, of: usize, stop: &str) {
         let Self { rows, number, segment, .. } = *self;
         let (units, name) = (rows.units, writer.source(of));
@@ -253,8 +257,8 @@ impl SegmentWriter<'_> {
         });
     }
 
-    /// Writes a turn that stores constant bits. If the cases have different bits, the code selects
-    /// the bits by the case of the row.
+    /// Writes a loop iteration that stores constant bits. If the cases have different bits, the
+    /// code selects the bits by the case of the row.
     fn fill(&self, writer: &mut Writer, stop: &str) {
         let bits = self.rows.nest.dst_bits();
         let of = |take: &CaseValue| match take {

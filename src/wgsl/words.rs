@@ -45,11 +45,11 @@ fn index(n: u64) -> usize {
     usize::try_from(n).unwrap_or(usize::MAX)
 }
 
-/// Returns an expression that extends the sign of each unit in `word`. Each unit has `bits` bits at
-/// the low end of a place of `to_bits` bits, and the rest of the place is zero.
+/// Returns an expression that sign-extends each unit in `word` from `bits` to `to_bits` bits. The
+/// upper `to_bits - bits` bits of each unit must be zero.
 pub(super) fn sign_extended(word: &str, bits: u32, to_bits: u32) -> String {
     let signs = repeated(1 << (bits - 1), to_bits, 32);
-    // A sign at bit 3 is extended to bits 4 to 7 by a multiplication with 2 + 4 + 8 + 16.
+    // For example, from 4 to 8 bits: a sign at bit 3 times 2 + 4 + 8 + 16 sets bits 4 to 7.
     let ones = (2_u64 << (to_bits - bits)) - 2;
     format!("{word} | (({word} & 0x{signs:x}u) * 0x{ones:x}u)")
 }

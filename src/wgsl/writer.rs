@@ -21,7 +21,7 @@ pub(super) struct Writer {
     grid: [u32; 4],
     /// The name of the variable of each source.
     sources: Vec<String>,
-    /// The start of the name of every function besides the entry point.
+    /// The prefix of the name of every function; empty for a kernel.
     prefix: String,
 }
 
@@ -55,7 +55,7 @@ impl Writer {
         self.sources[number].clone()
     }
 
-    /// Returns the whole name of a function.
+    /// Returns the name of a function with the prefix.
     pub(super) fn function(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
     }

@@ -50,7 +50,7 @@ impl<'a> text::Cursor<'a, ShardingError> {
         })
     }
 
-    /// Reads numbers separated by commas, up to and including `close`.
+    /// Reads integers separated by commas, up to and including `close`.
     pub(super) fn numbers(&mut self, close: &str) -> Result<Vec<i64>> {
         let mut numbers = Vec::new();
         self.list(close, |cursor| {

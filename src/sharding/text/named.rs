@@ -31,7 +31,7 @@ impl Axes {
     fn reference(&self, cursor: &mut Cursor<'_>) -> Result<AxisRefProto> {
         let offset = cursor.place();
         let name = cursor.name()?;
-        // A number that is not the name of an axis is the index of an axis.
+        // If an integer is not the name of an axis, it is the index of one.
         let Some(axis) = self.0.get(&name).copied().or_else(|| name.parse().ok()) else {
             let reason = format!("expected an axis of the mesh, got {name:?}");
             return Err(ShardingError::Syntax { offset, reason });
@@ -57,8 +57,8 @@ impl Axes {
         Ok(axes)
     }
 
-    /// Reads the axes that divide each dimension, in brackets. With `has_priorities`, a dimension
-    /// may be followed by a priority, which Shardy's text allows and XLA's does not.
+    /// Reads the axes that divide each dimension, in brackets. If `has_priorities` is true, a
+    /// dimension may be followed by a priority, which Shardy's text allows and XLA's does not.
     pub(super) fn dimensions(
         &self,
         cursor: &mut Cursor<'_>,
@@ -141,7 +141,7 @@ pub(super) fn named(cursor: &mut Cursor<'_>) -> Result<OpSharding> {
     } else {
         cursor.expect("mesh")?;
         let mut mesh = mesh_axes(cursor)?;
-        // XLA's parser takes a mesh without a comma after it.
+        // The comma after the mesh is optional, as in XLA's parser.
         if cursor.eat(",") && cursor.eat("device_ids") {
             cursor.expect("=")?;
             cursor.expect("(")?;
@@ -215,7 +215,7 @@ pub(super) fn lists(
             let reason = format!("expected each list once, got {word} again");
             return Err(ShardingError::Syntax { offset, reason });
         }
-        // Shardy's parser takes `unreduced{…}` too.
+        // As in Shardy's parser, the `=` of `unreduced={…}` may be missing.
         if word != "unreduced" || !cursor.sees("{") {
             cursor.expect("=")?;
         }

@@ -81,7 +81,7 @@ fn named_mesh(text: &str, wanted: &str) -> Result<MeshProto> {
         cursor.expect("=")?;
     }
     let mesh = mesh(&mut cursor)?;
-    // The attributes of the operation repeat the axes.
+    // The attributes of the operation only repeat the axes, so they are skipped.
     if cursor.eat("{") {
         cursor.skip_braces()?;
     }
@@ -104,7 +104,7 @@ fn mesh(cursor: &mut Cursor<'_>) -> Result<MeshProto> {
             cursor.expect(piece)?;
         }
         mesh.device_ids = cursor.numbers("]")?;
-        // Shardy drops a list that is in the order of the mesh.
+        // Shardy removes a list of device ids that is 0, 1, 2, and so on.
         if !mesh.axes.is_empty() && mesh.device_ids.iter().copied().eq(0..devices(&mesh)) {
             mesh.device_ids.clear();
         }

@@ -1,5 +1,5 @@
-//! Parses shardings by tiles, such as `{devices=[2,2]<=[4]}`; by a word, such as `{replicated}`;
-//! and for tuples.
+//! Parses shardings by tiles, such as `{devices=[2,2]<=[4]}`, shardings by a keyword, such as
+//! `{replicated}`, and shardings of tuples.
 
 use super::{cursor::Cursor, named::named};
 use crate::{
