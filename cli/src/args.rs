@@ -283,7 +283,7 @@ pub(super) struct CompileArgs {
     /// [default: read-write if the layout can be stored into]
     #[arg(long, value_enum)]
     pub(super) access: Option<AccessArg>,
-    /// What to print
+    /// The output to print
     #[arg(long, value_enum, default_value_t = Emit::Wgsl)]
     pub(super) emit: Emit,
     /// The target of the kernel: webgpu, webgpu-cpu (any software driver), lavapipe, swiftshader,

@@ -27,8 +27,7 @@ pub(super) struct PatternPlace {
     /// The number of the source, and the byte of it.
     pub(super) source: usize,
     pub(super) from: isize,
-    /// The number of times by which the place moves as far as the loops of the pattern say; 0 if it
-    /// stays.
+    /// The multiple of a loop's distance by which a step moves the place; 0 if it stays.
     pub(super) scale: isize,
 }
 

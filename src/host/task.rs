@@ -588,8 +588,9 @@ impl Filling<'_, '_, '_> {
         )
     }
 
-    /// Returns how many of the positions of some boxes are transposed in registers, or are constants
-    /// in long runs, and the number of all positions. These are better moved separately.
+    /// Returns the number of positions in some boxes that are better moved separately, and the
+    /// number of all positions. The former are transposed in registers, or are constants in long
+    /// runs.
     fn transposed(&mut self, group: &[FoundBox]) -> (usize, usize) {
         let task = self.runner.task;
         group.iter().fold((0, 0), |(separate, all), of| {

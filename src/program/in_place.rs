@@ -36,10 +36,6 @@ pub enum AliasRefusal {
     /// Results that take over other parameters read this parameter, and this result reads theirs,
     /// as if two parameters are swapped. None of them can be the first to write.
     NoOrder,
-    /// Another result takes over the buffer.
-    IsTaken,
-    /// The images of the parameter and the result have different sizes.
-    OtherSize,
 }
 
 impl fmt::Display for AliasRefusal {
@@ -51,8 +47,6 @@ impl fmt::Display for AliasRefusal {
             Self::NoOrder => {
                 "the parameter is read by a result that has to be written after this one"
             }
-            Self::IsTaken => "another result takes over the buffer",
-            Self::OtherSize => "the images of the parameter and the result differ in size",
         })
     }
 }
@@ -94,7 +88,8 @@ pub fn compile_in_place(module: &Module, target: &Target) -> Result<Program, Pro
 
 impl Program {
     /// Lowers all results of a module to steps, as [`lower`](Self::lower) does, in place where the
-    /// module's [`aliases`](Module::aliases) allow it.
+    /// module's [`aliases`](Module::aliases) allow it. A module gives every buffer to one result of
+    /// the same size.
     ///
     /// # Errors
     ///
@@ -103,17 +98,8 @@ impl Program {
         let lowered = lowered(module, false, Some(Assembly::in_place))?;
         let (mut program, mut candidates) = (lowered.program, Vec::new());
         for (alias, step) in lowered.in_place {
-            let [result, parameter] = [
-                program.results[alias.result].bytes(),
-                program.parameters[alias.parameter].bytes(),
-            ];
-            let is_taken = candidates
-                .iter()
-                .any(|(of, _): &(ProgramAlias, _)| of.parameter == alias.parameter);
             match step {
-                _ if result != parameter => program.refuse(alias, AliasRefusal::OtherSize),
-                _ if is_taken => program.refuse(alias, AliasRefusal::IsTaken),
-                None => program.refuse(alias, AliasRefusal::ReadsWhatItWrites),
+                None => program.refused_aliases.push((alias, AliasRefusal::ReadsWhatItWrites)),
                 Some(step) => candidates.push((alias, step)),
             }
         }
@@ -146,10 +132,6 @@ impl Program {
         program.aliases.sort_by_key(|alias| alias.result);
         program.refused_aliases.sort_by_key(|(alias, _)| alias.result);
         Ok(program)
-    }
-
-    fn refuse(&mut self, alias: ProgramAlias, reason: AliasRefusal) {
-        self.refused_aliases.push((alias, reason));
     }
 
     /// Returns the results that take over the buffer of a parameter, in order. There are none

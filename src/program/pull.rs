@@ -31,8 +31,7 @@ pub(super) struct ModuleBuffers {
     /// The shape and bytes of each constant that a kernel reads.
     pub(super) constants: Vec<(Shape, Vec<u8>)>,
     pub(super) constant_of: HashMap<ArrayOrigin, usize>,
-    /// For each scatter with many windows, the constant or the scratch buffer that maps places to
-    /// windows.
+    /// The constant or the scratch buffer that maps places to windows, by scatter with many windows.
     pub(super) tables: HashMap<GraphNode, BufferId>,
     /// The values that were folded to constants.
     pub(super) folded: HashMap<ArrayOrigin, Literal>,

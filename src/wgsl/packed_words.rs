@@ -44,8 +44,8 @@ pub(super) struct PackedWords {
     /// The prefixes of names, with the number of values whose names have each prefix.
     counts: Vec<(&'static str, usize)>,
     words: Vec<String>,
-    /// For each word, the arguments of the `insertBits` that computes it, or `None` if the word
-    /// does not consist of whole bytes of two words.
+    /// The arguments of the `insertBits` that computes each word, or `None` if the word does not
+    /// consist of whole bytes of two words.
     inserts: Vec<Option<Insert>>,
     /// True if one call of `insertBits` may compute all words of an access. On a GPU, `insertBits`
     /// is a single instruction; on a CPU it saves nothing.

@@ -33,7 +33,7 @@ use crate::{
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Proof {
-    /// For each source, the index of the last word that is read, or `None` if no word is read, and
+    /// The index of the last word that is read of each source, or `None` if no word is read; and
     /// the number of words in the source's binding.
     sources: SmallVec<[(Option<u64>, u64); 1]>,
     last_destination_word: u64,

@@ -82,9 +82,9 @@ pub(in crate::host) struct PatternSource<'a> {
     pub(in crate::host) image: &'a [u8],
     /// The byte from which the offsets of loads are counted.
     pub(in crate::host) at: isize,
-    /// The number of times by which the loads move as far as the loops say. It is 0 if the same
-    /// bytes are read at every step, and greater than 1 if the bytes that this source contributes to
-    /// a step are more than those of others.
+    /// The distance by which a step moves the loads, as a multiple of the loop's distance. It is 0
+    /// if every step reads the same bytes. Sources that give a block different numbers of bytes
+    /// have different multiples.
     pub(in crate::host) scale: isize,
 }
 
