@@ -7,7 +7,10 @@ use stridec::{
     Error, Kernel,
     backend::translate,
     hlo::Module,
-    program::{AliasRefusal, ArrayBuffer, Program, ProgramAlias, compile_in_place},
+    program::{
+        AliasRefusal, ArrayBuffer, BufferId, Program, ProgramAlias, compile_in_place,
+        compile_module,
+    },
     run::Device,
 };
 
@@ -153,7 +156,12 @@ pub(super) fn compile(
     };
     let module = self::module(requested, module.as_deref(), *layouts, flags)?;
     let target = target(args.target.as_deref(), &args.limits, wanted)?;
-    let program = compile_in_place(&module, &target).map_err(|error| too_large(error.into()))?;
+    // Only JSON says which results have the buffers of parameters.
+    let compiled = match args.emit {
+        Emit::Json => compile_in_place(&module, &target),
+        _ => compile_module(&module, &target),
+    };
+    let program = compiled.map_err(|error| too_large(error.into()))?;
     let results = program.results().len();
     let chosen = args.output.as_deref().map(|given| result(given, results)).transpose()?;
     let file = args.file.as_deref().unwrap_or("-".as_ref());
@@ -194,8 +202,9 @@ pub(super) fn compile(
     write(file, &shaders?.join(&b'\n'))
 }
 
-/// Adds the aliases of the program to a kernel in JSON: those that the kernels honour, and the
-/// others with the reason. A program without any has no such fields.
+/// Adds the aliases of the program to a kernel in JSON: those that the kernels honour, the others
+/// with the reason, and the results in the order in which they have to be computed. A program
+/// without aliases has no such fields.
 fn with_aliases(kernel: &[u8], program: &Program) -> Result<Vec<u8>, Failure> {
     let (honoured, refused) = (program.aliases(), program.refused_aliases());
     if honoured.is_empty() && refused.is_empty() {
@@ -212,6 +221,11 @@ fn with_aliases(kernel: &[u8], program: &Program) -> Result<Vec<u8>, Failure> {
         serde_json::json!({"result": of.result, "parameter": of.parameter, "reason": reason})
     });
     value["refused_aliases"] = refused.collect();
+    let order = program.steps().iter().filter_map(|step| match step.destination() {
+        BufferId::Result(number) => Some(serde_json::Value::from(number)),
+        _ => None,
+    });
+    value["order"] = order.collect();
     let mut text = serde_json::to_vec_pretty(&value).map_err(failed)?;
     text.push(b'\n');
     Ok(text)

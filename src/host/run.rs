@@ -1,8 +1,6 @@
 //! [`run`]: runs a nest. Decides if the destination is large enough for several threads and for
 //! non-temporal stores, and hands each share to a thread.
 
-use std::sync::Arc;
-
 use rayon::prelude::*;
 
 use super::{
@@ -18,7 +16,7 @@ use super::{
     simd::Simd,
     step::StepRunner,
     stream::{LINE, streaming},
-    task::{Task, has_whole_bytes},
+    task::{Plans, Task, has_whole_bytes},
 };
 use crate::nest::{CopyNest, Gaps, Operand};
 
@@ -208,7 +206,7 @@ impl<'a> Task<'a> {
             simd: Simd::best(machine).filter(|_| whole_bytes),
             streams,
             is_streamed,
-            plans: Arc::default(),
+            plans: Plans::default(),
         }
     }
 

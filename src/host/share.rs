@@ -63,14 +63,13 @@ pub(super) fn is_small(bytes: usize, whole_bytes: bool) -> bool {
 /// Divides the destination into shares.
 ///
 /// A share has some steps of one axis, and all steps of the axes around it. The axis is chosen so
-/// that there are enough shares, that no two of them read the same cache lines, and that their runs
-/// are not short on either side.
+/// that there are enough shares, and that little time is lost with short runs on either side.
 ///
 /// ```text
 /// axes, as extent: source stride → destination stride, in units of 8 bytes:
 /// (16: 1 → 331776) (12: 16 → 27648) (12: 192 → 2304) …
-/// a share: one step of the second axis, in 16 slices of 27648 units;
-/// the first axis is contiguous in the source
+/// a share: one step of the third axis, in 192 slices of 2304 units. Shares of the second axis
+/// would read runs of 16 units, and those of the first one would read the same cache lines
 /// ```
 pub(super) fn shares<'a>(
     nest: &CopyNest,
@@ -81,8 +80,7 @@ pub(super) fn shares<'a>(
     if threads == 1 {
         return vec![contiguous(nest, destination, 0)];
     }
-    match cut(nest, wanted as u64, threads as u64).filter(|cut| cut.share_count() >= threads as u64)
-    {
+    match cut(nest, wanted as u64, threads as u64) {
         Some(cut) => cut.divide(nest, destination),
         None => ranges(nest, destination, wanted),
     }
@@ -149,7 +147,8 @@ impl Cut {
     }
 }
 
-/// Chooses the axis to divide: the one whose shares are worth most.
+/// Chooses the axis to divide: the one whose shares are worth most. Returns `None` if no axis gives
+/// every thread a share.
 fn cut(nest: &CopyNest, wanted: u64, threads: u64) -> Option<Cut> {
     if !nest.is_exact() {
         return None;
@@ -180,6 +179,7 @@ fn cut(nest: &CopyNest, wanted: u64, threads: u64) -> Option<Cut> {
         };
         let slice = (around > 1).then_some(cells * u64::from(nest.dst_bits()) / 8);
         let worth = cut.worth(read, slice, (wanted, threads));
+        let fits = fits && cut.share_count() >= threads;
         if fits && best.as_ref().is_none_or(|&(_, least)| least < worth) {
             best = Some((cut, worth));
         }

@@ -40,7 +40,7 @@ pub(super) struct Task<'a> {
     /// True if some copies use non-temporal stores.
     pub(super) is_streamed: bool,
     /// The plans that the shares have made so far.
-    pub(super) plans: Arc<Plans>,
+    pub(super) plans: Plans,
 }
 
 /// The plans of a copy, which all of its shares use. Most shares have the same boxes, and a plan
@@ -410,12 +410,14 @@ impl Filling<'_, '_, '_> {
         if let Some(step) = self.block(group, None) {
             return self.step(step);
         }
-        let splits = group.len() > 1 && outer < self.dst.len();
+        // The first axis that divides the boxes.
+        let divides = |&axis: &usize| boxes_of_block(axis, group) < group.len();
+        let next = (outer + 1..=self.dst.len()).find(divides);
         let mut rest = group;
         while let [FoundBox { walk_box, value, case }, others @ ..] = rest {
-            if splits {
-                let (group, others) = rest.split_at(boxes_of_block(outer + 1, rest));
-                self.fill_group(group, outer + 1);
+            if let Some(next) = next {
+                let (group, others) = rest.split_at(boxes_of_block(next, rest));
+                self.fill_group(group, next);
                 rest = others;
             } else {
                 self.fill(&Resolved::Box(walk_box, *value, *case));
@@ -485,7 +487,9 @@ impl Filling<'_, '_, '_> {
             (step, advance(case, axis))
         };
         let reads = group.iter().filter(|of| matches!(of.value, PositionValue::Unit { .. }));
-        let cases: SmallVec<[usize; 8]> = reads.map(|of| of.case).collect();
+        let mut cases: SmallVec<[usize; 8]> = reads.map(|of| of.case).collect();
+        cases.sort_unstable();
+        cases.dedup();
         let (base, scales) = common_distances(inside.len(), &cases, around)?;
         let scale = |case: usize| cases.iter().position(|&of| of == case).map(|of| scales[of]);
         let axes_of = |walk_box: &WalkBox, strides: &AxisStrides, wanted: bool| {
@@ -548,11 +552,14 @@ impl Filling<'_, '_, '_> {
         }
         // A loop from slice to slice would start the second pass for each of its steps.
         let leaves = |axis: &PlanAxis| !self.runner.destination.same_slice(0, axis.dst.abs());
-        if loops.iter().any(leaves) {
+        let steps = |axes: &[PlanAxis]| axes.iter().map(|axis| axis.extent).product::<usize>();
+        let bytes = block.0.iter().map(|part| steps(&part.axes) * unit).sum::<usize>();
+        if bytes > MOST_EXPANDED || bytes * steps(&loops) < LEAST_STAGED || loops.iter().any(leaves)
+        {
             return None;
         }
         let (transposed, positions) = self.transposed(group);
-        if transposed > positions / 4 * 3 {
+        if 4 * transposed > 3 * positions {
             return None;
         }
         let copy = self.expanded(simd, unit, &block, &loops)?;
@@ -560,7 +567,7 @@ impl Filling<'_, '_, '_> {
     }
 
     /// Returns the copy of blocks through a buffer, which is kept for blocks that are equal; `None`
-    /// if the copy is small, or if it would gain nothing.
+    /// if it would gain nothing.
     fn expanded(
         &self,
         simd: Simd,
@@ -569,11 +576,6 @@ impl Filling<'_, '_, '_> {
         loops: &SmallVec<[PlanAxis; 8]>,
     ) -> Option<Arc<ExpandedCopy>> {
         let task = self.runner.task;
-        let units = |axes: &[PlanAxis]| axes.iter().map(|axis| axis.extent).product::<usize>();
-        let block = parts.iter().map(|part| units(&part.axes) * unit).sum::<usize>();
-        if block > MOST_EXPANDED || block * units(loops) < LEAST_STAGED {
-            return None;
-        }
         let same = |of: &CachedBlock<ExpandedCopy>| of.find(unit, (parts, scales), loops);
         task.plans.get(
             |plans| &mut plans.expanded,

@@ -31,7 +31,8 @@ pub struct ProgramAlias {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AliasRefusal {
-    /// The result is computed from places of the parameter that it overwrites, as in a reversal.
+    /// The result is computed from places of the parameter that it overwrites, as in a reversal, or
+    /// the compiler cannot tell that it is not.
     ReadsWhatItWrites,
     /// Results that take over other parameters read this parameter, and this result reads theirs,
     /// as if two parameters are swapped. None of them can be the first to write.
@@ -42,7 +43,7 @@ impl fmt::Display for AliasRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::ReadsWhatItWrites => {
-                "the result is computed from places of the parameter that it overwrites"
+                "as far as the compiler can tell, the result is computed from places of the parameter that it overwrites"
             }
             Self::NoOrder => {
                 "the parameter is read by a result that has to be written after this one"

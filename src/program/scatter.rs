@@ -24,8 +24,8 @@ use crate::{
 };
 
 /// The greatest number of windows that are tested one by one. If there are more, the window of each
-/// place is read from a table, and the places of all windows must be known at compile time. A
-/// higher limit makes kernels longer; a lower one refuses more scatters.
+/// place is read from a table. A higher limit makes kernels longer; with a lower one, more scatters
+/// need a table, which a kernel makes first if the indices are not constant.
 const MAX_WINDOWS: u64 = 16;
 
 /// A scatter, with the shape and the numbering of its windows.
