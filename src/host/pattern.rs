@@ -255,7 +255,7 @@ pub(super) fn scale_of(loops: &[PlanAxis]) -> isize {
 }
 
 /// Returns the loop over blocks of `steps` steps of an axis.
-fn blocks_of_axis(axis: PlanAxis, steps: usize) -> PatternLoop {
+pub(super) fn blocks_of_axis(axis: PlanAxis, steps: usize) -> PatternLoop {
     let PlanAxis { extent, src, dst } = axis;
     let by = steps.cast_signed();
     let last = (extent - steps).cast_signed();

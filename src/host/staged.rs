@@ -23,7 +23,7 @@ use super::{
     box_copy::BoxCopy,
     machine::Machine,
     packed::pack,
-    pattern::{BlockPart, BlockValue, Pattern, scale_of},
+    pattern::{BlockPart, BlockValue, Pattern, blocks_of_axis, scale_of},
     pieces::{Destination as _, DestinationSlices},
     plan::{Streams, TilePlan},
     plane::{PlanAxis, merged},
@@ -429,14 +429,8 @@ pub(super) fn balanced(extent: usize, most: usize) -> usize {
 /// Returns the loops around tiles that have a number of steps of each axis, outermost first. The
 /// last step of a loop overlaps the one before it if tiles do not divide the axis.
 pub(super) fn loops_around(axes: &[PlanAxis], blocks: &[usize]) -> SmallVec<[PatternLoop; 8]> {
-    let around = |(&PlanAxis { extent, src, dst }, &block): (&PlanAxis, &usize)| {
-        let (by, last) = (block.cast_signed(), (extent - block).cast_signed());
-        (block < extent).then_some(PatternLoop {
-            times: extent / block,
-            src: src * by,
-            dst: dst * by,
-            last: (!extent.is_multiple_of(block)).then_some((last * src, last * dst)),
-        })
+    let around = |(&axis, &block): (&PlanAxis, &usize)| {
+        (block < axis.extent).then(|| blocks_of_axis(axis, block))
     };
     let mut loops: SmallVec<[PatternLoop; 8]> =
         axes.iter().zip(blocks).filter_map(around).collect();

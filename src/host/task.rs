@@ -82,6 +82,25 @@ impl Plans {
         list.push(cached);
         plan
     }
+
+    /// Returns the plan that fills a block, in units of so many bytes and along these loops; `None`
+    /// if the parts are better copied separately. If it is not in the list, it is made.
+    fn of_block<P>(
+        &self,
+        list: impl FnOnce(&mut CachedPlans) -> &mut Vec<CachedBlock<P>>,
+        (unit, block, loops): (usize, &BlockOf, &SmallVec<[PlanAxis; 8]>),
+        plan: impl FnOnce() -> Option<P>,
+    ) -> Option<Arc<P>> {
+        let same = |of: &CachedBlock<P>| {
+            let same = of.unit == unit && of.block == *block && of.loops == *loops;
+            same.then(|| of.plan.clone())
+        };
+        self.get(list, same, || {
+            let plan = plan().map(Arc::new);
+            let (block, loops) = (block.clone(), loops.clone());
+            (CachedBlock { unit, block, loops, plan: plan.clone() }, plan)
+        })
+    }
 }
 
 /// Returns true if a unit has the same whole number of bytes on both sides.
@@ -309,27 +328,9 @@ type BlockOf = (Vec<BlockPart>, SmallVec<[isize; 2]>);
 /// The plan that fills a block, with the block; `None` if the parts are better copied separately.
 struct CachedBlock<P> {
     unit: usize,
-    parts: Vec<BlockPart>,
-    scales: SmallVec<[isize; 2]>,
+    block: BlockOf,
     loops: SmallVec<[PlanAxis; 8]>,
     plan: Option<Arc<P>>,
-}
-
-impl<P> CachedBlock<P> {
-    /// Returns the plan if it fills this block; the inner `None` means that there is none.
-    #[expect(clippy::option_option, reason = "no plan is a result that is kept too")]
-    fn find(
-        &self,
-        unit: usize,
-        (parts, scales): (&[BlockPart], &[isize]),
-        loops: &[PlanAxis],
-    ) -> Option<Option<Arc<P>>> {
-        let same = self.unit == unit
-            && self.parts == parts
-            && self.scales[..] == *scales
-            && self.loops[..] == *loops;
-        same.then(|| self.plan.clone())
-    }
 }
 
 impl Filling<'_, '_, '_> {
@@ -572,21 +573,14 @@ impl Filling<'_, '_, '_> {
         &self,
         simd: Simd,
         unit: usize,
-        (parts, scales): &BlockOf,
+        block: &BlockOf,
         loops: &SmallVec<[PlanAxis; 8]>,
     ) -> Option<Arc<ExpandedCopy>> {
-        let task = self.runner.task;
-        let same = |of: &CachedBlock<ExpandedCopy>| of.find(unit, (parts, scales), loops);
-        task.plans.get(
+        let Task { plans, streams, .. } = self.runner.task;
+        plans.of_block(
             |plans| &mut plans.expanded,
-            same,
-            || {
-                let machine = task.streams.machine;
-                let copy = ExpandedCopy::new(machine, (simd, unit), parts, scales, loops);
-                let copy = copy.map(Arc::new);
-                let (parts, scales, loops) = (parts.clone(), scales.clone(), loops.clone());
-                (CachedBlock { unit, parts, scales, loops, plan: copy.clone() }, copy)
-            },
+            (unit, block, loops),
+            || ExpandedCopy::new(streams.machine, (simd, unit), &block.0, &block.1, loops),
         )
     }
 
@@ -620,19 +614,13 @@ impl Filling<'_, '_, '_> {
         &self,
         simd: Simd,
         unit: usize,
-        (parts, scales): &BlockOf,
+        block: &BlockOf,
         loops: &SmallVec<[PlanAxis; 8]>,
     ) -> Option<Arc<Pattern>> {
-        let same = |of: &CachedBlock<Pattern>| of.find(unit, (parts, scales), loops);
-        self.runner.task.plans.get(
+        self.runner.task.plans.of_block(
             |plans| &mut plans.patterns,
-            same,
-            || {
-                let pattern = Pattern::new(simd, unit, parts, scales, loops.iter().copied());
-                let pattern = pattern.map(Arc::new);
-                let (parts, scales, loops) = (parts.clone(), scales.clone(), loops.clone());
-                (CachedBlock { unit, parts, scales, loops, plan: pattern.clone() }, pattern)
-            },
+            (unit, block, loops),
+            || Pattern::new(simd, unit, &block.0, &block.1, loops.iter().copied()),
         )
     }
 

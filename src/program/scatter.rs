@@ -180,23 +180,35 @@ impl Pull<'_, '_> {
         }
     }
 
+    /// Returns the start of a window along each dimension of the array, given the window's index
+    /// along the batch dimensions. A start that leaves no room for the window is past the last one.
+    fn window_starts(
+        &mut self,
+        region: &mut WalkRegion,
+        windows: &ScatterWindows,
+        batch: &[Index],
+    ) -> Result<Vec<Index>, Halt> {
+        let mut starts = vec![Index::constant(0); windows.own.len()];
+        windows.starts(batch, |dimension, at| {
+            let last = windows.last_start(dimension) + 1;
+            let range = NumberRange { last, out_of_range: OutOfRange::Last };
+            starts[dimension] = self.number(region, windows.operands[1], &at, range)?;
+            Ok::<(), Halt>(())
+        })?;
+        for (dimension, of) in windows.batching() {
+            starts[dimension] = batch[of].clone();
+        }
+        Ok(starts)
+    }
+
     /// Tests the windows with guards, from the last window to the first.
     fn one_by_one(&mut self, windows: &ScatterWindows, item: PendingValue) -> Result<(), Halt> {
-        let [operand, indices, updates] = windows.operands;
+        let [operand, _, updates] = windows.operands;
         let PendingValue { mut region, index, part, .. } = item;
         let mut ways = Vec::new();
         for number in (0..elements(&windows.sizes)).rev() {
             let batch = windows.batch(number);
-            let mut starts = vec![Index::constant(0); windows.own.len()];
-            windows.starts(&batch, |dimension, at| {
-                let last = windows.last_start(dimension) + 1;
-                let range = NumberRange { last, out_of_range: OutOfRange::Last };
-                starts[dimension] = self.number(&mut region, indices, &at, range)?;
-                Ok::<(), Halt>(())
-            })?;
-            for (dimension, of) in windows.batching() {
-                starts[dimension] = batch[of].clone();
-            }
+            let starts = self.window_starts(&mut region, windows, &batch)?;
             let extents = windows.own.iter().zip(&windows.extents);
             let parts = starts.into_iter().zip(extents).map(|(start, (&own, &extent))| {
                 WindowRange { start, starts: Some(own - extent + 1), extent, every: 1 }
@@ -307,18 +319,8 @@ impl Pull<'_, '_> {
         let Some(windows) = windows else {
             return Err(unsupported(self.graph, node, "; its extents are not fixed"));
         };
-        let indices = windows.operands[1];
         let (batch, places) = index.split_at(windows.sizes.len());
-        let mut starts = vec![Index::constant(0); windows.own.len()];
-        windows.starts(batch, |dimension, at| {
-            let last = windows.last_start(dimension) + 1;
-            let range = NumberRange { last, out_of_range: OutOfRange::Last };
-            starts[dimension] = self.number(&mut region, indices, &at, range)?;
-            Ok::<(), Halt>(())
-        })?;
-        for (dimension, of) in windows.batching() {
-            starts[dimension] = batch[of].clone();
-        }
+        let starts = self.window_starts(&mut region, &windows, batch)?;
         let mut at = Index::constant(0);
         for (dimension, place) in windows.placed().into_iter().zip(places) {
             let end = windows.last_start(dimension) + 1;
