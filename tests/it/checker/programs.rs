@@ -7,7 +7,7 @@ use stridec::{
     host,
     internals::Inspect,
     nest::{CopyNest, Gaps},
-    program::{BufferId, compile_in_place, compile_module},
+    program::{BufferId, Program, ProgramStep, compile_in_place, compile_module},
 };
 
 use super::{
@@ -32,16 +32,7 @@ fn kernels_of_programs_keep_their_proofs() {
         let inputs = case.inputs();
         let mut scratch: Vec<Vec<u8>> = vec![vec![]; program.scratch().len()];
         for (step, kernel) in program.steps().iter().zip(program.kernels()) {
-            let images: Vec<&[u8]> = step
-                .sources()
-                .iter()
-                .map(|&source| match source {
-                    BufferId::Parameter(number) => &inputs[number][..],
-                    BufferId::Constant(number) => &program.constants()[number],
-                    BufferId::Scratch(number) => &scratch[number],
-                    BufferId::Result(_) => panic!("a result is read"),
-                })
-                .collect();
+            let images = sources(&program, step, &inputs, &scratch);
             let mut expected = vec![0; usize::try_from(step.nest().dst_bytes()).unwrap()];
             host::run_sources(step.nest(), &images, &mut expected).unwrap();
             if !kernel.dispatches.is_empty() && expected.len() as u64 <= MOST_BYTES {
@@ -63,6 +54,22 @@ fn kernels_of_programs_keep_their_proofs() {
         "{judged} kernels, {several} of several sources, {looked_up} with lookups; {tight} exact"
     );
     assert!(judged > 800 && several > 200 && looked_up > 150, "{judged} {several} {looked_up}");
+}
+
+/// Returns the images that a step of a program reads.
+fn sources<'a>(
+    program: &'a Program,
+    step: &ProgramStep,
+    inputs: &'a [Vec<u8>],
+    scratch: &'a [Vec<u8>],
+) -> Vec<&'a [u8]> {
+    let image = |&source: &BufferId| match source {
+        BufferId::Parameter(number) => &inputs[number][..],
+        BufferId::Constant(number) => &program.constants()[number],
+        BufferId::Scratch(number) => &scratch[number],
+        BufferId::Result(_) => panic!("a result is read"),
+    };
+    step.sources().iter().map(image).collect()
 }
 
 /// Returns the image of a destination of zeros after a nest has run, and the bits that it has
@@ -89,16 +96,7 @@ fn kernels_in_place_and_of_tables_keep_every_other_bit() {
         let inputs = case.inputs();
         let mut scratch: Vec<Vec<u8>> = vec![vec![]; program.scratch().len()];
         for (step, kernel) in program.steps().iter().zip(program.kernels()) {
-            let images: Vec<&[u8]> = step
-                .sources()
-                .iter()
-                .map(|&source| match source {
-                    BufferId::Parameter(number) => &inputs[number][..],
-                    BufferId::Constant(number) => &program.constants()[number],
-                    BufferId::Scratch(number) => &scratch[number],
-                    BufferId::Result(_) => panic!("a result is read"),
-                })
-                .collect();
+            let images = sources(&program, step, &inputs, &scratch);
             let [image, mut elements] = written(step.nest(), &images);
             let keeps = step.nest().gaps() == Gaps::Keep;
             if let (BufferId::Scratch(_), true) = (step.destination(), keeps) {
