@@ -59,13 +59,13 @@ impl Bare {
         Self { pipeline, group, workgroups }
     }
 
-    /// Adds the dispatch to an encoder.
-    pub fn encode(&self, encoder: &mut wgpu::CommandEncoder) {
+    /// Adds `times` dispatches to an encoder.
+    pub fn encode(&self, encoder: &mut wgpu::CommandEncoder, times: u32) {
         let [x, y, z] = self.workgroups;
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
         pass.set_pipeline(&self.pipeline);
         pass.set_bind_group(0, &self.group, &[]);
-        pass.dispatch_workgroups(x, y, z);
+        (0..times).for_each(|_| pass.dispatch_workgroups(x, y, z));
     }
 }
 

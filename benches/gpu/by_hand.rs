@@ -21,6 +21,7 @@ use stridec::{
 };
 
 use crate::{
+    Options,
     bare::{Bare, submit},
     cases::eight,
     everyday::{everyday, operation},
@@ -30,7 +31,7 @@ use crate::{
 };
 
 /// The folder with the kernels of this repository.
-pub const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/gpu/by_hand");
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/gpu/by_hand");
 
 /// A kernel that is written by hand: its name, its text and its workgroups.
 struct ByHand {
@@ -39,22 +40,22 @@ struct ByHand {
     workgroups: [u32; 3],
 }
 
-/// Runs the kernels of a folder for cases whose names contain `only`. The kernels of a case take
+/// Runs the kernels of a folder for cases whose names contain the text of `--only`. The kernels of a case take
 /// turns.
 pub fn measure(
     gpu: &Gpu,
-    folder: &str,
-    repetitions: usize,
-    only: &str,
+    options: &Options,
     json: &mut Option<File>,
 ) -> Result<(), Box<dyn Error>> {
+    let Options { kernels, only, repetitions, back_to_back, .. } = options;
     let target = gpu.limits().target(gpu.name());
-    for (name, kernels) in read(folder.as_ref())? {
+    for (name, kernels) in read(kernels.as_deref().unwrap_or(FOLDER).as_ref())? {
         if !name.contains(only) {
             continue;
         }
         let Case { images, expected, ours } = Case::new(&name, &target)?;
         println!("{name}");
+        let times = if matches!(ours, Ours::Kernel(_)) { *back_to_back } else { 1 };
         let moved = expected.len() as u64;
         let identity = identity(moved)?.compile(&target)?;
         // Some kernels bind words after the end of an image, and the identity kernel needs room
@@ -70,18 +71,22 @@ pub fn measure(
         let timed = |run: &dyn Fn() -> Result<(), stridec::gpu::GpuError>| {
             let start = Instant::now();
             run()?;
-            Ok(start.elapsed())
+            Ok(start.elapsed() / times)
         };
         let mut implementations: Vec<Implementation<'_>> = vec![
             (
                 "identity".into(),
-                Box::new(|| timed(&|| gpu.dispatch(&identity, sources[0], &destination))),
+                Box::new(|| {
+                    timed(&|| gpu.dispatch_repeated(&identity, sources[0], &destination, times))
+                }),
             ),
             (
                 "stridec".into(),
                 Box::new(|| {
                     timed(&|| match &ours {
-                        Ours::Kernel(kernel) => gpu.dispatch(kernel, sources[0], &destination),
+                        Ours::Kernel(kernel) => {
+                            gpu.dispatch_repeated(kernel, sources[0], &destination, times)
+                        }
                         Ours::Program(program) => {
                             gpu.dispatch_program(program, &sources, &[&destination])
                         }
@@ -93,16 +98,16 @@ pub fn measure(
             let bound = [&sources[..], &[&destination]].concat();
             let bare = Bare::unchecked(gpu, &wgsl, workgroups, &bound);
             gpu.copy(&blank, &destination, moved, 1)?;
-            submit(gpu, |encoder| bare.encode(encoder))?;
+            submit(gpu, |encoder| bare.encode(encoder, 1))?;
             let mut out = vec![0; expected.len()];
             gpu.download(&destination, &mut out)?;
             if let Some(at) = (0..out.len()).find(|&at| out[at] != expected[at]) {
                 return Err(format!("{name}: byte {at} differs from the host's").into());
             }
-            let run = move || submit(gpu, |encoder| bare.encode(encoder));
+            let run = move || Ok(submit(gpu, |encoder| bare.encode(encoder, times))? / times);
             implementations.push((name, Box::new(run)));
         }
-        let measured = in_turns(2 * moved, repetitions, implementations)?;
+        let measured = in_turns(2 * moved, *repetitions, implementations)?;
         for one in &measured {
             let (rate, share) = (one.rate(), one.rate() / measured[0].rate());
             println!(

@@ -1,11 +1,12 @@
 //! Relayouts, compared with the buffer copy of the same device and with its best identity kernel.
 //!
 //! ```text
-//! cargo bench --bench relayout -- [--cases eight|ttc24|widths|everyday|programs|model|warm|record] [--only TEXT] [--repetitions 15]
-//!     [--back-to-back 1] [--json FILE]
-//! cargo bench --bench relayout -- --cases model [--target FILE.json] [--only TEXT] [--repetitions 15]
-//! cargo bench --bench relayout -- --cases by-hand [--kernels FOLDER] [--only TEXT] [--repetitions 15] [--json FILE]
-//! cargo bench --bench relayout -- --cases scale [--plot FILE.svg] [--largest 512] [--repetitions 15] [--json FILE]
+//! cargo bench --bench relayout -- [--cases eight|ttc24|ttc200|widths|everyday|programs|warm|record]
+//!     [--only TEXT] [--repetitions 15] [--back-to-back 1] [--json FILE]
+//! cargo bench --bench relayout -- --cases sweep [--seed 1] [--count 180] [--rows 30] …
+//! cargo bench --bench relayout -- --cases model [--target FILE.json] …
+//! cargo bench --bench relayout -- --cases by-hand [--kernels FOLDER] …
+//! cargo bench --bench relayout -- --cases scale [--plot FILE.svg] [--largest 512] …
 //! ```
 //!
 //! Uploads and first dispatches are not timed. Implementations take turns. Every output is compared
@@ -27,6 +28,9 @@ mod plot;
 mod programs;
 mod record;
 mod scale;
+mod sweep;
+#[path = "../support/sweep.rs"]
+mod sweep_cases;
 #[allow(dead_code)] // the command line fits models to trials
 #[path = "../../cli/src/trials.rs"]
 mod trials;
@@ -44,7 +48,7 @@ use stridec::{Target, gpu::Gpu, shape::ElementType};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::read()?;
-    let mut json = options.json.map(fs::File::create).transpose()?;
+    let mut json = options.json.as_ref().map(fs::File::create).transpose()?;
     if options.cases == "scale" {
         let gpu = Gpu::open().inspect_err(|error| println!("the host alone: {error}")).ok();
         let panels =
@@ -57,11 +61,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         "run-time checks: off for proved kernels; destination zeroed once by wgpu, before the first dispatch"
     );
     if options.cases == "model" {
-        let target = match options.target {
+        let target = match &options.target {
             Some(file) => Target::from_json(&fs::read_to_string(file)?)?,
             None => gpu.limits().target(gpu.name()),
         };
-        return model::measure(&gpu, &target, options.repetitions, &options.only, &mut json);
+        return model::measure(&gpu, &target, &options, &mut json);
     }
     if options.cases == "warm" {
         return warm::measure(&gpu, options.repetitions, &mut json);
@@ -70,11 +74,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         return record::measure(&gpu);
     }
     if options.cases == "by-hand" {
-        let folder = options.kernels.as_deref().unwrap_or(by_hand::FOLDER);
-        return by_hand::measure(&gpu, folder, options.repetitions, &options.only, &mut json);
+        return by_hand::measure(&gpu, &options, &mut json);
     }
     if options.cases == "programs" {
-        return programs::measure(&gpu, options.repetitions, &options.only, &mut json);
+        return programs::measure(&gpu, &options, &mut json);
+    }
+    if options.cases == "sweep" {
+        return sweep::measure(&gpu, &options, &mut json);
     }
     let cases = match options.cases.as_str() {
         "eight" => cases::eight(ElementType::F32)?,
@@ -83,6 +89,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             .map(|everyday::Everyday { name, operation }| cases::Case { name, operation })
             .collect(),
         "ttc24" => cases::ttc(include_str!("../data/ttc57_24MiB.json"), ElementType::F32)?,
+        "ttc200" => cases::ttc(include_str!("../data/ttc57.json"), ElementType::F32)?,
         "widths" => {
             let mut all = Vec::new();
             for element_type in [
@@ -101,7 +108,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         other => {
             return Err(format!(
-                "--cases {other}: accepted are eight, ttc24, widths, everyday, programs, model, by-hand, warm, record and scale"
+                "--cases {other}: accepted are eight, ttc24, ttc200, widths, everyday, sweep, programs, model, by-hand, warm, record and scale"
             )
             .into());
         }
@@ -157,7 +164,14 @@ struct Options {
     /// A part of the names of the cases to run.
     only: String,
     repetitions: usize,
+    /// The number of times that each implementation runs in one submission.
     back_to_back: u32,
+    /// The seed of `--cases sweep`.
+    seed: u64,
+    /// The number of random cases of `--cases sweep`.
+    count: usize,
+    /// The number of slow cases that `--cases sweep` prints.
+    rows: usize,
     json: Option<String>,
     plot: Option<String>,
     /// The size of the largest tensor on the host, in MiB.
@@ -173,6 +187,9 @@ impl Options {
             only: String::new(),
             repetitions: 15,
             back_to_back: 1,
+            seed: 1,
+            count: 180,
+            rows: 30,
             json: None,
             plot: None,
             largest: 512,
@@ -190,12 +207,15 @@ impl Options {
                 "--only" => options.only = value,
                 "--repetitions" => options.repetitions = value.parse()?,
                 "--back-to-back" => options.back_to_back = value.parse()?,
+                "--seed" => options.seed = value.parse()?,
+                "--count" => options.count = value.parse()?,
+                "--rows" => options.rows = value.parse()?,
                 "--json" => options.json = Some(value),
                 "--largest" => options.largest = value.parse()?,
                 "--plot" => options.plot = Some(value),
                 _ => {
                     return Err(format!(
-                        "{flag}: accepted are --cases, --only, --target, --kernels, --repetitions, --back-to-back, --json, --plot and --largest"
+                        "{flag}: accepted are --cases, --only, --target, --kernels, --repetitions, --back-to-back, --seed, --count, --rows, --json, --plot and --largest"
                     )
                     .into());
                 }

@@ -3,27 +3,37 @@
 
 use std::{error::Error, fs::File};
 
-use stridec::{Operation, Target, Tensor, gpu::Gpu, shape::ElementType, window::Slice};
+use stridec::{
+    Operation, Target, Tensor,
+    gpu::{DeviceType, Gpu},
+    shape::ElementType,
+    window::Slice,
+};
 
 use crate::{
-    cases::{Case, eight, permutation},
+    Options,
+    cases::{Case, eight, permutation, ttc},
     everyday::{Everyday, everyday},
     trials::{Agreement, trial},
     write_json,
 };
 
-/// Runs every candidate of every case whose name contains `only`.
+/// Runs every candidate of every case whose name contains the text of `--only`.
 pub fn measure(
     gpu: &Gpu,
     target: &Target,
-    repetitions: usize,
-    only: &str,
+    options: &Options,
     json: &mut Option<File>,
 ) -> Result<(), Box<dyn Error>> {
+    let Options { only, repetitions, back_to_back, .. } = options;
     let mut agreement = Agreement::default();
     println!("candidate: expected cost of a word, measured ns of a word; * is the choice");
-    for Case { name, operation } in cases()?.into_iter().filter(|case| case.name.contains(only)) {
-        let (trial, measured) = trial(gpu, &operation, target, repetitions, 1)?;
+    let mut cases = cases()?;
+    if gpu.device_type() != DeviceType::Cpu {
+        cases.extend(ttc(include_str!("../data/ttc57.json"), ElementType::F32)?);
+    }
+    for Case { name, operation } in cases.into_iter().filter(|case| case.name.contains(only)) {
+        let (trial, measured) = trial(gpu, &operation, target, *repetitions, *back_to_back)?;
         write_json(json, &name, &gpu.name(), &measured)?;
         println!("{name}: {:.2} of the best candidate's time", trial.regret(target));
         for (n, (candidate, time)) in trial.candidates.iter().zip(&trial.times).enumerate() {

@@ -53,7 +53,7 @@ pub fn measure(
             repetitions,
             vec![
                 ("empty".into(), Box::new(|| submit(gpu, |_| {}))),
-                ("wgpu".into(), Box::new(|| submit(gpu, |encoder| bare.encode(encoder)))),
+                ("wgpu".into(), Box::new(|| submit(gpu, |encoder| bare.encode(encoder, 1)))),
                 ("run".into(), Box::new(|| timed(1))),
                 ("runs".into(), Box::new(|| timed(1 + TIMES))),
             ],

@@ -76,14 +76,7 @@ impl Candidate {
         target: &Target,
     ) -> Self {
         let all = BlockOrder::all(target.kind);
-        let some = match (target.kind, block.row_alignment()) {
-            (AdapterKind::Gpu, _) if takes_units_apart(strategy, &block) => &all[2..],
-            (AdapterKind::Gpu, _) if has_whole_rows(block.nest()) => &all[..1],
-            (AdapterKind::Gpu, RowAlignment::Fixed | RowAlignment::Computed) => &all[1..2],
-            (AdapterKind::Gpu, _) => &all[..2],
-            (AdapterKind::Cpu, _) => all,
-        };
-        let orders = some.iter().map(|&order| {
+        let orders = all.iter().map(|&order| {
             block.set_order(order);
             (cost::of_block(&block, target), order)
         });
@@ -191,8 +184,6 @@ pub fn candidates(nest: CopyNest, target: &Target) -> Vec<Candidate> {
         "the element size changes"
     } else if !nest.is_exact() {
         "the destination's strides leave a head or a tail"
-    } else if widths.iter().any(|&bits| bits < NARROWEST) {
-        "units are narrower than 4 bits"
     } else {
         add_blocks(&nest, interleaved.as_ref(), target, &mut list);
         "quotients or padding change inside every block"
@@ -219,14 +210,6 @@ fn has_whole_rows(nest: &CopyNest) -> bool {
     row.is_multiple_of(SECTOR_BYTES * 8)
 }
 
-/// Returns true if units are narrower than the widest access, and no two units of a block are
-/// contiguous on either side. Such a block has only single loads and stores.
-fn takes_units_apart(strategy: Strategy, block: &Block) -> bool {
-    strategy == Strategy::Rows
-        && block.rows() == 1
-        && u64::from(block.nest().dst_bits()) < ACCESS_BYTES * 8
-}
-
 /// Returns true if the whole nest is one contiguous run on both sides. An axis of one step may have
 /// any stride.
 fn is_copy(nest: &CopyNest) -> bool {
@@ -237,10 +220,6 @@ fn is_copy(nest: &CopyNest) -> bool {
         && nest.quotients().is_empty()
         && (stride == 1 || extent == 1)
 }
-
-/// The width, in bits, of the narrowest unit that blocks move. A block of narrower units would hold
-/// too many of them in registers.
-const NARROWEST: u32 = 4;
 
 /// The longest row, in bits, that one CPU invocation moves whole. If a row that starts inside an
 /// access were divided, both invocations would load the access at the cut.
@@ -542,11 +521,14 @@ fn repeated_until_aligned(block: &Block, axes: &[CopyAxis], target: &Target) -> 
 }
 
 /// Returns the maximum number of units in a block. The code for a block is unrolled, so drivers
-/// take long to compile larger blocks.
+/// take long to compile larger blocks. A square of 16 by 16 units of 2 bits or of 32 by 32 bits is
+/// still short, because each operation on a word moves all of its units.
 fn most_units(bits: u32, shares_run: bool) -> u64 {
     match bits {
         _ if shares_run => u64::MAX,
-        0..=8 => 80,
+        1 => 1024,
+        2 => 256,
+        3..=8 => 80,
         16 => 64,
         32 => 32,
         64 => 16,

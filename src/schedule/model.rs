@@ -21,8 +21,8 @@ pub struct CostModel {
     /// The cost of each byte that all lanes fetch or write. Unused bytes of touched 32-byte sectors
     /// count.
     pub byte: u32,
-    /// The cost of each word after the first 16 that an invocation holds at a time. These words do
-    /// not fit in registers and are spilled to memory.
+    /// The cost of each word after the first 16 that an invocation holds at a time. A CPU spills
+    /// these words to memory, and a GPU runs fewer invocations at a time.
     pub spill: u32,
 }
 
@@ -34,14 +34,15 @@ impl CostModel {
     /// The number of costs in a model. `lanes` is not a cost.
     pub const COSTS: usize = 5;
 
-    /// Returns default numbers for an unknown adapter of the given kind. The numbers for a GPU are
-    /// computed from a data sheet. The numbers for a software driver were measured with lavapipe
-    /// (Mesa 22.3.6, LLVM 15.0.6, 256 bits, an AMD EPYC of family 26, 2 threads, 2026-11-22).
+    /// Returns default numbers for an unknown adapter of the given kind. The numbers for a GPU were
+    /// measured on an NVIDIA H100 (Vulkan, driver 580.159, 2026-11-26). The numbers for a software
+    /// driver were measured with lavapipe (Mesa 22.3.6, LLVM 15.0.6, 256 bits, an AMD EPYC of
+    /// family 26, 2 threads, 2026-11-22).
     #[must_use]
     pub fn of(kind: AdapterKind) -> Self {
         match kind {
             AdapterKind::Gpu => {
-                Self { lanes: 32, access: 0, word: 0, line: 4000, byte: 280, spill: 0 }
+                Self { lanes: 32, access: 16_000, word: 0, line: 2000, byte: 870, spill: 18_000 }
             }
             AdapterKind::Cpu => {
                 Self { lanes: 4, access: 17_644, word: 14_627, line: 252, byte: 0, spill: 0 }

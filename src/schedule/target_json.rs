@@ -65,10 +65,10 @@ impl Target {
     ///     "max_compute_invocations_per_workgroup": 256,
     ///     "max_storage_buffers_per_shader_stage": 8,
     ///     "read_write_sources": false,
-    ///     "model": { "lanes": 32, "access": 0, "word": 0, "line": 4, "byte": 0.28, "spill": 0 },
+    ///     "model": { "lanes": 32, "access": 16, "word": 0, "line": 2, "byte": 0.87, "spill": 18 },
     ///     "measured_on": "by hand, 2026-11-22"
     /// }"#)?;
-    /// assert_eq!(target.model.byte, 280);
+    /// assert_eq!(target.model.byte, 870);
     /// # Ok::<(), stridec::schedule::TargetError>(())
     /// ```
     ///
@@ -420,35 +420,35 @@ mod tests {
                 "target.model.lanes: expected a whole number from 1 to 128, got 1000.0",
             ),
             (
-                "\"byte\": 0.28",
+                "\"byte\": 0.87",
                 "\"byte\": -1",
                 "target.model.byte: expected a number from 0 to 1000 with at most three decimals, got -1.0",
             ),
             (
-                "\"byte\": 0.28",
-                "\"byte\": 0.2805",
-                "target.model.byte: expected a number from 0 to 1000 with at most three decimals, got 0.2805",
+                "\"byte\": 0.87",
+                "\"byte\": 0.8705",
+                "target.model.byte: expected a number from 0 to 1000 with at most three decimals, got 0.8705",
             ),
-            ("\"byte\": 0.28", "\"byte\": 1e300", "got 1e300"),
+            ("\"byte\": 0.87", "\"byte\": 1e300", "got 1e300"),
             (
-                "\"byte\": 0.28",
+                "\"byte\": 0.87",
                 "\"byte\": \"NaN\"",
                 "target.model.byte: expected a number from 0 to 1000 with at most three decimals, got \"NaN\"",
             ),
-            ("\"byte\": 0.28", "\"byte\": null", "got null"),
+            ("\"byte\": 0.87", "\"byte\": null", "got null"),
             (
-                "\"byte\": 0.28",
-                "\"byte\": 0.28, \"byte\": 0.3",
+                "\"byte\": 0.87",
+                "\"byte\": 0.87, \"byte\": 0.3",
                 "target.model.byte: expected one field of this name, got two",
             ),
             (
-                "\"byte\": 0.28",
-                "\"bite\": 0.28",
+                "\"byte\": 0.87",
+                "\"bite\": 0.87",
                 "target.model.byte: expected a number from 0 to 1000 with at most three decimals, got no such field",
             ),
             (
-                "\"byte\": 0.28",
-                "\"byte\": 0.28, \"heat\": [1]",
+                "\"byte\": 0.87",
+                "\"byte\": 0.87, \"heat\": [1]",
                 "target.model.heat: expected no field but lanes, access, word, line, byte, spill, got a list",
             ),
             (

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Mutex};
 
+use rayon::prelude::*;
 use stridec::{hlo::Module, program::Program};
 
 use super::support::{
@@ -53,7 +54,7 @@ fn the_gpu_agrees_with_the_oracle() {
 #[test]
 fn random_chains_are_equal_to_the_oracle() {
     let Some(gpu) = gpu("random chains on the GPU") else { return };
-    for seed in 0..scope::cases(150) {
+    (0..scope::cases(150)).into_par_iter().for_each(|seed| {
         let mut random = Random((seed << 32) + 8);
         let limits = Limits { elements: 20_000, steps: 12, only_shapes: random.one_in(3) };
         let module = chains::chain(&mut random, limits).module;
@@ -64,5 +65,6 @@ fn random_chains_are_equal_to_the_oracle() {
         let given = gpu.run_program(&program, &images);
         let given = given.unwrap_or_else(|error| panic!("{seed}: {error}\n{module:#?}"));
         assert!(given == expected, "{seed}: other bytes\n{module:#?}");
-    }
+    });
+    println!("{} chains on {}", scope::cases(150), gpu.name());
 }

@@ -38,7 +38,7 @@ fn a_wrong_target_is_explained() {
     let sandbox = Sandbox::new();
     let compile = |target: &str| sandbox.stridec(&[&RELAYOUT[..], &["--target", target]].concat());
     let text = Target::webgpu().to_json();
-    sandbox.write("a.json", text.replace("0.28", "-3"));
+    sandbox.write("a.json", text.replace("0.87", "-3"));
     compile("@a.json").fails(2, "a.json: target.model.byte: expected a number from 0 to 1000");
     sandbox.write("b.json", "{\n");
     compile("@b.json").fails(2, "b.json: target: line 2, column 0: ");
