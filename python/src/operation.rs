@@ -292,7 +292,7 @@ pub(crate) fn slice<'py>(
 /// >>> import stridec
 /// >>> kernel = stridec.compile("f32[8,64,112,112]", "{1,3,2,0}")
 /// >>> kernel.strategy, kernel.workgroup_size, kernel.dispatches
-/// ('transpose', (256, 1, 1), [(784, 1, 1)])
+/// ('transpose', (256, 1, 1), [(1568, 1, 1)])
 #[pyfunction]
 #[pyo3(signature = (source, to, *, target="webgpu"))]
 pub(crate) fn compile(
