@@ -30,7 +30,7 @@ pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) -
     let unit = nest.dst_bits() as usize / 8;
     let first = nest.dst_base().unsigned_abs() as usize;
     let fits = nest.cases().len() < usize::from(NO_CASE)
-        && nest.src_bits() == nest.dst_bits()
+        && nest.keeps_units()
         && nest.dst_bits().is_multiple_of(8)
         && nest.dst_base() <= 0
         && first.is_multiple_of(row)

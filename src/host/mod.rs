@@ -32,6 +32,7 @@
 //! | through a buffer | `staged` | units of a line go to distant places; short runs below a byte |
 //! | a plan | `plan`, with `plane`, `box_copy`, `tile`, `micro`, `shuffle`, `strips` | all other boxes |
 //! | a plan | `bits`, `packed` | units are smaller than a byte or change their width |
+//! | a conversion | `converted`, `conversions` | the element type changes |
 //!
 //! `stridec explain relayout … --plan` prints the steps of a copy (also for `slice` and `hlo`), and
 //! [`plan`] returns them. To add a mover, add a variant to `CopyStep` in `step` (or to `Mover` in
@@ -54,6 +55,8 @@ mod bits;
 mod box_copy;
 mod boxes;
 mod columns;
+mod conversions;
+mod converted;
 mod error;
 mod expanded;
 mod fill;

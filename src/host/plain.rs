@@ -13,7 +13,8 @@ pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
     for unit in 0..nest.dst_units() {
         let value = match nest.read_from(unit + nest.dst_base().unsigned_abs(), Some(sources)) {
             PositionValue::Unit { source, unit } => {
-                bits.resize(load(sources[source], unit as usize, bits.src))
+                let value = load(sources[source], unit as usize, bits.src);
+                nest.conversion().map_or_else(|| bits.resize(value), |of| of.apply(value))
             }
             PositionValue::Bits(value) => value,
             PositionValue::Kept => continue,

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use super::{
     bits::Bits,
     box_copy::{BoxCopy, TileBuffer},
+    converted::{ConversionBuffers, ConvertedCopy},
     expanded::ExpandedCopy,
     fill::{Fill, each_start},
     pattern::Pattern,
@@ -37,6 +38,8 @@ pub(super) enum CopyStep {
     Copy { plan: Arc<TilePlan>, source: usize, from: isize, to: isize },
     /// Copies a box through a buffer.
     Staged { copy: Arc<StagedCopy>, source: usize, from: isize, to: isize },
+    /// Copies a box whose units change their element type.
+    Converted { copy: Arc<ConvertedCopy>, source: usize, from: isize, to: isize },
     /// Copies runs of `bytes` bytes along the axes, outermost first.
     Runs { axes: SmallVec<[PlanAxis; 4]>, bytes: usize, source: usize, from: isize, to: isize },
     /// Writes the repetitions of a block, from the given places of the sources that it reads.
@@ -66,6 +69,7 @@ impl CopyStep {
             + match self {
                 Self::Copy { plan, .. } => plan.bytes(),
                 Self::Staged { copy, .. } => copy.bytes(),
+                Self::Converted { copy, .. } => copy.bytes(),
                 Self::Pattern { pattern, places, .. } => pattern.bytes() + size_of_val(&places[..]),
                 Self::Expanded { copy, places, .. } => copy.bytes() + size_of_val(&places[..]),
                 Self::Runs { .. } | Self::Again { .. } | Self::Fill { .. } => 0,
@@ -78,6 +82,7 @@ impl fmt::Display for CopyStep {
         match self {
             Self::Copy { plan, .. } => write!(f, "{plan}"),
             Self::Staged { copy, .. } => write!(f, "{copy}"),
+            Self::Converted { copy, .. } => write!(f, "{copy}"),
             Self::Runs { axes, bytes, .. } => {
                 write!(f, "runs of {bytes} bytes")?;
                 axes.iter().try_for_each(|axis| write!(f, ", {} times", axis.extent))
@@ -107,6 +112,7 @@ pub(super) struct StepRunner<'a, 'b> {
     pub(super) stream: Option<(&'a Stream, bool)>,
     room: TileBuffer,
     buffers: StagingBuffers,
+    conversion: ConversionBuffers,
 }
 
 impl<'a, 'b> StepRunner<'a, 'b> {
@@ -116,7 +122,8 @@ impl<'a, 'b> StepRunner<'a, 'b> {
         stream: Option<(&'a Stream, bool)>,
     ) -> Self {
         let (room, buffers) = (TileBuffer::default(), StagingBuffers::default());
-        Self { task, destination, stream, room, buffers }
+        let conversion = ConversionBuffers::default();
+        Self { task, destination, stream, room, buffers, conversion }
     }
 
     /// Runs one step.
@@ -133,6 +140,10 @@ impl<'a, 'b> StepRunner<'a, 'b> {
                 } else {
                     copy.run_packed(Bits::of(task.nest), source, to, &mut self.buffers);
                 }
+            }
+            CopyStep::Converted { ref copy, source, from, to } => {
+                let (source, to) = ((task.sources[source], from), (&mut self.destination, to));
+                copy.run(source, to, &mut self.conversion);
             }
             CopyStep::Pattern { ref pattern, ref places, to } => {
                 let stream = self.stream.map(|(stream, _)| stream);
@@ -219,7 +230,12 @@ fn repeat(row: &mut [u8], bytes: usize, stream: Option<&Stream>) {
 }
 
 /// Calls `each` with the source and destination offsets of every step of the axes.
-fn each_run(axes: &[PlanAxis], from: isize, to: isize, each: &mut impl FnMut(isize, isize)) {
+pub(super) fn each_run(
+    axes: &[PlanAxis],
+    from: isize,
+    to: isize,
+    each: &mut impl FnMut(isize, isize),
+) {
     let [PlanAxis { extent, src, dst }, inner @ ..] = axes else { return each(from, to) };
     for step in 0..extent.cast_signed() {
         each_run(inner, from + step * src, to + step * dst, each);

@@ -8,6 +8,7 @@ use smallvec::{SmallVec, smallvec};
 use super::{
     bits::Bits,
     boxes::{Bound, FoundBox, Periods, Repeated, Resolved, WalkBox, resolve},
+    converted::ConvertedCopy,
     expanded::ExpandedCopy,
     fill::run_of,
     kept::Record,
@@ -59,6 +60,7 @@ struct CachedPlans {
     /// The copies through a buffer, with the axes of their boxes; `None` for boxes that are better
     /// copied without one.
     staged: Vec<CachedStaged>,
+    converted: Vec<CachedConverted>,
 }
 
 impl Plans {
@@ -105,7 +107,7 @@ impl Plans {
 
 /// Returns true if a unit has the same whole number of bytes on both sides.
 pub(super) fn has_whole_bytes(nest: &CopyNest) -> bool {
-    nest.src_bits() == nest.dst_bits() && nest.dst_bits().is_multiple_of(8)
+    nest.keeps_units() && nest.dst_bits().is_multiple_of(8)
 }
 
 /// The extents of a box.
@@ -321,6 +323,9 @@ const LEAST_REPEATS: usize = 4;
 
 /// The axes of a box with its copy through a buffer.
 type CachedStaged = (SmallVec<[PlanAxis; 8]>, Option<Arc<StagedCopy>>);
+
+/// The axes of a box with its copy that converts units.
+type CachedConverted = (SmallVec<[PlanAxis; 8]>, Option<Arc<ConvertedCopy>>);
 
 /// The parts of a block, and the scale of each of its sources.
 type BlockOf = (Vec<BlockPart>, SmallVec<[isize; 2]>);
@@ -754,6 +759,11 @@ impl Filling<'_, '_, '_> {
         let (to, extents) = (self.place(walk_box), walk_box.extents().collect::<Extents>());
         let axes = plan_axes(walk_box.extents(), &self.strides[case]);
         let from = task.offset(unit.cast_signed());
+        if task.nest.conversion().is_some()
+            && let Some(copy) = self.converted(axes.clone().collect())
+        {
+            return CopyStep::Converted { copy, source, from, to };
+        }
         if let Some(step) = task.broadcast(axes, (source, from), to) {
             return step;
         }
@@ -817,6 +827,22 @@ impl Filling<'_, '_, '_> {
                 };
                 let copy = copy.map(Arc::new);
                 ((axes.into(), copy.clone()), copy)
+            },
+        )
+    }
+
+    /// Returns the copy of a box with these axes that converts units. It is kept for boxes that are
+    /// equal.
+    fn converted(&self, axes: SmallVec<[PlanAxis; 8]>) -> Option<Arc<ConvertedCopy>> {
+        let task = self.runner.task;
+        let same = |(of, copy): &CachedConverted| (*of == axes).then(|| copy.clone());
+        task.plans.get(
+            |plans| &mut plans.converted,
+            same,
+            || {
+                let of = axes.iter().copied();
+                let copy = ConvertedCopy::new(task.streams.machine, task.nest, of).map(Arc::new);
+                ((axes.clone(), copy.clone()), copy)
             },
         )
     }

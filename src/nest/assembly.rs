@@ -14,8 +14,8 @@
 use smallvec::SmallVec;
 
 use super::{
-    Affine, Bounds, Case, CaseValue, CopyNest, Gaps, Guard, LastRead, Lookup, NestError, Operand,
-    Quotient, Source, Value,
+    Affine, Bounds, Case, CaseValue, Conversion, CopyNest, Gaps, Guard, LastRead, Lookup,
+    NestError, Operand, Quotient, Source, Value,
     bounds::{Interval, Magnitude, check_range},
     build::{elements, padding_case},
     in_place::in_place,
@@ -95,6 +95,7 @@ impl Assembly {
             src_bits: destination.element_bits(),
             dst_bits: destination.element_bits(),
             sign_extend: destination.element_type().is_signed_integer(),
+            conversion: None,
             marks: None,
         };
         let padding = padding_case(&walk.guards, destination.padding());
@@ -475,6 +476,11 @@ impl Assembly {
         }
         self.nest.cases.push(Case { when: region.guards, take });
         Ok(())
+    }
+
+    /// Sets the change of the element type of all units that cases read.
+    pub(crate) fn convert(&mut self, conversion: Option<Conversion>) {
+        self.nest.conversion = conversion;
     }
 
     /// Returns the cases added so far, in order.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{
-    Assembly, Case, CaseValue, CopyNest, Guard, Index, NestError, Operand,
+    Assembly, Case, CaseValue, Conversion, CopyNest, Guard, Index, NestError, Operand,
     assembly::WalkStart,
     numbers::{LIMIT, gcd, signed},
     walk::Unfilled,
@@ -94,6 +94,7 @@ fn build_at(
     if let Some((region, index)) = start {
         assembly.read(region, number, &source, source_index(&window, index)?)?;
     }
+    assembly.convert(Conversion::new(source.element_type(), destination.element_type()));
     assembly.finish()
 }
 
@@ -150,17 +151,16 @@ fn check(
     Ok(())
 }
 
-/// Checks that the types agree, and that both sides have a rank of `expected`.
+/// Checks that the types are equal or can be converted, and that both sides have a rank of
+/// `expected`.
 fn check_types(
     source: &StrideDescriptor,
     destination: &StrideDescriptor,
     expected: usize,
 ) -> Result<(), NestError> {
-    if source.element_type() != destination.element_type() {
-        return Err(NestError::ElementTypes {
-            source_type: source.element_type(),
-            destination_type: destination.element_type(),
-        });
+    let [from, to] = [source, destination].map(StrideDescriptor::element_type);
+    if from != to && Conversion::new(from, to).is_none() {
+        return Err(NestError::ElementTypes { source_type: from, destination_type: to });
     }
     for (operand, given) in
         [(Operand::Source(0), source.rank()), (Operand::Destination, destination.rank())]
@@ -179,7 +179,8 @@ fn unit_bits(source: &StrideDescriptor, destination: &StrideDescriptor) -> Resul
     for side in [source, destination] {
         let (bytes, bits) = (side.prefix_bytes(), side.element_bits());
         if side.prefix_elements().is_none() {
-            let uniform = source.element_bits() == destination.element_bits();
+            let uniform = source.element_bits() == destination.element_bits()
+                && source.element_type() == destination.element_type();
             if !uniform || destination.padding() != 0 {
                 return Err(NestError::Prefix { bytes, bits });
             }

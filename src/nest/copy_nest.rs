@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    Affine, Case, CaseValue, Gaps, Guard, Lookup, PositionValue, Value,
+    Affine, Case, CaseValue, Conversion, Gaps, Guard, Lookup, PositionValue, Value,
     case::{Refusal, refusals},
     marks::Marks,
     numbers::{ACCESS_BYTES, signed},
@@ -86,10 +86,13 @@ pub struct CopyNest {
     /// The width, in bits, of a unit in the sources that cases read.
     pub(super) src_bits: u32,
     /// The width, in bits, of a unit in the destination. It differs from `src_bits` only if the
-    /// operation changes the element size.
+    /// operation changes the element size or the element type.
     pub(super) dst_bits: u32,
-    /// True if elements that are widened are sign-extended.
+    /// True if elements that are widened are sign-extended, unless there is a conversion.
     pub(super) sign_extend: bool,
+    /// The change of the element type of all units that are read; `None` if they are copied as they
+    /// are. Fixed bits are not converted: they are of the destination's type.
+    pub(super) conversion: Option<Conversion>,
     /// The marks that the nest stores instead of copying; `None` for a copy.
     pub(super) marks: Option<Marks>,
 }
@@ -323,14 +326,27 @@ impl CopyNest {
     }
 
     /// Returns the width, in bits, of a unit in the destination. It differs from
-    /// [`src_bits`](Self::src_bits) only if the operation changes the element size.
+    /// [`src_bits`](Self::src_bits) only if the operation changes the element size or type.
     pub(crate) fn dst_bits(&self) -> u32 {
         self.dst_bits
     }
 
-    /// Returns true if elements that are widened are sign-extended.
+    /// Returns true if elements that are widened are sign-extended, unless there is a conversion.
     pub(crate) fn sign_extend(&self) -> bool {
         self.sign_extend
+    }
+
+    /// Returns the change of the element type of all units that are read; `None` if they are copied
+    /// as they are.
+    #[must_use]
+    pub fn conversion(&self) -> Option<Conversion> {
+        self.conversion
+    }
+
+    /// Returns true if units are copied as they are: with the width that they have, and without a
+    /// conversion.
+    pub(crate) fn keeps_units(&self) -> bool {
+        self.src_bits == self.dst_bits && self.conversion.is_none()
     }
 
     /// Returns the number of positions of the walk.

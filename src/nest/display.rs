@@ -12,13 +12,17 @@ use super::{
 impl fmt::Display for CopyNest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (src, dst) = (width(self.src_bits), width(self.dst_bits));
-        match self.src_bits.cmp(&self.dst_bits) {
-            Ordering::Equal => write!(f, "units of {src}")?,
-            Ordering::Greater => write!(f, "units of {src}, cut to {dst}")?,
-            Ordering::Less if self.sign_extend => {
-                write!(f, "units of {src}, their sign extended to {dst}")?;
+        if let Some(conversion) = self.conversion {
+            write!(f, "units of {src}, converted from {conversion}, of {dst}")?;
+        } else {
+            match self.src_bits.cmp(&self.dst_bits) {
+                Ordering::Equal => write!(f, "units of {src}")?,
+                Ordering::Greater => write!(f, "units of {src}, cut to {dst}")?,
+                Ordering::Less if self.sign_extend => {
+                    write!(f, "units of {src}, their sign extended to {dst}")?;
+                }
+                Ordering::Less => write!(f, "units of {src}, extended with zeros to {dst}")?,
             }
-            Ordering::Less => write!(f, "units of {src}, extended with zeros to {dst}")?,
         }
         match self.refusals() {
             Some(refusals) => self.write_one_source(f, &refusals),

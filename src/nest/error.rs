@@ -17,9 +17,9 @@ pub enum NestError {
     /// A shape or a permutation that is invalid.
     #[error(transparent)]
     Shape(#[from] ShapeError),
-    /// The element types differ: stridec moves bits and never converts values.
+    /// The element types differ, and one of them is complex. Other types are converted.
     #[error(
-        "expected elements of type {source_type}, as in the source, got {destination_type} in the destination"
+        "expected elements of type {source_type}, as in the source, got {destination_type} in the destination: complex numbers are not converted; copy their parts as a dimension of 2 real numbers"
     )]
     ElementTypes {
         /// The source's type.
@@ -204,9 +204,9 @@ impl NestError {
             | Self::Reach { .. }
             | Self::Widths { .. }
             | Self::Bound { .. }
+            | Self::ElementTypes { .. }
             | Self::TooLarge { .. } => ErrorKind::Unsupported,
             Self::Shape(_)
-            | Self::ElementTypes { .. }
             | Self::Ranks { .. }
             | Self::Extents { .. }
             | Self::SourceExtent { .. }

@@ -16,7 +16,7 @@ pub(super) fn in_place(mut nest: CopyNest, source: usize) -> Option<CopyNest> {
     let loads = nest.lookups.iter().flat_map(Lookup::loads).any(|(from, _)| from == source);
     let reads =
         |case: &Case| matches!(case.take, CaseValue::Read { source: from, .. } if from == source);
-    if loads || nest.sources[source].bytes != nest.dst_bytes || nest.src_bits != nest.dst_bits {
+    if loads || nest.sources[source].bytes != nest.dst_bytes || !nest.keeps_units() {
         return None;
     }
     while let Some(number) = nest.cases.iter().position(reads) {

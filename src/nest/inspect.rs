@@ -43,6 +43,7 @@ pub fn unproved_nest(
         src_bits: bits,
         dst_bits: bits,
         sign_extend: false,
+        conversion: None,
         marks: None,
     }
 }

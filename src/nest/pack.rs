@@ -50,6 +50,7 @@ pub(crate) fn pack(images: &[u64]) -> CopyNest {
         src_bits: 8,
         dst_bits: 8,
         sign_extend: false,
+        conversion: None,
         marks: None,
     };
     widen(coalesce(refine(nest)))

@@ -28,7 +28,7 @@ pub fn widen(mut nest: CopyNest) -> CopyNest {
 /// Returns the nest with units of twice the width, or `None` if they cannot be doubled.
 fn doubled(nest: &CopyNest) -> Option<CopyNest> {
     let inner = nest.extents.len().checked_sub(1)?;
-    let fits = nest.src_bits == nest.dst_bits
+    let fits = nest.keeps_units()
         && u64::from(nest.dst_bits) * 2 <= ACCESS_BYTES * 8
         && nest.extents[inner] > 0
         && reads(nest).next().is_some()

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use super::{
     BufferId, ProgramError,
-    graph::ArrayOrigin,
+    graph::{ArrayOrigin, TuplePath},
     literal::{element, extents, parts, storage_bits, uniform},
-    pull::{Halt, PendingValue, Pull, unsupported},
+    pull::{Halt, PendingValue, Pull, Stop, unsupported},
 };
 use crate::{
     hlo::Literal,
@@ -30,6 +30,15 @@ impl Pull<'_, '_> {
         let descriptor = StrideDescriptor::try_from(shape)
             .map_err(|error| ProgramError::layout(value, shape, error))?;
         let (element_type, bits) = (shape.element_type(), descriptor.element_bits());
+        if let Some(before) = self.converted.read(node)? {
+            return match self.source(value, false, |assembly| assembly.source(&descriptor)) {
+                // Two sources give their elements different widths.
+                Err(NestError::Widths { .. }) => {
+                    Err(Halt::Stop(Stop::Before(before, TuplePath::new())))
+                }
+                source => Ok(self.assembly.read(region, source?, &descriptor, index.into())?),
+            };
+        }
         // Elements below 8 bits may take a byte each. If the source's elements then have another
         // width, their low bits have to be units of their own.
         let is_cut = !self.packs && element_type.bits() != Some(self.bits);
@@ -77,7 +86,11 @@ impl Pull<'_, '_> {
         };
         let is_cut = self.bits < 8 && self.unit == 8;
         let kept = if is_cut { u128::MAX >> (128 - self.bits) } else { u128::MAX };
-        self.bits(item, bits & kept, parts(shape.element_type(), self.unit))
+        let (bits, element_type) = match self.converted.inside() {
+            Some(conversion) => (conversion.apply(bits), conversion.to()),
+            None => (bits, shape.element_type()),
+        };
+        self.bits(item, bits & kept, parts(element_type, self.unit))
     }
 
     /// Returns the buffer that holds a constant. Adds the buffer to the program on the first call

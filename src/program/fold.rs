@@ -171,8 +171,8 @@ impl Scalar {
             (F32, _) => single.to_bits().into(),
             // XLA converts integers to floats narrower than 32 bits through f32. It also converts
             // f64 to bf16 through f32.
-            (_, Self::Integer(_)) | (Bf16, _) => small(to, single.into())?,
-            _ => small(to, double)?,
+            (_, Self::Integer(_)) | (Bf16, _) => to.nearest_float_bits(single.into()),
+            _ => to.nearest_float_bits(double),
         })
     }
 
@@ -340,16 +340,6 @@ fn power(base: i128, exponent: i128, mask: u128) -> i128 {
         rest >>= 1;
     }
     result.cast_signed()
-}
-
-/// Converts a value to the bits of a float type of at most 16 bits. NaN becomes negative zero in
-/// types that have no NaN. Returns `None` if the type is not a float type.
-fn small(to: ElementType, value: f64) -> Option<u128> {
-    use ElementType::{F4e2m1fn, F6e2m3fn, F6e3m2fn};
-    match to {
-        F4e2m1fn | F6e2m3fn | F6e3m2fn if value.is_nan() => Some(1 << (to.bits()? - 1)),
-        _ => to.float_bits(value),
-    }
 }
 
 #[cfg(test)]

@@ -38,11 +38,16 @@ impl Pull<'_, '_> {
             _ if !item.path.is_empty() => return Err(Halt::Stop(Stop::Compute(node))),
             _ => {}
         }
+        if let Some(operand) = self.converted_operand(node)?
+            && self.converts(node, operand, &item)?
+        {
+            self.go_on(operand, item.region, item.index, item.part);
+            return Ok(());
+        }
+        let unit = self.unit_before(node)?;
         let own = self.extents(node)?;
         let PendingValue { mut region, index, part, .. } = item;
-        if let Some((operand, index, part)) =
-            self.moved(node, &mut region, &index, &part, self.unit)?
-        {
+        if let Some((operand, index, part)) = self.moved(node, &mut region, &index, &part, unit)? {
             self.go_on(operand, region, index, part);
             return Ok(());
         }

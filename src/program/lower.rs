@@ -287,6 +287,11 @@ impl ModuleLowering<'_> {
                     }
                 }
                 Err(Stop::Apart(node, path)) => self.scratch(node, path, true)?,
+                Err(Stop::Convert(node)) => {
+                    if self.constant(node, 0)?.is_none() {
+                        self.buffers.conversions.insert(node);
+                    }
+                }
                 Err(Stop::Compute(node)) => {
                     if self.constant(node, 0)?.is_none() {
                         let node = self.culprit(node)?;
@@ -645,6 +650,7 @@ impl ModuleLowering<'_> {
                 Err(
                     Stop::Before(other, _)
                     | Stop::Compute(other)
+                    | Stop::Convert(other)
                     | Stop::Table { folds: Some(other), .. },
                 ) => {
                     if other == node || self.constant(other, depth + 1)?.is_none() {

@@ -28,6 +28,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod converted;
 mod ends;
 mod error;
 mod fold;

@@ -98,7 +98,11 @@ impl Pull<'_, '_> {
                 let part = part.scaled(1, parts).ok_or_else(past)?;
                 return Ok(Some((operand, index.to_vec(), part)));
             }
-            Opcode::Convert if self.keeps(node, operand, part) => index.to_vec(),
+            Opcode::Convert
+                if self.converted.inside().is_none() && self.keeps(node, operand, part) =>
+            {
+                index.to_vec()
+            }
             _ => return Ok(None),
         };
         Ok(Some((operand, source, part.clone())))
@@ -148,7 +152,7 @@ impl Pull<'_, '_> {
     /// Returns true if a conversion between integers keeps all bits that the kernel writes. This is
     /// only possible if the kernel writes fewer than 8 bits of each element, because wider elements
     /// are moved in units of bytes. `part` is the number of the unit inside the element.
-    fn keeps(&self, node: GraphNode, operand: GraphNode, part: &Index) -> bool {
+    pub(super) fn keeps(&self, node: GraphNode, operand: GraphNode, part: &Index) -> bool {
         let types = [node, operand].map(|of| self.graph.instruction(of).shape().element_type());
         if !types.into_iter().all(is_integer) {
             return false;

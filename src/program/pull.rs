@@ -6,10 +6,11 @@
 //! `concatenate`, divides the loops into regions, and the elements of each region continue to
 //! another operand. Regions whose source is not yet known wait on a stack.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{
     BufferId, ProgramError,
+    converted::ConvertedElements,
     graph::{ArrayOrigin, Graph, GraphNode, TuplePath},
     literal::{extents, is_integer, packed_bits, parts, storage_bits},
     trail::Trail,
@@ -39,6 +40,8 @@ pub(super) struct ModuleBuffers {
     pub(super) scratch_of: HashMap<ArrayOrigin, usize>,
     /// The shapes of the scratch buffers, in default layouts.
     pub(super) scratch: Vec<Shape>,
+    /// The conversions that do not fold to constants.
+    pub(super) conversions: HashSet<GraphNode>,
 }
 
 /// The array that a kernel computes, and its layout in memory.
@@ -110,6 +113,8 @@ pub(super) enum Stop {
     /// The value of this instruction is computed from others. Lowering can continue only if it
     /// folds to a constant.
     Compute(GraphNode),
+    /// This conversion must be folded to a constant, or else allowed in kernels.
+    Convert(GraphNode),
     /// The table of this scatter must be made at run time, unless the value `folds` folds to a
     /// constant. If there can be no such table, the error applies.
     Table { scatter: GraphNode, folds: Option<GraphNode>, error: Box<ProgramError> },
@@ -205,6 +210,7 @@ pub(super) struct Pull<'g, 'm> {
     pub(super) sources: Vec<(BufferId, bool)>,
     /// The elements whose source is not known yet, as a stack.
     pub(super) pending: Vec<PendingValue>,
+    pub(super) converted: ConvertedElements,
     pub(super) visits: HashMap<GraphNode, usize>,
     pub(super) order: Vec<GraphNode>,
 }
@@ -246,6 +252,7 @@ impl<'g, 'm> Pull<'g, 'm> {
             packs: output.destination.element_bits() < 8,
             sources: Vec::new(),
             pending: Vec::new(),
+            converted: ConvertedElements::default(),
             visits: HashMap::new(),
             order: Vec::new(),
         };
@@ -269,6 +276,7 @@ impl<'g, 'm> Pull<'g, 'm> {
         }
         let mut trail = output.keeps_trail.then(|| Trail::new(unit, parts));
         while let Some(item) = pull.pending.pop() {
+            pull.converted.leave(pull.pending.len());
             if let Some(trail) = &mut trail {
                 trail.enter(&item, pull.graph)?;
             }
@@ -279,7 +287,8 @@ impl<'g, 'm> Pull<'g, 'm> {
                 trail.leave(pull.pending.len(), pull.assembly.cases());
             }
         }
-        let Self { assembly, sources, visits, order: nodes, .. } = pull;
+        let Self { mut assembly, sources, visits, order: nodes, converted, .. } = pull;
+        assembly.convert(converted.conversion());
         let sources: Vec<BufferId> = sources.into_iter().map(|(value, _)| value).collect();
         let kept = output.takes_over.and_then(|(taken, in_place)| {
             let number = sources.iter().position(|&source| source == taken)?;

@@ -89,7 +89,7 @@ pub(super) fn unpack(
 }
 
 fn is_whole_bytes(nest: &CopyNest) -> bool {
-    nest.src_bits() == nest.dst_bits() && nest.src_bits().is_multiple_of(8)
+    nest.keeps_units() && nest.src_bits().is_multiple_of(8)
 }
 
 /// Writes a message to `image`, the memory of a shard, box by box. No box crosses the end of a tile

@@ -61,7 +61,7 @@ impl Runs {
     /// the shard is not affine in the axes.
     #[expect(clippy::cast_possible_truncation)] // images fit the address space
     pub(super) fn of(nest: &CopyNest) -> Option<Self> {
-        let whole_bytes = nest.src_bits() == nest.dst_bits() && nest.src_bits() >= 8;
+        let whole_bytes = nest.keeps_units() && nest.src_bits() >= 8;
         let one_read = nest.cases().len() == 1 && nest.reading_guards().is_empty();
         if !whole_bytes || !one_read || !nest.quotients().is_empty() {
             return None;

@@ -440,9 +440,7 @@ impl Block {
     pub(crate) fn moves_words(&self) -> bool {
         let inner = self.axes[self.axes.len() - 1];
         let word = u64::from((32 / self.nest.dst_bits()).max(1));
-        self.nest.src_bits() == self.nest.dst_bits()
-            && inner.src_stride == 1
-            && inner.steps.is_multiple_of(word)
+        self.nest.keeps_units() && inner.src_stride == 1 && inner.steps.is_multiple_of(word)
     }
 
     /// Returns true if runs of the source may start inside a word. Each value is then combined from

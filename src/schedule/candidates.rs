@@ -180,7 +180,10 @@ pub fn candidates(nest: CopyNest, target: &Target) -> Vec<Candidate> {
         "words may hold bits that are kept"
     } else if differs && interleaved.is_none() {
         "what is read differs from case to case"
-    } else if widths[0] != widths[1] && widths.iter().any(|&bits| bits >= 32) {
+    } else if nest.conversion().is_none()
+        && widths[0] != widths[1]
+        && widths.iter().any(|&bits| bits >= 32)
+    {
         "the element size changes"
     } else if !nest.is_exact() {
         "the destination's strides leave a head or a tail"
@@ -215,7 +218,7 @@ fn has_whole_rows(nest: &CopyNest) -> bool {
 fn is_copy(nest: &CopyNest) -> bool {
     let [extent] = *nest.extents() else { return false };
     let stride = nest.src().weight(Value::Axis(0));
-    nest.src_bits() == nest.dst_bits()
+    nest.keeps_units()
         && nest.reading_guards().is_empty()
         && nest.quotients().is_empty()
         && (stride == 1 || extent == 1)

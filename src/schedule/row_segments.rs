@@ -93,7 +93,7 @@ impl RowSegments {
         let (row, axis) = (nest.extents()[inner], Value::Axis(inner));
         let reading = |case: &Case| source(&case.take).map(|number| nest.sources()[number]);
         let is_whole = |bytes: u64| bytes.is_multiple_of(ACCESS_BYTES);
-        let fits = nest.src_bits() == nest.dst_bits()
+        let fits = nest.keeps_units()
             && nest.is_exact()
             && nest.quotients().is_empty()
             && nest.lookups().is_empty()

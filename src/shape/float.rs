@@ -1,7 +1,6 @@
 //! Converts between the bits of a float and its value, for every floating-point type of XLA.
 //!
-//! stridec never computes with elements. It needs this for padding values such as −∞, and for
-//! constants in HLO text.
+//! Padding values such as −∞, constants in HLO text and conversions of elements need this.
 
 use super::ElementType;
 
@@ -10,29 +9,34 @@ use super::ElementType;
 /// From the most significant bit down, a float consists of a sign bit, `exponent_bits` bits of
 /// exponent and `mantissa_bits` bits of mantissa. The exponent is stored with `bias` added, so the
 /// number 1 has the exponent field `bias` and the mantissa 0.
-pub(super) struct FloatFormat {
-    exponent_bits: u32,
-    mantissa_bits: u32,
-    bias: u32,
+#[derive(Clone, Copy)]
+pub(crate) struct FloatFormat {
+    pub(crate) exponent_bits: u32,
+    pub(crate) mantissa_bits: u32,
+    pub(crate) bias: u32,
     greatest: Greatest,
 }
 
 /// The meaning of the bit patterns whose exponent and mantissa are all ones.
+#[derive(Clone, Copy)]
 enum Greatest {
     /// A NaN, as in IEEE 754. Every other pattern whose exponent is all ones is a NaN too, except
     /// that a mantissa of 0 means infinity.
     IeeeNan,
     /// A NaN, the only one with its sign. This applies to `f8e4m3fn`, which has no infinity.
     Nan,
-    /// A finite value. In the `fnuz` types, the pattern of −0 is the only NaN. The other types of
-    /// this kind have no NaN.
+    /// A finite value. The type has no NaN, and no infinity.
     Finite,
+    /// A finite value. The pattern of −0 is the only NaN, as in the `fnuz` types.
+    FiniteZeroNan,
 }
 
 impl FloatFormat {
-    pub(super) fn of(element_type: ElementType) -> Option<Self> {
+    /// Returns the format of a type, or `None` if it is no float, or `f8e8m0fnu`, which is an
+    /// exponent alone.
+    pub(crate) const fn of(element_type: ElementType) -> Option<Self> {
         use ElementType as E;
-        use Greatest::{Finite, IeeeNan, Nan};
+        use Greatest::{Finite, FiniteZeroNan, IeeeNan, Nan};
         let (exponent_bits, mantissa_bits, bias, greatest) = match element_type {
             E::F64 => (11, 52, 1023, IeeeNan),
             E::F32 => (8, 23, 127, IeeeNan),
@@ -42,9 +46,9 @@ impl FloatFormat {
             E::F8e4m3 => (4, 3, 7, IeeeNan),
             E::F8e3m4 => (3, 4, 3, IeeeNan),
             E::F8e4m3fn => (4, 3, 7, Nan),
-            E::F8e4m3b11fnuz => (4, 3, 11, Finite),
-            E::F8e4m3fnuz => (4, 3, 8, Finite),
-            E::F8e5m2fnuz => (5, 2, 16, Finite),
+            E::F8e4m3b11fnuz => (4, 3, 11, FiniteZeroNan),
+            E::F8e4m3fnuz => (4, 3, 8, FiniteZeroNan),
+            E::F8e5m2fnuz => (5, 2, 16, FiniteZeroNan),
             E::F4e2m1fn => (2, 1, 1, Finite),
             E::F6e2m3fn => (2, 3, 1, Finite),
             E::F6e3m2fn => (3, 2, 3, Finite),
@@ -58,12 +62,12 @@ impl FloatFormat {
     }
 
     /// Returns the bits of +∞, or of the greatest finite value if the type has no infinity.
-    pub(super) fn highest(&self) -> u128 {
+    pub(crate) const fn highest(&self) -> u128 {
         let all = ones(self.exponent_bits + self.mantissa_bits);
         match self.greatest {
             Greatest::IeeeNan => all - ones(self.mantissa_bits),
             Greatest::Nan => all - 1,
-            Greatest::Finite => all,
+            Greatest::Finite | Greatest::FiniteZeroNan => all,
         }
     }
 
@@ -74,7 +78,7 @@ impl FloatFormat {
 }
 
 /// Returns a number whose lowest `bits` bits are ones.
-pub(super) fn ones(bits: u32) -> u128 {
+pub(super) const fn ones(bits: u32) -> u128 {
     (1 << bits) - 1
 }
 
@@ -87,8 +91,46 @@ impl FloatFormat {
         }
     }
 
-    fn sign_bit(&self) -> u128 {
+    pub(crate) const fn sign_bit(&self) -> u128 {
         1 << (self.exponent_bits + self.mantissa_bits)
+    }
+
+    /// Returns true if the type has infinities.
+    pub(crate) const fn has_infinity(&self) -> bool {
+        matches!(self.greatest, Greatest::IeeeNan)
+    }
+
+    /// Returns true if the only NaN has the bits of −0, so that there is no −0.
+    pub(crate) const fn is_negative_zero_nan(&self) -> bool {
+        matches!(self.greatest, Greatest::FiniteZeroNan)
+    }
+
+    /// Returns the bits of the quiet NaN without a payload, except for its sign; `None` if the type
+    /// has no NaN, or if its only NaN has the bits of −0.
+    pub(crate) const fn nan(&self) -> Option<u128> {
+        match self.greatest {
+            Greatest::IeeeNan => Some(self.highest() | 1 << (self.mantissa_bits - 1)),
+            Greatest::Nan => Some(self.sign_bit() - 1),
+            Greatest::Finite | Greatest::FiniteZeroNan => None,
+        }
+    }
+
+    /// Returns the bits of a positive number that is too large for the type: infinity, or NaN, or
+    /// the greatest number if the type has neither.
+    pub(crate) const fn too_large(&self) -> u128 {
+        match self.greatest {
+            Greatest::Nan => self.sign_bit() - 1,
+            Greatest::FiniteZeroNan => self.sign_bit(),
+            Greatest::IeeeNan | Greatest::Finite => self.highest(),
+        }
+    }
+
+    /// Describes the format in a few words.
+    pub(crate) fn described(&self) -> String {
+        format!(
+            "a sign, {} bits of exponent with bias {}, {} of mantissa",
+            self.exponent_bits, self.bias, self.mantissa_bits
+        )
     }
 
     /// Returns the bits of the value that is nearest to a number of at least 0. A tie rounds to the
@@ -130,9 +172,9 @@ impl FloatFormat {
     /// Returns the bits of a number in an `fnuz` type, whose only NaN has the bit pattern of −0.
     fn fnuz_bits(&self, number: f64, sign: u128) -> u128 {
         match self.nearest(number.abs()) {
-            _ if !number.is_finite() => self.sign_bit(),
+            _ if !number.is_finite() => self.too_large(),
             0 => 0,
-            pattern if pattern > self.greatest_number() => self.sign_bit(),
+            pattern if pattern > self.greatest_number() => self.too_large(),
             pattern => sign | pattern,
         }
     }
@@ -141,12 +183,6 @@ impl FloatFormat {
 /// Converts a number that is known to fit an `i64`.
 fn int(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-/// Returns true if the type's only NaN has the bit pattern of −0.
-fn is_fnuz(element_type: ElementType) -> bool {
-    use ElementType as E;
-    matches!(element_type, E::F8e4m3b11fnuz | E::F8e4m3fnuz | E::F8e5m2fnuz)
 }
 
 impl ElementType {
@@ -162,7 +198,7 @@ impl ElementType {
         }
         let negative = bits & format.sign_bit() != 0;
         let pattern = bits & (format.sign_bit() - 1);
-        let magnitude = if is_fnuz(self) && negative && pattern == 0 {
+        let magnitude = if format.is_negative_zero_nan() && negative && pattern == 0 {
             f64::NAN
         } else if pattern <= format.greatest_number() {
             let fraction = u64::try_from(pattern & ones(format.mantissa_bits)).ok()?;
@@ -193,25 +229,56 @@ impl ElementType {
             return Some(number.to_bits().into());
         }
         let sign = if number.is_sign_negative() { format.sign_bit() } else { 0 };
-        let nan = match format.greatest {
-            Greatest::IeeeNan => Some(format.highest() | 1 << (format.mantissa_bits - 1)),
-            Greatest::Nan => Some(format.sign_bit() - 1),
-            Greatest::Finite if is_fnuz(self) => {
-                return Some(format.fnuz_bits(number, sign));
-            }
-            Greatest::Finite => None,
-        };
+        if format.is_negative_zero_nan() {
+            return Some(format.fnuz_bits(number, sign));
+        }
         if number.is_nan() {
-            return nan.map(|nan| sign | nan);
+            return format.nan().map(|nan| sign | nan);
         }
         let pattern = match format.nearest(number.abs()) {
             pattern if number.is_finite() && pattern <= format.greatest_number() => pattern,
-            _ => match format.greatest {
-                Greatest::IeeeNan | Greatest::Finite => format.highest(),
-                Greatest::Nan => format.sign_bit() - 1,
-            },
+            _ => format.too_large(),
         };
         Some(sign | pattern)
+    }
+
+    /// Returns the bits of the float nearest to a number, as [`float_bits`](Self::float_bits) does,
+    /// and for every number: a NaN becomes one with the sign of the number and no payload, or
+    /// negative zero in types that have no NaN. Returns 0 if the type is not a float.
+    pub(crate) fn nearest_float_bits(self, number: f64) -> u128 {
+        let number = if number.is_nan() { f64::NAN.copysign(number) } else { number };
+        let sign = || self.bits().map_or(0, |bits| 1 << (bits - 1));
+        self.float_bits(number).unwrap_or_else(|| if number.is_nan() { sign() } else { 0 })
+    }
+
+    /// Returns true if every value of this float type is one of another float type.
+    pub(crate) fn fits_in(self, other: Self) -> bool {
+        if self == Self::F8e8m0fnu || other == Self::F8e8m0fnu {
+            // The least power of two is no normal number of a type with 8 bits of exponent.
+            return self == other || matches!(other, Self::F32 | Self::F64 | Self::Bf16);
+        }
+        let (Some(own), Some(other_format)) = (FloatFormat::of(self), FloatFormat::of(other))
+        else {
+            return false;
+        };
+        let exponents = |of: &FloatFormat| {
+            let least = 1 - int(of.bias.into()) - int(of.mantissa_bits.into());
+            let highest = u64::try_from(of.greatest_number() >> of.mantissa_bits).unwrap_or(0);
+            (least, int(highest) - int(of.bias.into()))
+        };
+        let ((low, high), (other_low, other_high)) = (exponents(&own), exponents(&other_format));
+        own.mantissa_bits <= other_format.mantissa_bits
+            && other_low <= low
+            && high < other_high
+            && other_format.has_infinity()
+    }
+
+    /// Returns true if every integer of at most `digits` binary digits is a value of the float
+    /// type.
+    pub(crate) fn holds_integers_of(self, digits: u32) -> bool {
+        FloatFormat::of(self).is_some_and(|format| {
+            digits <= format.mantissa_bits + 1 && digits < format.bias && format.has_infinity()
+        })
     }
 
     /// Returns the bits of the NaN with this sign and payload, or `None` if the type has no such
@@ -220,8 +287,7 @@ impl ElementType {
         let format = FloatFormat::of(self)?;
         let fits = payload != 0 && u128::from(payload) <= ones(format.mantissa_bits);
         let sign = if negative { format.sign_bit() } else { 0 };
-        (fits && matches!(format.greatest, Greatest::IeeeNan))
-            .then(|| sign | format.highest() | u128::from(payload))
+        (fits && format.has_infinity()).then(|| sign | format.highest() | u128::from(payload))
     }
 
     /// Returns the payload of a NaN, or `None` if the NaN is written as plain `nan`, without a
@@ -230,8 +296,7 @@ impl ElementType {
         let format = FloatFormat::of(self)?;
         let payload = bits & ones(format.mantissa_bits);
         let quiet = 1 << (format.mantissa_bits - 1);
-        (matches!(format.greatest, Greatest::IeeeNan) && payload != quiet)
-            .then_some(u64::try_from(payload).ok()?)
+        (format.has_infinity() && payload != quiet).then_some(u64::try_from(payload).ok()?)
     }
 }
 

@@ -37,6 +37,7 @@ pub(crate) use dimension_number::{dimension_number, dimension_numbers, permutati
 pub use element_type::ElementType;
 pub use error::ShapeError;
 pub use field_path::FieldPath;
+pub(crate) use float::FloatFormat;
 pub use layout::{
     DimLevelType, Format, Layout, PaddingValue, Sparse, SplitConfig, Tile, TileDimension,
 };

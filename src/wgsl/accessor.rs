@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use super::{
     choose::quotients,
+    conversion::conversion,
     form::FormNames,
     gather::{constant_lookups, first_case, unit_at_read},
     lookups::lookups,
@@ -122,6 +123,9 @@ impl AccessorFunctions<'_> {
     pub(crate) fn of_result(&self) -> String {
         let mut writer = self.writer();
         lookups(&mut writer, self.nest);
+        if let Some(of) = self.nest.conversion() {
+            conversion(&mut writer, of, (self.nest.src_bits(), self.nest.dst_bits()));
+        }
         let names = self.names();
         self.bits(&mut writer, |writer| {
             constant_lookups(writer, self.nest);

@@ -5,6 +5,7 @@
 //! and stores these words.
 
 use super::{
+    conversion::{self, conversion},
     form::{AxisNames, DigitWriter},
     gather::{axis_remark, filling, guards, unit_function, word_function},
     joined::joined,
@@ -28,6 +29,9 @@ pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
         block.axes().iter().any(BlockAxis::is_ragged) || block.runs().iter().any(|run| run.is_cut);
     let varies = block.moves_unit_by_unit();
     let has_blanks = !tiled.reading_guards().iter().all(|guard| block.varies(guard));
+    if let Some(of) = nest.conversion() {
+        conversion(writer, of, (nest.src_bits(), nest.dst_bits()));
+    }
     if varies || block.seam().is_some() {
         let element_words = block.load() * u64::from(nest.src_bits()) / 32;
         unit_function(writer, nest, u32::try_from(element_words).unwrap_or(1), block.store());
@@ -45,7 +49,9 @@ pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
         });
         writer.blank();
     }
-    if nest.sign_extend() && nest.dst_bits() > nest.src_bits() {
+    let is_extended =
+        nest.conversion().is_none() && nest.sign_extend() && nest.dst_bits() > nest.src_bits();
+    if is_extended {
         let (bits, to_bits) = (nest.src_bits(), nest.dst_bits());
         writer.comment(
             "",
@@ -103,9 +109,12 @@ pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
                 format_args!("{} from {} on", filling(refused), guard.extent),
             );
         }
-        let is_extended = nest.sign_extend() && nest.dst_bits() > nest.src_bits();
         stores(writer, block, |run, access| {
             let guarded = |words| selected(block, &asked, refused, &runs[run], access, words);
+            if let Some(of) = nest.conversion() {
+                let function = conversion::name_of(of);
+                return Stored::parts(guarded(packing.converted(run, access, &function)));
+            }
             match packing.inserted(run, access) {
                 _ if is_extended => {
                     let words = packing.stored(run, access).into_iter();

@@ -7,6 +7,7 @@
 use super::{
     cases::decide,
     choose::choose,
+    conversion::{self, conversion},
     form::{AxisNames, DigitWriter, FormNames},
     kept::{give, give_nothing, kept_words},
     lookups::lookups,
@@ -23,6 +24,9 @@ use crate::nest::{
 pub(super) fn gather(writer: &mut Writer, nest: &CopyNest) {
     let lanes = (32 / nest.dst_bits()).max(1);
     lookups(writer, nest);
+    if let Some(of) = nest.conversion() {
+        conversion(writer, of, (nest.src_bits(), nest.dst_bits()));
+    }
     if nest.marks().is_some() {
         return super::emit::main(writer, "position", nest.positions(), |writer| {
             unit(writer, nest, 1, 1);
@@ -277,12 +281,16 @@ pub(super) fn failure(names: &dyn FormNames, Guard { of, extent }: &Guard) -> St
     }
 }
 
-/// Writes the code that loads the unit at the offset `read` of a source and converts it to the
-/// width of the destination's units. Sources are bound as arrays with elements of `element_words`
+/// Writes the code that loads the unit at the offset `read` of a source, and changes its type or
+/// its width to that of the destination's units. Sources are bound as arrays with elements of `element_words`
 /// words.
 pub(super) fn load(writer: &mut Writer, nest: &CopyNest, source: usize, element_words: u32) {
     let (src, dst) = (nest.src_bits(), nest.dst_bits());
     let whole = unit_at_read(writer, src, source, element_words);
+    if let Some(of) = nest.conversion() {
+        let name = conversion::name(writer, of);
+        return give(writer, nest, format_args!("{name}({whole})"), None);
+    }
     if src >= 32 && src == dst {
         return give(writer, nest, format_args!("{whole}"), None);
     }

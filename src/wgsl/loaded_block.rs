@@ -87,7 +87,7 @@ impl<'a> LoadedBlock<'a> {
         let (dst_runs, units, words) = (block.runs(), block.run_units(), PackedWords::default());
         let mut packing = Self { block, runs, dst_runs, units, are_single, words };
         let (bits, to_bits) = (block.nest().src_bits(), block.nest().dst_bits());
-        if bits < 32 {
+        if bits < 32 && block.nest().conversion().is_none() {
             let in_value = block.load() * u64::from(bits) / 32;
             let in_word = usize::try_from(32 / to_bits).unwrap_or(1);
             let unit = |run: &Run, unit: &i64| {
@@ -301,6 +301,45 @@ impl<'a> LoadedBlock<'a> {
         let first = (run as u64 * (self.block.rows() / store) + access) * parts;
         let [first, parts] = [first, parts].map(|n| usize::try_from(n).unwrap_or(0));
         first..first + parts.max(1)
+    }
+
+    /// Returns the expressions for the parts of access `access` of run `run` of the destination, if
+    /// `function` converts each unit.
+    pub(super) fn converted(&self, run: usize, access: u64, function: &str) -> Vec<String> {
+        let nest = self.block.nest();
+        let (bits, to_bits) = (u64::from(nest.src_bits()), nest.dst_bits());
+        let in_value = (self.block.load() * bits).div_ceil(32);
+        let unit = |offset: &i64| {
+            let (value, number) = self.unit(self.dst_runs[run].src + offset);
+            if bits >= 32 {
+                let words = bits / 32;
+                let unit = components(&value, in_value, number * words, words);
+                return format!("{function}({unit})");
+            }
+            let lanes = 32 / bits;
+            let word = components(&value, in_value, number / lanes, 1);
+            let mask = (1_u64 << bits) - 1;
+            match number % lanes {
+                0 => format!("{function}({word} & 0x{mask:x}u)"),
+                last if last + 1 == lanes => format!("{function}({word} >> {}u)", last * bits),
+                lane => format!("{function}(({word} >> {}u) & 0x{mask:x}u)", lane * bits),
+            }
+        };
+        let store = usize::try_from(self.block.store()).unwrap_or(1);
+        let first = usize::try_from(access).unwrap_or(0) * store;
+        let units: Vec<String> = self.units[first..first + store].iter().map(unit).collect();
+        if to_bits >= 32 {
+            return units;
+        }
+        let in_word = (32 / to_bits) as usize;
+        let word = |units: &[String]| {
+            let lanes = (0..).zip(units).map(|(lane, unit)| match lane * to_bits {
+                0 => unit.clone(),
+                by => format!("({unit} << {by}u)"),
+            });
+            lanes.collect::<Vec<String>>().join(" | ")
+        };
+        units.chunks(in_word).map(word).collect()
     }
 
     /// Returns the expressions for the parts of access `access` of run `run` of the destination.

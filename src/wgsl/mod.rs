@@ -20,6 +20,7 @@ mod accessor;
 mod block;
 mod cases;
 mod choose;
+mod conversion;
 mod emit;
 mod error;
 mod form;

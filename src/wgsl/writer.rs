@@ -142,6 +142,11 @@ impl Writer {
         self.line(format_args!("{tail}"));
     }
 
+    /// Writes one line that is indented by `depth` more than the current block, without breaking it.
+    pub(super) fn indented_line(&mut self, depth: usize, line: &str) {
+        self.indented(self.depth + depth, [line]);
+    }
+
     /// Writes an empty line.
     pub(super) fn blank(&mut self) {
         self.text.push('\n');

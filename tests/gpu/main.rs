@@ -6,6 +6,7 @@
 
 #[cfg(feature = "accessors")]
 mod accessors;
+mod conversions;
 mod dispatch_program;
 mod gaps;
 mod handwritten;

@@ -12,6 +12,7 @@ mod blocks;
 #[cfg(feature = "explain")]
 mod browser;
 mod checker;
+mod conversions;
 mod documents;
 mod embedding;
 #[cfg(feature = "explain")]

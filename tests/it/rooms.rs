@@ -29,9 +29,9 @@ const ROOMS: &[(&str, &[&str])] = &[
         ],
     ),
     ("schedule", &["shape", "nest"]),
-    ("wgsl", &["nest", "schedule"]),
+    ("wgsl", &["shape", "nest", "schedule"]),
     ("backend", &["wgsl"]),
-    ("host", &["nest"]),
+    ("host", &["shape", "nest"]),
     ("program", &["shape", "stride", "nest", "schedule", "wgsl", "host", "hlo"]),
     (
         "accessor",

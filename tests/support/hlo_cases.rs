@@ -20,6 +20,10 @@ static STABLEHLO_CASES: LazyLock<Vec<HloCase>> = LazyLock::new(|| {
     cases("stablehlo_cases", |record| record["text"].as_str().unwrap().as_bytes().to_vec())
 });
 
+static CONVERT_CASES: LazyLock<Vec<HloCase>> = LazyLock::new(|| {
+    cases("convert_cases", |record| base64::decode(record["module"].as_str().unwrap()))
+});
+
 static DONATED_CASES: LazyLock<Vec<HloCase>> = LazyLock::new(|| {
     cases("donated_cases", |record| base64::decode(record["module"].as_str().unwrap()))
 });
@@ -119,6 +123,11 @@ pub fn stablehlo_cases() -> &'static [HloCase] {
     &STABLEHLO_CASES
 }
 
+/// Returns the modules that convert elements.
+pub fn convert_cases() -> &'static [HloCase] {
+    &CONVERT_CASES
+}
+
 /// Returns the modules of functions that JAX compiled with donated arguments.
 pub fn donated_cases() -> &'static [HloCase] {
     &DONATED_CASES
@@ -159,7 +168,7 @@ fn generated(image: &Value) -> Vec<u8> {
 }
 
 /// Returns the CRC-32 of zlib.
-fn crc32(bytes: &[u8]) -> u32 {
+pub fn crc32(bytes: &[u8]) -> u32 {
     let of_byte = |crc: u32, byte: &u8| {
         (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
             if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 }

@@ -2,6 +2,7 @@
 #![allow(dead_code, unreachable_pub, clippy::pedantic)] // each program uses a part
 
 pub mod base64;
+pub mod conversions;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod hlo_cases;

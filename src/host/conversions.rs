@@ -1,0 +1,386 @@
+//! Converts contiguous units from one element type to another, as [`Conversion::apply`] defines it.
+//!
+//! Types of at most 8 bits are looked up in a table. Wider ones have a loop for each pair of types,
+//! without branches, so that the compiler uses vector instructions.
+
+use crate::{
+    nest::Conversion,
+    shape::{ElementType, FloatFormat},
+};
+
+use super::bits::{load, store};
+
+/// A conversion of units in memory. Units are whole bytes on both sides.
+pub(super) struct UnitConversion {
+    conversion: Conversion,
+    /// The size of a unit before and after the conversion, in bytes.
+    bytes: (usize, usize),
+    /// The bits above these are zero in a unit after the conversion.
+    mask: u64,
+    way: Way,
+}
+
+/// The way in which units are converted.
+enum Way {
+    /// The unit after the conversion, for each value of the first byte before it.
+    Table(Box<[u64; 256]>),
+    /// A loop for this pair of types.
+    Loop(fn(&[u8], &mut [u8])),
+    /// One unit after the other.
+    Each,
+}
+
+impl UnitConversion {
+    /// Returns the conversion of units of `src` bits to units of `dst` bits. Units of less than 8
+    /// bits take a byte each.
+    pub(super) fn new(conversion: Conversion, src: u32, dst: u32) -> Self {
+        let bytes = (src.div_ceil(8) as usize, dst.div_ceil(8) as usize);
+        let mask = u64::MAX >> (64 - dst.min(64));
+        let [from, to] = [conversion.from(), conversion.to()];
+        let width = |of: ElementType| of.storage_bits().unwrap_or(0);
+        let is_plain = src == width(from) && dst == width(to);
+        let chosen = if is_plain { loop_of(from, to) } else { None };
+        let way = match chosen {
+            Some(chosen) => Way::Loop(chosen),
+            None if from.bits() <= Some(8) && dst <= 64 => {
+                let value = |byte: usize| conversion.apply(byte as u128) as u64 & mask;
+                Way::Table(Box::new(std::array::from_fn(value)))
+            }
+            None => Way::Each,
+        };
+        Self { conversion, bytes, mask, way }
+    }
+
+    /// Converts all units of `from`. There are as many in `to`.
+    pub(super) fn run(&self, from: &[u8], to: &mut [u8]) {
+        let (src, dst) = self.bytes;
+        debug_assert_eq!(from.len() / src, to.len() / dst, "as many units");
+        match &self.way {
+            Way::Loop(run) => run(from, to),
+            Way::Table(table) => {
+                let from = from.iter().step_by(src);
+                match dst {
+                    1 => looked_up::<1>(table, from, to),
+                    2 => looked_up::<2>(table, from, to),
+                    4 => looked_up::<4>(table, from, to),
+                    _ => looked_up::<8>(table, from, to),
+                }
+            }
+            Way::Each => {
+                for unit in 0..from.len() / src {
+                    let value = self.conversion.apply(load(from, unit, src as u32 * 8));
+                    let value = if dst > 8 { value } else { value & u128::from(self.mask) };
+                    store(to, unit, dst as u32 * 8, value);
+                }
+            }
+        }
+    }
+}
+
+/// Writes the units that a table has for bytes.
+fn looked_up<'a, const DST: usize>(
+    table: &[u64; 256],
+    from: impl Iterator<Item = &'a u8>,
+    to: &mut [u8],
+) {
+    for (to, &byte) in to.as_chunks_mut::<DST>().0.iter_mut().zip(from) {
+        let unit = table[usize::from(byte)].to_le_bytes();
+        to.copy_from_slice(&unit[..DST]);
+    }
+}
+
+/// Converts units one by one with a function that is inlined.
+#[inline(always)]
+fn each<const SRC: usize, const DST: usize>(
+    from: &[u8],
+    to: &mut [u8],
+    convert: impl Fn([u8; SRC]) -> [u8; DST],
+) {
+    for (to, from) in to.as_chunks_mut::<DST>().0.iter_mut().zip(from.as_chunks::<SRC>().0) {
+        *to = convert(*from);
+    }
+}
+
+/// A number that Rust's own types hold. `as` cuts off fractions, stops at the limits of integers
+/// and makes NaN zero, as a conversion does.
+trait Held: Copy {
+    /// Returns true if the number is not zero.
+    fn is_true(self) -> bool;
+    /// Returns the bits of the nearest `f32`.
+    fn single(self) -> u32;
+    /// Returns the bits of the nearest `f64`.
+    fn double(self) -> u64;
+    /// Returns the bits of an `f32` that rounds to the same float of at most 16 bits. It is the
+    /// number itself, or that of its two neighbours whose last digit is one.
+    fn odd(self) -> u32;
+}
+
+/// The bits of the NaN without payload that has the sign of another.
+#[inline(always)]
+fn quiet(nan: u32) -> u32 {
+    nan & 0x8000_0000 | 0x7fc0_0000
+}
+
+impl Held for f32 {
+    #[inline(always)]
+    fn is_true(self) -> bool {
+        self != 0.0
+    }
+
+    #[inline(always)]
+    fn single(self) -> u32 {
+        let bits = self.to_bits();
+        if self.is_nan() { quiet(bits) } else { bits }
+    }
+
+    #[inline(always)]
+    fn double(self) -> u64 {
+        let nan = u64::from(self.to_bits() >> 31) << 63 | 0x7ff8 << 48;
+        if self.is_nan() { nan } else { f64::from(self).to_bits() }
+    }
+
+    #[inline(always)]
+    fn odd(self) -> u32 {
+        self.to_bits()
+    }
+}
+
+impl Held for f64 {
+    #[inline(always)]
+    fn is_true(self) -> bool {
+        self != 0.0
+    }
+
+    #[inline(always)]
+    fn single(self) -> u32 {
+        let nan = (self.to_bits() >> 32) as u32;
+        if self.is_nan() { quiet(nan) } else { (self as f32).to_bits() }
+    }
+
+    #[inline(always)]
+    fn double(self) -> u64 {
+        self.to_bits()
+    }
+
+    #[inline(always)]
+    fn odd(self) -> u32 {
+        let nearest = self as f32;
+        let bits = nearest.to_bits();
+        let back = f64::from(nearest);
+        // The neighbours of the number are the nearest one and the one on its other side, one of
+        // which is odd.
+        let is_past = back.abs() > self.abs();
+        let inexact = back != self && !self.is_nan();
+        let low = bits - u32::from(inexact && is_past);
+        if self.is_nan() { quiet(bits) } else { low | u32::from(inexact) }
+    }
+}
+
+macro_rules! integers {
+    ($($type:ty)*) => {$(
+        impl Held for $type {
+            #[inline(always)]
+            fn is_true(self) -> bool {
+                self != 0
+            }
+
+            #[inline(always)]
+            fn single(self) -> u32 {
+                (self as f32).to_bits()
+            }
+
+            #[inline(always)]
+            fn double(self) -> u64 {
+                (self as f64).to_bits()
+            }
+
+            #[inline(always)]
+            fn odd(self) -> u32 {
+                if <$type>::BITS <= 16 {
+                    return self.single();
+                }
+                // The digits past the first 24 only decide if the last one becomes one. All 64 bits
+                // are used, so that the compiler makes no difference between types.
+                let wide = i128::from(self);
+                let magnitude = wide.unsigned_abs() as u64;
+                let past = (40 - magnitude.leading_zeros().cast_signed()).max(0);
+                let rest = magnitude & ((1 << past) - 1);
+                let odd = (magnitude >> past | u64::from(rest != 0)) << past;
+                (odd as f32).to_bits() | u32::from(wide < 0) << 31
+            }
+        }
+    )*};
+}
+
+integers!(i8 u8 i16 u16 i32 u32 i64 u64);
+
+/// The format of a float of at most 16 bits, and its special values.
+#[derive(Clone, Copy)]
+struct Small {
+    exponent: u32,
+    mantissa: u32,
+    bias: u32,
+    /// The pattern that stands for everything greater than the greatest number.
+    most: u32,
+    /// The pattern of NaN without its sign.
+    nan: u32,
+}
+
+impl Small {
+    /// Returns the format of a type that has a NaN beside its zeros.
+    const fn of(element_type: ElementType) -> Self {
+        let Some(format) = FloatFormat::of(element_type) else { panic!("a float") };
+        let Some(nan) = format.nan() else { panic!("a type with NaN") };
+        let FloatFormat { exponent_bits, mantissa_bits, bias, .. } = format;
+        Self {
+            exponent: exponent_bits,
+            mantissa: mantissa_bits,
+            bias,
+            most: format.too_large() as u32,
+            nan: nan as u32,
+        }
+    }
+}
+
+/// Returns the float that is nearest to the `f32` with these bits.
+#[inline(always)]
+fn small(bits: u32, Small { exponent, mantissa, bias, most, nan }: Small) -> u32 {
+    let sign = bits >> 31 << (exponent + mantissa);
+    let rest = bits & 0x7fff_ffff;
+    let shift = 23 - mantissa;
+    let even = (rest >> shift) & 1;
+    let rounded = rest.wrapping_add((1 << (shift - 1)) - 1 + even) >> shift;
+    let normal = rounded.wrapping_sub((127 - bias) << mantissa);
+    // A sum with a power of two whose last digit is the least subnormal rounds to a multiple of it.
+    let unit = (151 - bias - mantissa) << 23;
+    let subnormal = (f32::from_bits(rest) + f32::from_bits(unit)).to_bits().wrapping_sub(unit);
+    let number = if rest < (128 - bias) << 23 { subnormal } else { normal };
+    sign | if rest > 0x7f80_0000 { nan } else { number.min(most) }
+}
+
+/// Returns the `f32` with the value of an `f16`.
+#[inline(always)]
+fn from_f16(bits: u16) -> f32 {
+    let rest = u32::from(bits & 0x7fff) << 13;
+    let sign = u32::from(bits >> 15) << 31;
+    // The exponent of an f32 is greater by 112. The product makes subnormals normal.
+    let number = (f32::from_bits(rest) * f32::from_bits(0x7780_0000)).to_bits();
+    let special = rest | 0x7f80_0000;
+    f32::from_bits(sign | if rest >= 0x0f80_0000 { special } else { number })
+}
+
+/// Returns the loop that converts units of two types; `None` if there is none for them.
+fn loop_of(from: ElementType, to: ElementType) -> Option<fn(&[u8], &mut [u8])> {
+    use ElementType as E;
+    /// The pattern of a number in a narrow type.
+    macro_rules! narrow {
+        ($value:expr, $to:ident) => {
+            small(Held::odd($value), const { Small::of(E::$to) })
+        };
+    }
+    /// The loops from one type, whose units `$load` makes numbers of `$bytes` bytes.
+    macro_rules! loops {
+        ($bytes:literal, $load:expr) => {{
+            macro_rules! every {
+                ($to:literal, $convert:expr) => {
+                    Some(|from: &[u8], to: &mut [u8]| {
+                        each::<$bytes, $to>(from, to, |bytes| $convert($load(bytes)).to_le_bytes());
+                    })
+                };
+            }
+            match to {
+                E::Pred => every!(1, |value| u8::from(Held::is_true(value))),
+                E::U8 => every!(1, |value| value as u8),
+                E::S8 => every!(1, |value| value as i8),
+                E::U16 => every!(2, |value| value as u16),
+                E::S16 => every!(2, |value| value as i16),
+                E::U32 => every!(4, |value| value as u32),
+                E::S32 => every!(4, |value| value as i32),
+                E::U64 => every!(8, |value| value as u64),
+                E::S64 => every!(8, |value| value as i64),
+                E::F32 => every!(4, Held::single),
+                E::F64 => every!(8, Held::double),
+                E::F16 => every!(2, |value| narrow!(value, F16) as u16),
+                E::Bf16 => every!(2, |value| narrow!(value, Bf16) as u16),
+                E::F8e5m2 => every!(1, |value| narrow!(value, F8e5m2) as u8),
+                E::F8e4m3 => every!(1, |value| narrow!(value, F8e4m3) as u8),
+                E::F8e3m4 => every!(1, |value| narrow!(value, F8e3m4) as u8),
+                E::F8e4m3fn => every!(1, |value| narrow!(value, F8e4m3fn) as u8),
+                _ => None,
+            }
+        }};
+    }
+    match from {
+        E::U8 => loops!(1, u8::from_le_bytes),
+        E::S8 => loops!(1, i8::from_le_bytes),
+        E::U16 => loops!(2, u16::from_le_bytes),
+        E::S16 => loops!(2, i16::from_le_bytes),
+        E::U32 => loops!(4, u32::from_le_bytes),
+        E::S32 => loops!(4, i32::from_le_bytes),
+        E::U64 => loops!(8, u64::from_le_bytes),
+        E::S64 => loops!(8, i64::from_le_bytes),
+        E::F32 => loops!(4, f32::from_le_bytes),
+        E::F64 => loops!(8, f64::from_le_bytes),
+        E::F16 => loops!(2, |bytes| from_f16(u16::from_le_bytes(bytes))),
+        E::Bf16 => {
+            loops!(2, |bytes| f32::from_bits(u32::from(u16::from_le_bytes(bytes)) << 16))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Compares every pair of types with the definition: all values of types of at most 16 bits,
+    /// and special and random values of the others.
+    #[test]
+    fn units_are_converted_as_defined() {
+        let mut state = 1_u64;
+        let mut random = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state
+        };
+        let types =
+            || ElementType::ALL.into_iter().filter(|of| Conversion::new(*of, other(*of)).is_some());
+        for from in types() {
+            let bits = from.storage_bits().unwrap();
+            let values: Vec<u64> = if bits <= 16 {
+                (0..1 << bits).collect()
+            } else {
+                let near = (0..64).flat_map(|bit| [1_u64 << bit, (1 << bit) - 1, !0 << bit]);
+                let patterns = (0..4000).map(|_| {
+                    // Random numbers with few digits, of every magnitude.
+                    let (number, shift) = (random(), random() % 64);
+                    if shift % 2 == 0 { number } else { number >> shift & random() }
+                });
+                near.chain(patterns).flat_map(|of| [of, of.wrapping_neg(), of | 1 << 31]).collect()
+            };
+            let bytes = bits as usize / 8;
+            let image: Vec<u8> =
+                values.iter().flat_map(|of| of.to_le_bytes().into_iter().take(bytes)).collect();
+            for to in types().filter(|&to| to != from) {
+                let conversion = Conversion::new(from, to).unwrap();
+                let wide = to.storage_bits().unwrap();
+                let mut given = vec![0xaa; values.len() * wide as usize / 8];
+                UnitConversion::new(conversion, bits, wide).run(&image, &mut given);
+                for unit in 0..values.len() {
+                    let value = load(&image, unit, bits);
+                    let expected = conversion.apply(value) & (u128::MAX >> (128 - wide));
+                    let found = load(&given, unit, wide);
+                    assert_eq!(
+                        found, expected,
+                        "{conversion} of {value:#x}: {found:#x}, not {expected:#x}"
+                    );
+                }
+            }
+        }
+    }
+
+    fn other(of: ElementType) -> ElementType {
+        if of == ElementType::F32 { ElementType::F64 } else { ElementType::F32 }
+    }
+}

@@ -1,0 +1,791 @@
+//! WGSL functions that convert a unit from one element type to another.
+//!
+//! They compute with the bits of numbers, in `u32`. So a kernel needs no feature of the device for
+//! `f16`, `f64` or 64-bit integers, and its results do not depend on how a driver rounds or if it
+//! drops subnormal numbers. [`Conversion::apply`] defines the results.
+//!
+//! A conversion goes through a *carrier*: an integer of 32 or 64 bits, an `f32` or an `f64`. The
+//! functions between carriers, such as `u64_to_f32`, are the same in all kernels, and those between
+//! an `f32` and a narrower float are written from its format.
+
+use super::{
+    words::{literal, type_name},
+    writer::Writer,
+};
+use crate::{
+    nest::{Conversion, NumberKind},
+    shape::{ElementType, FloatFormat},
+};
+
+/// Returns the name of the function that converts a unit.
+pub(super) fn name(writer: &Writer, conversion: Conversion) -> String {
+    writer.function(&name_of(conversion))
+}
+
+/// Returns the name of that function in a kernel.
+pub(super) fn name_of(conversion: Conversion) -> String {
+    pair(conversion.from(), conversion.to())
+}
+
+fn pair(from: ElementType, to: ElementType) -> String {
+    format!("{from}_to_{to}")
+}
+
+/// Writes the function that converts a unit, with those that it calls. A unit takes `src` bits
+/// before, and `dst` bits after it; its type in WGSL is a word or a vector of words, whose upper
+/// bits are zero.
+pub(super) fn conversion(writer: &mut Writer, conversion: Conversion, (src, dst): (u32, u32)) {
+    let mut functions = Functions::default();
+    let value = functions.converted(conversion, src, dst);
+    for (_, text) in &functions.written {
+        functions.write(writer, text);
+    }
+    let own = pair(conversion.from(), conversion.to());
+    if value == format!("{own}(value)") {
+        return;
+    }
+    let [given, result] = [src, dst].map(|bits| type_name(bits.into()));
+    let text = format!("fn {own}(value: {given}) -> {result} {{\n    return {value};\n}}\n");
+    functions.written.push((own, String::new()));
+    functions.write(writer, &text);
+}
+
+/// The functions that a conversion needs, in the order in which they call each other.
+#[derive(Default)]
+struct Functions {
+    /// The name and the text of each function.
+    written: Vec<(String, String)>,
+}
+
+/// The functions between carriers and for digits, each with the names of those that it calls.
+const SHARED: [(&str, &[&str], &str); 18] = [
+    (
+        "rounded",
+        &[],
+        "// `digits` divided by 2^`shift` and rounded to the nearest integer, ties to even.
+fn rounded(digits: u32, shift: u32) -> u32 {
+    if shift > 31u {
+        return 0u; // less than half, as `digits` then has at most 31 digits
+    }
+    let whole = digits >> shift;
+    let rest = digits & ((1u << shift) - 1u);
+    let half = (1u << shift) >> 1u;
+    return whole + u32(rest > half || (rest == half && half > 0u && (whole & 1u) == 1u));
+}
+",
+    ),
+    (
+        "rounded_to_odd",
+        &[],
+        "// `digits` divided by 2^`shift`. The last digit is one if the quotient is no integer, so that
+// rounding it again gives the same as rounding once.
+fn rounded_to_odd(digits: u32, shift: u32) -> u32 {
+    if shift > 31u {
+        return u32(digits != 0u);
+    }
+    return (digits >> shift) | u32((digits & ((1u << shift) - 1u)) != 0u);
+}
+",
+    ),
+    (
+        "shifted_left",
+        &[],
+        "// 64 bits, shifted by less than 64.
+fn shifted_left(value: vec2<u32>, by: u32) -> vec2<u32> {
+    if by > 31u {
+        return vec2<u32>(0u, value.x << (by - 32u));
+    }
+    return vec2<u32>(value.x << by, (value.y << by) | ((value.x >> 1u) >> (31u - by)));
+}
+",
+    ),
+    (
+        "shifted_right",
+        &[],
+        "// 64 bits, shifted by less than 64.
+fn shifted_right(value: vec2<u32>, by: u32) -> vec2<u32> {
+    if by > 31u {
+        return vec2<u32>(value.y >> (by - 32u), 0u);
+    }
+    return vec2<u32>((value.x >> by) | ((value.y << 1u) << (31u - by)), value.y >> by);
+}
+",
+    ),
+    (
+        "negated",
+        &[],
+        "// An integer of 64 bits with the other sign.
+fn negated(value: vec2<u32>) -> vec2<u32> {
+    return vec2<u32>(0u - value.x, ~value.y + u32(value.x == 0u));
+}
+",
+    ),
+    (
+        "u32_to_f32",
+        &["rounded"],
+        "fn u32_to_f32(value: u32) -> u32 {
+    if value == 0u {
+        return 0u;
+    }
+    let lead = firstLeadingBit(value);
+    let digits = select(value << (23u - lead), rounded(value, lead - 23u), lead > 23u);
+    return ((lead + 126u) << 23u) + digits;
+}
+",
+    ),
+    (
+        "s32_to_f32",
+        &["u32_to_f32"],
+        "fn s32_to_f32(value: u32) -> u32 {
+    let sign = value & 0x80000000u;
+    return sign | u32_to_f32(select(value, 0u - value, sign != 0u));
+}
+",
+    ),
+    (
+        "u64_to_f32",
+        &["u32_to_f32", "rounded"],
+        "fn u64_to_f32(value: vec2<u32>) -> u32 {
+    if value.y == 0u {
+        return u32_to_f32(value.x);
+    }
+    let lead = firstLeadingBit(value.y);
+    // 32 digits from the leading one on. The last is one if a digit after it is.
+    let after = u32((value.x << (31u - lead)) != 0u);
+    let digits = (value.y << (31u - lead)) | ((value.x >> 1u) >> lead) | after;
+    return ((lead + 158u) << 23u) + rounded(digits, 8u);
+}
+",
+    ),
+    (
+        "s64_to_f32",
+        &["u64_to_f32", "negated"],
+        "fn s64_to_f32(value: vec2<u32>) -> u32 {
+    if value.y < 0x80000000u {
+        return u64_to_f32(value);
+    }
+    return 0x80000000u | u64_to_f32(negated(value));
+}
+",
+    ),
+    (
+        "u64_to_odd_f32",
+        &["rounded_to_odd"],
+        "// An f32 that rounds to the same narrower float as an integer: one of its two neighbours, and
+// the one whose last digit is one if it is not the integer itself.
+fn u64_to_odd_f32(value: vec2<u32>) -> u32 {
+    if value.y == 0u {
+        if value.x == 0u {
+            return 0u;
+        }
+        let lead = firstLeadingBit(value.x);
+        let digits = select(value.x << (23u - lead), rounded_to_odd(value.x, lead - 23u), lead > 23u);
+        return ((lead + 126u) << 23u) + digits;
+    }
+    let lead = firstLeadingBit(value.y);
+    let after = u32((value.x << (31u - lead)) != 0u);
+    let digits = (value.y << (31u - lead)) | ((value.x >> 1u) >> lead) | after;
+    return ((lead + 158u) << 23u) + rounded_to_odd(digits, 8u);
+}
+",
+    ),
+    (
+        "s64_to_odd_f32",
+        &["u64_to_odd_f32", "negated"],
+        "fn s64_to_odd_f32(value: vec2<u32>) -> u32 {
+    if value.y < 0x80000000u {
+        return u64_to_odd_f32(value);
+    }
+    return 0x80000000u | u64_to_odd_f32(negated(value));
+}
+",
+    ),
+    (
+        "u64_to_f64",
+        &["shifted_left", "shifted_right"],
+        "fn u64_to_f64(value: vec2<u32>) -> vec2<u32> {
+    if value.x == 0u && value.y == 0u {
+        return value;
+    }
+    let lead = select(firstLeadingBit(value.x), firstLeadingBit(value.y) + 32u, value.y != 0u);
+    let exponent = (lead + 1022u) << 20u;
+    if lead < 53u {
+        let digits = shifted_left(value, 52u - lead);
+        return vec2<u32>(digits.x, digits.y + exponent);
+    }
+    // Rounded to the nearest, ties to even.
+    let by = lead - 52u;
+    let whole = shifted_right(value, by);
+    let rest = value.x & ((1u << by) - 1u);
+    let half = 1u << (by - 1u);
+    let up = u32(rest > half || (rest == half && (whole.x & 1u) == 1u));
+    let low = whole.x + up;
+    return vec2<u32>(low, whole.y + exponent + u32(low < up));
+}
+",
+    ),
+    (
+        "s64_to_f64",
+        &["u64_to_f64", "negated"],
+        "fn s64_to_f64(value: vec2<u32>) -> vec2<u32> {
+    if value.y < 0x80000000u {
+        return u64_to_f64(value);
+    }
+    let magnitude = u64_to_f64(negated(value));
+    return vec2<u32>(magnitude.x, magnitude.y | 0x80000000u);
+}
+",
+    ),
+    (
+        "f32_to_f64",
+        &["shifted_left"],
+        "fn f32_to_f64(value: u32) -> vec2<u32> {
+    let sign = value & 0x80000000u;
+    let rest = value & 0x7fffffffu;
+    if rest > 0x7f800000u {
+        return vec2<u32>(0u, sign | 0x7ff80000u); // NaN
+    }
+    if rest == 0x7f800000u {
+        return vec2<u32>(0u, sign | 0x7ff00000u);
+    }
+    if rest == 0u {
+        return vec2<u32>(0u, sign);
+    }
+    if rest < 0x800000u {
+        // A subnormal number, which is normal in an f64.
+        let lead = firstLeadingBit(rest);
+        let digits = shifted_left(vec2<u32>(rest, 0u), 52u - lead);
+        return vec2<u32>(digits.x, sign | (digits.y + ((lead + 873u) << 20u)));
+    }
+    return vec2<u32>(rest << 29u, sign | ((rest >> 3u) + 0x38000000u));
+}
+",
+    ),
+    (
+        "f64_to_f32",
+        &["rounded"],
+        "fn f64_to_f32(value: vec2<u32>) -> u32 {
+    let sign = value.y & 0x80000000u;
+    let exponent = (value.y >> 20u) & 0x7ffu;
+    let high = value.y & 0xfffffu;
+    if exponent == 0x7ffu {
+        return sign | select(0x7fc00000u, 0x7f800000u, (high | value.x) == 0u);
+    }
+    if exponent > 1150u {
+        return sign | 0x7f800000u; // too large
+    }
+    // 31 digits from the leading one on. The last is one if a digit after it is.
+    let digits = 0x40000000u | (high << 10u) | (value.x >> 22u) | u32((value.x & 0x3fffffu) != 0u);
+    let shift = select(7u, 904u - exponent, exponent < 897u);
+    return sign | (((max(exponent, 897u) - 897u) << 23u) + rounded(digits, shift));
+}
+",
+    ),
+    (
+        "f64_to_odd_f32",
+        &["rounded_to_odd"],
+        "// An f32 that rounds to the same narrower float as an f64: one of its two neighbours, and the
+// one whose last digit is one if it is not the number itself.
+fn f64_to_odd_f32(value: vec2<u32>) -> u32 {
+    let sign = value.y & 0x80000000u;
+    let exponent = (value.y >> 20u) & 0x7ffu;
+    let high = value.y & 0xfffffu;
+    if exponent == 0x7ffu {
+        return sign | select(0x7fc00000u, 0x7f800000u, (high | value.x) == 0u);
+    }
+    if exponent > 1150u {
+        return sign | 0x7f7fffffu; // too large
+    }
+    if (exponent | high | value.x) == 0u {
+        return sign;
+    }
+    let digits = 0x40000000u | (high << 10u) | (value.x >> 22u) | u32((value.x & 0x3fffffu) != 0u);
+    let shift = select(7u, 904u - exponent, exponent < 897u);
+    return sign | (((max(exponent, 897u) - 897u) << 23u) + rounded_to_odd(digits, shift));
+}
+",
+    ),
+    (
+        "f32_magnitude",
+        &["shifted_left"],
+        "// The integer part of an f32 without its sign: 0 for NaN, all ones if it is too large.
+fn f32_magnitude(value: u32) -> vec2<u32> {
+    let rest = value & 0x7fffffffu;
+    if rest < 0x3f800000u || rest > 0x7f800000u {
+        return vec2<u32>(0u, 0u);
+    }
+    if rest >= 0x5f800000u {
+        return vec2<u32>(0xffffffffu, 0xffffffffu);
+    }
+    let exponent = rest >> 23u;
+    let digits = (rest & 0x7fffffu) | 0x800000u;
+    if exponent < 150u {
+        return vec2<u32>(digits >> (150u - exponent), 0u);
+    }
+    return shifted_left(vec2<u32>(digits, 0u), exponent - 150u);
+}
+",
+    ),
+    (
+        "f64_magnitude",
+        &["shifted_left", "shifted_right"],
+        "// The integer part of an f64 without its sign: 0 for NaN, all ones if it is too large.
+fn f64_magnitude(value: vec2<u32>) -> vec2<u32> {
+    let exponent = (value.y >> 20u) & 0x7ffu;
+    let high = value.y & 0xfffffu;
+    if exponent < 1023u || (exponent == 0x7ffu && (high | value.x) != 0u) {
+        return vec2<u32>(0u, 0u);
+    }
+    if exponent > 1086u {
+        return vec2<u32>(0xffffffffu, 0xffffffffu);
+    }
+    let digits = vec2<u32>(value.x, high | 0x100000u);
+    if exponent < 1075u {
+        return shifted_right(digits, 1075u - exponent);
+    }
+    return shifted_left(digits, exponent - 1075u);
+}
+",
+    ),
+];
+
+impl Functions {
+    /// Writes a function, with the prefix of the writer before its name and those that it calls.
+    fn write(&self, writer: &mut Writer, text: &str) {
+        let mut text = text.to_owned();
+        for (name, _) in &self.written {
+            let call = format!("{name}(");
+            text = text.replace(&call, &format!("{}(", writer.function(name)));
+        }
+        for line in text.lines() {
+            let body = line.trim_start();
+            writer.indented_line((line.len() - body.len()) / 4, body);
+        }
+        writer.blank();
+    }
+
+    /// Returns a call of a shared function, which is written with those that it calls.
+    fn call(&mut self, name: &str, argument: &str) -> String {
+        self.need(name);
+        format!("{name}({argument})")
+    }
+
+    fn need(&mut self, name: &str) {
+        if self.written.iter().any(|of| of.0 == name) {
+            return;
+        }
+        let shared = SHARED.iter().find(|of| of.0 == name);
+        let (_, calls, text) = shared.expect("a shared function");
+        calls.iter().for_each(|name| self.need(name));
+        self.written.push((name.to_owned(), (*text).to_owned()));
+    }
+
+    /// Returns the expression for the unit after the conversion of the unit `value`.
+    fn converted(&mut self, conversion: Conversion, src: u32, dst: u32) -> String {
+        let (from, to) = (conversion.from(), conversion.to());
+        let value = match (from.bits(), src) {
+            (Some(0..=32), 33..=64 | 128) => "value.x".to_owned(),
+            (Some(33..=64), 128) => "value.xy".to_owned(),
+            _ => "value".to_owned(),
+        };
+        let carried = self.carried(from, src, value, to);
+        let result = match conversion.kinds()[1] {
+            NumberKind::Pred => carried.is_true(from),
+            NumberKind::Integer { is_signed } => self.integer(to, is_signed, dst, carried),
+            NumberKind::Float => self.float(to, carried),
+        };
+        // Layouts may give elements more words than they need.
+        match (to.bits(), dst) {
+            (Some(0..=32), 64) if !result.starts_with("vec2") => {
+                let high = if to.is_signed_integer() {
+                    format!("bitcast<u32>(bitcast<i32>({result}) >> 31u)")
+                } else {
+                    "0u".to_owned()
+                };
+                format!("vec2<u32>({result}, {high})")
+            }
+            _ => result,
+        }
+    }
+
+    /// Returns the number that a unit holds, in a carrier. `to` is the type that it will have.
+    fn carried(&mut self, from: ElementType, src: u32, value: String, to: ElementType) -> Carried {
+        let bits = from.bits().unwrap_or(32);
+        match NumberKind::of(from) {
+            Some(NumberKind::Integer { is_signed }) if bits == 64 => {
+                Carried::Long { value, is_signed }
+            }
+            Some(NumberKind::Integer { is_signed: true }) if bits < 32 => {
+                let by = 32 - bits;
+                let value = format!("bitcast<u32>(bitcast<i32>({value} << {by}u) >> {by}u)");
+                Carried::Word { value, is_signed: true, bits }
+            }
+            Some(NumberKind::Integer { is_signed }) => {
+                let mask = (1_u64 << bits) - 1;
+                let value = if src > bits && bits < 32 {
+                    format!("({value} & 0x{mask:x}u)")
+                } else {
+                    value
+                };
+                Carried::Word { value, is_signed, bits }
+            }
+            Some(NumberKind::Float) if from == ElementType::F64 => Carried::Double(value),
+            // Whether it is zero can be seen without its value.
+            Some(NumberKind::Float) if from == ElementType::F32 || to == ElementType::Pred => {
+                Carried::Single(value)
+            }
+            Some(NumberKind::Float) => {
+                let name = pair(from, ElementType::F32);
+                self.written.push((name.clone(), widening(from, &name)));
+                Carried::Single(format!("{name}({value})"))
+            }
+            _ => {
+                let value = if src > 8 { format!("({value} & 0xffu)") } else { value };
+                let value = format!("u32({value} != 0u)");
+                Carried::Word { value, is_signed: false, bits: 1 }
+            }
+        }
+    }
+
+    /// Returns the expression for a number as an integer type.
+    fn integer(&mut self, to: ElementType, is_signed: bool, dst: u32, carried: Carried) -> String {
+        let bits = to.bits().unwrap_or(32);
+        // The low bits of a word that holds an integer of `from` bits.
+        let kept = |value: String, from: u32, was_signed: bool| {
+            let is_same = !was_signed && from + u32::from(is_signed) <= bits;
+            if is_same || bits == 32 {
+                return value;
+            }
+            let mask = |bits: u32| (1_u64 << bits) - 1;
+            if !is_signed || bits == dst {
+                return format!("{value} & 0x{:x}u", mask(bits));
+            }
+            let by = 32 - bits;
+            let value = format!("bitcast<u32>(bitcast<i32>(({value}) << {by}u) >> {by}u)");
+            if dst < 32 { format!("{value} & 0x{:x}u", mask(dst)) } else { value }
+        };
+        match carried {
+            Carried::Word { value, is_signed: was_signed, .. } if bits == 64 => {
+                let high = if was_signed {
+                    format!("bitcast<u32>(bitcast<i32>({value}) >> 31u)")
+                } else {
+                    "0u".to_owned()
+                };
+                format!("vec2<u32>({value}, {high})")
+            }
+            Carried::Word { value, is_signed: was_signed, bits: from } => {
+                kept(value, from, was_signed)
+            }
+            Carried::Long { value, .. } if bits == 64 => value,
+            Carried::Long { value, .. } => kept(format!("{value}.x"), 64, true),
+            Carried::Single(value) => {
+                let magnitude = self.call("f32_magnitude", &value);
+                let sign = format!("({value} >> 31u) == 1u");
+                self.limited(to, is_signed, dst, &magnitude, &sign)
+            }
+            Carried::Double(value) => {
+                let magnitude = self.call("f64_magnitude", &value);
+                let sign = format!("({value}.y >> 31u) == 1u");
+                self.limited(to, is_signed, dst, &magnitude, &sign)
+            }
+        }
+    }
+
+    /// Returns the expression for an integer with the given magnitude and sign, or for the limit of
+    /// the type that it exceeds.
+    fn limited(
+        &mut self,
+        to: ElementType,
+        is_signed: bool,
+        dst: u32,
+        magnitude: &str,
+        sign: &str,
+    ) -> String {
+        let bits = to.bits().unwrap_or(32);
+        let name = format!("{}_of", to.name());
+        let mask = |bits: u32| (1_u64 << bits) - 1;
+        let (kind, body) = match (bits, is_signed) {
+            (64, true) => {
+                self.need("negated");
+                (
+                    "vec2<u32>",
+                    "    if magnitude.y > 0x7fffffffu {
+        return select(vec2<u32>(0xffffffffu, 0x7fffffffu), vec2<u32>(0u, 0x80000000u), is_negative);
+    }
+    return select(magnitude, negated(magnitude), is_negative);
+"
+                    .to_owned(),
+                )
+            }
+            (64, false) => (
+                "vec2<u32>",
+                "    return select(magnitude, vec2<u32>(0u, 0u), is_negative);\n".to_owned(),
+            ),
+            (_, true) => {
+                let least = 1_u64 << (bits - 1);
+                let rest = if dst < 32 { format!(" & 0x{:x}u", mask(dst)) } else { String::new() };
+                (
+                    "u32",
+                    format!(
+                        "    let word = select(magnitude.x, 0xffffffffu, magnitude.y > 0u);
+    return select(min(word, 0x{:x}u), 0u - min(word, 0x{least:x}u), is_negative){rest};
+",
+                        least - 1,
+                    ),
+                )
+            }
+            (_, false) => (
+                "u32",
+                format!(
+                    "    let word = select(magnitude.x, 0xffffffffu, magnitude.y > 0u);
+    return select(min(word, 0x{:x}u), 0u, is_negative);
+",
+                    mask(bits)
+                ),
+            ),
+        };
+        let text = format!(
+            "// The integer with this magnitude and sign, or the limit that it exceeds.
+fn {name}(magnitude: vec2<u32>, is_negative: bool) -> {kind} {{
+{body}}}
+"
+        );
+        self.written.push((name.clone(), text));
+        format!("{name}({magnitude}, {sign})")
+    }
+
+    /// Returns the expression for a number as a float type.
+    fn float(&mut self, to: ElementType, carried: Carried) -> String {
+        match to {
+            ElementType::F64 => match carried {
+                Carried::Word { value, is_signed: false, .. } => {
+                    self.call("u64_to_f64", &format!("vec2<u32>({value}, 0u)"))
+                }
+                Carried::Word { value, .. } => {
+                    let high = format!("bitcast<u32>(bitcast<i32>({value}) >> 31u)");
+                    self.call("s64_to_f64", &format!("vec2<u32>({value}, {high})"))
+                }
+                Carried::Long { value, is_signed } => {
+                    self.call(if is_signed { "s64_to_f64" } else { "u64_to_f64" }, &value)
+                }
+                Carried::Single(value) => self.call("f32_to_f64", &value),
+                Carried::Double(value) => value,
+            },
+            ElementType::F32 => match carried {
+                Carried::Word { .. } => carried.exact_single().unwrap_or_else(|| {
+                    let Carried::Word { value, is_signed, .. } = &carried else { unreachable!() };
+                    self.call(if *is_signed { "s32_to_f32" } else { "u32_to_f32" }, value)
+                }),
+                Carried::Long { value, is_signed } => {
+                    self.call(if is_signed { "s64_to_f32" } else { "u64_to_f32" }, &value)
+                }
+                Carried::Single(value) => value,
+                Carried::Double(value) => self.call("f64_to_f32", &value),
+            },
+            _ => {
+                let single = match carried {
+                    Carried::Word { .. } => carried.exact_single().unwrap_or_else(|| {
+                        let Carried::Word { value, is_signed, .. } = &carried else {
+                            unreachable!()
+                        };
+                        if *is_signed {
+                            let high = format!("bitcast<u32>(bitcast<i32>({value}) >> 31u)");
+                            self.call("s64_to_odd_f32", &format!("vec2<u32>({value}, {high})"))
+                        } else {
+                            self.call("u64_to_odd_f32", &format!("vec2<u32>({value}, 0u)"))
+                        }
+                    }),
+                    Carried::Long { value, is_signed } => {
+                        let name = if is_signed { "s64_to_odd_f32" } else { "u64_to_odd_f32" };
+                        self.call(name, &value)
+                    }
+                    Carried::Single(value) => value,
+                    Carried::Double(value) => self.call("f64_to_odd_f32", &value),
+                };
+                let name = pair(ElementType::F32, to);
+                self.need("rounded");
+                self.written.push((name.clone(), narrowing(to, &name)));
+                format!("{name}({single})")
+            }
+        }
+    }
+}
+
+/// A number in a carrier, as an expression.
+enum Carried {
+    /// An integer of at most 32 bits in a word, with its sign repeated. It is one of a type of
+    /// `bits` bits.
+    Word { value: String, is_signed: bool, bits: u32 },
+    /// An integer of 64 bits.
+    Long { value: String, is_signed: bool },
+    /// The bits of an `f32`.
+    Single(String),
+    /// The bits of an `f64`.
+    Double(String),
+}
+
+impl Carried {
+    /// Returns the expression for an integer that every `f32` unit of a device converts exactly.
+    fn exact_single(&self) -> Option<String> {
+        match self {
+            Self::Word { value, is_signed: true, bits: 0..=16 } => {
+                Some(format!("bitcast<u32>(f32(bitcast<i32>({value})))"))
+            }
+            Self::Word { value, is_signed: false, bits: 0..=16 } => {
+                Some(format!("bitcast<u32>(f32({value}))"))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the expression for a predicate: 1 if the number is not zero.
+    fn is_true(self, from: ElementType) -> String {
+        match self {
+            Self::Word { value, .. } => format!("u32({value} != 0u)"),
+            Self::Long { value, .. } => format!("u32(({value}.x | {value}.y) != 0u)"),
+            Self::Double(value) => format!("u32(({value}.x | ({value}.y & 0x7fffffffu)) != 0u)"),
+            Self::Single(value) => match FloatFormat::of(from) {
+                None => "1u".to_owned(), // f8e8m0fnu has no zero
+                Some(format) if format.is_negative_zero_nan() => format!("u32({value} != 0u)"),
+                Some(format) => format!("u32(({value} & 0x{:x}u) != 0u)", format.sign_bit() - 1),
+            },
+        }
+    }
+}
+
+/// Returns the function that converts a narrow float to an `f32`, which has all of its values.
+fn widening(from: ElementType, name: &str) -> String {
+    let Some(format) = FloatFormat::of(from) else {
+        return format!(
+            "// f8e8m0fnu: 8 bits of exponent with bias 127, and nothing else.
+fn {name}(value: u32) -> u32 {{
+    if value == 0xffu {{
+        return 0x7fc00000u; // NaN
+    }}
+    return select(value << 23u, 0x400000u, value == 0u); // the least one is subnormal
+}}
+"
+        );
+    };
+    let (mantissa, bias, sign) = (format.mantissa_bits, format.bias, format.sign_bit());
+    let (by, rest) = (31 - sign.ilog2(), sign - 1);
+    let mut text = format!(
+        "// {from}: {}.
+fn {name}(value: u32) -> u32 {{
+    let sign = (value & 0x{sign:x}u) << {by}u;
+    let rest = value & 0x{rest:x}u;
+",
+        format.described()
+    );
+    let special = |condition: String, result: &str, note: &str| {
+        format!("    if {condition} {{\n        return {result};{note}\n    }}\n")
+    };
+    let highest = format.highest();
+    if format.is_negative_zero_nan() {
+        let condition = format!("value == 0x{sign:x}u");
+        text += &special(condition, "sign | 0x7fc00000u", " // NaN");
+    } else if format.has_infinity() {
+        text += &special(format!("rest > 0x{highest:x}u"), "sign | 0x7fc00000u", " // NaN");
+        text += &special(format!("rest == 0x{highest:x}u"), "sign | 0x7f800000u", "");
+    } else if format.nan().is_some() {
+        text += &special(format!("rest == 0x{rest:x}u"), "sign | 0x7fc00000u", " // NaN");
+    }
+    if bias == 127 {
+        text += "    return value << 16u;\n}\n";
+        return text;
+    }
+    text += &format!(
+        "    if rest == 0u {{
+        return sign;
+    }}
+    if rest < 0x{:x}u {{
+        // A subnormal number, which is normal in an f32.
+        let lead = firstLeadingBit(rest);
+        return sign | (((lead + {}u) << 23u) + (rest << (23u - lead)));
+    }}
+    return sign | ((rest << {}u) + 0x{:x}u);
+}}
+",
+        1 << mantissa,
+        127 - bias - mantissa,
+        23 - mantissa,
+        (127 - bias) << 23,
+    );
+    text
+}
+
+/// Returns the function that rounds an `f32` to a narrower float.
+fn narrowing(to: ElementType, name: &str) -> String {
+    let Some(format) = FloatFormat::of(to) else {
+        return format!(
+            "// f8e8m0fnu: the nearest power of two. It has no sign and no zero.
+fn {name}(value: u32) -> u32 {{
+    if value == 0u || value > 0x7f800000u {{
+        return 0xffu; // NaN
+    }}
+    if value < 0x800000u {{
+        return u32(value > 0x400000u);
+    }}
+    return min((value + 0x400000u) >> 23u, 0xffu);
+}}
+"
+        );
+    };
+    let (mantissa, bias, sign) = (format.mantissa_bits, format.bias, format.sign_bit());
+    let by = 31 - sign.ilog2();
+    let is_negative_zero_nan = format.is_negative_zero_nan();
+    let nan = match format.nan() {
+        Some(nan) if !is_negative_zero_nan => format!("sign | 0x{nan:x}u"),
+        _ => format!("0x{sign:x}u"),
+    };
+    let note = if format.nan().is_some() { "NaN" } else { "there is no NaN" };
+    let mut text = format!(
+        "// {to}: {}.
+fn {name}(value: u32) -> u32 {{
+    let sign = (value >> {by}u) & 0x{sign:x}u;
+    let rest = value & 0x7fffffffu;
+    if rest > 0x7f800000u {{
+        return {nan}; // {note}
+    }}
+",
+        format.described()
+    );
+    let shift = 23 - mantissa;
+    let normal = match (127 - bias) << mantissa {
+        0 => format!("rounded(rest, {shift}u)"),
+        less => format!("rounded(rest, {shift}u) - 0x{less:x}u"),
+    };
+    if is_negative_zero_nan {
+        text += &format!(
+            "    var number = {normal};
+    if rest < 0x{:x}u {{
+        number = rounded((rest & 0x7fffffu) | 0x800000u, {}u - (rest >> 23u)); // subnormal
+    }}
+    if number > 0x{:x}u {{
+        return 0x{sign:x}u; // too large
+    }}
+    return select(sign | number, 0u, number == 0u);
+}}
+",
+            (128 - bias) << 23,
+            151 - bias - mantissa,
+            format.highest(),
+        );
+        return text;
+    }
+    if bias < 127 {
+        text += &format!(
+            "    if rest < 0x{:x}u {{
+        // A subnormal number, or zero.
+        return sign | rounded((rest & 0x7fffffu) | 0x800000u, {}u - (rest >> 23u));
+    }}
+",
+            (128 - bias) << 23,
+            151 - bias - mantissa,
+        );
+    }
+    // A number that is too large becomes infinity, NaN, or the greatest number.
+    let most = format.too_large();
+    text += &format!("    return sign | min({normal}, {});\n}}\n", literal(32, most));
+    text
+}

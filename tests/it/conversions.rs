@@ -1,0 +1,134 @@
+//! Conversions of elements on the host: cases with results of XLA and of a model, all values of
+//! narrow types, and random layouts.
+
+use serde_json::Value;
+use stridec::{
+    Operation,
+    nest::Conversion,
+    shape::{ElementType, Shape},
+};
+
+use super::support::{
+    conversions::{check_relayouts, converted, has_outputs, random_relayout, types, values},
+    hlo_cases::convert_cases,
+    random::Random,
+    scope::cases,
+};
+
+fn run(operation: &Operation, image: &[u8]) -> Vec<u8> {
+    let mut out = vec![0xa5; usize::try_from(operation.nest().dst_bytes()).unwrap()];
+    operation.run_on_host(image, &mut out).unwrap();
+    out
+}
+
+#[test]
+fn relayouts_between_types_are_exact() {
+    check_relayouts(run);
+}
+
+#[test]
+fn modules_that_convert_are_exact() {
+    let mut faults = Vec::new();
+    let mut count = 0;
+    for case in convert_cases() {
+        let inputs = case.inputs();
+        let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
+        let ran = case.lower().and_then(|program| Ok(program.run_on_host(&inputs)?));
+        match ran {
+            Ok(outputs) if has_outputs(case, &outputs) => count += 1,
+            Ok(_) => faults.push(format!("{}: other bytes", case.id)),
+            Err(error) => faults.push(format!("{}: {error}", case.id)),
+        }
+    }
+    assert!(
+        faults.is_empty(),
+        "{} of {}\n{}",
+        faults.len(),
+        faults.len() + count,
+        faults.join("\n")
+    );
+}
+
+/// Compares all values of types of at most 16 bits with a table that was made by
+/// `tests/data/convert_crcs.py` from `ml_dtypes`.
+#[test]
+fn all_values_of_narrow_types_agree_with_another_implementation() {
+    let mut count = 0;
+    for line in include_str!("../data/convert_crcs.jsonl").lines() {
+        let fact: Value = serde_json::from_str(line).unwrap();
+        let kind = |key: &str| ElementType::from_name(fact[key].as_str().unwrap()).unwrap();
+        let conversion = Conversion::new(kind("from"), kind("to")).unwrap();
+        let image = values(conversion.from(), 0, &mut Random(0));
+        let out = converted(conversion, &image);
+        let crc = format!("{:08x}", super::support::hlo_cases::crc32(&out));
+        assert_eq!(fact["crc32"], crc, "{conversion}");
+        count += 1;
+    }
+    assert!(count > 500, "{count}");
+}
+
+/// Compares the movers with the definition of a conversion: all values of narrow types, and many of
+/// wide ones, through images of every length of the last part.
+#[test]
+fn movers_convert_as_defined() {
+    let mut random = Random(39);
+    for from in types() {
+        let image = values(from, 4096, &mut random);
+        for to in types().into_iter().filter(|&to| to != from) {
+            let conversion = Conversion::new(from, to).unwrap();
+            let count = image.len() as u64 * 8 / u64::from(from.storage_bits().unwrap());
+            let shape = |kind| Shape::new(kind, [count], None).unwrap().try_into().unwrap();
+            let operation = Operation::relayout(shape(from), shape(to)).unwrap();
+            assert!(run(&operation, &image) == converted(conversion, &image), "{conversion}");
+        }
+    }
+}
+
+#[test]
+fn random_layouts_between_types() {
+    let mut random = Random(3901);
+    for _ in 0..cases(3000) {
+        let (operation, image, expected) = random_relayout(&mut random);
+        assert!(run(&operation, &image) == expected, "{}", operation.title());
+    }
+}
+
+/// Images of more than a share, also those whose slices are divided among threads.
+#[test]
+fn large_images() {
+    for (from, to) in [
+        ("u8[701,512,3]{2,1,0}", "f32[701,512,3]{1,0,2}"),
+        ("f32[1025,513]{1,0}", "bf16[1025,513]{1,0:T(8,128)(2,1)}"),
+        ("f16[65,31,511]{2,1,0}", "f32[65,31,511]{0,1,2}"),
+        ("s64[600001]", "s32[600001]"),
+        ("s4[1001,803]{1,0:E(4)}", "bf16[1001,803]{0,1}"),
+        ("f32[403,707]{1,0}", "u4[403,707]{0,1:E(4)PAD(404,709,highest)}"),
+    ] {
+        let [source, destination] = [from, to].map(|text| text.parse().unwrap());
+        let operation = Operation::relayout(source, destination).unwrap();
+        let image = Random(7).bytes(operation.nest().sources()[0].bytes());
+        let out = run(&operation, &image);
+        let element = |image: &[u8], at: u64, bits: u32| {
+            let (byte, bit) =
+                (usize::try_from(at * u64::from(bits) / 8).unwrap(), at * u64::from(bits) % 8);
+            let bytes = usize::try_from(bits.div_ceil(8)).unwrap();
+            let unit = image[byte..byte + bytes]
+                .iter()
+                .rev()
+                .fold(0_u128, |of, &byte| of << 8 | u128::from(byte));
+            unit >> bit & (u128::MAX >> (128 - bits))
+        };
+        let (source, destination) = (operation.source(), operation.destination());
+        let conversion =
+            Conversion::new(source.element_type(), destination.element_type()).unwrap();
+        let mut random = Random(8);
+        for _ in 0..20_000 {
+            let index: Vec<u64> = source.sizes().iter().map(|&size| random.below(size)).collect();
+            let [at, to] = [source, destination].map(|of| of.offset(&index).unwrap());
+            let expected = conversion.apply(element(&image, at, source.element_bits()));
+            let expected = expected & (u128::MAX >> (128 - destination.element_bits()));
+            let given = element(&out, to, destination.element_bits());
+            assert_eq!(given, expected, "{} {index:?}", operation.title());
+        }
+    }
+}
