@@ -1,4 +1,4 @@
-//! Reads the fields of a serialized module that its memory depends on, and skips all others.
+//! Reads the fields of a serialized module on which its memory depends, and skips all others.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -60,9 +60,11 @@ fn aliases(bytes: &[u8]) -> Result<Vec<InputOutputAlias>> {
     Ok(aliases.entries.into_iter().map(Into::into).collect())
 }
 
-/// The shapes that are decoded so far, by their serialized form.
+/// The shapes that were decoded so far, by their serialized form. Most instructions share a few
+/// shapes.
 type KnownShapes<'a> = HashMap<&'a [u8], Arc<Shape>>;
 
+/// Reads a computation, with its instructions.
 fn computation<'a>(
     bytes: &'a [u8],
     scan: &mut ScannedModule,
@@ -88,7 +90,7 @@ fn computation<'a>(
     Ok(())
 }
 
-/// Adds an instruction, records its index under its id, and returns the index.
+/// Reads an instruction, records its index under its id, and returns the index.
 fn instruction<'a>(
     bytes: &'a [u8],
     ids: &mut HashMap<u32, usize>,
