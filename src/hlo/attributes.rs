@@ -239,6 +239,7 @@ fn naturals<T: TryFrom<i64>>(field: impl Fn() -> FieldPath, given: &[i64]) -> Re
     given.iter().enumerate().map(|(i, &n)| natural(|| field().index(i), n)).collect()
 }
 
+/// Reads the ranges of a slice.
 fn slice(proto: &proto::HloInstructionProto) -> Result<Vec<SliceDimension>> {
     let convert = |(i, slice): (usize, &proto::hlo_instruction_proto::SliceDimensions)| {
         let field = |name| FieldPath::new("slice_dimensions").index(i).field(name);
@@ -251,6 +252,7 @@ fn slice(proto: &proto::HloInstructionProto) -> Result<Vec<SliceDimension>> {
     proto.slice_dimensions.iter().enumerate().map(convert).collect()
 }
 
+/// Reads the padding of each dimension of a pad.
 fn padding(proto: &proto::HloInstructionProto) -> Result<Vec<PaddingDimension>> {
     let accepted = "what pad adds to each dimension";
     let config = proto.padding_config.as_ref();
@@ -269,6 +271,7 @@ fn padding(proto: &proto::HloInstructionProto) -> Result<Vec<PaddingDimension>> 
     config.dimensions.iter().enumerate().map(convert).collect()
 }
 
+/// Reads the dimension numbers of a gather, and the extents of its slices.
 fn gather(proto: &proto::HloInstructionProto) -> Result<Gather> {
     let name = "gather_dimension_numbers";
     let numbers = proto.gather_dimension_numbers.as_ref();
@@ -290,6 +293,7 @@ fn gather(proto: &proto::HloInstructionProto) -> Result<Gather> {
     })
 }
 
+/// Reads the dimension numbers of a scatter. `computation` is the index of its combiner.
 fn scatter(proto: &proto::HloInstructionProto, computation: usize) -> Result<Scatter> {
     let name = "scatter_dimension_numbers";
     let numbers = proto.scatter_dimension_numbers.as_ref();
@@ -313,6 +317,7 @@ fn scatter(proto: &proto::HloInstructionProto, computation: usize) -> Result<Sca
     })
 }
 
+/// Reads the direction of a comparison, and if it uses the total order.
 fn compare(proto: &proto::HloInstructionProto) -> Result<Opcode> {
     let direction = ComparisonDirection::from_name(&proto.comparison_direction);
     let direction = direction.ok_or_else(|| InstructionError::Unknown {

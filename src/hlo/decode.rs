@@ -121,6 +121,7 @@ struct ModuleParts<'a> {
 }
 
 impl<'a> ModuleParts<'a> {
+    /// Reads the fields of a module. Fields that do not affect data movement are skipped.
     fn read(bytes: &'a [u8]) -> Result<Self, HloError> {
         let mut parts = Self {
             name: "",
@@ -193,6 +194,7 @@ struct ComputationParts<'a> {
 }
 
 impl<'a> ComputationParts<'a> {
+    /// Reads the fields of a computation.
     fn read(bytes: &'a [u8]) -> Result<Self, HloError> {
         let mut parts = Self { name: "", instructions: Vec::new(), id: 0, root: 0 };
         for field in WireFields::of(bytes) {

@@ -470,6 +470,7 @@ struct Depends {
 }
 
 impl Depends {
+    /// Returns the quotients and lookups on which `forms` depend.
     fn of<'a>(nest: &'a CopyNest, forms: impl Iterator<Item = &'a Affine>) -> Self {
         let mut depends = Self {
             quotients: smallvec![false; nest.quotients().len()],
@@ -496,6 +497,7 @@ impl Depends {
         depends
     }
 
+    /// Returns true if any form depends on a lookup.
     fn looks_up(&self) -> bool {
         self.lookups.contains(&true)
     }
@@ -509,6 +511,8 @@ struct Moves {
 }
 
 impl Moves {
+    /// Returns the axes of the lookups in `depends`, and of the quotients in it that vary in the
+    /// box of `bounds`.
     fn of(nest: &CopyNest, depends: &Depends, bounds: &Bounds) -> Self {
         let lookups = nest.lookups().iter().zip(&depends.lookups).filter(|(_, depends)| **depends);
         let mut forms: SmallVec<[&Affine; 8]> =
@@ -534,6 +538,7 @@ fn is_linear(form: &Affine, bounds: &Bounds) -> bool {
     })
 }
 
+/// Returns true if an axis, quotient or lookup has the same value at all positions of the box.
 fn is_constant(value: Value, bounds: &Bounds) -> bool {
     let (low, high) = bounds.of_value(value);
     low == high
@@ -587,6 +592,7 @@ enum Standing {
     },
 }
 
+/// Returns the state of a guard in the box of `bounds`.
 fn standing(guard: &Guard, bounds: &Bounds) -> Standing {
     let (low, high) = bounds.of(&guard.of);
     let extent = signed(guard.extent);

@@ -16,8 +16,12 @@
 //!
 //! - A *unit* is the data that the nest moves at a time, often one element.
 //! - An *image* is the whole memory of a tensor, as bytes.
-//! - A *position* is one combination of steps of the nest's loops. Each position fills one place of
+//! - The *walk* is the order in which the nest's loops visit the destination, place by place. A
+//!   *position* is one step of the walk: a combination of steps of the loops. It fills one place of
 //!   the destination with one unit.
+//! - A *case* of the nest says what a position takes: a unit of a source, or a constant. It applies
+//!   if all its *guards* hold, which are conditions on affine forms of the loops. Forms may contain
+//!   *quotients*, which are divisions, and *lookups*, which are integers loaded from a source.
 //! - A *run* is a sequence of units that are contiguous on both sides.
 //! - A share owns *slices* of the destination, which need not be next to each other. The *address*
 //!   of a unit is a number with the index of the slice in its high bits, and the offset inside that

@@ -33,7 +33,6 @@ use crate::nest::{Affine, Bounds, CopyNest, Guard, Interleaved, SOURCE_DISTANCE,
 /// - If rows start inside accesses of 16 bytes, the same is done with such accesses. A block then
 ///   covers several rows, such as 16 rows of bytes or 4 rows of words, so that all blocks start at
 ///   the same distance from a 16-byte boundary.
-/// blocks start at the same distance from a 16-byte boundary.
 ///
 /// Only [`candidates`](super::candidates) creates blocks, and they cannot be changed, because the
 /// proof of a kernel relies on them:

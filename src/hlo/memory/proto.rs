@@ -38,6 +38,8 @@ pub(super) fn scan(bytes: &[u8]) -> Result<ScannedModule> {
     Ok(scan)
 }
 
+/// Returns the shapes of the entry's parameters and of its result. Returns `None` if the module
+/// does not declare them.
 fn buffers(bytes: &[u8]) -> Result<Option<(Vec<Shape>, Shape)>> {
     let path = FieldPath::new("host_program_shape");
     let program: proto::ProgramShape = decoded("host_program_shape", bytes)?;
@@ -55,6 +57,7 @@ fn decoded<M: Message + Default>(name: &str, bytes: &[u8]) -> Result<M> {
     M::decode(bytes).map_err(|error| malformed(name, &error.to_string()).into())
 }
 
+/// Returns the parts of the result that reuse buffers of parameters.
 fn aliases(bytes: &[u8]) -> Result<Vec<InputOutputAlias>> {
     let aliases: proto::HloInputOutputAliasProto = decoded("input_output_alias", bytes)?;
     Ok(aliases.entries.into_iter().map(Into::into).collect())

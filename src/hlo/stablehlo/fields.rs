@@ -201,6 +201,7 @@ impl<'a> MlirParser<'a> {
         Ok(ranges)
     }
 
+    /// Reads the padding of each dimension, which is written as three lists.
     fn padding(&mut self, operation: &MlirOperation<'a>) -> Result<PaddingConfig> {
         let low = self.list_of(operation, "edge_padding_low", "low")?;
         let high = self.list_of(operation, "edge_padding_high", "high")?;
@@ -218,6 +219,7 @@ impl<'a> MlirParser<'a> {
         Ok(PaddingConfig { dimensions: lists.map(dimension).collect() })
     }
 
+    /// Reads the dimension numbers of a gather.
     fn gather_numbers(&mut self, operation: &MlirOperation<'a>) -> Result<GatherDimensionNumbers> {
         let mut numbers = GatherDimensionNumbers::default();
         let place = self.required(operation, "dimension_numbers", &[])?;
@@ -237,6 +239,7 @@ impl<'a> MlirParser<'a> {
         Ok(numbers)
     }
 
+    /// Reads the dimension numbers of a scatter.
     fn scatter_numbers(
         &mut self,
         operation: &MlirOperation<'a>,

@@ -223,6 +223,8 @@ impl Undeclared<'_, '_> {
         Ok(if bits(second) > bits(first) { second } else { first })
     }
 
+    /// Infers the shape of an array whose extent along a dimension is set at run time. The extent
+    /// becomes a bound.
     fn set_dimension_size(&self) -> Result<Shape> {
         let shape = self.operand(0)?;
         let mut dimensions = shape.dimensions().to_vec();
@@ -247,6 +249,7 @@ impl Undeclared<'_, '_> {
         self.operands.len() != 2 || self.callee(0).is_ok_and(|callee| !callee.result.is_array())
     }
 
+    /// Infers the shape of a reduce of several arrays: a tuple of the reduced arrays.
     fn reduce(&self) -> Result<Shape> {
         let (array, dimensions) = (self.operand(0)?, self.numbers("dimensions"));
         let parts = self.callee(0)?.result.tuple_shapes().iter();
@@ -254,6 +257,8 @@ impl Undeclared<'_, '_> {
         Ok(Shape::tuple(parts.collect::<Result<Vec<_>>>()?)?)
     }
 
+    /// Infers the shape of a scan. The results of the computation that are no carries get the
+    /// scanned dimension; the carries stay as they are.
     fn scan(&self) -> Result<Shape> {
         let along = self.numbers("dimensions").first().copied().unwrap_or(usize::MAX);
         let carries = usize::try_from(self.number("num_carries")?).unwrap_or(usize::MAX);
@@ -275,6 +280,7 @@ impl Undeclared<'_, '_> {
         Ok(Shape::tuple(parts.collect::<Result<Vec<_>>>()?)?)
     }
 
+    /// Infers the shape of a top-k: a tuple of the greatest values and their indices.
     fn topk(&self) -> Result<Shape> {
         let shape = self.operand(0)?;
         let k = u64::try_from(self.number("k")?).map_err(|_| Self::missing())?;
@@ -284,6 +290,8 @@ impl Undeclared<'_, '_> {
         Ok(Shape::tuple([values, Self::array(ElementType::S32, dimensions)?])?)
     }
 
+    /// Infers the shape of a Fourier transform. If one side is real, the other side has complex
+    /// numbers and about half the extent.
     fn fft(&self) -> Result<Shape> {
         let shape = self.operand(0)?;
         let length = self.numbers("fft_length").last().copied().ok_or_else(Self::missing)?;
@@ -324,6 +332,8 @@ impl Undeclared<'_, '_> {
         Self::array(wider.element_type(), dimensions)
     }
 
+    /// Infers the shape of a matrix product with groups of different sizes. If the groups divide a
+    /// contracting dimension, the result has a dimension for the groups.
     fn ragged_dot(&self) -> Result<Shape> {
         let ragged = self.numbers("lhs_ragged_dims");
         let contracting = self.numbers("lhs_contracting_dims");
@@ -333,6 +343,7 @@ impl Undeclared<'_, '_> {
         self.dot(0, 1, &groups)
     }
 
+    /// Infers the shape of a convolution from its labels of dimensions and its window.
     fn convolution(&self) -> Result<Shape> {
         let (left, right) = (self.operand(0)?, self.operand(1)?);
         let labels = self.value("dim_labels").ok_or_else(Self::missing)?;
@@ -405,6 +416,8 @@ impl Undeclared<'_, '_> {
         dimensions.collect::<Option<Vec<_>>>().ok_or_else(Self::missing)
     }
 
+    /// Infers the shape of a batch normalization: a tuple of the array and of two vectors with an
+    /// entry for each feature.
     fn batch_norm(&self) -> Result<Shape> {
         let shape = self.operand(0)?;
         let feature = usize::try_from(self.number("feature_index")?).unwrap_or(usize::MAX);
