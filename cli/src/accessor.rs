@@ -14,11 +14,15 @@ use super::{
     shape_arg::any_tensor,
 };
 
-/// The start of the functions' names if `--name` does not say it.
+/// The prefix of the functions' names for a layout, if `--name` is not given.
 const LAYOUT_NAME: &str = "tensor";
+/// The prefix of the functions' names for a program's result, if `--name` is not given.
 const RESULT_NAME: &str = "result";
 
-/// Prints the functions of an accessor.
+/// Prints the functions of an accessor. An accessor is WGSL code without an entry point, with which
+/// a user's own kernel finds an element by its index.
+///
+/// Returns a failure for flags that only kernels take.
 pub(super) fn compile(args: &CompileArgs) -> Result<(), Failure> {
     let op = &args.op;
     if let Some(flag) = op.flags.given() {
@@ -55,7 +59,8 @@ pub(super) fn compile(args: &CompileArgs) -> Result<(), Failure> {
     program::write(args.file.as_deref().unwrap_or("-".as_ref()), &bytes)
 }
 
-/// Returns the accessor of a layout. Without `--access`, it stores if it can.
+/// Returns the accessor of a layout. Without `--access`, it can also store elements, unless the
+/// layout can only be read.
 fn layout(args: &CompileArgs, shape: &str) -> Result<Accessor, Failure> {
     if let Some(module) = &args.accessor_module {
         return Err(super::op::unexpected(module));
@@ -77,7 +82,8 @@ fn layout(args: &CompileArgs, shape: &str) -> Result<Accessor, Failure> {
     Ok(accessor.map_err(Error::from)?)
 }
 
-/// Returns the accessor of a program's result.
+/// Returns the accessor of a program's result. `--output` selects the result, and may be omitted if
+/// there is only one.
 fn result(args: &CompileArgs) -> Result<Accessor, Failure> {
     if args.access == Some(AccessArg::ReadWrite) {
         return Err(Failure::invalid("--access: the result of a program can only be read"));
@@ -97,12 +103,13 @@ fn result(args: &CompileArgs) -> Result<Accessor, Failure> {
     Ok(Accessor::of_result(name, &module, number).map_err(Error::from)?)
 }
 
-/// Returns the number of arrays in a shape.
+/// Returns the number of arrays in a shape, also in nested tuples. A shape without tuples is one
+/// array.
 fn arrays(shape: &Shape) -> usize {
     if shape.is_array() { 1 } else { shape.tuple_shapes().iter().map(arrays).sum() }
 }
 
-/// Refuses the flags that only accessors have.
+/// Returns a failure if a flag is given that only accessors have. Called for all other operations.
 pub(super) fn refuse_flags(args: &CompileArgs) -> Result<(), Failure> {
     let flags = [("--name", args.name.is_some()), ("--access", args.access.is_some())];
     if let Some((flag, _)) = flags.into_iter().find(|&(_, given)| given) {

@@ -11,6 +11,8 @@ use super::{
     output::{Output, print},
 };
 
+/// Runs `stridec bench`: times the operation, writes the times to the file of `--json`, and prints
+/// them as a table.
 pub(super) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     let operation = args.op.request(None)?.operation;
     if operation.destination().image_bytes() == 0 {
@@ -30,6 +32,8 @@ pub(super) fn bench(args: &BenchArgs) -> Result<(), Failure> {
 }
 
 /// Times the operation on the device of `--device`. Returns the name of the device and the times.
+///
+/// With `--device auto`, the host takes over if there is no GPU.
 fn measure(args: &BenchArgs, operation: &Operation) -> Result<(String, Vec<Measured>), Failure> {
     let repetitions = usize::from(args.repetitions);
     if args.device != DeviceArg::Host {
@@ -53,7 +57,8 @@ pub(super) fn failed(error: Box<dyn std::error::Error>) -> Failure {
     }
 }
 
-/// Returns the results as text: a line for each implementation, the copy first.
+/// Returns the results as text, with a line for each implementation. The first line is the device's
+/// own copy. The last column is the throughput in relation to this copy.
 fn table(operation: &Operation, device: &str, repetitions: u16, measured: &[Measured]) -> String {
     let mut text = format!("{}\n{}\n", operation.title(), printable(device));
     let bytes = measured[0].bytes;
@@ -82,12 +87,13 @@ mod device {
     use super::{Failure, Measured, Operation, failed};
     use crate::measure::on_gpu;
 
-    /// The number of kernels in one submission to hardware, where a single kernel takes less time
-    /// than the submission. On a software driver a kernel takes longer, so it is submitted alone.
+    /// The number of kernels in one submission to hardware. A single kernel takes less time there
+    /// than the submission itself. On a software driver a kernel takes longer, so it is submitted
+    /// alone.
     const BACK_TO_BACK: u32 = 20;
 
     /// Times the operation on the best adapter. A software driver is used only if `software` is
-    /// true.
+    /// true. Returns the name of the device and the times.
     pub(super) fn measure(
         operation: &Operation,
         repetitions: usize,

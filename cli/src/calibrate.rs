@@ -6,6 +6,8 @@ use super::{
     output::Output,
 };
 
+/// Runs `stridec calibrate`: times kernels on the GPU, fits a cost model to their times, and writes
+/// the target with this model as JSON.
 pub(super) fn calibrate(args: &CalibrateArgs) -> Result<(), Failure> {
     if args.device == CalibrateDevice::Host {
         let why = "the host has no numbers to fit: it asks the machine for its caches and instructions when it runs";
@@ -60,27 +62,30 @@ mod device {
         trials::{Agreement, Trial, trial},
     };
 
-    /// The time limit of the measurement. The case that is running at the limit is finished.
+    /// The time limit of the measurement. No case is started after the limit.
     const TIME: Duration = Duration::from_secs(25);
+    /// The number of timed runs of each kernel. The fastest run counts.
     const REPETITIONS: usize = 9;
     /// The minimum number of cases to which a model is fitted.
     const LEAST_CASES: usize = 8;
 
-    /// The size of the measurement, which differs between software drivers and hardware.
+    /// The amount of work to measure, which is smaller for a software driver than for hardware.
     struct Size {
         /// The size of a case, in bytes.
         bytes: u64,
         /// The number of kernels in a submission.
         back_to_back: u32,
-        /// The candidates for the number of invocations that run at once.
+        /// The numbers that are tried as [`CostModel::lanes`](stridec::schedule::CostModel::lanes),
+        /// the number of invocations that run at once.
         lanes: &'static [u32],
     }
 
     const SOFTWARE: Size = Size { bytes: 2 << 20, back_to_back: 1, lanes: &[4, 8, 16] };
     const HARDWARE: Size = Size { bytes: 64 << 20, back_to_back: 10, lanes: &[32, 64] };
 
-    /// Measures the best adapter. A software driver is used only if `software` is true. Returns a
-    /// report and the target.
+    /// Times kernels on the best adapter, and fits a cost model to the times. A software driver is
+    /// used only if `software` is true. Returns a report for the user, and the target with the
+    /// fitted model.
     pub(super) fn measure(software: bool) -> Result<(String, Target), Failure> {
         let gpu = if software { Gpu::open() } else { Gpu::open_hardware() };
         let gpu = gpu.map_err(Error::from)?;
@@ -141,6 +146,8 @@ mod device {
         Ok((report, target))
     }
 
+    /// Adds to the report: the number of measured kernels, the fitted numbers, and the error of the
+    /// fit.
     fn describe(
         text: &mut String,
         trials: &[Trial],
@@ -162,7 +169,8 @@ mod device {
         writeln!(text, "times differ from the fit by {:.0}%", fit.error * 100.0)
     }
 
-    /// Returns a text with the name of the device, its processor if it is a CPU, and the date.
+    /// Returns the origin of a measurement as text: the name of the device, the processor if the
+    /// device is a CPU, and the date.
     fn origin(gpu: &Gpu, is_cpu: bool) -> String {
         let mut text = format!("{} ({})", gpu.name(), gpu.backend());
         let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -195,8 +203,8 @@ mod device {
         format!("{year}-{:02}-{:02}", month + 1, days + 1)
     }
 
-    /// Returns transposes, copies of rows, slices and tiles of about `bytes` bytes.
-    /// `benches/gpu/model.rs` judges the model with other cases.
+    /// Returns the operations to measure: transposes, copies of rows, slices and tiles, each of
+    /// about `bytes` bytes. `benches/gpu/model.rs` judges the model with other operations.
     pub(crate) fn cases(bytes: u64) -> Result<Vec<Operation>, Failure> {
         let permutations: [(&[u64], &[usize]); 7] = [
             (&[768, 640], &[1, 0]),

@@ -20,6 +20,8 @@ use super::{
     target::target,
 };
 
+/// Runs `stridec compile`. The kernel of a relayout or a slice is compiled here. Accessors and
+/// programs have files of their own.
 pub(super) fn compile(args: &CompileArgs) -> Result<(), Failure> {
     if args.op.operation == Some(OpKind::Accessor) {
         return accessor::compile(args);
@@ -68,7 +70,8 @@ pub(super) fn compile(args: &CompileArgs) -> Result<(), Failure> {
 }
 
 impl Emit {
-    /// Returns the language to which the kernel is translated, or `None` for WGSL.
+    /// Returns the language to which the kernel is translated, or `None` for the formats that keep
+    /// the WGSL.
     pub(super) fn language(self) -> Option<Language> {
         match self {
             Self::Spirv => Some(Language::Spirv),
@@ -91,6 +94,7 @@ pub(super) fn message(
     }
 }
 
+/// Returns the message of a kernel as JSON. Fields that are zero are written too.
 pub(super) fn json(kernel: &Kernel, language: Option<Language>) -> Result<Vec<u8>, Error> {
     Ok(to_json_with_zeros(&message(kernel, language)?)?.into_bytes())
 }

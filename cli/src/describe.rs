@@ -18,6 +18,7 @@ use super::{
     shape_arg::ShapeArg,
 };
 
+/// Runs `stridec describe`: reads the shape, and prints it in the format of `--format`.
 pub(super) fn describe(args: &DescribeArgs) -> Result<(), Failure> {
     if let Some(tensor) = digits_alone(&args.shape) {
         return match args.format {
@@ -51,13 +52,14 @@ pub(super) fn describe(args: &DescribeArgs) -> Result<(), Failure> {
     }
 }
 
-/// Returns the tensor that an argument describes by digits, or `None` if the argument is anything
-/// else.
+/// Returns the tensor of an argument whose strides no operation accepts, because a dimension has
+/// several strides and no XLA layout can express them. Returns `None` for any other argument.
 fn digits_alone(argument: &str) -> Option<Tensor> {
     read(argument).ok().filter(|tensor| *tensor.form() == TensorForm::Digits)
 }
 
-/// Returns the proto of a shape. Default layouts are written out, as in XLA.
+/// Returns a shape as an `xla.Shape`. Default layouts are written out, as in XLA. Returns a failure
+/// for a shape with strides, which the message cannot express.
 fn proto(shape: &ShapeArg) -> Result<xla::Shape, Failure> {
     match shape.xla() {
         Some(shape) => Ok(xla::Shape::from(&shape.clone().with_default_layouts())),
@@ -68,6 +70,7 @@ fn proto(shape: &ShapeArg) -> Result<xla::Shape, Failure> {
     }
 }
 
+/// Describes a shape as text. The description of a tuple is that of each array in it.
 fn text(shape: &ShapeArg) -> Result<String, Failure> {
     match shape {
         ShapeArg::Tensor(tensor) => Ok(describe_text(tensor)),
@@ -79,6 +82,8 @@ fn text(shape: &ShapeArg) -> Result<String, Failure> {
     }
 }
 
+/// Describes an array in a tuple. `path` selects it, such as `1,0`. If the array has no memory, the
+/// description is the reason.
 fn leaf_text(path: &str, shape: &Shape) -> String {
     let text = match Tensor::try_from(shape.clone()) {
         Ok(tensor) => describe_text(&tensor),
@@ -87,6 +92,7 @@ fn leaf_text(path: &str, shape: &Shape) -> String {
     format!("\n#{path} {text}")
 }
 
+/// Describes a shape as JSON.
 fn json(shape: &ShapeArg) -> Result<serde_json::Value, Failure> {
     match shape {
         ShapeArg::Tensor(tensor) => Ok(describe_json(tensor)),
@@ -97,7 +103,8 @@ fn json(shape: &ShapeArg) -> Result<serde_json::Value, Failure> {
     }
 }
 
-/// Returns the arrays inside a tuple, each with its path, or `None` for any other shape.
+/// Returns the arrays inside a tuple, each with its path, such as `1,0`. Returns `None` if the
+/// shape is not a tuple.
 fn leaves(shape: &Shape) -> Option<Vec<(String, &Shape)>> {
     (shape.element_type() == ElementType::Tuple).then(|| {
         let mut leaves = Vec::new();
@@ -106,6 +113,7 @@ fn leaves(shape: &Shape) -> Option<Vec<(String, &Shape)>> {
     })
 }
 
+/// Appends the arrays inside `shape` to `leaves`. `path` is the path of `shape` itself.
 fn collect<'a>(shape: &'a Shape, path: &str, leaves: &mut Vec<(String, &'a Shape)>) {
     if shape.element_type() != ElementType::Tuple {
         leaves.push((path.to_owned(), shape));

@@ -13,11 +13,12 @@ use stridec::{
     stride::{PaddingReport, StrideDescriptor, StrideError},
 };
 
-/// Returns the tensor in each system, by the name of the system. A value is a text, an object, or
-/// `{"unsupported": reason}`.
+/// Describes the tensor in the terms of other systems, such as DirectML or numpy. The keys are the
+/// names of the systems.
 ///
-/// If a system describes an array by fields, its value is an object of these fields. The others are
-/// the texts of `stridec convert`.
+/// The value is an object if the system has fields for an array, and otherwise the text that
+/// `stridec convert` prints. If the system cannot describe the tensor, the value is
+/// `{"unsupported": reason}`.
 pub(super) fn forms(tensor: &Tensor) -> Map<String, Value> {
     let descriptor = tensor.descriptor();
     let mut forms = Map::new();
@@ -33,6 +34,7 @@ pub(super) fn forms(tensor: &Tensor) -> Map<String, Value> {
     forms
 }
 
+/// Returns the form, or `{"unsupported": reason}` if there is none.
 fn or_why(form: Result<Value, impl Display>) -> Value {
     form.unwrap_or_else(|why| json!({ "unsupported": why.to_string() }))
 }
@@ -88,7 +90,8 @@ fn dlpack(tensor: DlPack) -> Value {
     })
 }
 
-/// Returns the amount of padding, and the dimension that causes most of it.
+/// Returns the padding of a tensor: its bytes, its percentage of the memory, and each dimension's
+/// part. The field `costliest` is the dimension that causes most of it, or null without padding.
 pub(super) fn padding(descriptor: &StrideDescriptor) -> Value {
     let report = PaddingReport::of(descriptor);
     let dimensions: Vec<Value> = report

@@ -42,7 +42,8 @@ pub(super) fn describe_json(tensor: &Tensor) -> Value {
     value
 }
 
-/// Returns the arrays inside a tuple. Each has the path that selects it after `#`.
+/// Returns the lowered form of each array inside a tuple. The field `path` selects the array, such
+/// as `1,0`. An array without memory has the reason in the field `unsupported`.
 pub(super) fn leaves_json(tuple: &Shape, leaves: &[(String, &Shape)]) -> Value {
     let leaf = |(path, shape): &(String, &Shape)| {
         let mut value = match Tensor::try_from((*shape).clone()) {
@@ -63,6 +64,8 @@ pub(super) fn leaves_json(tuple: &Shape, leaves: &[(String, &Shape)]) -> Value {
     })
 }
 
+/// Returns the order of an XLA layout, the most minor dimension first. Returns `None` if the tensor
+/// is given in another form.
 fn minor_to_major(tensor: &Tensor) -> Option<Vec<usize>> {
     match tensor.form() {
         TensorForm::Shape(shape) => Some(match shape.layout() {

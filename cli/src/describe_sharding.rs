@@ -1,4 +1,5 @@
-//! `stridec describe SHAPE --sharding SHARDING`: prints the box of each device.
+//! `stridec describe SHAPE --sharding SHARDING`: prints the box of each device, which is the part
+//! of the array that the device holds.
 
 use std::fmt::Write as _;
 
@@ -18,7 +19,7 @@ use super::{
     sharding_arg,
 };
 
-/// An array and its sharding.
+/// An array and its sharding, ready to be printed.
 pub(super) struct Sharded<'a> {
     shape: &'a Shape,
     sharding: Sharding,
@@ -27,6 +28,9 @@ pub(super) struct Sharded<'a> {
 }
 
 impl<'a> Sharded<'a> {
+    /// Reads the sharding, and places it on the devices. `devices` is the number of devices, which
+    /// some shardings do not give. Returns a failure if there are more than [`MAX_DEVICES`],
+    /// because each has a line.
     pub(super) fn new(
         argument: &'a ShapeArg,
         sharding: &str,
@@ -49,6 +53,8 @@ impl<'a> Sharded<'a> {
         Ok(Self { shape, sharding, placement })
     }
 
+    /// Returns the smallest extents into which every box fits. Without boxes, returns the extents
+    /// of the array.
     fn tile_shape(&self) -> Vec<u64> {
         match &self.placement {
             Some(placement) => placement.tile_shape(),
@@ -56,7 +62,8 @@ impl<'a> Sharded<'a> {
         }
     }
 
-    /// Returns the sharding in every notation that can express it.
+    /// Returns the sharding in every notation that can express it, the notation of the argument
+    /// first.
     fn forms(&self) -> Vec<String> {
         let others = [self.sharding.as_tiles(), self.sharding.as_list()];
         let mut forms = vec![self.sharding.to_string()];
@@ -69,7 +76,8 @@ impl<'a> Sharded<'a> {
         forms
     }
 
-    /// Returns the description of the shape and the sharding.
+    /// Returns the description of the shape and the sharding as JSON. `devices` is null without
+    /// boxes.
     pub(super) fn json(&self, tensor: &Tensor) -> Value {
         let mut value = describe_json(tensor);
         value["sharding"] = json!(self.sharding.to_string());
@@ -80,6 +88,7 @@ impl<'a> Sharded<'a> {
         value
     }
 
+    /// Returns the description as text, with a line for each device.
     pub(super) fn text(&self) -> String {
         let mut text = format!("{} {}\n", self.shape, self.forms().join("\n  or "));
         for kind in self.sharding.not_whole() {

@@ -9,6 +9,7 @@ use stridec::{
 
 use super::describe_forms::{self, forms};
 
+/// Describes a tensor as text, with a line for each property.
 pub(super) fn describe_text(tensor: &Tensor) -> String {
     let descriptor = tensor.descriptor();
     let mut text = format!("{tensor}\n");

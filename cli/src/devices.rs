@@ -42,6 +42,7 @@ fn describe(adapter: &Value) -> String {
     format!("{}\n{}", shown(&adapter["name"]), lines.concat())
 }
 
+/// Returns the properties of each adapter, as JSON objects.
 #[cfg(feature = "gpu")]
 fn adapters() -> Vec<Value> {
     let adapters = stridec::gpu::Adapters::enumerate();

@@ -1,4 +1,7 @@
 //! `stridec diff`: compares two snapshots stage by stage, or the memory of two modules.
+//!
+//! A snapshot is a text of all stages of a compilation, as `stridec compile --emit stages` prints
+//! it.
 
 use std::{fmt::Write as _, path::Path, process::ExitCode, time::Duration};
 
@@ -55,7 +58,7 @@ pub(super) fn diff(args: &DiffArgs) -> Result<ExitCode, Failure> {
     Ok(if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// One of the two inputs.
+/// One of the two inputs that are compared.
 enum DiffInput {
     /// A text with stages.
     Snapshot(String),
@@ -63,6 +66,7 @@ enum DiffInput {
     Module(MemoryReport),
 }
 
+/// Reads an input. A text that is no module is taken for a snapshot, and is checked later.
 fn read(path: &Path) -> Result<DiffInput, Failure> {
     // `@FILE` is accepted too, because other commands name files in this way.
     let named = path.to_str().and_then(|path| path.strip_prefix('@')).map(Path::new);
@@ -146,7 +150,8 @@ fn rank(name: &str) -> usize {
 /// Splits a snapshot into its stages. The operation or the program is the first stage, each `==
 /// name` begins another, and the WGSL of each kernel is a stage of its own.
 fn stages(text: &str) -> Vec<Stage<'_>> {
-    // The header that insta adds says nothing about the kernel.
+    // A snapshot of the tests begins with a header of the crate insta, which says nothing about the
+    // kernel.
     let text = text
         .strip_prefix("---\n")
         .and_then(|rest| rest.split_once("\n---\n"))

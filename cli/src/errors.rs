@@ -17,7 +17,7 @@ use stridec::{
 /// The number of characters that are shown on each side of the text above a caret.
 const CONTEXT: usize = 50;
 
-/// The maximum length of a printed message, in bytes.
+/// The maximum length of a printed message, in bytes. A longer message is cut in the middle.
 const LONGEST_MESSAGE: usize = 1200;
 
 /// The exit code of a command that failed.
@@ -52,7 +52,7 @@ pub(super) struct Failure {
     caret: Option<Caret>,
 }
 
-/// A part of a text that carets mark.
+/// A text, and its part that is marked by carets: `len` bytes from byte `offset` on.
 #[derive(Clone, Debug)]
 struct Caret {
     text: String,
@@ -122,6 +122,7 @@ impl Failure {
         self.exit == Exit::NoDevice
     }
 
+    /// Returns the exit code as a number, which the other ranks of MPI receive.
     #[cfg(feature = "mpi")]
     pub(super) fn code(&self) -> u8 {
         self.exit as u8

@@ -31,6 +31,8 @@ const COLUMNS: usize = 80;
 /// The maximum width of a drawing, in columns. Wider drawings are harder to read.
 const MAX_COLUMNS: usize = 120;
 
+/// Runs `stridec explain`: draws the shape, the operation, the program or the reshard of the
+/// arguments.
 pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
     if let Some(ExplainCommand::Reshard(args)) = &args.reshard {
         return reshard(args);
@@ -94,7 +96,7 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
     }
 }
 
-/// Draws the results of a program.
+/// Draws the results of a program. With `--plan`, prints the plan of the host's copies instead.
 fn program(args: &ExplainArgs, requested: Option<Module>) -> Result<(), Failure> {
     let ProgramFlags { layouts, output, element, input } = &args.program;
     let module = program::module(requested, args.module.as_deref(), *layouts, &args.flags)?;
@@ -156,6 +158,9 @@ fn reshard(ExplainReshardArgs { sides: args, files }: &ExplainReshardArgs) -> Re
 }
 
 /// Writes the requested files. If there are none, prints the drawing on stdout.
+///
+/// `terminal` draws for a number of columns, `svg` returns an SVG document, and `page` returns a
+/// page for a browser. Only the functions of the requested files are called.
 fn write(
     files: &PictureFiles,
     terminal: impl FnOnce(usize) -> String,

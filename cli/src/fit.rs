@@ -2,8 +2,8 @@
 //!
 //! A cost is a sum over the parts of an invocation's work, in which each part is multiplied by a
 //! number of the model. The time of a candidate is modelled as the same sum, plus the time of a
-//! dispatch. The fit is the numbers, none of them negative, with the least sum of squared relative
-//! errors.
+//! dispatch. The fit finds the numbers with the least sum of squared relative errors. No number may
+//! be negative.
 
 use stridec::{Target, schedule::CostModel};
 
@@ -12,16 +12,21 @@ use super::trials::Trial;
 /// The number of unknowns: the time of an operation, then one for each cost in the order of
 /// [`CostModel::costs`], and then the time of a dispatch.
 const UNKNOWNS: usize = DISPATCH + 1;
+/// The index of the time of a dispatch among the unknowns.
 const DISPATCH: usize = CostModel::COSTS + 1;
 
 /// The number of iterations that the solver makes.
 const ROUNDS: usize = 20_000;
 
-/// A candidate: for each word, the amount of each part of its work.
+/// A measured candidate, which is one of the kernels for an operation. All amounts are for one
+/// word, 4 bytes of the destination.
 struct Sample {
+    /// The amount of each part of the work, in the order of the unknowns.
     parts: [f64; UNKNOWNS],
     /// The measured time of each word, in nanoseconds.
     time: f64,
+    /// The weight of the candidate's error: 1 if it is the fastest of its operation, less
+    /// otherwise.
     weight: f64,
 }
 
@@ -37,7 +42,7 @@ pub(super) struct Fit {
 }
 
 /// Returns the model that fits the trials best. Its number of lanes is one of `lanes`. Returns
-/// `None` if no model fits.
+/// `None` only if `lanes` is empty.
 pub(super) fn fit(trials: &[&Trial], target: &Target, lanes: &[u32]) -> Option<Fit> {
     let fits = lanes.iter().map(|&lanes| {
         let mut target = target.clone();
@@ -51,6 +56,8 @@ pub(super) fn fit(trials: &[&Trial], target: &Target, lanes: &[u32]) -> Option<F
 }
 
 impl Fit {
+    /// Converts the solver's times, in nanoseconds, into the costs of a model, in thousandths of an
+    /// operation. The caller sets the error.
     fn of(found: [f64; UNKNOWNS], mut model: CostModel) -> Self {
         let most = f64::from(CostModel::MAX_COST) / 1000.0;
         let largest = found[1..DISPATCH].iter().copied().fold(0.0, f64::max);
@@ -66,8 +73,8 @@ impl Fit {
     }
 }
 
-/// Returns the work of a trial's candidates. The amount of each part is the cost under a model in
-/// which all other numbers are zero.
+/// Returns a sample for each candidate of a trial. The amount of a part is the increase of the
+/// candidate's cost if only the number of that part is not zero.
 fn samples(trial: &Trial, target: &Target) -> Vec<Sample> {
     let mut free = target.clone();
     free.model.costs_mut().into_iter().for_each(|cost| *cost = 0);
@@ -91,7 +98,7 @@ fn samples(trial: &Trial, target: &Target) -> Vec<Sample> {
 }
 
 /// Returns the times of the parts, none of them negative, with the least weighted sum of squared
-/// relative errors.
+/// relative errors. The method is coordinate descent.
 fn solve(samples: &[Sample]) -> [f64; UNKNOWNS] {
     let mut products = [[0.0; UNKNOWNS]; UNKNOWNS];
     let mut sums = [0.0; UNKNOWNS];
@@ -116,6 +123,7 @@ fn solve(samples: &[Sample]) -> [f64; UNKNOWNS] {
     found
 }
 
+/// Returns the root mean square of the relative errors, weighted by the samples.
 fn error(samples: &[Sample], found: &[f64; UNKNOWNS]) -> f64 {
     let (mut sum, mut weights) = (0.0, 0.0);
     for Sample { parts, time, weight } in samples {

@@ -20,8 +20,8 @@ pub(super) struct ImageFile {
 }
 
 impl ImageFile {
-    /// Opens the file of a tensor. Messages call the tensor `shape`. If it is a parameter of a
-    /// program, `parameter` is its number.
+    /// Opens the file of a tensor. Messages call the tensor `shape`. `parameter` is its index among
+    /// a program's parameters, or `None` if it is not a parameter.
     pub(super) fn open(
         path: &Path,
         tensor: &StrideDescriptor,
@@ -41,7 +41,7 @@ impl ImageFile {
         Ok(Self { bytes, start })
     }
 
-    /// Opens the file of a shard. A shard without elements needs no file.
+    /// Opens the file of a shard. A shard without elements needs no file; its image is then zeros.
     pub(super) fn of_shard(file: &ShardFile) -> Result<Self, Failure> {
         let ShardFile { path, tensor, name, is_empty, .. } = file;
         if *is_empty && !path.exists() {
@@ -51,6 +51,7 @@ impl ImageFile {
         Self::open(path, tensor, name, None)
     }
 
+    /// Returns the image, without the header of the file.
     pub(super) fn image(&self) -> &[u8] {
         &self.bytes[self.start..]
     }

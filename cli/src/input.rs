@@ -24,6 +24,7 @@ pub(super) struct Input {
     start: Vec<u8>,
 }
 
+/// The origin of an input's bytes. A file that cannot be mapped is read like a pipe.
 enum From {
     Mapped(Mmap),
     Pipe(Box<dyn Read>),
@@ -83,9 +84,11 @@ impl Input {
         }
     }
 
-    /// Reads an input that consists of `header` bytes and an image of `expected` bytes. One more
-    /// byte of a pipe is read, to detect that the input is too long. If `is_storage` is true, the
-    /// input may be longer, because the tensor is a view of a larger storage.
+    /// Reads an input that consists of `header` bytes and an image of `expected` bytes. Returns a
+    /// failure if it has another length. `tensor` is the name of the image in the message.
+    ///
+    /// If `is_storage` is true, the input may be longer, because the tensor is a view of a larger
+    /// storage. Otherwise one more byte of a pipe is read, to detect an input that is too long.
     pub(super) fn read_image(
         self,
         header: usize,
@@ -159,10 +162,12 @@ pub(super) fn refuse_archive(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Returns true if the extension of a path is `ending`, in any case.
 fn has_ending(path: &Path, ending: &str) -> bool {
     path.extension().is_some_and(|its| its.eq_ignore_ascii_case(ending))
 }
 
+/// Opens a file. It is mapped if possible, and otherwise read like a pipe.
 fn open_file(path: &Path) -> io::Result<From> {
     let file = File::open(path)?;
     let kind = file.metadata()?;

@@ -2,7 +2,7 @@
 
 use std::{fmt::Display, str::FromStr};
 
-/// A list of numbers. It is empty for rank 0.
+/// A list of numbers, such as an index. It is empty for an array of rank 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NumberList<T>(pub(super) Vec<T>);
 
@@ -32,6 +32,7 @@ impl FromStr for NumberList<u64> {
     }
 }
 
+/// Parses numbers with commas between them. `expected` describes the numbers in a message.
 fn list<T: FromStr>(text: &str, expected: &str) -> Result<NumberList<T>, String> {
     if text.trim().is_empty() {
         return Ok(NumberList(Vec::new()));

@@ -13,9 +13,11 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// The times of one implementation.
 pub(super) struct Measured {
+    /// The name, such as `memcpy` or `stridec`.
     pub(super) implementation: String,
     /// The number of bytes that are read and written.
     pub(super) bytes: u64,
+    /// The time of the fastest run.
     pub(super) best: Duration,
     pub(super) median: Duration,
 }
@@ -27,7 +29,7 @@ impl Measured {
         self.bytes as f64 / self.best.as_secs_f64() / 1e9
     }
 
-    /// Returns a line of the file with results.
+    /// Returns the times as JSON, for a line of the file with results.
     pub(super) fn json(&self, case: &str, device: &str) -> serde_json::Value {
         serde_json::json!({
             "case": case,
@@ -71,8 +73,9 @@ pub(super) fn identity(bytes: u64) -> Result<Operation> {
     Ok(Operation::relayout(flat()?, flat()?)?)
 }
 
-/// Returns bytes without a pattern. They are the image of the source, or the source of a copy with
-/// the size of the destination if that is larger.
+/// Returns pseudo-random bytes to copy. There are as many as in the image of the source or of the
+/// destination, whichever is larger, because a plain copy of the destination's size also reads
+/// them.
 fn noise(operation: &Operation) -> Result<Vec<u8>> {
     let bytes = operation.source().image_bytes().max(operation.destination().image_bytes());
     let mut image = zeroed(bytes.saturating_add(7) / 8 * 8)?;
@@ -86,8 +89,8 @@ fn noise(operation: &Operation) -> Result<Vec<u8>> {
     Ok(image)
 }
 
-/// Allocates zeroed memory for an image. If there is no memory, returns an error and does not end
-/// the process.
+/// Allocates zeroed memory for an image. Returns an error if there is not enough memory; `vec!`
+/// would end the process.
 fn zeroed(bytes: u64) -> Result<Vec<u8>> {
     let too_much = || format!("there is not enough memory for an image of {bytes} bytes");
     let length = usize::try_from(bytes).map_err(|_| too_much())?;
@@ -122,6 +125,7 @@ pub(super) fn on_host(operation: &Operation, repetitions: usize) -> Result<Vec<M
     in_turns(2 * moved, repetitions, implementations)
 }
 
+/// Runs an operation on the host. Returns the time that it took.
 fn host(operation: &Operation, source: &[u8], destination: &mut [u8]) -> Result<Duration> {
     let start = Instant::now();
     operation.run_on_host(source, destination)?;
@@ -129,9 +133,10 @@ fn host(operation: &Operation, source: &[u8], destination: &mut [u8]) -> Result<
 }
 
 /// Times an operation on a GPU. The implementations are the device's buffer copy, stridec's kernel
-/// for a copy of the same number of bytes, and the kernel of the operation. Each runs
-/// `back_to_back` times in one submission. Before that, the result is compared with the host's
-/// result.
+/// for a copy of the same number of bytes, and the kernel of the operation.
+///
+/// Each implementation runs `back_to_back` times in one submission, and its time is divided by this
+/// number. Before that, the result is compared with the host's result.
 #[cfg(feature = "gpu")]
 pub(super) fn on_gpu(
     gpu: &stridec::gpu::Gpu,

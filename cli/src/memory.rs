@@ -16,7 +16,7 @@ use super::{
 /// The number of instructions in a table if `--top` is not given.
 const TOP: usize = 20;
 
-/// The number of orders of a single shape if `--top` is not given.
+/// The number of dimension orders that are listed for a single shape if `--top` is not given.
 const ORDERS: usize = 8;
 
 /// The endings of files that hold a shape, not a module.
@@ -60,11 +60,13 @@ pub(super) fn memory(args: &MemoryArgs) -> Result<(), Failure> {
     }
 }
 
+/// Returns true if the name of a file ends like that of a shape.
 fn is_shape(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());
     ending.is_some_and(|ending| SHAPES.contains(&ending))
 }
 
+/// Returns the report as JSON. `top` limits the number of instructions; `None` lists all of them.
 fn object(report: &MemoryReport, top: Option<usize>) -> Value {
     let shown = report.instructions.iter().take(top.unwrap_or(usize::MAX));
     let instructions: Vec<Value> =
@@ -79,6 +81,8 @@ fn object(report: &MemoryReport, top: Option<usize>) -> Value {
     })
 }
 
+/// Returns the memory of an instruction as JSON. If `is_worst` is true, the field `cheapest` is the
+/// dimension order that needs the fewest bytes.
 fn instruction(instruction: &InstructionMemory, is_worst: bool) -> Value {
     let memory = instruction.memory;
     let mut value = json!({

@@ -47,9 +47,9 @@ impl<'a> ModuleFile<'a> {
         Ok(Self { path, bytes, is_text })
     }
 
-    /// Returns the contents: text if the name ends in `.txt`, `.hlo` or `.mlir`, and a message if
-    /// it ends in `.pb` or `.binpb`. A file with another ending is text if it has no control
-    /// characters.
+    /// Returns the contents of the file. The ending of the name selects the kind: text for `.txt`,
+    /// `.hlo` and `.mlir`, and a message for `.pb` and `.binpb`. A file with another ending is text
+    /// if it has no control characters.
     pub(super) fn contents(&self) -> Result<Contents<'_>, Failure> {
         let is_text = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
         if !self.is_text.unwrap_or_else(|| self.bytes.iter().all(is_text)) {
@@ -89,6 +89,7 @@ impl<'a> ModuleFile<'a> {
         result.map_err(|error| self.about(Failure::from(Error::from(error))))
     }
 
+    /// Adds the name of the file to a failure.
     fn about(&self, failure: Failure) -> Failure {
         failure.about(input_name(self.path))
     }

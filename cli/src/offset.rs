@@ -19,6 +19,7 @@ use super::{
 /// The number of bytes that are written at a time.
 const BLOCK: usize = 1 << 16;
 
+/// Runs `stridec offset`. Offsets are printed in elements.
 pub(super) fn offset(args: &OffsetArgs) -> Result<(), Failure> {
     let tensor = any_tensor(&args.shape)?;
     let descriptor = tensor.descriptor();

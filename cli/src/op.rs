@@ -23,7 +23,7 @@ use super::{
     shape_arg::tensor,
 };
 
-/// The flag of a slice that may be omitted.
+/// The flag of a slice that may be left out.
 const OUTPUT_SIZES: &str = "--output-sizes";
 
 /// The end of a message that refuses a program.
@@ -131,6 +131,7 @@ impl OpFlags {
         flags.find(|&(_, given)| given).map(|(flag, _)| flag)
     }
 
+    /// Builds an operation from the flags: a slice if `kind` says so, and otherwise a relayout.
     fn operation(
         &self,
         kind: Option<OpKind>,
@@ -195,6 +196,8 @@ impl OpFlags {
         tensor.map_err(|failure| failure.about("--to")).map(Some)
     }
 
+    /// Returns the slice of the flags. Returns a failure with the names of the flags that are
+    /// missing.
     fn slice(&self) -> Result<Slice, Failure> {
         let (Some(NumberList(offsets)), Some(NumberList(sizes)), Some(NumberList(strides))) =
             (&self.offsets, &self.sizes, &self.strides)
@@ -222,6 +225,7 @@ impl OpFlags {
     }
 }
 
+/// Reads the request in the file of `--op`, which is written `@FILE`.
 fn from_file(argument: &str) -> Result<FileRequest, Failure> {
     let Some(file) = argument.strip_prefix('@') else {
         return Err(Failure::invalid(format!(

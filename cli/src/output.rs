@@ -33,6 +33,7 @@ pub(super) struct Output {
     sink: Sink,
 }
 
+/// The place to which the bytes of a result are written.
 enum Sink {
     /// Standard output. A closed pipe is not a failure.
     Stdout,
@@ -102,6 +103,7 @@ impl Output {
         Ok(Self { path: path.into(), sink })
     }
 
+    /// Writes bytes after all that were written before.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         let written = match &mut self.sink {
             Sink::Stdout => io::stdout().write_all(bytes),
@@ -163,6 +165,7 @@ impl Output {
         }
     }
 
+    /// Converts an error of writing into a failure. A closed pipe on stdout is not a failure.
     fn checked(&self, written: io::Result<()>) -> Result<(), Failure> {
         match (written, &self.sink) {
             (Ok(()), _) => Ok(()),
@@ -172,8 +175,8 @@ impl Output {
     }
 }
 
-/// Allocates zeroed memory for an image. If there is no memory, returns a failure and does not end
-/// the process.
+/// Allocates zeroed memory for an image. Returns a failure if there is not enough memory; `vec!`
+/// would end the process.
 fn zeroed(bytes: u64) -> Result<Vec<u8>, Failure> {
     let no_memory = || {
         let message = format!("there is not enough memory for the destination, {bytes} bytes");

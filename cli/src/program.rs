@@ -46,6 +46,7 @@ pub(super) fn module(
     })
 }
 
+/// Reads the module in `@FILE`. Returns a failure if a flag of a relayout or a slice is given.
 fn from_file(argument: Option<&str>, flags: &OpFlags) -> Result<Module, Failure> {
     if let Some(flag) = flags.given() {
         return Err(Failure::invalid(format!("{flag}: a program takes no such flag")));
@@ -62,7 +63,7 @@ fn from_file(argument: Option<&str>, flags: &OpFlags) -> Result<Module, Failure>
     ModuleFile::read(Path::new(file))?.module()
 }
 
-/// Runs a program on files.
+/// Runs a program on files: one for each parameter, and one for each result.
 pub(super) fn run(args: &RunArgs, requested: Option<ProgramRequest>) -> Result<(), Failure> {
     let OpArgs { module, layouts, flags, .. } = &args.op;
     let requested = requested.map(|requested| requested.module);
@@ -156,7 +157,7 @@ pub(super) fn compile(
     };
     let module = self::module(requested, module.as_deref(), *layouts, flags)?;
     let target = target(args.target.as_deref(), &args.limits, wanted)?;
-    // Only JSON says which results have the buffers of parameters.
+    // Only JSON has fields for results that are written to the buffers of parameters.
     let compiled = match args.emit {
         Emit::Json => compile_in_place(&module, &target),
         _ => compile_module(&module, &target),
@@ -202,8 +203,11 @@ pub(super) fn compile(
     write(file, &shaders?.join(&b'\n'))
 }
 
-/// Adds the aliases of the program to a kernel in JSON: those that the kernels honour, the others
-/// with the reason, and the results in the order in which they have to be computed. A program
+/// Adds the aliases of the program to a kernel in JSON. An alias is a result that is written to the
+/// buffer of a parameter.
+///
+/// `aliases` has the aliases that the kernels honour, and `refused_aliases` the others with the
+/// reason. `order` has the results in the order in which they have to be computed. A program
 /// without aliases has no such fields.
 fn with_aliases(kernel: &[u8], program: &Program) -> Result<Vec<u8>, Failure> {
     let (honoured, refused) = (program.aliases(), program.refused_aliases());
@@ -231,7 +235,7 @@ fn with_aliases(kernel: &[u8], program: &Program) -> Result<Vec<u8>, Failure> {
     Ok(text)
 }
 
-/// Parses the number of one of `results` results.
+/// Parses the value of `--output`, the index of one of `results` results.
 pub(super) fn result(given: &Path, results: usize) -> Result<usize, Failure> {
     let number = given.to_str().and_then(|given| given.parse().ok());
     let number: Option<usize> = number;
@@ -245,6 +249,7 @@ pub(super) fn result(given: &Path, results: usize) -> Result<usize, Failure> {
     })
 }
 
+/// Writes bytes to a file, or to stdout if the path is `-`.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let mut output = Output::open(path)?;
     output.write(bytes)?;

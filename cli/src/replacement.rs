@@ -34,6 +34,7 @@ impl Replacement {
         Ok(Self::Temporary(builder.tempfile_in(folder).map_err(without_name)?))
     }
 
+    /// Returns the file, to which the contents are written.
     pub(super) fn file(&self) -> &File {
         match self {
             #[cfg(target_os = "linux")]
@@ -63,12 +64,14 @@ impl Replacement {
     }
 }
 
+/// Returns a builder of temporary files whose names begin with `.stridec-`.
 fn prefixed() -> Builder<'static, 'static> {
     let mut builder = Builder::new();
     builder.prefix(".stridec-");
     builder
 }
 
+/// Renames a temporary file to `path`. An existing file of that name is replaced.
 fn persist<F>(file: NamedTempFile<F>, path: &Path) -> io::Result<()> {
     file.persist(path).map(drop).map_err(|error| error.error)
 }
@@ -85,6 +88,7 @@ fn unnamed(folder: &Path) -> Option<File> {
     fs::metadata(descriptor(&file)).is_ok().then_some(file)
 }
 
+/// Returns the path of an open file in `/proc`.
 #[cfg(target_os = "linux")]
 fn descriptor(file: &File) -> String {
     use std::os::fd::AsRawFd;

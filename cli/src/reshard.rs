@@ -43,7 +43,8 @@ pub(super) fn reshard(args: &ReshardArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The boxes of one side of a reshard, and the layout of its shards.
+/// One side of a reshard: the boxes, which are the parts of the array that the devices hold, and
+/// the layout of the devices' memory.
 pub(super) type ShardedSide = (Placement, Shards);
 
 /// The array, and its placement and shards on both sides.
@@ -53,6 +54,7 @@ pub(super) struct ReshardSides {
     pub(super) to: ShardedSide,
 }
 
+/// Reads the arguments of both sides.
 pub(super) fn sides(args: &SidesArgs) -> Result<ReshardSides, Failure> {
     let argument = ShapeArg::read(&args.shape)?;
     let Some(shape) = argument.xla().cloned() else {
@@ -124,7 +126,7 @@ pub(super) struct ShardFile {
     pub(super) is_empty: bool,
 }
 
-/// Returns the files of all shards of one side.
+/// Returns the files of all shards of one side. Devices without a shard have no file.
 fn files(
     pattern: &str,
     flag: &str,
@@ -136,7 +138,8 @@ fn files(
     Ok(files.collect::<Result<Vec<_>, Failure>>()?.into_iter().flatten().collect())
 }
 
-/// Returns the file of a device's shard, or `None` if the device has no shard.
+/// Returns the file of a device's shard, or `None` if the device has no shard. In `pattern`, the
+/// value of `flag`, `{rank}` stands for the id of the device.
 pub(super) fn file(
     pattern: &str,
     flag: &str,

@@ -30,6 +30,7 @@ pub(super) fn run(args: &MoveArgs) -> Result<ExitCode, Failure> {
     }
 }
 
+/// Moves the part of this rank. After each step, all ranks agree that none of them has failed.
 fn moved(world: &World, args: &MoveArgs) -> Result<(), Failure> {
     let operation = operation(args);
     let read = agreed(world, operation.and_then(|text| Ok((text, sides(&args.sides)?))))?;
@@ -109,7 +110,7 @@ fn same(world: &World, operation: &str) -> Result<(), Failure> {
 }
 
 /// Returns the result of this rank if no rank failed. Otherwise returns this rank's own failure, or
-/// the first failure of another rank.
+/// the first failure of another rank. All ranks must call this function together.
 fn agreed<T>(world: &World, own: Result<T, Failure>) -> Result<T, Failure> {
     let message = own.as_ref().err().map(|failure| (failure.code(), failure.to_string()));
     let message = message.as_ref().map(|(code, message)| (*code, &message[..]));
@@ -128,6 +129,8 @@ fn told<T>(world: &World, result: Result<T, MpiError>) -> T {
     result.unwrap_or_else(|error| world.abort(&error.to_string()))
 }
 
+/// Converts an error of MPI into a failure. If the number of ranks is wrong, the message has the
+/// command that starts the right number.
 fn failure(error: MpiError) -> Failure {
     match error {
         MpiError::Shard(error) => stridec::Error::from(error).into(),

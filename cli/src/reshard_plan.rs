@@ -22,6 +22,7 @@ use super::{
 /// The maximum number of transfers that are printed as text.
 const SHOWN: usize = 40;
 
+/// Prints a plan in the given format.
 pub(super) fn print_plan(plan: &ReshardPlan, format: PlanFormat) -> Result<(), Failure> {
     match format {
         PlanFormat::Text => print(&text(plan)),
@@ -37,6 +38,7 @@ pub(super) fn print_plan(plan: &ReshardPlan, format: PlanFormat) -> Result<(), F
     }
 }
 
+/// Returns a plan as text: the first [`SHOWN`] transfers, and then the numbers of bytes.
 fn text(plan: &ReshardPlan) -> String {
     let mut text = format!("{}\n", plan.shape());
     for Transfer { from, to, region } in plan.transfers().iter().take(SHOWN) {
@@ -62,10 +64,12 @@ fn text(plan: &ReshardPlan) -> String {
     text
 }
 
+/// Returns a number of bytes as text with a unit.
 fn readable(bytes: u128) -> String {
     num_bytes(number(bytes))
 }
 
+/// Returns a plan as JSON, with all transfers.
 fn json(plan: &ReshardPlan) -> Value {
     let transfer = |Transfer { from, to, region }: &Transfer| {
         let (name, part) = part(region);
@@ -99,8 +103,8 @@ fn number(bytes: u128) -> u64 {
     u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 
-/// Returns `{"DEVICE": [[start, limit], …]}`, with the devices in ascending order. A dimension with
-/// several ranges has a list of them.
+/// Returns the part of the array that each device holds: `{"DEVICE": [[start, limit], …]}`, with
+/// the devices in ascending order. A dimension with several ranges has a list of them.
 pub(super) fn tiles(placement: &Placement) -> Value {
     let tiles = placement.regions().map(|(device, region)| (device.to_string(), part(&region).1));
     Value::Object(tiles.collect::<Map<_, _>>())

@@ -16,6 +16,7 @@ use super::{
     program,
 };
 
+/// Runs `stridec run`. A relayout or a slice is run here. Programs have a file of their own.
 pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
     let known = match args.op.flags.in_file()? {
         Some(FileRequest::Program(requested)) => {
@@ -98,7 +99,9 @@ struct OperationInput {
 }
 
 impl OperationInput {
-    /// Opens the input. Checks it against the operation, which may be known already.
+    /// Opens the input, and checks it against the operation. `known` is the operation in the file
+    /// of `--op`. If it is `None`, the flags describe the operation, and a `.npy` file without
+    /// `--from` gives the source's shape.
     fn open(args: &RunArgs, path: &Path, known: Option<Operation>) -> Result<Self, Failure> {
         let operation = |source| match known {
             Some(operation) => Ok(operation),
@@ -128,6 +131,7 @@ impl OperationInput {
         Ok(Self { operation, bytes, start })
     }
 
+    /// Returns the image of the source. If the file is a larger storage, its end is left out.
     fn image(&self) -> &[u8] {
         let rest = &self.bytes[self.start..];
         let length = usize::try_from(self.operation.source().image_bytes());

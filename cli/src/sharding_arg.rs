@@ -38,9 +38,10 @@ fn failure(text: &str, error: ShardingError) -> Failure {
     }
 }
 
-/// Returns the sharding in a JSON object whose names are device numbers, or `None` for any other
-/// value. The object may also be the field `devices` in the output of `describe --sharding`. A
-/// device has a box, `[[start, limit], …]`, or a list of ranges for each dimension, `[[[start,
+/// Returns the sharding in a JSON object whose names are ids of devices, or `None` for any other
+/// value. The object may also be the field `devices` in the output of `describe --sharding`.
+///
+/// A device has a box, `[[start, limit], …]`, or a list of ranges for each dimension, `[[[start,
 /// limit], …], …]`.
 fn boxes(value: Value) -> Option<Result<Sharding, Failure>> {
     let Value::Object(mut devices) = value else { return None };

@@ -27,6 +27,7 @@ pub(super) const LIMITS: [&str; 4] = [
 ];
 
 impl Limit {
+    /// Sets the limit in a target. Returns a failure if the value is too large for the limit.
     fn apply(&self, target: &mut Target) -> Result<(), Failure> {
         let Self { field, value } = *self;
         let small = u32::try_from(value).map_err(|_| {

@@ -1,5 +1,8 @@
 //! Times all candidates of an operation, and compares their order with the order that a cost model
 //! gives them. `stridec calibrate` and `benches/gpu` both use this file.
+//!
+//! A candidate is a possible kernel for an operation. The scheduler chooses the candidate with the
+//! lowest estimated cost.
 
 use std::{error::Error, fmt};
 
@@ -16,7 +19,7 @@ use super::measure::{Measured, kernels_on_gpu};
 pub(super) struct Trial {
     /// The title of the operation.
     pub(super) title: String,
-    /// The number of words in the destination.
+    /// The number of words of 4 bytes in the destination.
     pub(super) words: f64,
     pub(super) candidates: Vec<Candidate>,
     /// The time of each candidate, in nanoseconds for each word.
@@ -61,7 +64,7 @@ impl Trial {
     }
 
     /// Returns the time of the candidate that `target` would choose, divided by the time of the
-    /// fastest candidate.
+    /// fastest candidate. Returns 1 if there are no candidates.
     pub(super) fn regret(&self, target: &Target) -> f64 {
         let both = self.chosen_and_best(target);
         both.map_or(1.0, |[chosen, best]| self.times[chosen] / self.times[best])
@@ -71,8 +74,11 @@ impl Trial {
 /// The agreement between a target's cost model and measured times.
 #[derive(Default)]
 pub(super) struct Agreement {
+    /// The [`regret`](Trial::regret) of each trial.
     regrets: Vec<f64>,
+    /// The number of pairs whose costs have the same order as their times.
     agreed: u32,
+    /// The number of pairs that were compared.
     pairs: u32,
 }
 
@@ -84,11 +90,13 @@ impl Agreement {
         agreement
     }
 
+    /// Adds the regret of a trial, and compares its candidates in pairs.
     pub(super) fn add(&mut self, trial: &Trial, target: &Target) {
         self.regrets.push(trial.regret(target));
         let times = &trial.times;
         let costs: Vec<u64> = trial.candidates.iter().map(|one| one.cost_by(target)).collect();
-        // Only pairs of candidates whose times differ by more than noise are counted.
+        // Only pairs whose times differ by more than a tenth are compared, because noise may order
+        // the others.
         for a in 0..times.len() {
             let differ = |b: usize| (times[a] / times[b]).ln().abs() > 0.1 && costs[a] != costs[b];
             for b in (0..a).filter(|&b| differ(b)) {

@@ -1,4 +1,5 @@
-//! Buffers of parameters that the results of a module may reuse.
+//! Buffers of parameters that the results of a module may reuse. XLA calls this donation: the
+//! caller gives up a buffer, so that a result needs no memory of its own.
 
 use std::collections::HashSet;
 
@@ -10,13 +11,14 @@ use crate::{
 };
 
 /// A part of the result that reuses the buffer of a part of a parameter, as in XLA's
-/// `HloInputOutputAliasProto`. A path lists the numbers of tuple elements, outermost first.
+/// `HloInputOutputAliasProto`. A path has the index of an element in each nested tuple, outermost
+/// first; it is empty for a value that is no tuple.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct InputOutputAlias {
     /// The path of the part in the result.
     pub output_index: Vec<usize>,
-    /// The number of the parameter.
+    /// The index of the parameter.
     pub parameter_number: usize,
     /// The path of the part in the parameter.
     pub parameter_index: Vec<usize>,
@@ -29,9 +31,9 @@ pub struct InputOutputAlias {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct BufferDonor {
-    /// The number of the parameter.
+    /// The index of the parameter.
     pub parameter_number: usize,
-    /// The path of the part in the parameter: numbers of tuple elements, outermost first.
+    /// The path of the part in the parameter, as in [`InputOutputAlias`].
     pub parameter_index: Vec<usize>,
 }
 
@@ -44,9 +46,11 @@ pub(super) struct GivenBuffers {
 
 impl GivenBuffers {
     /// Checks the buffers by the rules of `HloInputOutputAliasConfig::Verify` and
-    /// `HloBufferDonorConfig::Verify` of XLA: every path leads to an array of the entry's
-    /// parameters or result, no part has two buffers, no buffer is given twice, and both parts of
-    /// an alias have the same size.
+    /// `HloBufferDonorConfig::Verify` of XLA:
+    ///
+    /// - every path leads to an array of the entry's parameters or result;
+    /// - no part of the result gets two buffers, and no buffer is given twice;
+    /// - both parts of an alias have the same size.
     pub(super) fn check(&self, parameters: &[Shape], result: &Shape) -> Result<(), HloError> {
         let of_parameter = |number: usize, index: &[usize]| {
             parameters.get(number).and_then(|parameter| array_at(parameter, index))
@@ -96,7 +100,7 @@ impl GivenBuffers {
     }
 }
 
-/// Returns the array that a path leads to, or `None` if it leads to none.
+/// Returns the array to which a path leads, or `None` if there is none.
 fn array_at<'a>(shape: &'a Shape, path: &[usize]) -> Option<&'a Shape> {
     let part = path.iter().try_fold(shape, |shape, &part| {
         let is_tuple = shape.element_type() == ElementType::Tuple;
@@ -111,18 +115,19 @@ pub(super) fn path(path: &[usize]) -> String {
     format!("{{{}}}", parts.join(", "))
 }
 
-/// Converts a path from a message. A number that is not an index becomes `usize::MAX`, which no
-/// tuple has as an index.
+/// Converts a path from a message. A negative entry becomes `usize::MAX`, which no tuple has as an
+/// index.
 fn indices(path: Vec<i64>) -> Vec<usize> {
     path.into_iter().map(index).collect()
 }
 
-/// Converts a number from a message. A number that is not an index becomes `usize::MAX`, which is
-/// out of range everywhere.
+/// Converts an index from a message. A negative number becomes `usize::MAX`, which is out of range
+/// everywhere.
 fn index(number: i64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
+/// Converts a path to the form that messages have.
 fn numbers(path: &[usize]) -> Vec<i64> {
     path.iter().map(|&part| i64::try_from(part).unwrap_or(i64::MAX)).collect()
 }

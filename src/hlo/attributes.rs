@@ -1,5 +1,7 @@
-//! Converts the fields of an `xla.HloInstructionProto` to an [`Opcode`]. The readers of texts make
-//! such a message too, so that each attribute is checked in one place.
+//! Converts the fields of an `xla.HloInstructionProto` to an [`Opcode`] with its attributes.
+//!
+//! The readers of HLO text and StableHLO text fill in such a message too, so that every attribute
+//! is checked here, whatever form the module has.
 
 use super::{
     Binary, ComparisonDirection, Gather, IdentityCall, InstructionError, Literal, Opcode,
@@ -13,8 +15,8 @@ use crate::{
 
 type Result<T> = std::result::Result<T, InstructionError>;
 
-/// The opcodes that accept bounded and unknown extents. If an extent is not fixed, any other opcode
-/// becomes [`Opcode::Other`], because the shape of its result cannot be inferred.
+/// The opcodes that accept bounded and unknown extents, such as `f32[<=8]`. With such an extent,
+/// any other opcode becomes [`Opcode::Other`], because the shape of its result cannot be inferred.
 const STRUCTURE: [&str; 16] = [
     "parameter",
     "copy",
@@ -34,15 +36,15 @@ const STRUCTURE: [&str; 16] = [
     "custom-call",
 ];
 
-/// The inputs of [`opcode`] beside the fields of the instruction's message.
+/// The inputs of [`opcode`] besides the fields of the instruction's message.
 pub(super) struct OpcodeContext<'a> {
-    /// The value of the instruction if it is a constant whose value is in the module, or `None`.
+    /// The value of the instruction, if it is a constant whose value the module contains.
     pub(super) literal: Option<Literal>,
     /// The called computations, as indices into the module's computations.
     pub(super) called: Vec<usize>,
     /// The shapes of the operands.
     pub(super) operands: &'a [&'a Shape],
-    /// The declared shape of the instruction, or `None` if it is to be inferred.
+    /// The declared shape of the instruction, or `None` if the shape is to be inferred.
     pub(super) shape: Option<&'a Shape>,
 }
 
@@ -62,8 +64,8 @@ pub(super) fn opcode(
 }
 
 /// Returns true if an instruction mixes several float types, between which XLA converts. Such an
-/// instruction is kept as [`Opcode::Other`], without its attributes. A copy and a reshape have no
-/// attributes that could be lost.
+/// instruction becomes [`Opcode::Other`] and loses its attributes. A copy and a reshape have no
+/// attributes, so they are kept.
 fn is_mixed(proto: &proto::HloInstructionProto, context: &OpcodeContext<'_>) -> bool {
     let name = proto.opcode.as_str();
     !matches!(name, "copy" | "reshape")
@@ -71,8 +73,8 @@ fn is_mixed(proto: &proto::HloInstructionProto, context: &OpcodeContext<'_>) -> 
         && mixes_floats(context.operands.iter().copied().chain(context.shape))
 }
 
-/// Converts the fields of an instruction to an opcode, also if an extent is not fixed or floats are
-/// of several types.
+/// Converts the fields of an instruction to an opcode. In contrast to [`opcode`], extents may be
+/// dynamic and float types may be mixed.
 pub(super) fn known(
     proto: &proto::HloInstructionProto,
     context: OpcodeContext<'_>,
@@ -105,7 +107,7 @@ pub(super) fn known(
             Opcode::DynamicSlice { sizes: naturals(field, &proto.dynamic_slice_sizes)? }
         }
         "dynamic-update-slice" => Opcode::DynamicUpdateSlice,
-        // XLA also accepts a batching dimension that index vectors refer to.
+        // In XLA, index vectors may also refer to a batching dimension; this is not supported.
         "gather" => match gather(proto)? {
             gather if overlaps(&gather.operand_batching_dims, &gather.start_index_map) => {
                 other(proto, context.called)
@@ -113,7 +115,7 @@ pub(super) fn known(
             gather => Opcode::Gather(gather.into()),
         },
         "scatter" => Opcode::Scatter(scatter(proto, single_callee(&context)?)?.into()),
-        // A reduce that returns a tuple is kept as `Opcode::Other`.
+        // A reduce that returns a tuple becomes `Opcode::Other`.
         "reduce" if context.operands.len() == 2 && context.shape.is_none_or(Shape::is_array) => {
             Opcode::Reduce { dimensions: dimensions()?, computation: single_callee(&context)? }
         }
@@ -161,10 +163,12 @@ pub(super) fn known(
     })
 }
 
+/// Returns true if two lists of dimensions have an entry in common.
 fn overlaps(one: &[usize], other: &[usize]) -> bool {
     one.iter().any(|dimension| other.contains(dimension))
 }
 
+/// Returns true if the shapes fit a custom call that returns its operand.
 fn returns_its_operand(context: &OpcodeContext<'_>, call: IdentityCall) -> bool {
     let ([operand], Some(shape)) = (context.operands, context.shape) else { return false };
     let content = |shape: &Shape, buffer: &Shape| {
@@ -179,6 +183,7 @@ fn returns_its_operand(context: &OpcodeContext<'_>, call: IdentityCall) -> bool 
     }
 }
 
+/// Returns the opcode for an instruction that is kept without its attributes.
 fn other(proto: &proto::HloInstructionProto, computations: Vec<usize>) -> Opcode {
     let target = match proto.opcode.as_str() {
         "custom-call" => proto.custom_call_target.clone(),
@@ -191,7 +196,7 @@ fn missing(field: &'static str, accepted: &'static str) -> InstructionError {
     InstructionError::Missing { field: FieldPath::new(field), accepted }
 }
 
-/// Returns the called computation, or an error if there is not exactly one.
+/// Returns the single called computation, or an error if there is none or several.
 fn single_callee(context: &OpcodeContext<'_>) -> Result<usize> {
     match *context.called {
         [computation] => Ok(computation),
@@ -202,7 +207,7 @@ fn single_callee(context: &OpcodeContext<'_>) -> Result<usize> {
     }
 }
 
-/// Returns the single entry of `dimensions`, or an error if there is not exactly one.
+/// Returns the single entry of `dimensions`, or an error if there is none or several.
 fn single_dimension(dimensions: &[usize]) -> Result<usize> {
     match *dimensions {
         [dimension] => Ok(dimension),
@@ -216,10 +221,12 @@ fn single_dimension(dimensions: &[usize]) -> Result<usize> {
     }
 }
 
+/// Converts the field `name` to an index. Returns an error if it is negative.
 fn index(name: &'static str, given: i64) -> Result<usize> {
     natural(|| FieldPath::new(name), given)
 }
 
+/// Converts a number that must not be negative. `field` names it in the error.
 fn natural<T: TryFrom<i64>>(field: impl FnOnce() -> FieldPath, given: i64) -> Result<T> {
     T::try_from(given).map_err(|_| {
         let (given, least, greatest) = (given.into(), 0, i64::MAX);
@@ -227,10 +234,12 @@ fn natural<T: TryFrom<i64>>(field: impl FnOnce() -> FieldPath, given: i64) -> Re
     })
 }
 
+/// Converts a list of numbers that must not be negative.
 fn naturals<T: TryFrom<i64>>(field: impl Fn() -> FieldPath, given: &[i64]) -> Result<Vec<T>> {
     given.iter().enumerate().map(|(i, &n)| natural(|| field().index(i), n)).collect()
 }
 
+/// Reads the ranges of a slice.
 fn slice(proto: &proto::HloInstructionProto) -> Result<Vec<SliceDimension>> {
     let convert = |(i, slice): (usize, &proto::hlo_instruction_proto::SliceDimensions)| {
         let field = |name| FieldPath::new("slice_dimensions").index(i).field(name);
@@ -243,6 +252,7 @@ fn slice(proto: &proto::HloInstructionProto) -> Result<Vec<SliceDimension>> {
     proto.slice_dimensions.iter().enumerate().map(convert).collect()
 }
 
+/// Reads the padding of each dimension of a pad.
 fn padding(proto: &proto::HloInstructionProto) -> Result<Vec<PaddingDimension>> {
     let accepted = "what pad adds to each dimension";
     let config = proto.padding_config.as_ref();
@@ -261,6 +271,7 @@ fn padding(proto: &proto::HloInstructionProto) -> Result<Vec<PaddingDimension>> 
     config.dimensions.iter().enumerate().map(convert).collect()
 }
 
+/// Reads the dimension numbers of a gather, and the extents of its slices.
 fn gather(proto: &proto::HloInstructionProto) -> Result<Gather> {
     let name = "gather_dimension_numbers";
     let numbers = proto.gather_dimension_numbers.as_ref();
@@ -282,6 +293,7 @@ fn gather(proto: &proto::HloInstructionProto) -> Result<Gather> {
     })
 }
 
+/// Reads the dimension numbers of a scatter. `computation` is the index of its combiner.
 fn scatter(proto: &proto::HloInstructionProto, computation: usize) -> Result<Scatter> {
     let name = "scatter_dimension_numbers";
     let numbers = proto.scatter_dimension_numbers.as_ref();
@@ -305,6 +317,7 @@ fn scatter(proto: &proto::HloInstructionProto, computation: usize) -> Result<Sca
     })
 }
 
+/// Reads the direction of a comparison, and if it uses the total order.
 fn compare(proto: &proto::HloInstructionProto) -> Result<Opcode> {
     let direction = ComparisonDirection::from_name(&proto.comparison_direction);
     let direction = direction.ok_or_else(|| InstructionError::Unknown {

@@ -1,5 +1,5 @@
-//! [`Builder`]: builds a module one instruction at a time, and checks each instruction. All readers
-//! use the builder, and other compilers can use it too.
+//! [`Builder`]: builds a module instruction by instruction, and checks each one. All readers of
+//! modules use the builder. Other compilers can use it to pass their modules to stridec.
 
 use super::{
     Computation, HloError, Instruction, InstructionError, MAX_CALLED_SHAPES, MAX_COMPUTATIONS,
@@ -14,11 +14,12 @@ use crate::{
 /// The maximum length of a name in an error message, in characters.
 const MAX_PRINTED: usize = 80;
 
-/// Builds a [`Module`] in code and checks every instruction as it is added.
+/// Builds a [`Module`] in code, and checks every instruction when it is added.
 ///
-/// Each new instruction belongs to the current computation. Its index in the computation counts
-/// from 0. [`computation`](Self::computation) finishes a computation that other computations may
-/// call, and [`finish`](Self::finish) finishes the entry computation.
+/// A new instruction belongs to the current computation. Instructions are identified by their
+/// indices there, which the methods return. [`computation`](Self::computation) finishes the current
+/// computation, so that later ones can call it, and [`finish`](Self::finish) finishes the entry
+/// computation and the module.
 ///
 /// ```
 /// use stridec::hlo::{Builder, Opcode};
@@ -39,16 +40,16 @@ const MAX_PRINTED: usize = 80;
 pub struct Builder {
     name: String,
     computations: Vec<Computation>,
-    /// The name of the current computation in error messages. Empty if the name is not yet known.
+    /// The name of the current computation in error messages. Empty if the name is not known yet.
     current: String,
     instructions: Vec<Instruction>,
     parameters: usize,
     /// The source line of the instructions that are added next.
     source: Option<SourceLine>,
-    /// The number of instructions in all computations.
+    /// The number of instructions in all computations so far.
     count: usize,
     literal_bytes: usize,
-    /// The number of shapes among the operands of all calls and fusions so far.
+    /// The number of shapes among the operands of all calls so far.
     called_shapes: usize,
 }
 
@@ -95,8 +96,7 @@ impl Builder {
         self.add_named(String::new(), Opcode::Parameter { number }, Vec::new(), Some(shape))
     }
 
-    /// Adds an instruction whose shape follows from its operands and attributes, and returns its
-    /// index.
+    /// Adds an instruction whose shape follows from its operands and attributes. Returns its index.
     ///
     /// # Errors
     ///
@@ -106,7 +106,7 @@ impl Builder {
         self.add_named(String::new(), opcode, operands.to_vec(), None)
     }
 
-    /// Adds an instruction with a declared shape and returns its index.
+    /// Adds an instruction with a declared shape. Returns its index.
     ///
     /// Reshape, broadcast, iota, convert, bitcast, bitcast-convert and [`Opcode::Other`] require a
     /// declared shape, because their operands and attributes do not determine one. For all other
@@ -124,8 +124,9 @@ impl Builder {
         self.add_named(String::new(), opcode, operands.to_vec(), Some(shape))
     }
 
-    /// Adds an instruction under the given name, or under a generated name if `name` is empty. See
-    /// [`add_as`](Self::add_as) for the declared shape.
+    /// Adds an instruction with the given name; an empty name is replaced by a generated one.
+    /// `shape` is the declared shape, as in [`add_as`](Self::add_as); with `None`, the shape is
+    /// inferred.
     ///
     /// # Errors
     ///
@@ -164,6 +165,8 @@ impl Builder {
         Ok(self.instructions.len() - 1)
     }
 
+    /// Checks an instruction. Returns its opcode, its operands and its shape. The opcode becomes
+    /// [`Opcode::Other`] if its attributes cannot be kept.
     fn checked(
         &self,
         opcode: Opcode,
@@ -193,8 +196,8 @@ impl Builder {
         Ok((opcode, operands, declared.unwrap_or(inferred)))
     }
 
-    /// Adds the shapes of a call's operands to the running total. A call compares each of them with
-    /// a parameter of the called computation.
+    /// Counts the shapes of a call's operands, because a call compares each of them with a
+    /// parameter of the called computation.
     fn count_called(&mut self, operands: &[usize]) -> Result<(), HloError> {
         for instruction in operands.iter().filter_map(|&operand| self.instructions.get(operand)) {
             self.called_shapes = self.called_shapes.saturating_add(instruction.shape().shapes());
@@ -206,6 +209,7 @@ impl Builder {
         Ok(())
     }
 
+    /// Counts the bytes of a constant.
     fn count_literal(&mut self, bytes: usize) -> Result<(), HloError> {
         self.literal_bytes = self.literal_bytes.saturating_add(bytes);
         if self.literal_bytes > MAX_LITERAL_BYTES {
@@ -215,13 +219,13 @@ impl Builder {
         Ok(())
     }
 
-    /// Finishes a computation that other computations may call. Returns its index, by which callers
-    /// refer to it.
+    /// Finishes the current computation, whose result is the instruction `root`. Returns the index
+    /// by which later computations call it.
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no instruction `root`, if the module would have too many
-    /// computations, or if calls would be nested too deeply.
+    /// Returns an error if `root` is no instruction of the computation, if the module would have
+    /// too many computations, or if calls would be nested too deeply.
     pub fn computation(&mut self, name: impl Into<String>, root: usize) -> Result<usize, HloError> {
         let (place, limit) = (self.computations.len(), MAX_COMPUTATIONS);
         if place >= limit {
@@ -242,8 +246,8 @@ impl Builder {
         Ok(place)
     }
 
-    /// Finishes the entry computation and the module. The buffers of the module get the layouts of
-    /// the parameters and of the root.
+    /// Finishes the entry computation and the module. The buffers of the program have the layouts
+    /// of the parameters and of the root.
     ///
     /// # Errors
     ///
@@ -254,8 +258,8 @@ impl Builder {
         self.module(entry, parameters, result)
     }
 
-    /// Finishes the module as [`finish`](Self::finish) does, but with the given shapes of its
-    /// buffers. Their layouts may differ from the layouts of the parameters and of the root.
+    /// Finishes the module as [`finish`](Self::finish) does, but with other layouts of the
+    /// program's buffers. `parameters` and `result` are the shapes of the buffers.
     ///
     /// # Errors
     ///
@@ -282,13 +286,13 @@ impl Builder {
         Module::new(self.name, self.computations, entry, parameters, result)
     }
 
-    /// Returns the builder with another name of the module.
+    /// Returns the builder with another name for the module.
     pub(super) fn named(self, name: String) -> Self {
         Self { name, ..self }
     }
 
     /// Removes the current computation from the builder, so that a computation that it calls can be
-    /// built first.
+    /// built first. [`resume`](Self::resume) puts it back.
     pub(super) fn set_aside(&mut self) -> OpenComputation {
         OpenComputation {
             name: std::mem::take(&mut self.current),
@@ -319,7 +323,7 @@ impl Builder {
         &self.instructions
     }
 
-    /// Adds the name and the path of the instruction that is being added to an error.
+    /// Completes an error with the name and the path of the instruction that is being added.
     pub(super) fn instruction_error(&self, name: &str, error: InstructionError) -> HloError {
         let (computation, instruction) = (self.computations.len(), self.instructions.len());
         let path = FieldPath::new("computations").index(computation);
@@ -336,7 +340,7 @@ impl Builder {
     }
 }
 
-/// An unfinished computation, removed from the builder while a computation that it calls is built.
+/// An unfinished computation that was removed from the builder while another one is built.
 #[derive(Debug)]
 pub(super) struct OpenComputation {
     name: String,

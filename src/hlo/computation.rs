@@ -6,22 +6,24 @@ use crate::{
     text::excerpt,
 };
 
-/// A function: a list of instructions, among them the parameters and the result.
+/// A function: a list of instructions, which include its parameters and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Computation {
     name: String,
     instructions: Vec<Instruction>,
-    /// The index of each parameter's instruction, ordered by parameter number.
+    /// The index of each parameter's instruction, in the order of the parameters.
     parameters: Vec<usize>,
     root: usize,
-    /// The greatest depth of nested calls, including the call of this computation.
+    /// The greatest depth of nested calls, counting this computation as 1.
     depth: usize,
 }
 
 impl Computation {
-    /// Creates a computation whose result is the instruction `root`. The computation may call the
-    /// ones in `before`, and its own index in the module is `before.len()`. Returns an error if the
-    /// parameters are not numbered from 0 up, or if calls are nested too deeply.
+    /// Creates a computation whose result is the instruction `root`. It may call the computations
+    /// in `before`, and will follow them in the module.
+    ///
+    /// Returns an error if the parameters are not numbered 0, 1, 2 and so on, or if calls are
+    /// nested too deeply.
     pub(super) fn new(
         name: String,
         instructions: Vec<Instruction>,
@@ -66,13 +68,13 @@ impl Computation {
         &self.name
     }
 
-    /// Returns the instructions. Each one comes after its operands.
+    /// Returns the instructions. Each one follows its operands.
     #[must_use]
     pub fn instructions(&self) -> &[Instruction] {
         &self.instructions
     }
 
-    /// Returns the index of each parameter's instruction, ordered by parameter number.
+    /// Returns the index of each parameter's instruction, in the order of the parameters.
     #[must_use]
     pub fn parameters(&self) -> &[usize] {
         &self.parameters
@@ -84,7 +86,7 @@ impl Computation {
         self.root
     }
 
-    /// Returns the shapes of the parameters, ordered by parameter number.
+    /// Returns the shapes of the parameters, in their order.
     pub(super) fn parameter_shapes(&self) -> impl Iterator<Item = &Shape> {
         self.parameters.iter().map(|&place| self.instructions[place].shape())
     }

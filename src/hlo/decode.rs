@@ -1,7 +1,7 @@
 //! Decodes modules from serialized protos.
 //!
-//! Messages are read field by field, and every instruction is decoded and checked before the next
-//! one. Therefore a hostile message cannot use more memory than the module that it encodes.
+//! A message is read field by field, and every instruction is decoded and checked before the next
+//! one. So a hostile message cannot use more memory than the module that it encodes.
 
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ use crate::{
     shape::{FieldPath, Shape},
 };
 
-/// The first bytes of MLIR's bytecode.
+/// The first bytes of MLIR's bytecode. Such a module is refused.
 const MLIR_BYTECODE: &[u8] = b"ML\xefR";
 
 impl Module {
@@ -83,11 +83,11 @@ impl Module {
     }
 }
 
-/// Returns the serialized module: field 1 of an `HloProto`, or all of `bytes` for an
+/// Returns the bytes of the module: field 1 of an `HloProto`, or all of `bytes` for an
 /// `HloModuleProto`.
 ///
-/// The two messages are told apart by their field numbers. An `HloProto` has only fields 1 and 3,
-/// and an `HloModuleProto` always has `host_program_shape`, which is field 4.
+/// The fields tell the two messages apart. An `HloProto` has only fields 1 and 3, and an
+/// `HloModuleProto` always has `host_program_shape`, which is field 4.
 pub(super) fn module_message(bytes: &[u8]) -> Result<&[u8], HloError> {
     if bytes.starts_with(MLIR_BYTECODE) {
         return Err(HloError::Field {
@@ -109,7 +109,7 @@ pub(super) fn module_message(bytes: &[u8]) -> Result<&[u8], HloError> {
     module.ok_or_else(|| malformed("bytes", "no module").into())
 }
 
-/// The fields of a module, with its computations still serialized.
+/// The fields of a module. Its computations are still serialized.
 struct ModuleParts<'a> {
     name: &'a str,
     computations: Vec<&'a [u8]>,
@@ -121,6 +121,7 @@ struct ModuleParts<'a> {
 }
 
 impl<'a> ModuleParts<'a> {
+    /// Reads the fields of a module. Fields that do not affect data movement are skipped.
     fn read(bytes: &'a [u8]) -> Result<Self, HloError> {
         let mut parts = Self {
             name: "",
@@ -169,7 +170,7 @@ impl<'a> ModuleParts<'a> {
     }
 }
 
-/// Merges a serialized message into the fields that are decoded so far. Returns an error if the
+/// Merges a serialized message into a field that was decoded before. Returns an error if the
 /// message is malformed or too long.
 fn merge(known: &mut impl Message, message: &[u8], name: &'static str) -> Result<(), HloError> {
     within_limit(message.len())?;
@@ -184,7 +185,7 @@ fn within_limit(given: usize) -> Result<(), HloError> {
     Ok(())
 }
 
-/// The fields of a computation, with its instructions still serialized.
+/// The fields of a computation. Its instructions are still serialized.
 struct ComputationParts<'a> {
     name: &'a str,
     instructions: Vec<&'a [u8]>,
@@ -193,6 +194,7 @@ struct ComputationParts<'a> {
 }
 
 impl<'a> ComputationParts<'a> {
+    /// Reads the fields of a computation.
     fn read(bytes: &'a [u8]) -> Result<Self, HloError> {
         let mut parts = Self { name: "", instructions: Vec::new(), id: 0, root: 0 };
         for field in WireFields::of(bytes) {
@@ -215,7 +217,8 @@ impl<'a> ComputationParts<'a> {
     }
 
     /// Adds the instructions to `builder`, finishes the computation, and returns its index in the
-    /// module.
+    /// module. `computations` has the index of each finished computation by its id, and `decoded`
+    /// counts the decoded bytes.
     fn build(
         &self,
         builder: &mut Builder,
@@ -242,13 +245,13 @@ impl<'a> ComputationParts<'a> {
     }
 }
 
-/// Returns the low 32 bits of an instruction's id, because XLA compares only these bits.
+/// Returns the low 32 bits of an instruction's id. XLA compares only these bits.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // only the low bits are wanted
 pub(super) fn low_bits(id: i64) -> u32 {
     id as u32
 }
 
-/// Decodes one instruction, adds it to `builder`, and records its index in `ids`.
+/// Decodes one instruction, adds it to `builder`, and records its index under its id.
 fn instruction(
     proto: proto::HloInstructionProto,
     literal: Option<&[u8]>,
@@ -291,7 +294,8 @@ fn instruction(
     Ok(())
 }
 
-/// Splits an instruction's message into the serialized literal and a message of all other fields.
+/// Splits the message of an instruction into its literal, still serialized, and a message with all
+/// other fields. Literals are kept apart because they have a limit of their own.
 fn split_literal(
     bytes: &[u8],
     decoded: &mut usize,
@@ -307,7 +311,8 @@ fn split_literal(
                 let (given, limit) = (length, MAX_LITERAL_BYTES);
                 return Err(HloError::TooManyLiteralBytes { given, limit });
             }
-            // The wire format requires that repeated occurrences of a message field are merged.
+            // If a message field occurs several times, the wire format requires that its parts are
+            // merged.
             literal.get_or_insert_default().extend_from_slice(given);
         } else {
             *decoded += field.raw.len();
@@ -319,8 +324,8 @@ fn split_literal(
     Ok((rest, literal))
 }
 
-/// Returns the index of each instruction or computation in `ids`, or an error if `find` does not
-/// know an id.
+/// Returns the index of each instruction or computation in a list of ids. `find` returns the index
+/// for an id; the result is an error if it returns `None`.
 fn places(
     name: &'static str,
     ids: &[i64],

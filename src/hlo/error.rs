@@ -1,5 +1,5 @@
-//! [`HloError`]: the reason why a module is refused, with the computation, the instruction and the
-//! field.
+//! [`HloError`]: the reason why a module was refused. It names the computation, the instruction and
+//! the field.
 
 use crate::{
     error_kind::ErrorKind,
@@ -13,7 +13,7 @@ pub enum HloError {
     /// The bytes do not encode a module, or a field of the module itself is invalid.
     #[error(transparent)]
     Message(#[from] ShapeError),
-    /// A field of the module or of a computation is missing, or refers to something that does not
+    /// A field of the module or of a computation is missing, or names something that does not
     /// exist.
     #[error("{field}: {given}; expected {accepted}")]
     Field {
@@ -39,27 +39,27 @@ pub enum HloError {
     /// The text cannot be parsed as a module.
     #[error("line {line}, column {column}: {reason}")]
     Text {
-        /// The number of the line, from 1.
+        /// The line, counted from 1.
         line: usize,
-        /// The number of the column, in bytes from 1.
+        /// The byte in the line, counted from 1.
         column: usize,
         /// The problem, in words.
         reason: String,
     },
-    /// The text has a part that stridec does not support.
+    /// The text has a part that is valid, but that stridec does not support.
     #[error("line {line}, column {column}: {reason}")]
     NotSupported {
-        /// The number of the line, from 1.
+        /// The line, counted from 1.
         line: usize,
-        /// The number of the column, in bytes from 1.
+        /// The byte in the line, counted from 1.
         column: usize,
         /// The part that is not supported, in words.
         reason: String,
     },
-    /// The error of an instruction or computation that begins on the given line of a text.
+    /// An error of an instruction or computation, with the line of the text on which it begins.
     #[error("line {line}: {error}")]
     Line {
-        /// The number of the line, from 1.
+        /// The line, counted from 1.
         line: usize,
         /// The error.
         error: Box<HloError>,
@@ -71,7 +71,7 @@ pub enum HloError {
         field: FieldPath,
         /// The shape of the entry computation's parameter or root.
         expected: Box<Shape>,
-        /// The shape that the field gives.
+        /// The shape in the field.
         given: Box<Shape>,
     },
     /// The module has more instructions than stridec accepts.
@@ -145,8 +145,8 @@ impl HloError {
         }
     }
 
-    /// Returns the path of the invalid field, relative to the module. Returns `None` if the error
-    /// does not concern a single field.
+    /// Returns the path of the invalid field in the module. Returns `None` if the error does not
+    /// concern a single field.
     #[must_use]
     pub fn field(&self) -> Option<FieldPath> {
         match self {
@@ -159,7 +159,7 @@ impl HloError {
     }
 }
 
-/// The rule that an instruction breaks. Paths of fields are relative to the instruction's message.
+/// The rule that an instruction breaks. The paths of fields begin at the instruction's message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstructionError {
@@ -174,27 +174,27 @@ pub enum InstructionError {
         /// The accepted values.
         accepted: &'static str,
     },
-    /// A name or a number refers to something that does not exist.
+    /// A name, an index or an id refers to something that does not exist.
     #[error("{field}: {given} is not known; expected {accepted}")]
     Unknown {
         /// The path of the field.
         field: FieldPath,
-        /// The name or number.
+        /// The name, index or id.
         given: String,
         /// The accepted values.
         accepted: &'static str,
     },
-    /// An earlier instruction of the computation has the same number.
+    /// An earlier instruction of the computation has the same id.
     #[error(
         "{field}: {given} is taken by an instruction before this one; expected each number once"
     )]
     Taken {
         /// The path of the field.
         field: FieldPath,
-        /// The number that occurs twice.
+        /// The id that occurs twice.
         given: u64,
     },
-    /// The number of operands is one that the opcode does not accept.
+    /// The instruction has more or fewer operands than its opcode accepts.
     #[error("operand_ids: expected {expected}, got {given}")]
     OperandCount {
         /// The accepted numbers of operands, in words.
@@ -228,7 +228,7 @@ pub enum InstructionError {
         /// The declared shape.
         given: Box<Shape>,
     },
-    /// A literal has too few or too many values or bytes for its shape.
+    /// A literal has more or fewer values or bytes than its shape.
     #[error("{field}: expected {expected} {what}, those of {shape}, got {given}")]
     LiteralSize {
         /// The path of the field.
@@ -261,7 +261,8 @@ impl InstructionError {
         }
     }
 
-    /// Returns the error with `outer`, the path of the enclosing message, in front of its field.
+    /// Returns the error with longer paths: `outer`, the path of the enclosing message, is put in
+    /// front of the field.
     pub(super) fn below(mut self, outer: &FieldPath) -> Self {
         match &mut self {
             Self::Value(error) => return Self::Value(error.clone().below(outer)),

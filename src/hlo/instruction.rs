@@ -1,9 +1,9 @@
-//! [`Instruction`]: an operation on earlier values, with the shape of its result.
+//! [`Instruction`]: an operation on values, together with the shape of its result.
 
 use super::{Opcode, SourceLine};
 use crate::shape::Shape;
 
-/// An operation on values, with the shape of its result.
+/// An operation on the values of earlier instructions, and the shape of its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instruction {
     pub(super) name: String,
@@ -20,8 +20,8 @@ impl Instruction {
         &self.name
     }
 
-    /// Returns the shape of the result. Its layout is the layout that was read, although only
-    /// `bitcast` depends on it.
+    /// Returns the shape of the result, with the layout that was read. Only `bitcast` depends on
+    /// this layout.
     #[must_use]
     pub fn shape(&self) -> &Shape {
         &self.shape
@@ -41,7 +41,8 @@ impl Instruction {
         &self.operands
     }
 
-    /// Returns the source line of the instruction, or `None` if the module does not record it.
+    /// Returns the line of the user's program from which the instruction was made, or `None` if the
+    /// module does not record the line.
     #[must_use]
     pub fn source(&self) -> Option<&SourceLine> {
         self.source.as_ref()

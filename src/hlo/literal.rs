@@ -7,11 +7,14 @@ use crate::shape::{Dimension, ElementType, FieldPath, Layout, Shape, ShapeError,
 
 /// The value of a constant: an array, or a tuple of values.
 ///
-/// [`bytes`](Self::bytes) holds the elements of an array in row-major order, regardless of the
-/// layout in which the literal was written. Each element occupies whole bytes, in little-endian
-/// order. A `pred` is 0 or 1. A type narrower than 8 bits occupies one byte, with its value in the
-/// low bits and zeros above it. A complex number is its real part followed by its imaginary part.
-/// A tuple has the bytes of its elements in order.
+/// [`bytes`](Self::bytes) has the elements of an array in row-major order, regardless of the layout
+/// in which the literal was written. An element takes whole bytes, in little-endian order:
+///
+/// - A `pred` is 0 or 1.
+/// - A type narrower than 8 bits takes one byte, with its value in the low bits and zeros above.
+/// - A complex number is its real part, followed by its imaginary part.
+///
+/// A tuple has the bytes of its elements, in order.
 ///
 /// ```
 /// use stridec::hlo::Literal;
@@ -49,8 +52,8 @@ impl Literal {
         Ok(Self { shape, bytes })
     }
 
-    /// Creates a value from bytes in which the elements are in the order of the layout of `shape`.
-    /// Each element is encoded as [`Literal`] describes.
+    /// Creates a value from bytes whose elements are in the order of the layout of `shape`. Each
+    /// element is encoded as [`Literal`] describes.
     pub(super) fn from_memory_order(
         shape: &Shape,
         bytes: Vec<u8>,
@@ -97,7 +100,7 @@ impl Literal {
     }
 }
 
-/// Returns the shape without its layouts.
+/// Returns a shape without its layouts.
 ///
 /// # Errors
 ///
@@ -125,7 +128,7 @@ fn without_layouts(shape: &Shape) -> Result<Shape, ShapeError> {
     Shape::new(shape.element_type(), extents, None)
 }
 
-/// Returns the number of bytes of a literal of this shape, or `None` if it does not fit a `u64`.
+/// Returns the size of a literal of this shape in bytes, or `None` if it exceeds a `u64`.
 fn byte_count(shape: &Shape) -> Option<u64> {
     let mut parts = shape.tuple_shapes().iter();
     let own = match shape.element_type().storage_bits() {
@@ -135,6 +138,7 @@ fn byte_count(shape: &Shape) -> Option<u64> {
     parts.try_fold(own, |sum, part| sum.checked_add(byte_count(part)?))
 }
 
+/// Sets the bits to zero that a type narrower than 8 bits does not use, and a nonzero `pred` to 1.
 fn clear_unused_bits(shape: &Shape, bytes: &mut [u8]) {
     let mut rest = bytes;
     for part in shape.tuple_shapes() {
@@ -158,6 +162,7 @@ fn clear_unused_bits(shape: &Shape, bytes: &mut [u8]) {
     }
 }
 
+/// Returns true if a layout has the elements in row-major order.
 fn is_row_major(layout: &Layout) -> bool {
     layout.minor_to_major.iter().rev().copied().eq(0..layout.minor_to_major.len())
 }

@@ -1,9 +1,18 @@
-//! Programs: XLA's HLO modules, read from protos, HLO text or StableHLO text, or built in code.
+//! HLO modules: XLA's form of programs. A module can be read from a proto, from HLO text or from
+//! StableHLO text, or built in code.
 //!
-//! A [`Module`] is valid by construction: operands come before the instructions that use them,
-//! called computations come before their callers, every shape agrees with the operands and
-//! attributes, and parameters are numbered from 0. The rules are those of XLA's
-//! `hlo_instruction.cc`, `hlo_verifier.cc` and `shape_inference.cc`.
+//! | to | use |
+//! |---|---|
+//! | read or write a proto | [`Module::decode`], [`Module::encode`] |
+//! | read or print text | [`Module::parse`], `Display` |
+//! | build a module in code | [`Builder`] |
+//! | measure the memory of its buffers | [`MemoryReport`] |
+//! | compile it to kernels | [`program`](crate::program) |
+//!
+//! A [`Module`] is valid by construction: operands precede the instructions that use them, called
+//! computations precede their callers, every shape agrees with the operands and attributes, and
+//! parameters are numbered from 0. The rules are those of XLA's `hlo_instruction.cc`,
+//! `hlo_verifier.cc` and `shape_inference.cc`.
 //!
 //! ```
 //! use stridec::hlo::{Builder, Module, Opcode};
@@ -18,8 +27,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Opcodes that the compiler does not support, such as `dot`, are kept as [`Opcode::Other`], so
-//! that modules with such opcodes can be read and printed.
+//! Opcodes that the compiler does not support, such as `dot`, are kept as [`Opcode::Other`]. So
+//! modules that contain them can be read, printed and measured.
 
 mod alias;
 mod attributes;

@@ -1,4 +1,4 @@
-//! [`Module`]: a list of computations, the entry computation, and the layouts of the program's
+//! [`Module`]: a list of computations, with the entry computation and the layouts of the program's
 //! buffers.
 
 use super::{
@@ -6,11 +6,11 @@ use super::{
 };
 use crate::shape::{ElementType, FieldPath, Shape, queries};
 
-/// A program that is valid by construction. The [module documentation](super) lists the rules.
+/// A program that is valid by construction. The [module documentation](super) has the rules.
 ///
-/// The parameters and results of the program are buffers with the layouts of
-/// [`parameters`](Self::parameters) and [`result`](Self::result), which are read from
-/// `host_program_shape`. The layouts of instructions have no effect, except for `bitcast`.
+/// The program reads and writes buffers with the layouts of [`parameters`](Self::parameters) and
+/// [`result`](Self::result). These are XLA's `host_program_shape`. The layouts of instructions have
+/// no effect, except for `bitcast`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Module {
     name: String,
@@ -22,8 +22,9 @@ pub struct Module {
 }
 
 impl Module {
-    /// Creates a module from its computations, the index of the entry computation, and the shapes
-    /// of its buffers. Returns an error if these shapes do not match the entry computation.
+    /// Creates a module. `entry` is the index of the entry computation, and `parameters` and
+    /// `result` are the shapes of the program's buffers. Returns an error if these do not match the
+    /// entry computation.
     pub(super) fn new(
         name: String,
         computations: Vec<Computation>,
@@ -59,8 +60,9 @@ impl Module {
         Ok(Self { name, computations, entry, parameters, result, given })
     }
 
-    /// Returns the module with other buffers that results may reuse. Returns an error if a path in
-    /// `given` leads to no part of the module's parameters or result.
+    /// Returns the module with `given` as the buffers that results may reuse. Returns an error if a
+    /// path in `given` leads to no array of the module's parameters or result, or breaks another
+    /// rule of [`GivenBuffers::check`].
     pub(super) fn with_given_buffers(self, given: GivenBuffers) -> Result<Self, HloError> {
         given.check(&self.parameters, &self.result)?;
         Ok(Self { given, ..self })
@@ -72,7 +74,7 @@ impl Module {
         &self.name
     }
 
-    /// Returns the computations. Each one comes after the computations that it calls.
+    /// Returns the computations. Each one follows the computations that it calls.
     #[must_use]
     pub fn computations(&self) -> &[Computation] {
         &self.computations
@@ -84,27 +86,27 @@ impl Module {
         &self.computations[self.entry]
     }
 
-    /// Returns the index of the entry computation.
+    /// Returns the index of the entry computation in [`computations`](Self::computations).
     pub(crate) fn entry_index(&self) -> usize {
         self.entry
     }
 
-    /// Returns the shapes of the buffers that the program reads, ordered by parameter number. A
-    /// tuple is stored as one buffer for each element.
+    /// Returns the shapes of the buffers that the program reads, in the order of the parameters. A
+    /// tuple is a buffer for each array inside it.
     #[must_use]
     pub fn parameters(&self) -> &[Shape] {
         &self.parameters
     }
 
-    /// Returns the shape of the buffer that the program writes. A tuple is stored as one buffer for
-    /// each element.
+    /// Returns the shape of the buffer that the program writes. A tuple is a buffer for each array
+    /// inside it.
     #[must_use]
     pub fn result(&self) -> &Shape {
         &self.result
     }
 
-    /// Returns the parts of the result that reuse buffers of parameters, such as the arrays that
-    /// JAX donates. They do not change the values of the result.
+    /// Returns the parts of the result that reuse buffers of parameters, such as arrays that are
+    /// donated in JAX. They do not change the values of the result.
     ///
     /// ```
     /// use stridec::hlo::Module;
@@ -132,12 +134,12 @@ impl Module {
         &self.given
     }
 
-    /// Returns the instructions of all computations, in order.
+    /// Returns the instructions of all computations, computation by computation.
     pub fn instructions(&self) -> impl Iterator<Item = &Instruction> {
         self.computations.iter().flat_map(Computation::instructions)
     }
 
-    /// Replaces the layouts of all buffers with the default layout, which is row-major.
+    /// Returns the module with default layouts, which are row-major, for all buffers.
     #[must_use]
     pub fn with_default_layouts(self) -> Self {
         let parameters = self.parameters.iter().map(row_major).collect();

@@ -2,43 +2,44 @@
 
 use super::{Literal, opcode_names::OPCODES};
 
-/// The operation of an instruction. Attributes have the same names as in XLA. Computations are
-/// identified by their indices in [`Module::computations`](super::Module::computations).
+/// The operation of an instruction, with its attributes. The attributes have the names that they
+/// have in XLA. A computation is given by its index in
+/// [`Module::computations`](super::Module::computations).
 ///
 /// An opcode on its own is not checked. [`Builder`](super::Builder) and the readers check it when
-/// they add an instruction.
+/// it becomes an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Opcode {
     /// The value of a parameter, which the caller passes.
     Parameter {
-        /// The number of the parameter, from 0.
+        /// The index of the parameter, from 0.
         number: usize,
     },
-    /// A value that the module stores.
+    /// A value that is stored in the module.
     Constant(Box<Literal>),
     /// The index of each element along a dimension, as a number of the result's type.
     Iota {
         /// The dimension along which the elements count.
         dimension: usize,
     },
-    /// The unchanged value. The layout may differ.
+    /// The operand. The result may have another layout.
     Copy,
-    /// The memory of the operand, read with the type, extents and layout of the result. If the
-    /// element widths differ, only the bytes are preserved.
+    /// The memory of the operand, read with the type, the extents and the layout of the result. If
+    /// elements of the two types have different widths, only the bytes are preserved.
     Bitcast,
-    /// The bits of the operand, read as another type. A narrower type adds a minor-most dimension,
-    /// and a wider type removes one.
+    /// The bits of the operand, read as another type. If that type is narrower, the result has one
+    /// more minor-most dimension, and if it is wider, one less.
     BitcastConvert,
-    /// The elements of the operand in row-major order of their logical indices, regardless of
-    /// layouts.
+    /// The elements of the operand with other extents, in row-major order of their indices. Layouts
+    /// do not matter.
     Reshape,
-    /// The numbers of the operand, converted to another type.
+    /// The elements of the operand, converted to another type.
     Convert,
     /// The operand with its dimensions permuted: dimension `k` of the result is dimension
     /// `dimensions[k]` of the operand.
     Transpose {
-        /// A permutation.
+        /// The permutation.
         dimensions: Vec<usize>,
     },
     /// The operand repeated along new dimensions: dimension `k` of the operand is dimension
@@ -57,8 +58,8 @@ pub enum Opcode {
         /// One range for each dimension.
         dimensions: Vec<SliceDimension>,
     },
-    /// The first operand with padding before, after and between its elements. The second operand, a
-    /// scalar, is the value of the padding.
+    /// The first operand, with padding before, after and between its elements. The second operand,
+    /// a scalar, is the padding value.
     Pad {
         /// The padding of each dimension.
         dimensions: Vec<PaddingDimension>,
@@ -68,31 +69,31 @@ pub enum Opcode {
         /// The dimension along which the operands are joined.
         dimension: usize,
     },
-    /// A slice whose start is known only at run time. The start is one vector, or one scalar for
-    /// each dimension. It is clamped so that the slice lies inside the operand.
+    /// A slice whose start is known only at run time. The start is given by operands: one vector,
+    /// or one scalar for each dimension. It is clamped so that the slice is inside the operand.
     DynamicSlice {
         /// The extents of the slice.
         sizes: Vec<u64>,
     },
-    /// The first operand with a part of it replaced by the second operand. The other operands are
-    /// the start of the part, as for [`DynamicSlice`](Self::DynamicSlice).
+    /// The first operand, in which a part is replaced by the second operand. The other operands are
+    /// the start of the part, as in [`DynamicSlice`](Self::DynamicSlice).
     DynamicUpdateSlice,
-    /// Slices of the first operand, whose starts are in the second operand.
+    /// Slices of the first operand. Their starts are in the second operand.
     Gather(Box<Gather>),
-    /// One or more arrays, with parts of them combined with updates. The operands are the arrays,
-    /// the starts of the parts, and one update for each array. The result for several arrays is a
-    /// tuple.
+    /// One or several arrays, in which parts are combined with updates. The operands are the
+    /// arrays, the starts of the parts, and one array of updates for each array. The result for
+    /// several arrays is a tuple.
     Scatter(Box<Scatter>),
-    /// The operands, all sorted along a dimension in the same order. The result for several
-    /// operands is a tuple.
+    /// The operands, sorted along a dimension. All of them are reordered in the same way. The
+    /// result for several operands is a tuple.
     Sort {
         /// The dimension along which elements are sorted.
         dimension: usize,
         /// True if equal elements keep their order.
         is_stable: bool,
-        /// The computation that returns true if one element comes before another. Its parameters
-        /// are pairs: both elements of the first operand, then both elements of the second operand,
-        /// and so on.
+        /// The computation that returns true if one element belongs before another. Its parameters
+        /// are pairs: the two elements of the first operand, then those of the second operand, and
+        /// so on.
         computation: usize,
     },
     /// The extent of the operand along a dimension.
@@ -101,54 +102,55 @@ pub enum Opcode {
         dimension: usize,
     },
     /// The elements of the first operand along some dimensions, combined with each other and with
-    /// the second operand, a scalar. The order in which elements are combined is not specified.
+    /// the second operand, a scalar. The order of the combinations is not specified.
     Reduce {
-        /// The dimensions that are reduced, which the result does not have.
+        /// The dimensions that are reduced. The result does not have them.
         dimensions: Vec<usize>,
         /// The computation that combines two elements.
         computation: usize,
     },
     /// A tuple of the operands.
     Tuple,
-    /// An element of a tuple.
+    /// One element of a tuple.
     GetTupleElement {
         /// The index of the element, from 0.
         index: usize,
     },
-    /// The result of calling a computation with the operands as its parameters.
+    /// The result of a computation that is called with the operands.
     Call {
         /// The index of the called computation.
         computation: usize,
     },
-    /// A call that XLA compiles to one kernel.
+    /// A call that XLA compiles to a single kernel.
     Fusion {
         /// The index of the called computation.
         computation: usize,
-        /// XLA's fusion kind, such as `kLoop`. It does not affect the value.
+        /// XLA's kind of fusion, such as `kLoop`. It does not affect the value.
         kind: String,
     },
-    /// The result of one of several computations. Each computation is called with an operand of its
-    /// own, and the first operand selects one of them. A `pred` selects the first computation if it
-    /// is true, and the second otherwise. An integer is the number of the computation; any other
-    /// number selects the last computation.
+    /// The result of one of several computations. Operand 0 selects the computation, and each
+    /// computation has one further operand as its argument.
+    ///
+    /// A `pred` selects the first computation if it is true, and otherwise the second. An integer
+    /// is the index of the computation; an index that is out of range selects the last one.
     Conditional {
         /// The indices of the computations, in the order of their operands.
         computations: Vec<usize>,
     },
-    /// The start of a call whose result is returned by [`AsyncDone`](Self::AsyncDone). Its value is
-    /// a tuple: the tuple of the operands, the result, and values without a meaning.
+    /// The start of a call whose result [`AsyncDone`](Self::AsyncDone) returns. Its value is a
+    /// tuple: a tuple of the operands, the result, and further values without a meaning.
     AsyncStart {
         /// The index of the called computation.
         computation: usize,
     },
-    /// The operand, which is a call that has been started.
+    /// The operand, which is a call that was started.
     AsyncUpdate,
-    /// The result of a call that has been started.
+    /// The result of a call that was started.
     AsyncDone,
-    /// The start of a copy whose result is returned by [`CopyDone`](Self::CopyDone). Its value is a
-    /// tuple: the copy, the operand, and a value without a meaning.
+    /// The start of a copy whose result [`CopyDone`](Self::CopyDone) returns. Its value is a tuple:
+    /// the copy, the operand, and a value without a meaning.
     CopyStart,
-    /// The result of a copy that has been started.
+    /// The result of a copy that was started.
     CopyDone,
     /// The operand, protected by a barrier that XLA's optimizations do not cross.
     OptBarrier,
@@ -158,46 +160,46 @@ pub enum Opcode {
     Domain,
     /// A custom call that returns its operand.
     IdentityCall(IdentityCall),
-    /// The result of a comparison, element by element.
+    /// The results of a comparison, element by element.
     Compare {
         /// The comparison that is computed.
         direction: ComparisonDirection,
-        /// True if floats are compared in their total order, in which NaNs have a place too.
+        /// True if floats are compared in a total order, which also has places for NaNs.
         total_order: bool,
     },
-    /// Each element is taken from the second operand if the first operand is true, and from the
-    /// third operand otherwise.
+    /// Elements of the second operand if the first operand is true, and of the third operand
+    /// otherwise.
     Select,
-    /// The second operand, clamped to the range from the first operand to the third.
+    /// The second operand, clamped to the range that the first and the third operand give.
     Clamp,
     /// An operation on one operand.
     Unary(Unary),
     /// An operation on two operands of the same type.
     Binary(Binary),
-    /// The complex number with the first operand as real part and the second as imaginary part.
+    /// Complex numbers. The first operand is the real part and the second the imaginary part.
     Complex,
     /// The real part of each element.
     Real,
     /// The imaginary part of each element.
     Imag,
-    /// An opcode that the compiler does not support, with its operands and called computations but
-    /// without its attributes.
+    /// An opcode that the compiler does not support. Its operands and called computations are kept,
+    /// but not its attributes.
     Other {
         /// XLA's name of the opcode.
         opcode: String,
-        /// The target of a custom call, or an empty string for other opcodes.
+        /// The target of a custom call; empty for all other opcodes.
         target: String,
         /// The indices of the called computations.
         computations: Vec<usize>,
     },
 }
 
-/// The range of indices that a slice selects along one dimension.
+/// The indices that a slice selects along one dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SliceDimension {
     /// The first index.
     pub start: u64,
-    /// The index after the last index of the range.
+    /// The index after the last one of the range.
     pub limit: u64,
     /// The step from one selected index to the next, at least 1.
     pub stride: u64,
@@ -217,19 +219,20 @@ pub struct PaddingDimension {
 /// The attributes of a gather.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Gather {
-    /// The dimensions of the result that come from a slice, in ascending order.
+    /// The dimensions of the result that are the dimensions of a slice, in ascending order.
     pub offset_dims: Vec<usize>,
-    /// The dimensions of the operand that a slice drops, in ascending order.
+    /// The dimensions of the operand that the result does not have, in ascending order. A slice has
+    /// extent 1 there.
     pub collapsed_slice_dims: Vec<usize>,
     /// The dimension of the operand in which each entry of an index vector is a start.
     pub start_index_map: Vec<usize>,
-    /// The dimension of the indices along which the index vectors lie. If each index vector is a
-    /// single scalar, this is the rank of the indices.
+    /// The dimension of the indices that contains the index vectors. If an index vector is a single
+    /// scalar, this is the rank of the indices.
     pub index_vector_dim: usize,
-    /// The dimensions of the operand that are matched with dimensions of the indices, in ascending
-    /// order.
+    /// The dimensions of the operand that correspond to dimensions of the indices, in ascending
+    /// order: slices are taken at the same index along both.
     pub operand_batching_dims: Vec<usize>,
-    /// The dimension of the indices that is matched with each of `operand_batching_dims`.
+    /// The dimension of the indices that corresponds to each of `operand_batching_dims`.
     pub start_indices_batching_dims: Vec<usize>,
     /// The extents of each slice.
     pub slice_sizes: Vec<u64>,
@@ -238,26 +241,27 @@ pub struct Gather {
 /// The attributes of a scatter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Scatter {
-    /// The dimensions of the updates that come from a window, in ascending order.
+    /// The dimensions of the updates that are the dimensions of a window, in ascending order.
     pub update_window_dims: Vec<usize>,
-    /// The dimensions of the operand that windows do not have, in ascending order.
+    /// The dimensions of the operand that windows do not have, in ascending order. A window has
+    /// extent 1 there.
     pub inserted_window_dims: Vec<usize>,
     /// The dimension of the operand in which each entry of an index vector is a start.
     pub scatter_dims_to_operand_dims: Vec<usize>,
-    /// The dimension of the indices along which the index vectors lie. If each index vector is a
-    /// single scalar, this is the rank of the indices.
+    /// The dimension of the indices that contains the index vectors. If an index vector is a single
+    /// scalar, this is the rank of the indices.
     pub index_vector_dim: usize,
-    /// The dimensions of the operand that are matched with dimensions of the indices, in ascending
-    /// order.
+    /// The dimensions of the operand that correspond to dimensions of the indices, in ascending
+    /// order: windows are written at the same index along both.
     pub input_batching_dims: Vec<usize>,
-    /// The dimension of the indices that is matched with each of `input_batching_dims`.
+    /// The dimension of the indices that corresponds to each of `input_batching_dims`.
     pub scatter_indices_batching_dims: Vec<usize>,
-    /// The index of the computation that combines elements. Its first parameters are one element of
-    /// each operand, and the others are one element of each update.
+    /// The index of the computation that combines elements. It takes one element of each operand,
+    /// and then one element of each update.
     pub computation: usize,
 }
 
-/// Defines an enum and the names that XLA has for its variants.
+/// Defines an enum whose variants have names in XLA.
 macro_rules! names {
     ($(#[$doc:meta])* $kind:ident { $($(#[$of:meta])* $value:ident = $name:literal),* $(,)? }) => {
         $(#[$doc])*
@@ -405,7 +409,7 @@ names! {
 }
 
 impl Opcode {
-    /// Returns the name that XLA uses.
+    /// Returns the name of the opcode in XLA.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -456,7 +460,7 @@ impl Opcode {
         }
     }
 
-    /// Returns the indices of the called computations, or an empty slice if the opcode calls none.
+    /// Returns the indices of the called computations; empty if the opcode calls none.
     #[must_use]
     pub fn computations(&self) -> &[usize] {
         match self {
@@ -485,8 +489,8 @@ impl Opcode {
         }
     }
 
-    /// Returns true if XLA accepts several float types among the operands and the result of the
-    /// opcode with this name. XLA then converts between them.
+    /// Returns true if the opcode with this name accepts operands and results of several float
+    /// types. XLA then converts between them.
     pub(super) fn mixes_floats(name: &str) -> bool {
         let moves_or_chooses = matches!(
             name,
@@ -511,7 +515,7 @@ impl Opcode {
         moves_or_chooses || Unary::from_name(name).is_some() || Binary::from_name(name).is_some()
     }
 
-    /// Returns true if the opcode treats bounded and unknown extents like fixed extents.
+    /// Returns true if the opcode also accepts bounded and unknown extents.
     pub(super) fn takes_dynamic_extents(&self) -> bool {
         matches!(
             self,

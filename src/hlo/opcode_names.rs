@@ -1,6 +1,7 @@
-//! The names of all opcodes of XLA, including opcodes that stridec does not support.
+//! The names of all opcodes of XLA, including the ones that stridec does not support. With this
+//! list, errors can tell an unsupported opcode from a misspelled one.
 
-/// The names, including `trace` and `tuple-select`, which only old versions of XLA have.
+/// All names, including `trace` and `tuple-select`, which only old versions of XLA have.
 #[rustfmt::skip]
 pub(super) const OPCODES: [&str; 135] = [
     "abs", "acos", "acosh", "add", "add-dependency", "after-all", "all-gather", "all-gather-done",

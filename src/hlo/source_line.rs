@@ -1,6 +1,6 @@
-//! [`SourceLine`]: the line of a Python program that an instruction was made from, according to the
-//! metadata of the module. Errors name this line, because users know it better than the
-//! instruction.
+//! [`SourceLine`]: the line of the user's Python program from which an instruction was made. The
+//! metadata of a module records these lines. Errors show them, because users know their own program
+//! better than its instructions.
 
 use std::{fmt, sync::Arc};
 
@@ -14,7 +14,7 @@ pub struct SourceLine {
 }
 
 impl SourceLine {
-    /// Creates a source line from the path of a file and the number of a line, counted from 1.
+    /// Creates a source line from the path of a file and a line, counted from 1.
     #[must_use]
     pub fn new(file: impl Into<Arc<str>>, line: u32) -> Self {
         Self { file: file.into(), line }
@@ -26,7 +26,7 @@ impl SourceLine {
         &self.file
     }
 
-    /// Returns the number of the line, counted from 1.
+    /// Returns the line, counted from 1.
     #[must_use]
     pub fn line(&self) -> u32 {
         self.line
@@ -40,13 +40,13 @@ impl fmt::Display for SourceLine {
     }
 }
 
-/// The tables of a module's stack frames. Entries refer to each other by numbers, counted from 1.
+/// The tables of a module's stack frames. Entries refer to each other by indices that count from 1.
 #[derive(Default)]
 pub(super) struct StackFrames {
     files: Vec<Arc<str>>,
-    /// The number of the file and the number of the line of each location.
+    /// The index of the file and the line of each location.
     locations: Vec<(i32, i32)>,
-    /// The number of the location of each frame.
+    /// The index of the location of each frame.
     frames: Vec<i32>,
 }
 
@@ -63,8 +63,8 @@ impl StackFrames {
         self.frames.push(location);
     }
 
-    /// Returns the source line of an instruction, which is in its metadata or in its stack frame.
-    /// Returns `None` if neither has a line, or if a number refers to no entry.
+    /// Returns the source line of an instruction. It is in the metadata itself, or in a stack frame
+    /// to which the metadata refers. Returns `None` if there is none, or if an index is invalid.
     pub(super) fn line(&self, metadata: &proto::OpMetadata) -> Option<SourceLine> {
         if !metadata.source_file.is_empty() {
             return line_number(metadata.source_line)
@@ -87,13 +87,13 @@ impl From<proto::StackFrameIndexProto> for StackFrames {
     }
 }
 
-/// Returns the entry of a table with the given number, counted from 1. Returns `None` for 0 and for
-/// numbers past the end.
+/// Returns an entry of a table by its index, counted from 1. Returns `None` for 0 and for an index
+/// past the end.
 fn entry<T>(table: &[T], number: i32) -> Option<&T> {
     table.get(usize::try_from(number).ok()?.checked_sub(1)?)
 }
 
-/// Returns a line number, or `None` if the number is not positive, which means that the line is
+/// Returns a line, or `None` if the number is not positive. Such a number means that the line is
 /// unknown.
 fn line_number(number: i32) -> Option<u32> {
     u32::try_from(number).ok().filter(|&line| line > 0)

@@ -1,9 +1,9 @@
-//! Lists the fields of a serialized message one by one, without decoding their contents. In this
-//! way a large message can be decoded piece by piece.
+//! Lists the fields of a serialized message one by one, without decoding their contents. With this,
+//! a large message can be decoded piece by piece.
 
 use crate::shape::ShapeError;
 
-/// A serialized field.
+/// One serialized field: its number in the proto, its value, and its bytes.
 pub(super) struct WireField<'a> {
     pub(super) number: u64,
     pub(super) value: WireValue<'a>,
@@ -11,7 +11,7 @@ pub(super) struct WireField<'a> {
     pub(super) raw: &'a [u8],
 }
 
-/// The value of a field, decoded as far as possible without knowing the type of the field.
+/// The value of a field, as far as it can be decoded without the type of the field.
 pub(super) enum WireValue<'a> {
     Varint(u64),
     /// A value of 4 or 8 bytes.
@@ -20,8 +20,8 @@ pub(super) enum WireValue<'a> {
 }
 
 impl<'a> WireField<'a> {
-    /// Returns the bytes of a field that holds a message, or an error if its wire type differs.
-    /// `name` is the name of the field in the error.
+    /// Returns the bytes of a field that is a message. Returns an error, which names the field
+    /// `name`, if the wire type is another.
     pub(super) fn message(&self, name: &'static str) -> Result<&'a [u8], ShapeError> {
         match self.value {
             WireValue::Bytes(bytes) => Ok(bytes),
@@ -29,13 +29,13 @@ impl<'a> WireField<'a> {
         }
     }
 
-    /// Returns the text of a field that holds a string, or an error if it is not UTF-8.
+    /// Returns the text of a field that is a string. Returns an error if it is not valid UTF-8.
     pub(super) fn text(&self, name: &'static str) -> Result<&'a str, ShapeError> {
         std::str::from_utf8(self.message(name)?)
             .map_err(|_| malformed(name, "text that is no UTF-8"))
     }
 
-    /// Returns the number in a field of type int64, or an error if its wire type differs.
+    /// Returns the number in a field of type int64. Returns an error if the wire type is another.
     #[allow(clippy::cast_possible_wrap)] // negative numbers are encoded in two's complement
     pub(super) fn number(&self, name: &'static str) -> Result<i64, ShapeError> {
         match self.value {
@@ -45,7 +45,7 @@ impl<'a> WireField<'a> {
     }
 }
 
-/// Returns the error for bytes that do not encode a module. `field` is the field that is malformed.
+/// Returns the error for bytes that do not encode a module. `field` names the malformed field.
 pub(super) fn malformed(field: &str, reason: &str) -> ShapeError {
     ShapeError::Decode {
         field: field.to_owned(),
@@ -88,6 +88,8 @@ impl<'a> Iterator for WireFields<'a> {
     }
 }
 
+/// Splits off the first field of a message. Returns its number, its value and the rest of the
+/// message, or `None` if the bytes are malformed.
 fn field(bytes: &[u8]) -> Option<(u64, WireValue<'_>, &[u8])> {
     let (tag, rest) = varint(bytes)?;
     let (value, rest) = match tag & 7 {
@@ -104,14 +106,16 @@ fn field(bytes: &[u8]) -> Option<(u64, WireValue<'_>, &[u8])> {
         5 => (WireValue::Fixed, rest.get(4..)?),
         _ => return None,
     };
-    // No field has the number 0.
+    // The number 0 is not valid.
     (tag >> 3 > 0).then_some((tag >> 3, value, rest))
 }
 
+/// Reads an integer of variable length, and returns it with the rest of the bytes. Returns `None`
+/// if it is truncated or too long.
 fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut number = 0;
     for (i, &byte) in bytes.iter().enumerate().take(10) {
-        // Ten bytes of 7 bits have room for 70 bits, so only one bit of the tenth byte is used.
+        // Ten bytes have 70 bits, so that only the lowest bit of the tenth byte may be set.
         if i == 9 && byte > 1 {
             return None;
         }

@@ -1,5 +1,5 @@
-//! Executes the plan of a box: moves its tiles one after the other, with non-temporal stores if the
-//! destination is large.
+//! Runs the plan of a box: moves its tiles one after the other, with non-temporal stores if the
+//! destination is too large for the caches.
 
 use wide::u64x8;
 
@@ -15,22 +15,22 @@ use super::{
 
 const _: () = assert!(align_of::<u64x8>() == LINE, "lines of a room begin with those of the cache");
 
-/// The number of bytes that are streamed between two prefetches if the rows of a tile are
+/// The number of bytes that are streamed between two prefetches, if the rows of a tile are
 /// contiguous in the destination.
 const JOINED: usize = 1 << 9;
 
-/// A copy of one box: its plan, and the images that it copies between.
+/// The copy of one box: its plan, and the images between which it copies.
 pub(super) struct BoxCopy<'a, 'd> {
     pub(super) plan: &'a TilePlan,
     pub(super) source: &'a [u8],
     pub(super) destination: &'a mut DestinationSlices<'d>,
-    /// The permission to use non-temporal stores and a buffer for a tile, if the destination is too
-    /// large for the caches. A mover writes the tile to the buffer, from which whole lines are
+    /// The permission to use non-temporal stores, and a buffer for one tile; `None` if the box is
+    /// not streamed. A mover writes the tile to the buffer, and whole cache lines of it are then
     /// streamed.
     pub(super) stream: Option<(&'a Stream, &'a mut TileBuffer)>,
 }
 
-/// A buffer for one tile, aligned to a cache line. The tile is stored row by row, at a constant
+/// A buffer for one tile, aligned to a cache line. The tile is stored row by row at a constant
 /// pitch.
 #[derive(Default)]
 pub(super) struct TileBuffer {
@@ -40,8 +40,8 @@ pub(super) struct TileBuffer {
 }
 
 impl BoxCopy<'_, '_> {
-    /// Copies the box. `from` is the source offset of its first position and `to` the destination
-    /// address, both in bytes.
+    /// Copies the box. `from` is the byte of the source that its first position reads, and `to` the
+    /// address that it writes.
     pub(super) fn run(self, from: isize, to: isize) {
         let TilePlan { unit, ref mover, start, .. } = *self.plan;
         let (from, to) = (from + start.0, to + start.1);
@@ -80,8 +80,8 @@ impl BoxCopy<'_, '_> {
         }
     }
 
-    /// Moves every tile with `mover`. If the destination is streamed and the units of a row are
-    /// contiguous in it, tiles are written through the tile buffer.
+    /// Moves every tile with `mover`. If the box is streamed and the units of a row are contiguous
+    /// in the destination, tiles are written to the tile buffer first.
     fn tiles(mut self, from: isize, to: isize, mover: &impl MoveTile) {
         let TilePlan { rows_touch, .. } = *self.plan;
         match self.stream.take().filter(|_| rows_touch) {
@@ -92,8 +92,9 @@ impl BoxCopy<'_, '_> {
         }
     }
 
-    /// Fills the rows of every tile by byte selections. If the destination is streamed and the rows
-    /// are aligned suitably, whole registers are streamed; otherwise the tile buffer is used.
+    /// Fills the rows of every tile by byte selections. If the box is streamed, registers are
+    /// streamed directly if the alignment of the rows permits it, and otherwise through the tile
+    /// buffer.
     fn shuffled(self, from: isize, to: isize, shuffle: &Shuffle) {
         let Self { plan, source, destination, stream } = self;
         if stream.is_some() && !plan.streams_rows(shuffle, destination, to) {
@@ -105,8 +106,8 @@ impl BoxCopy<'_, '_> {
         });
     }
 
-    /// Copies units one by one in the order of the source, with non-temporal stores if there is a
-    /// stream.
+    /// Copies units one by one, in the order of the source. The stores are non-temporal if the box
+    /// is streamed.
     fn ordered_units(self, from: isize, to: isize) {
         let Self { plan, source, destination, stream } = self;
         // The compiler unrolls copies of a constant length.
@@ -131,8 +132,9 @@ impl BoxCopy<'_, '_> {
         });
     }
 
-    /// Copies the units of each tile in the order of the source, with non-temporal stores. A cache
-    /// line that two units of a row share is joined in a buffer and written once.
+    /// Copies the units of each tile in the order of the source, with non-temporal stores. Two
+    /// units of a row can share a cache line of the destination. Such a line is put together in a
+    /// buffer and written once.
     fn ordered_runs(self, from: isize, to: isize) {
         let Some((stream, _)) = &self.stream else { return self.ordered_units(from, to) };
         let Self { plan, source, destination, .. } = self;
@@ -155,8 +157,8 @@ impl BoxCopy<'_, '_> {
         });
     }
 
-    /// Transposes tiles in squares, or in streamed strips if the plan says so. `plain` moves tiles
-    /// that are too small for shuffle instructions.
+    /// Transposes tiles square by square, or in streamed strips if the mover of the plan is
+    /// [`Mover::Strips`]. `plain` moves tiles that are too small for shuffle instructions.
     fn squares<const N: usize>(
         self,
         from: isize,
@@ -184,8 +186,8 @@ impl BoxCopy<'_, '_> {
         }
     }
 
-    /// Moves every tile to a buffer that stays in the cache, and streams it from there while the
-    /// next tile is prefetched.
+    /// Moves every tile to a buffer that stays in the cache, and streams it from there. Meanwhile,
+    /// the lines of the next tile are prefetched.
     fn stream_tiles(
         self,
         from: isize,
@@ -198,7 +200,7 @@ impl BoxCopy<'_, '_> {
         let pitch = room.make(plan);
         let mut full: Option<CopyTile> = None;
         each_tile(plan, from, to, &mut |tile| {
-            // A tile leaves the buffer while the lines of the next one are loaded.
+            // Stream the tile before this one while the lines of this one are loaded.
             if let Some(full) = &full {
                 let mut next = Fetch::new(plan, source, tile, writes(plan, full));
                 room.write(plan, full, pitch, destination, stream, || next.some());
@@ -217,8 +219,8 @@ impl BoxCopy<'_, '_> {
     }
 }
 
-/// Copies units of `N` bytes, one or two cache lines, with non-temporal stores. The constant length
-/// lets the compiler unroll the copies.
+/// Copies units of `N` bytes, which are one or two cache lines, with non-temporal stores. The
+/// length is constant so that the compiler unrolls the copies.
 fn lines<const N: usize>(
     plan: &TilePlan,
     (source, from): (&[u8], isize),
@@ -235,17 +237,19 @@ fn lines<const N: usize>(
 }
 
 impl TileBuffer {
-    /// Allocates the buffer for a tile of a plan, and returns the pitch of its rows in bytes.
+    /// Makes the buffer large enough for a tile of the plan. Returns the pitch of its rows, in
+    /// bytes.
     fn make(&mut self, plan: &TilePlan) -> usize {
         let row = plan.rows.dst.len() * plan.unit;
-        // One more line for each row. Otherwise rows would all map to one set of the cache.
+        // Add a line to each row. With a power of two as the pitch, all rows would map to one set
+        // of the cache.
         let pitch = if plan.rows_join { row } else { row.next_multiple_of(LINE) + LINE };
         self.columns(plan.columns.src.len(), pitch);
         pitch
     }
 
-    /// Returns memory for `count` columns that start `pitch` bytes apart, and the offset of each.
-    /// Old contents remain.
+    /// Returns memory for `count` columns whose starts are `pitch` bytes apart, and the offset of
+    /// each column. The memory still has its old contents.
     pub(super) fn columns(&mut self, count: usize, pitch: usize) -> (&mut [u8], &[isize]) {
         let lines = (count * pitch).div_ceil(LINE);
         if self.lines.len() < lines {
@@ -257,7 +261,8 @@ impl TileBuffer {
     }
 
     /// Streams the tile in the buffer to the destination. Calls `meanwhile` before every row, or
-    /// before every [`JOINED`] bytes if rows are contiguous, to prefetch the next tile.
+    /// before every [`JOINED`] bytes if rows are contiguous. The caller uses these calls to
+    /// prefetch the next tile.
     fn write(
         &self,
         plan: &TilePlan,
@@ -273,7 +278,7 @@ impl TileBuffer {
             let length = tile.columns.0.len() * length;
             let mut to = destination.bytes(tile.to, length);
             let mut bytes = &bytes[..length];
-            // The parts end at cache lines.
+            // End each part at a cache line.
             let mut part = JOINED + to.as_ptr().addr().wrapping_neg() % LINE;
             while !to.is_empty() {
                 meanwhile();
@@ -290,8 +295,8 @@ impl TileBuffer {
     }
 }
 
-/// Returns approximately how often [`TileBuffer::write`] calls its closure, so that prefetches can
-/// be spread evenly over the calls.
+/// Returns the approximate number of times that [`TileBuffer::write`] calls its closure. It is used
+/// to spread prefetches evenly over the calls.
 fn writes(plan: &TilePlan, tile: &CopyTile) -> usize {
     let columns = tile.columns.0.len();
     if plan.rows_join {
@@ -301,7 +306,8 @@ fn writes(plan: &TilePlan, tile: &CopyTile) -> usize {
     }
 }
 
-/// A prefetch of the lines that the next tile will read, spread over several calls.
+/// The prefetch of all lines that the next tile will read, spread over several calls of
+/// [`Self::some`].
 struct Fetch<'a> {
     plan: &'a TilePlan,
     source: &'a [u8],
@@ -318,6 +324,7 @@ impl<'a> Fetch<'a> {
         Self { plan, source, tile, share, next: 0 }
     }
 
+    /// Prefetches the next few rows of the tile.
     fn some(&mut self) {
         let CopyTile { from, rows, columns, .. } = self.tile;
         if let Mover::Shuffle(shuffle) = &self.plan.mover {
@@ -338,7 +345,7 @@ impl<'a> Fetch<'a> {
 }
 
 /// Calls `each` for every tile of a box, in the order of the plan's loops. `from` and `to` are the
-/// start of the box in the source and in the destination.
+/// source byte and the destination address of the box's first position.
 pub(super) fn each_tile<'k>(
     plan: &'k TilePlan,
     from: isize,
@@ -356,8 +363,8 @@ pub(super) fn each_tile<'k>(
     });
 }
 
-/// Calls `each` for every tile of a box, together with the source offset at which the following
-/// tile starts. The offset is `None` for the last tile.
+/// Calls `each` for every tile of a box, together with the source byte at which the following tile
+/// starts. The byte is `None` for the last tile.
 pub(super) fn each_tile_before<'k>(
     plan: &'k TilePlan,
     from: isize,
@@ -375,9 +382,9 @@ pub(super) fn each_tile_before<'k>(
     }
 }
 
-/// Calls `each` for every step of the loops, with the extents of the tile at that step and its
-/// start in the source and in the destination. A block at the end of an axis is shorter than the
-/// others.
+/// Calls `each` for every step of the loops. The arguments are the extents of the tile at that
+/// step, and its start in the source and in the destination. The last block of an axis may be
+/// shorter than the others.
 fn walk(
     loops: &[Loop],
     extents: &mut [usize],

@@ -1,10 +1,10 @@
 //! Divides the loops of a nest into boxes in which all positions take their values in the same way.
 //!
-//! A nest can have guards, such as those of padding, and divisions, if tiles of the two sides do
-//! not divide each other. To evaluate them for each element would be slow. In a box, every guard is
-//! decided and every division is constant, so that what remains is a plain copy with strides, or a
-//! fill. For example, an array of 3 columns in rows of 5 has two boxes: the elements and the
-//! padding.
+//! A nest can have guards, which exclude padding, and quotients, if tiles of the two sides do not
+//! divide each other. Evaluating them for each element would be slow. Inside a box, every guard is
+//! decided and every quotient is constant. The rest is a plain copy with constant strides, or a
+//! fill. For example, an array of 3 columns in rows of 5 places has two boxes: the 3 columns of
+//! elements, and the 2 columns of padding.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -13,19 +13,20 @@ use crate::nest::{
     Value, footprint, gcd, signed,
 };
 
-/// A box of the nest's loops: the half-open range of steps of each axis, outermost first.
+/// A box of the nest's loops: for each axis, outermost first, the half-open range of its steps.
 #[derive(Clone, Debug)]
 pub(super) struct WalkBox {
     pub(super) ranges: SmallVec<[(i64, i64); 8]>,
 }
 
 impl WalkBox {
-    /// Returns the box of every position of a walk.
+    /// Returns the box of all positions of the walk.
     pub(super) fn whole(nest: &CopyNest) -> Self {
         Self { ranges: nest.extents().iter().map(|&extent| (0, signed(extent))).collect() }
     }
 
-    /// Returns a box that contains every position at which a nest writes; `None` if there are none.
+    /// Returns a box that contains every position at which the nest writes, or `None` if it writes
+    /// nowhere.
     pub(super) fn written(nest: &CopyNest) -> Option<Self> {
         footprint(nest).map(|ranges| Self { ranges })
     }
@@ -36,13 +37,17 @@ impl WalkBox {
     }
 }
 
-/// Returns boxes that cover the positions `first..end`, each once.
+/// Returns disjoint boxes that cover the positions `first..end` of the walk.
+///
+/// ```text
+/// loops of 3 by 8 steps, positions 5..20: the boxes 0..1 × 5..8, 1..2 × 0..8 and 2..3 × 0..4
+/// ```
 pub(super) fn cover(nest: &CopyNest, first: u64, end: u64) -> SmallVec<[WalkBox; 1]> {
     let mut out = SmallVec::new();
     let strides: SmallVec<[u64; 8]> = nest.axes().map(|axis| axis.dst_stride).collect();
     let mut position = first;
     while position < end {
-        // Find the outermost axis of which whole steps fit in the rest.
+        // The outermost axis with a whole step that starts here and fits the rest.
         let step = strides
             .iter()
             .position(|&stride| position.is_multiple_of(stride) && position + stride <= end);
@@ -67,17 +72,19 @@ pub(super) fn cover(nest: &CopyNest, first: u64, end: u64) -> SmallVec<[WalkBox;
     out
 }
 
-/// Boxes that have been resolved: in each, all positions take their values in the same way.
+/// A result of [`resolve`]: boxes in which all positions take their values in the same way.
 pub(super) enum Resolved<'a> {
-    /// A box, the value of its first position and the number of the case. The value is a unit of a
-    /// source, and the other positions read at constant strides from there; or it is bits that all
-    /// positions take.
+    /// A box, the value of its first position, and the index of the case that gives the value; the
+    /// number of cases if no case applies.
+    ///
+    /// If the value is a unit of a source, the other positions read at constant strides from that
+    /// unit. If the value is bits, all positions take these bits.
     Box(&'a WalkBox, PositionValue, usize),
-    /// Boxes that repeat along the axes.
+    /// Boxes that occur again and again along some axes.
     Repeated(&'a Repeated),
 }
 
-/// A box with the value of its first position and the number of the case.
+/// A box, the value of its first position, and the index of its case, as in [`Resolved::Box`].
 #[derive(Clone)]
 pub(super) struct FoundBox {
     pub(super) walk_box: WalkBox,
@@ -85,8 +92,8 @@ pub(super) struct FoundBox {
     pub(super) case: usize,
 }
 
-/// Boxes that repeat. If the tiles of the two sides do not divide each other, their pattern has a
-/// period, and only the boxes of the first period have to be found.
+/// Boxes that occur again in every period. If the tiles of the two sides do not divide each other,
+/// the boxes repeat after a number of steps, and only those of the first period have to be found.
 ///
 /// ```text
 /// tiles of 6 by 10 to tiles of 4 by 8: the period is 12 by 40 elements,
@@ -96,44 +103,49 @@ pub(super) struct Repeated {
     pub(super) periods: Periods,
     /// The boxes of the first period.
     pub(super) boxes: Vec<FoundBox>,
-    /// True if the boxes are so small that they are better moved together, as the rows of a period.
+    /// True if the boxes are so small that they are better moved together, row by row of the
+    /// period.
     pub(super) small: bool,
 }
 
-/// The greatest number of positions in a period that is resolved once.
+/// The greatest number of positions in a period. The boxes of a longer period are not reused.
 const MOST_OF_PERIOD: i64 = 1 << 14;
 
-/// The longest row that is inside a period although it is no whole number of periods, in bits. The
-/// rest of a short row is better moved with it: `s8[32,8128,96]` from `T(6,10)`.
+/// The longest row that is kept whole inside a period although it is not a whole number of periods,
+/// in bits. If such a row were cut, its rest would be moved separately, which costs more:
+/// `s8[32,8128,96]` from `T(6,10)`.
 const SHORT_BITS: i64 = 1 << 11;
 
-/// The least number of periods for which this is worth the time.
+/// The least number of periods in a box for which finding them is worth the time.
 const LEAST_REPEATS: i64 = 4;
 
-/// A cut has to decide a guard for at least one in this many steps of an axis.
+/// The least useful cut: a cut must decide a guard for at least one in this many steps of an axis.
 const LEAST_DECIDED: i64 = 4;
 
-/// The least number of positions for which a box of a period gets a plan of its own, which copies
-/// all its repetitions.
+/// The average size of the boxes of a period, in positions, from which on each box gets a plan of
+/// its own, for all its repetitions. Smaller boxes are moved together.
 const LARGE_BOX: usize = 64;
 
-/// A nest, and the contents of its sources.
+/// A nest together with the contents of its sources. The contents are needed to evaluate lookups.
 #[derive(Clone, Copy)]
 pub(super) struct Bound<'a> {
     pub(super) nest: &'a CopyNest,
     pub(super) images: &'a [&'a [u8]],
 }
 
-/// Calls `each` for boxes that cover the positions of a box at which the nest writes, each once. In
-/// each of them every guard is decided, and every quotient and lookup is constant. If `repeats` is
-/// true, boxes that repeat are reported together.
+/// Divides a box and calls `each` for the resulting boxes. They are disjoint, and cover all
+/// positions of the box at which the nest writes.
+///
+/// In each resulting box, every guard is decided, and every quotient and lookup is constant. If
+/// `repeats` is true, boxes that occur in every period are reported together, as
+/// [`Resolved::Repeated`].
 pub(super) fn resolve(
     of: Bound,
     walk_box: WalkBox,
     repeats: bool,
     each: &mut impl FnMut(Resolved),
 ) {
-    // The boxes that are not resolved yet. The last one is the next.
+    // The unresolved boxes, as a stack.
     let mut rest = vec![walk_box];
     while let Some(walk_box) = rest.pop() {
         match decide(of, &walk_box, repeats) {
@@ -161,13 +173,15 @@ pub(super) fn resolve(
     }
 }
 
-/// Calls `each` for single boxes only.
+/// Divides a box as [`resolve`] does, without looking for periods. The call through `dyn` keeps
+/// `resolve` from being instantiated for ever deeper closures.
 fn resolve_boxes(of: Bound, walk_box: WalkBox, each: &mut dyn FnMut(Resolved)) {
     resolve(of, walk_box, false, &mut |found| each(found));
 }
 
-/// Calls `each` for the parts of a box that one case reads. A part has one step along each axis
-/// that lookups depend on.
+/// Calls `each` for the parts of a box that all read by one case, at places that lookups give. A
+/// part has a single step along each axis for which `axes` is true, because the lookups change
+/// there.
 fn look_up(
     Bound { nest, images }: Bound,
     walk_box: &WalkBox,
@@ -183,7 +197,7 @@ fn look_up(
     loop {
         let unit = Position::new(nest, Some(images), first.clone()).form(at).unsigned_abs();
         each(Resolved::Box(&inner, PositionValue::Unit { source: *source, unit }, case));
-        // Go to the next step, the innermost axis first.
+        // Go to the next step. The innermost axis moves first.
         let next = moving().rev().find(|&axis| {
             first[axis] += 1;
             let ends = first[axis] == walk_box.ranges[axis].1;
@@ -199,7 +213,12 @@ fn look_up(
     }
 }
 
-/// The value of all positions of a box, or the place at which the box has to be cut first.
+/// The result of [`decide`]: the value of a box, or the next way to divide it.
+///
+/// - `Taken`: all positions take this value, or read from it at constant strides. The second field
+///   is the index of the case, or the number of cases if none applies.
+/// - `Cut`: the box must be cut in two: the steps of `axis` before `at`, and those from `at` on.
+/// - `Repeated`: the box consists of periods.
 enum Decision {
     Taken(PositionValue, usize),
     Cut {
@@ -207,7 +226,8 @@ enum Decision {
         at: i64,
     },
     Repeated(Periods),
-    /// All positions are read by this case. Its lookups depend on these axes.
+    /// All positions read by this case. The entries of `axes` are true for the axes on which its
+    /// lookups depend.
     LookedUp {
         axes: SmallVec<[bool; 8]>,
         case: usize,
@@ -215,7 +235,8 @@ enum Decision {
 }
 
 impl Decision {
-    /// Returns the axis that is cut, or the outermost one with periods.
+    /// Returns the axis that is cut, or the outermost axis whose periods change a quotient. Other
+    /// decisions count as an axis inside all others.
     fn axis(&self) -> usize {
         match *self {
             Self::Cut { axis, .. } | Self::Repeated(Periods { outermost: Some(axis), .. }) => axis,
@@ -224,27 +245,30 @@ impl Decision {
     }
 }
 
-/// The periods of a box.
+/// The periods of a box: its division into equal parts with equal boxes.
 pub(super) struct Periods {
-    /// The first period.
+    /// The first period, as a box.
     pub(super) first: Box<WalkBox>,
     /// The number of periods along each axis.
     pub(super) repeats: SmallVec<[usize; 8]>,
-    /// The distance from one period to the next in the source of each case, along each axis and in
-    /// units.
+    /// The distance from one period to the next in the source, in units: a list for each case, with
+    /// an entry for each axis.
     pub(super) advances: Vec<SmallVec<[i64; 8]>>,
-    /// The outermost axis along which periods change a quotient, if there is one.
+    /// The outermost axis along which a quotient changes from period to period, if there is one.
     outermost: Option<usize>,
 }
 
-/// Finds the period of a box whose quotients vary: whole periods, or the place at which to cut off
-/// the rest. `number` is the first case that does not fail for the whole box. Returns `None` if
-/// there are no quotients, if periods are too long or too few, or if lookups vary.
+/// Finds the periods of a box whose quotients vary.
+///
+/// `number` is the index of the first case that does not fail for the whole box. If whole periods
+/// do not fill the box, the result is a cut that separates the rest. Returns `None` if the nest has
+/// no quotients, if periods are too long or too few, or if lookups vary.
 fn period(nest: &CopyNest, number: usize, walk_box: &WalkBox, bounds: &Bounds) -> Option<Decision> {
     if nest.quotients().is_empty() {
         return None;
     }
-    // The guards that some positions of the box pass and others may fail, and the cases after them.
+    // The forms of the guards that hold in only a part of the box, and the forms that the possible
+    // cases read at.
     let mut open: SmallVec<[&Affine; 4]> = SmallVec::new();
     let mut cases: SmallVec<[&Affine; 4]> = SmallVec::new();
     for Case { when, take } in &nest.cases()[number..] {
@@ -275,7 +299,8 @@ fn period(nest: &CopyNest, number: usize, walk_box: &WalkBox, bounds: &Bounds) -
         let extent = *end - *low;
         let period = Period::of_axis(nest, &open, bounds, axis, extent);
         let moves = period.moves.iter().any(|&by| by != 0);
-        // An axis that changes no quotient is inside the period, or repeats it.
+        // An axis that changes no quotient either is inside the period as a whole, or only repeats
+        // it.
         let whole = size.saturating_mul(extent);
         let bits = whole.saturating_mul(nest.dst_bits().into());
         let cut = extent % period.steps != 0 && bits <= SHORT_BITS;
@@ -304,24 +329,26 @@ fn period(nest: &CopyNest, number: usize, walk_box: &WalkBox, bounds: &Bounds) -
     pays.then_some(Decision::Repeated(Periods { first, repeats, advances, outermost }))
 }
 
-/// Returns the least number of steps of an axis after which every quotient has changed by a whole
-/// number; all of its steps if there is no such number.
+/// Returns the least number of steps of an axis after which every quotient has grown by a whole
+/// number. Returns the extent of the axis if there is no such number of steps.
 pub(super) fn period_steps(nest: &CopyNest, axis: usize) -> u64 {
     let extent = signed(nest.extents()[axis]);
     let bounds = Bounds::of_box(nest, nest.extents().iter().map(|&extent| (0, signed(extent) - 1)));
     Period::of_axis(nest, &[], &bounds, axis, extent).steps.unsigned_abs()
 }
 
-/// The least number of steps of an axis after which every quotient has changed by a whole number,
-/// and no undecided guard has changed.
+/// The period along one axis: the least number of steps after which every quotient has changed by a
+/// whole number and no undecided guard has changed.
 struct Period {
-    /// The number of steps; all steps of the axis if it has no whole period.
+    /// The number of steps. It is the extent of the axis if there is no period.
     steps: i64,
-    /// The change of each quotient over these steps. It is not 0 if the axis has no whole period.
+    /// The change of each quotient over these steps. If there is no period, this is a single 1,
+    /// which only says that something changes.
     moves: SmallVec<[i64; 4]>,
 }
 
 impl Period {
+    /// Returns the period along `axis`. `open` has the forms of the undecided guards.
     fn of_axis(
         nest: &CopyNest,
         open: &[&Affine],
@@ -348,8 +375,8 @@ impl Period {
         if open.iter().any(|form| period.moved(form, axis) != 0) { none() } else { period }
     }
 
-    /// Returns the change of a form without lookups over these steps. Quotients without a known
-    /// change count as constant.
+    /// Returns the change of a form over the steps of the period. The form must not depend on
+    /// lookups. Quotients without an entry in `moves` count as constant.
     fn moved(&self, form: &Affine, axis: usize) -> i64 {
         let direct = form.weight(Value::Axis(axis)) * self.steps;
         let weights = (0..self.moves.len()).map(|number| form.weight(Value::Quotient(number)));
@@ -357,8 +384,8 @@ impl Period {
     }
 }
 
-/// Evaluates the cases of the nest in order. The first that does not fail for the whole box
-/// decides.
+/// Decides the next step for a box: evaluates the cases in order, and stops at the first that does
+/// not fail for the whole box.
 fn decide(of: Bound, walk_box: &WalkBox, repeats: bool) -> Decision {
     let nest = of.nest;
     let mut bounds = Bounds::of_box(nest, walk_box.ranges.iter().map(|&(low, end)| (low, end - 1)));
@@ -377,19 +404,20 @@ fn decide(of: Bound, walk_box: &WalkBox, repeats: bool) -> Decision {
             number += 1;
             continue;
         }
-        // If the outermost axis is cut first, boxes differ only along inner axes.
+        // Cut the outermost axis first, so that boxes differ only along inner axes.
         let cuts = open
             .iter()
             .filter(|(form, _)| is_linear(form, &bounds))
             .map(|&(form, threshold)| cut(form, threshold, walk_box, &bounds));
         if let Some(first) = cuts.min_by_key(Decision::axis) {
-            // Rows that are cut in the same way in every period of an outer axis are cut once.
+            // Rows that are cut in the same way in every period of an outer axis are cut only once.
             let period = if repeats { period(nest, number, walk_box, &bounds) } else { None };
             return period.filter(|found| found.axis() < first.axis()).unwrap_or(first);
         }
-        // The value and the undecided guards depend on quotients and lookups, which must be
-        // constant first. Only those of the first undecided guard have a meaning here, or those of
-        // the value if all are decided.
+        // The value and the undecided guards may depend on quotients and lookups, which must be
+        // constant first. With lookups, only the first undecided guard counts now, because later
+        // guards and the value may have no meaning yet. If all guards are decided, the value
+        // counts.
         let read = match take {
             CaseValue::Read { at, .. } => Some(at),
             CaseValue::Bits(_) => None,
@@ -434,13 +462,15 @@ fn decide(of: Bound, walk_box: &WalkBox, repeats: bool) -> Decision {
     Decision::Taken(PositionValue::outside(nest.gaps()), nest.cases().len())
 }
 
-/// The quotients and lookups that forms depend on, directly or through others.
+/// The quotients and lookups on which some forms depend, directly or through other quotients and
+/// lookups. Each list has an entry for every quotient or lookup of the nest.
 struct Depends {
     quotients: SmallVec<[bool; 8]>,
     lookups: SmallVec<[bool; 4]>,
 }
 
 impl Depends {
+    /// Returns the quotients and lookups on which `forms` depend.
     fn of<'a>(nest: &'a CopyNest, forms: impl Iterator<Item = &'a Affine>) -> Self {
         let mut depends = Self {
             quotients: smallvec![false; nest.quotients().len()],
@@ -467,19 +497,22 @@ impl Depends {
         depends
     }
 
+    /// Returns true if any form depends on a lookup.
     fn looks_up(&self) -> bool {
         self.lookups.contains(&true)
     }
 }
 
-/// The axes that change the lookups of forms.
+/// The axes on which the lookups of some forms depend.
 struct Moves {
     axes: SmallVec<[bool; 8]>,
-    /// True if quotients vary with lookups.
+    /// True if quotients also vary, so that positions do not read at constant strides.
     quotients: bool,
 }
 
 impl Moves {
+    /// Returns the axes of the lookups in `depends`, and of the quotients in it that vary in the
+    /// box of `bounds`.
     fn of(nest: &CopyNest, depends: &Depends, bounds: &Bounds) -> Self {
         let lookups = nest.lookups().iter().zip(&depends.lookups).filter(|(_, depends)| **depends);
         let mut forms: SmallVec<[&Affine; 8]> =
@@ -496,7 +529,8 @@ impl Moves {
     }
 }
 
-/// Returns true if the quotients of a form are constant, so that only the axes move it.
+/// Returns true if all quotients and lookups of a form are constant, so that the form is linear in
+/// the axes.
 fn is_linear(form: &Affine, bounds: &Bounds) -> bool {
     form.terms().iter().all(|&(value, _)| match value {
         Value::Axis(_) => true,
@@ -504,13 +538,14 @@ fn is_linear(form: &Affine, bounds: &Bounds) -> bool {
     })
 }
 
+/// Returns true if an axis, quotient or lookup has the same value at all positions of the box.
 fn is_constant(value: Value, bounds: &Bounds) -> bool {
     let (low, high) = bounds.of_value(value);
     low == high
 }
 
-/// Returns the place at which to cut a box so that the first varying quotient has fewer values;
-/// `None` if none varies because of the axes.
+/// Returns a cut of a box after which the first varying quotient has about half as many values in
+/// each part. Returns `None` if no quotient varies with the axes.
 fn cut_quotient(
     nest: &CopyNest,
     depends: &Depends,
@@ -527,7 +562,7 @@ fn cut_quotient(
     )
 }
 
-/// Returns true if a form depends on no lookup that varies.
+/// Returns true if a form depends on no lookup that still varies in the box.
 fn is_known(nest: &CopyNest, form: &Affine, bounds: &Bounds) -> bool {
     if nest.lookups().is_empty() {
         return true;
@@ -537,7 +572,8 @@ fn is_known(nest: &CopyNest, form: &Affine, bounds: &Bounds) -> bool {
         .all(|of| !depends.lookups[of] || is_constant(Value::Lookup(of), bounds))
 }
 
-/// Returns the value of a form at the first position of a box with constant quotients.
+/// Returns the value of a form at the first position of a box. The quotients and lookups of the
+/// form must be constant.
 fn first_value(form: &Affine, walk_box: &WalkBox, bounds: &Bounds) -> i64 {
     form.evaluate(|value| match value {
         Value::Axis(axis) => walk_box.ranges[axis].0,
@@ -545,16 +581,18 @@ fn first_value(form: &Affine, walk_box: &WalkBox, bounds: &Bounds) -> i64 {
     })
 }
 
-/// The state of a guard in a box.
+/// The state of a guard in a box. A guard holds if `0 <= form < extent`.
 enum Standing {
     Holds,
     Fails,
-    /// Some positions pass and others may fail: a form has values on both sides of the threshold.
+    /// The guard holds at some positions only: the form has values below `threshold`, and values of
+    /// at least `threshold`.
     Open {
         threshold: i64,
     },
 }
 
+/// Returns the state of a guard in the box of `bounds`.
 fn standing(guard: &Guard, bounds: &Bounds) -> Standing {
     let (low, high) = bounds.of(&guard.of);
     let extent = signed(guard.extent);
@@ -569,8 +607,9 @@ fn standing(guard: &Guard, bounds: &Bounds) -> Standing {
     }
 }
 
-/// Returns the place at which to cut a box so that one part lies on one side of a threshold of a
-/// form. If that part were small, as in a triangle, whose rows end at different columns, the first
+/// Returns a cut after which the form stays on one side of `threshold` in one of the parts.
+///
+/// This part may be small, as in a triangle, whose rows end at different columns. Then the first
 /// step of the outermost axis is cut off instead, so that the boxes become rows.
 fn cut(form: &Affine, threshold: i64, walk_box: &WalkBox, bounds: &Bounds) -> Decision {
     let (low, high) = bounds.of(form);
@@ -588,7 +627,7 @@ fn cut(form: &Affine, threshold: i64, walk_box: &WalkBox, bounds: &Bounds) -> De
     }
     let (reach, axis, weight) = best;
     let (start, end) = walk_box.ranges[axis];
-    // The other terms, with this axis at its start.
+    // The bounds of the other terms plus the first step of this axis.
     let (low, high) = if weight > 0 { (low, high - reach) } else { (low + reach, high) };
     let steps = if weight > 0 {
         [threshold - high, threshold - low]
@@ -596,7 +635,7 @@ fn cut(form: &Affine, threshold: i64, walk_box: &WalkBox, bounds: &Bounds) -> De
     } else {
         [low - threshold, high - threshold].map(|gap| gap.div_euclid(-weight) + 1)
     };
-    // The steps of the axis at which both sides of the threshold occur.
+    // Between these steps of the axis, both sides of the threshold occur.
     let [first, last] = steps.map(|steps| (start + steps).clamp(start, end));
     if LEAST_DECIDED * (end - start - (last - first)) < end - start {
         return Decision::Cut { axis: outermost, at: walk_box.ranges[outermost].0 + 1 };

@@ -1,6 +1,8 @@
-//! Evaluates the affine forms of a nest for 256 rows at a time, with one column of numbers for each
-//! variable, so that the compiler can vectorize the loops. Gathers need this, because each row
-//! reads from an unrelated place.
+//! Evaluates the forms of a nest for 256 rows at a time.
+//!
+//! Each axis, quotient and lookup has a *column* with one number for each row, so that the compiler
+//! can vectorize the loops over rows. Gathers need this, because each row reads from an unrelated
+//! place.
 
 use super::lane::Lane;
 use crate::nest::{
@@ -10,15 +12,15 @@ use crate::nest::{
 /// The number of rows that are evaluated together.
 pub(super) const LANES: usize = 256;
 
-/// One number for each of up to [`LANES`] rows.
+/// Numbers of [`LANES`] rows, one for each row.
 type Column<L> = Vec<L>;
 
-/// The values of a nest's forms at up to [`LANES`] rows. A row is one position of the walk, or the
-/// whole innermost axis. The columns of axes are filled at the start, all others when they are
-/// first needed.
+/// The values of a nest's forms at a group of up to [`LANES`] rows. A row is one position of the
+/// walk, or the whole innermost axis.
 ///
-/// A form may have no meaning in a row that a guard excludes. The column then holds an arbitrary
-/// number, which must not be used.
+/// [`Self::start`] fills the columns of axes. All other columns are computed when they are first
+/// needed. A form may have no meaning in a row that a guard excludes; the column then has an
+/// arbitrary number, which must not be used.
 pub(super) struct RowValues<'a, L> {
     nest: &'a CopyNest,
     sources: &'a [&'a [u8]],
@@ -27,11 +29,13 @@ pub(super) struct RowValues<'a, L> {
     axes: Vec<Column<L>>,
     quotients: Vec<Known<L>>,
     lookups: Vec<Known<L>>,
-    /// The intermediate numbers of each lookup. Columns of constants are filled once and kept.
+    /// The intermediate numbers of each lookup. Columns of constants are filled once and kept for
+    /// all groups.
     numbers: Vec<Vec<Column<L>>>,
 }
 
-/// A column that is computed when it is first needed. `is_known` is true once it is.
+/// A column that is computed when it is first needed. Its contents count only if `is_known` is
+/// true.
 struct Known<L> {
     is_known: bool,
     column: Column<L>,
@@ -49,6 +53,8 @@ pub(super) fn column<L: Lane>() -> Column<L> {
 }
 
 impl<'a, L: Lane> RowValues<'a, L> {
+    /// Returns columns for the forms of a nest. [`Self::start`] must be called before they are
+    /// used.
     pub(super) fn new(nest: &'a CopyNest, sources: &'a [&'a [u8]]) -> Self {
         let number = |of: &LookupExpr| match of {
             LookupExpr::Constant(value) => vec![L::of(*value as i64); LANES],
@@ -67,9 +73,10 @@ impl<'a, L: Lane> RowValues<'a, L> {
         }
     }
 
-    /// Starts a new set of `rows` rows at the steps `digits`, one for each axis, and advances
-    /// `digits` past these rows. If `is_whole` is true, each row is the whole innermost axis, and
-    /// the step of that axis is 0.
+    /// Starts a group of `rows` rows at the steps `digits`, one for each axis, and advances
+    /// `digits` past these rows.
+    ///
+    /// If `is_whole` is true, each row is the whole innermost axis, and the step of that axis is 0.
     pub(super) fn start(&mut self, digits: &mut [i64], is_whole: bool, rows: usize) {
         self.rows = rows;
         for known in self.quotients.iter_mut().chain(&mut self.lookups) {
@@ -83,7 +90,7 @@ impl<'a, L: Lane> RowValues<'a, L> {
         }
         let mut lane = 0;
         while lane < rows {
-            // The remaining steps of the innermost of these axes.
+            // The remaining steps of the innermost axis along which rows advance.
             let last = stepped.checked_sub(1);
             let steps = last.map_or(1, |last| signed(extents[last]) - digits[last]);
             let steps = (rows - lane).min(usize::try_from(steps).unwrap_or(usize::MAX));
@@ -108,7 +115,7 @@ impl<'a, L: Lane> RowValues<'a, L> {
         }
     }
 
-    /// Writes the value of a form at each row to the start of `sum`.
+    /// Writes the value of a form at each row of the group to the start of `sum`.
     pub(super) fn form(&mut self, form: &Affine, sum: &mut [L]) {
         for &(value, _) in form.terms() {
             self.prepare(value);
@@ -136,7 +143,7 @@ impl<'a, L: Lane> RowValues<'a, L> {
         }
     }
 
-    /// Computes the column of a quotient or lookup unless it is known.
+    /// Computes the column of a quotient or lookup, unless it is known already.
     fn prepare(&mut self, value: Value) {
         match value {
             Value::Quotient(number) if !self.quotients[number].is_known => {
@@ -160,6 +167,8 @@ impl<'a, L: Lane> RowValues<'a, L> {
         }
     }
 
+    /// Computes the value of a lookup at each row, in the range `0..=lookup.last`. `numbers`
+    /// receives the intermediate numbers.
     fn lookup(&mut self, lookup: &Lookup, numbers: &mut [Column<L>], value: &mut [L]) {
         let rows = self.rows;
         for (place, number) in lookup.numbers.iter().enumerate() {
@@ -198,14 +207,15 @@ impl<'a, L: Lane> RowValues<'a, L> {
     }
 }
 
+/// Replaces the start of a column by some values.
 fn set<L>(column: &mut [L], values: impl Iterator<Item = L>) {
     for (to, value) in column.iter_mut().zip(values) {
         *to = value;
     }
 }
 
-/// Replaces each row's unit offset in an image by the integer stored there, or by 0 if the offset
-/// is past the end.
+/// Replaces each entry of a column, the index of a unit in an image, by the integer that is stored
+/// there. An index past the end gives 0.
 fn load<L: Lane>(image: &[u8], integer: Integer, column: &mut [L]) {
     fn each<const BYTES: usize, L: Lane>(
         image: &[u8],
@@ -241,8 +251,8 @@ fn load<L: Lane>(image: &[u8], integer: Integer, column: &mut [L]) {
     }
 }
 
-/// Applies an operator to the two operands of each row and writes the results, wrapped to the
-/// integer type, to `column`.
+/// Applies an operator to the two operands of each row. The results are wrapped to the integer type
+/// and written to `column`.
 fn binary<L: Lane>(
     operator: Operator,
     integer: Integer,
@@ -273,7 +283,8 @@ fn binary<L: Lane>(
         Operator::LessEqual => each!(|(a, b)| truth(a <= b)),
         Operator::Less => each!(|(a, b)| truth(a < b)),
     }
-    // The other operators return an operand, or bits that both operands have.
+    // The other operators need no wrapping: they return an operand, a remainder, a truth value, or
+    // bits of the operands.
     if let Operator::Add | Operator::Subtract | Operator::Multiply | Operator::Divide = operator {
         wrap(integer, column);
     }

@@ -2,18 +2,18 @@
 
 use crate::{error_kind::ErrorKind, nest::Operand};
 
-/// The reason why a run on the host was refused.
+/// The reason why a copy on the CPU was refused. Nothing was written in this case.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostError {
-    /// A buffer whose length is not the size of its tensor in memory.
+    /// A buffer is longer or shorter than its tensor in memory.
     #[error("{operand}: expected a buffer of {expected} bytes, the whole image, got {given}")]
     Length {
-        /// The tensor of the buffer.
+        /// The tensor whose buffer it is: a source or the destination.
         operand: Operand,
         /// The length of the buffer, in bytes.
         given: usize,
-        /// The size of the tensor in memory, in bytes.
+        /// The size of the tensor in memory, with padding, in bytes.
         expected: u64,
     },
 }

@@ -1,10 +1,11 @@
-//! Copies of blocks whose units come from distant places of a source, through a buffer.
+//! Copies blocks through a buffer if their units come from distant places of a source.
 //!
 //! A block of the destination can be a mixture of units and constants, as in a blocked format whose
-//! last block is partial. If its units are also transposed, a register of it needs a load for each
-//! unit, and the cache lines of the loads evict each other. So several blocks are put together in
-//! two passes. The first one copies the units of each part of the block to a buffer, without gaps,
-//! as a copy of its own. The second one is a pattern from the buffer, which inserts the constants.
+//! last block is partial. If its units are also transposed, each register needs a load for every
+//! unit, and the cache lines of these loads evict each other. Therefore several blocks are put
+//! together in two passes. The first pass copies the units to a buffer, without the constants, and
+//! transposes them by a plan. The second pass is a pattern that reads the buffer and inserts the
+//! constants.
 //!
 //! ```text
 //! s8[1,32,56,112] abcd to Acdb4a: blocks of c0 0 0 0 c1 0 0 0 … for 32 channels
@@ -25,45 +26,45 @@ use super::{
     stream::LINE,
 };
 
-/// The size of the buffer, in bytes. The first-level cache holds it together with the lines of both
-/// sides.
+/// The maximum size of the buffer, in bytes. The first-level cache holds the buffer together with
+/// the lines of both sides.
 const BUFFER: usize = 1 << 14;
 
-/// The shortest run of the destination that is long enough, in bytes. Shorter ones leave more lines
-/// of the destination to be completed later.
+/// The length of a run of the destination that is long enough, in bytes. Shorter runs leave more
+/// partial lines of the destination, which have to be completed later.
 const RUN: usize = 4 * LINE;
 
-/// A copy of blocks through a buffer.
+/// A copy of blocks through a buffer, in two passes.
 #[derive(Clone, Debug)]
 pub(super) struct ExpandedCopy {
-    /// The loops around the blocks that are put together at a time, outermost first.
+    /// The loops around the blocks that the buffer holds at a time, outermost first.
     loops: SmallVec<[PatternLoop; 8]>,
-    /// The parts of the blocks that are copied to the buffer.
+    /// The first pass: the parts of the blocks that are copied to the buffer.
     parts: Vec<BufferPart>,
-    /// The number of bytes of the buffer.
+    /// The number of bytes of the buffer that are in use.
     size: usize,
-    /// The pattern whose first source is the buffer, and whose others are those that stay.
+    /// The second pass. Its source 0 is the buffer. The others are the sources of the blocks. It
+    /// reads only bytes of them that stay in place, such as a padding value.
     pattern: Pattern,
 }
 
-/// A part of the blocks with its copy to the buffer.
+/// A part of the blocks, and its copy to the buffer.
 #[derive(Clone, Debug)]
 struct BufferPart {
-    /// The number of the source, and the offset of the part in it.
+    /// The index of the source, and the offset of the part in it, in bytes.
     source: usize,
     from: isize,
-    /// The offset of the part in the buffer.
+    /// The offset of the part in the buffer, in bytes.
     to: usize,
     mover: TileMover,
 }
 
 impl ExpandedCopy {
     /// Returns the copy of blocks that consist of `parts`, in units of `unit` bytes, and are
-    /// repeated along `loops`. The loops move the place that is read of a source by the source's
-    /// [scale](PatternSource::scale) times their distance.
+    /// repeated along `loops`. `scales` has a factor for each source, as in [`Pattern::new`].
     ///
-    /// Returns `None` if no part is read from a source that moves, or if the second pass would
-    /// still need many loads.
+    /// Returns `None` if no part reads a source that moves, or if the second pass would still need
+    /// many loads for each register.
     pub(super) fn new(
         machine: &'static Machine,
         (simd, unit): (Simd, usize),
@@ -93,7 +94,7 @@ impl ExpandedCopy {
                 continue;
             };
             let length = units(part) * unit;
-            // The units of the part follow each other in the buffer by their order in the block.
+            // The units of a part are in the buffer without gaps, in their order in the block.
             let mut order: SmallVec<[usize; 8]> = (0..part.axes.len()).collect();
             order.sort_by_key(|&axis| part.axes[axis].dst.abs());
             let (mut axes, mut size) = (part.axes.clone(), unit.cast_signed());
@@ -113,7 +114,7 @@ impl ExpandedCopy {
             part.take = BlockValue::Unit { source: 0, from: to.cast_signed() };
             to += length;
         }
-        // The sources that are read in the second pass stay where they are, except for the buffer.
+        // In the second pass, only the buffer moves. The other sources are read in place.
         let of_buffer: SmallVec<[isize; 4]> =
             std::iter::once(1).chain(scales.iter().map(|_| 0)).collect();
         let inner = loops.iter().zip(&steps).zip(&buffer);
@@ -124,8 +125,8 @@ impl ExpandedCopy {
         (!pattern.gathers()).then_some(Self { loops, parts: copies, size, pattern })
     }
 
-    /// Writes every block. The first one reads from the start of each source, and is written to
-    /// address `to`.
+    /// Writes every block. The first block reads from the place of each source, and is written at
+    /// address `to`. `room` becomes the buffer.
     pub(super) fn run(
         &self,
         sources: &[PatternSource],
@@ -150,20 +151,20 @@ impl ExpandedCopy {
         });
     }
 
-    /// Returns about how many bytes the copy occupies.
+    /// Returns the approximate memory that the copy occupies, in bytes.
     pub(super) fn bytes(&self) -> usize {
         let parts = self.parts.iter().map(|part| size_of_val(part) + part.mover.bytes());
         size_of::<Self>() + self.pattern.bytes() + parts.sum::<usize>()
     }
 }
 
-/// Returns the number of steps of each loop that are put together at a time, and the distance of
-/// two steps in the buffer. A block has `block` bytes in the buffer and `whole` bytes in the
-/// destination.
+/// Returns, for each loop, the number of steps that the buffer holds at a time, and the distance
+/// between two steps in the buffer, in bytes.
 ///
-/// The steps make a run of the destination of at least [`RUN`] bytes if they can, and then as much
-/// of the source as fits. In the buffer they have the order of the destination, so that the pattern
-/// needs few loads.
+/// A block has `block` bytes in the buffer and `whole` bytes in the destination. The steps form a
+/// run of the destination of at least [`RUN`] bytes if possible, and then as much of the source as
+/// fits. In the buffer, steps have the order of the destination, so that the pattern needs few
+/// loads.
 fn steps_in_buffer(
     loops: &[PlanAxis],
     (block, whole): (usize, usize),

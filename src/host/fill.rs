@@ -1,28 +1,30 @@
-//! Fills places of the destination with a constant, such as padding.
+//! Fills places of the destination with one value, such as padding.
 
 use smallvec::SmallVec;
 
 use super::pieces::{Destination as _, DestinationSlices};
 
-/// The number of bytes that are copied at a time if the bytes of the value differ. A shorter block
-/// needs more copies; preparing a longer one costs more than short rows save.
+/// The number of bytes that are copied at a time, if the bytes of the value differ from each other.
+/// A shorter block needs more copies; preparing a longer one costs more than it saves in short
+/// rows.
 const BLOCK_BYTES: usize = 256;
 
-/// A fill of units with a constant, such as padding.
+/// A fill of places with one value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fill {
     /// The size of a unit, in bits.
     pub(super) bits: u32,
-    /// The distance between contiguous units in destination addresses: the bytes of a unit, or 1 if
-    /// addresses count units.
+    /// The distance between contiguous units in addresses: the size of a unit in bytes, or 1 if
+    /// units are smaller than a byte.
     pub(super) scale: usize,
     /// The value, in the lowest bits.
     pub(super) value: u128,
 }
 
-/// Returns the axes around contiguous runs of units, outermost first, and the length of a run.
-/// Innermost axes whose units are contiguous become part of the run. `unit` and the length are in
-/// destination addresses.
+/// Splits the axes of a box into the outer axes and the length of a contiguous run.
+///
+/// The run takes all innermost axes whose units are contiguous. `axes` has (extent, stride) pairs,
+/// outermost first. `unit` and the length of the run are in addresses.
 pub(super) fn run_of(axes: &[(usize, isize)], unit: usize) -> (&[(usize, isize)], usize) {
     let (mut outer, mut run) = (axes.len(), unit);
     while let Some(&(extent, stride)) = axes[..outer].last()
@@ -34,8 +36,8 @@ pub(super) fn run_of(axes: &[(usize, isize)], unit: usize) -> (&[(usize, isize)]
     (&axes[..outer], run)
 }
 
-/// Calls `each` with the destination address of every combination of steps of `axes`. `to` is the
-/// address of step 0.
+/// Calls `each` with the address of every combination of steps of `axes`. `to` is the address of
+/// step 0.
 pub(super) fn each_start(axes: &[(usize, isize)], to: isize, each: &mut impl FnMut(isize)) {
     let [(extent, stride), inner @ ..] = axes else { return each(to) };
     for step in 0..extent.cast_signed() {
@@ -44,8 +46,8 @@ pub(super) fn each_start(axes: &[(usize, isize)], to: isize, each: &mut impl FnM
 }
 
 impl Fill {
-    /// Fills the units of a box. `axes` has the extent and the stride of each axis, outermost
-    /// first; `to` is the address of the first unit.
+    /// Writes the value to all places of a box. `axes` has the (extent, stride) pairs of its axes,
+    /// outermost first, and `to` is the address of its first place.
     pub(super) fn write(
         self,
         axes: &[(usize, isize)],
@@ -61,9 +63,9 @@ impl Fill {
         });
     }
 
-    /// Returns a block of at most `count` copies of the value, to be copied to the destination. The
-    /// block is empty if all bytes of the value are equal or if units are smaller than a byte,
-    /// because [`Self::run`] then fills bytes directly.
+    /// Returns a block of at most `count` copies of the value, from which the destination is
+    /// filled. The block is empty if all bytes of the value are equal, or if units are smaller than
+    /// a byte: [`Self::run`] then needs no block.
     fn units(self, count: usize) -> SmallVec<[u8; BLOCK_BYTES]> {
         let value = &self.value.to_le_bytes()[..self.bits as usize / 8];
         let mut units = SmallVec::new();
@@ -74,8 +76,8 @@ impl Fill {
         units
     }
 
-    /// Fills `count` contiguous units of the slice from index `first`. `block` is the result of
-    /// [`Self::units`].
+    /// Fills `count` contiguous units of `destination` from the unit with index `first`. `block` is
+    /// the result of [`Self::units`].
     fn run(self, first: usize, (count, block): (usize, &[u8]), destination: &mut [u8]) {
         let bits = self.bits as usize;
         if let Some(bytes) = bits.checked_div(8).filter(|&bytes| bytes > 0) {

@@ -1,8 +1,9 @@
-//! Gathers: nests that look up where to read for every position or row, such as `table[ids]` and
+//! Runs gathers: nests that look up the source of every position or row, such as `table[ids]` and
 //! `jnp.take`.
 //!
-//! Each position or row would be a box of its own. Instead, each form of the nest is evaluated for
-//! many rows at a time, column by column, and the rows are then copied separately.
+//! If such a nest were divided into boxes, each row would be a box of its own. Instead, every form
+//! of the nest is evaluated for 256 rows at a time, as a column of numbers (`columns`). The rows
+//! are then copied one by one.
 
 use rayon::prelude::*;
 use smallvec::SmallVec;
@@ -14,17 +15,18 @@ use super::{
 };
 use crate::nest::{Affine, Case, CaseValue, CopyNest, Gaps, Lookup, Marks, Value, signed};
 
-/// The approximate size of the part of the destination that a thread fills at a time, in bytes.
+/// The approximate size of the part of the destination that one thread fills at a time, in bytes.
 const SHARE_BYTES: usize = 256 << 10;
 
-/// The number that marks a row to which no case applies.
+/// The entry for a row to which no case applies. Other entries are indices of cases.
 pub(super) const NO_CASE: u8 = u8::MAX;
 
-/// Fills the destination if every case of the nest depends on a lookup and whole rows can be
+/// Fills the destination, if every case of the nest depends on a lookup and whole rows can be
 /// copied.
 ///
-/// A row is the whole innermost axis if no lookup depends on it, as in `table[ids]`, and otherwise
-/// one unit. Returns false and writes nothing for any other nest.
+/// A row is the whole innermost axis if no lookup depends on that axis, as in `table[ids]`.
+/// Otherwise a row is one unit. Returns false and writes nothing for any other nest; boxes are
+/// better for it.
 pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) -> bool {
     let Some((row, is_whole)) = row(nest) else { return false };
     let unit = nest.dst_bits() as usize / 8;
@@ -62,7 +64,8 @@ pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) -
     true
 }
 
-/// Records the marks of a nest in a destination of 32-bit numbers.
+/// Stores the marks of a nest in a table of 32-bit integers, which is the destination. See
+/// [`Marks`].
 pub(super) fn mark(nest: &CopyNest, marks: &Marks, sources: &[&[u8]], destination: &mut [u8]) {
     let positions = nest.positions() as usize;
     let (table, _) = destination.as_chunks_mut::<4>();
@@ -83,26 +86,27 @@ pub(super) fn mark(nest: &CopyNest, marks: &Marks, sources: &[&[u8]], destinatio
     }
 }
 
-/// Stores a number in a table, unless a greater one is there.
+/// Stores a number at an entry of a table, unless the entry is greater already.
 fn raise(table: &mut [[u8; 4]], place: i64, number: i64) {
     let entry = &mut table[place.unsigned_abs() as usize];
     *entry = u32::from_le_bytes(*entry).max(number.unsigned_abs() as u32).to_le_bytes();
 }
 
-/// Returns true if lanes hold all numbers that the lookups of a nest compute.
+/// Returns true if signed lanes of 64 bits hold all numbers that the lookups of a nest compute.
+/// Only an unsigned type of more than 32 bits has larger numbers.
 fn has_lanes(nest: &CopyNest) -> bool {
     let mut numbers = nest.lookups().iter().flat_map(|lookup| &lookup.numbers);
     numbers.all(|number| number.integer.bits <= 32 || number.integer.is_signed)
 }
 
-/// Returns the number of units in a row, and true if the row spans the innermost axis; `None` if
-/// boxes are better for the nest.
+/// Returns the number of units in a row, and true if the row is the whole innermost axis. Returns
+/// `None` if boxes are better for the nest.
 fn row(nest: &CopyNest) -> Option<(usize, bool)> {
     let (&extent, inner) = (nest.extents().last()?, Value::Axis(nest.extents().len() - 1));
     if !has_lanes(nest) {
         return None;
     }
-    // Positions that are read without a lookup are better moved in boxes.
+    // Some positions may be read without a lookup. Such a nest is better moved in boxes.
     let mut asks = false;
     for Case { when, take } in nest.cases() {
         asks |= when.iter().any(|guard| looks_up(nest, &guard.of));
@@ -118,20 +122,21 @@ fn row(nest: &CopyNest) -> Option<(usize, bool)> {
         };
         return nest.cases().iter().all(is_run).then_some((extent as usize, true));
     }
-    // Boxes are better if no lookup depends on the axis.
+    // The lookups must depend on the innermost axis. Otherwise boxes are better.
     let moves =
         nest.lookups().iter().flat_map(Lookup::forms).any(|form| depends(nest, form, inner));
     moves.then_some((1, false))
 }
 
-/// Returns the forms that are not moved with the source: those of guards, quotients and lookups.
+/// Returns the forms that decide from which place to read: those of guards, quotients and lookups.
+/// The forms at which cases read are not among them.
 pub(super) fn asked_forms(nest: &CopyNest) -> impl Iterator<Item = &Affine> {
     let guards = nest.cases().iter().flat_map(|case| &case.when).map(|guard| &guard.of);
     let quotients = nest.quotients().iter().map(|quotient| &quotient.of);
     guards.chain(quotients).chain(nest.lookups().iter().flat_map(Lookup::forms))
 }
 
-/// Returns true if a form depends on a lookup.
+/// Returns true if a form depends on a lookup, directly or through a quotient.
 fn looks_up(nest: &CopyNest, form: &Affine) -> bool {
     form.terms().iter().any(|&(value, _)| match value {
         Value::Axis(_) => false,
@@ -140,7 +145,7 @@ fn looks_up(nest: &CopyNest, form: &Affine) -> bool {
     })
 }
 
-/// Returns true if a form depends on an axis.
+/// Returns true if a form depends on an axis, directly or through a quotient or lookup.
 fn depends(nest: &CopyNest, form: &Affine, axis: Value) -> bool {
     form.terms().iter().any(|&(value, _)| match value {
         Value::Axis(_) => value == axis,
@@ -151,20 +156,20 @@ fn depends(nest: &CopyNest, form: &Affine, axis: Value) -> bool {
     })
 }
 
-/// A nest and its images, to be filled row by row.
+/// A nest and its images, to be filled row by row. See [`fill`] for the meaning of a row.
 pub(super) struct Gathered<'a> {
     pub(super) nest: &'a CopyNest,
     pub(super) sources: &'a [&'a [u8]],
     /// The number of units in a row.
     row: usize,
-    /// True if a row spans the innermost axis.
+    /// True if a row is the whole innermost axis, and false if it is one unit.
     is_whole: bool,
     /// The size of a unit, in bytes.
     pub(super) unit: usize,
 }
 
 impl Gathered<'_> {
-    /// Fills a share, whose first position is `first`.
+    /// Fills the rows of one share. `first` is its first position.
     fn share<L: Lane>(&self, first: usize, out: &mut [u8]) {
         let bytes = self.row * self.unit;
         let mut digits: SmallVec<[i64; 8]> = SmallVec::new();
@@ -183,9 +188,13 @@ impl Gathered<'_> {
         }
     }
 
-    /// Calls `each` for the first `positions` positions, some at a time, and for each case that
-    /// decides one of them. The arguments are the first of these positions, the case that decides
-    /// each, the number of the case, and the unit that each position would read by it.
+    /// Calls `each` for the first `positions` positions in groups of up to [`LANES`], once for each
+    /// case of the nest.
+    ///
+    /// The arguments of `each` are the first position of the group, for each position the index of
+    /// the case that decides it, the index of the case of this call, and for each position the unit
+    /// that this case would read. The units are arbitrary numbers for other positions, and for a
+    /// case with a constant.
     pub(super) fn each_case<L: Lane>(
         &self,
         positions: usize,
@@ -208,7 +217,7 @@ impl Gathered<'_> {
         }
     }
 
-    /// Records the marks of all positions, [`LANES`] at a time.
+    /// Stores the marks of all positions in a table, [`LANES`] at a time.
     fn mark<L: Lane>(&self, marks: &Marks, positions: usize, table: &mut [[u8; 4]]) {
         let mut digits: SmallVec<[i64; 8]> = SmallVec::from_elem(0, self.nest.extents().len());
         let mut columns = RowValues::<L>::new(self.nest, self.sources);
@@ -227,8 +236,8 @@ impl Gathered<'_> {
         }
     }
 
-    /// Finds the case that decides each row at which `columns` was started; `values` is scratch
-    /// space.
+    /// Finds the case that decides each row of the group in `columns`. `case_of` must contain
+    /// [`NO_CASE`] for every row. `values` is scratch space.
     fn decide<L: Lane>(&self, columns: &mut RowValues<L>, values: &mut [L], case_of: &mut [u8]) {
         for (case, number) in self.nest.cases().iter().zip(0..) {
             let mut of_case = [true; LANES];
@@ -248,7 +257,8 @@ impl Gathered<'_> {
         }
     }
 
-    /// Fills the rows at which `columns` was started; `values` is scratch space, one number a row.
+    /// Fills the rows of the group in `columns`. `values` is scratch space with one number for each
+    /// row.
     fn rows<L: Lane>(&self, columns: &mut RowValues<L>, values: &mut [L], out: &mut [u8]) {
         let mut of_all = [NO_CASE; LANES];
         let case_of = &mut of_all[..values.len()];
@@ -275,7 +285,7 @@ impl Gathered<'_> {
         }
     }
 
-    /// Writes a constant to the units of the rows for which `takes` is true.
+    /// Writes a constant to all units of the rows for which `takes` is true.
     pub(super) fn bits(&self, bits: u128, takes: impl Fn(usize) -> bool, out: &mut [u8]) {
         let bytes = bits.to_le_bytes();
         match (self.row, self.unit) {
@@ -293,7 +303,7 @@ impl Gathered<'_> {
         }
     }
 
-    /// Copies the rows for which `takes` is true. Row `n` begins at unit `units[n]` of the source.
+    /// Copies the rows for which `takes` is true. Row `n` starts at unit `units[n]` of the source.
     fn copy<L: Lane>(
         &self,
         source: &[u8],
@@ -325,7 +335,7 @@ impl Gathered<'_> {
     }
 }
 
-/// Sets the units of `BYTES` bytes for which `takes` is true.
+/// Writes a constant to the units of `BYTES` bytes for which `takes` is true.
 fn set<const BYTES: usize>(bits: [u8; 16], takes: impl Fn(usize) -> bool, out: &mut [u8]) {
     let bits = *bits.first_chunk::<BYTES>().expect("a unit");
     for (row, out) in out.as_chunks_mut::<BYTES>().0.iter_mut().enumerate() {
@@ -333,8 +343,8 @@ fn set<const BYTES: usize>(bits: [u8; 16], takes: impl Fn(usize) -> bool, out: &
     }
 }
 
-/// Copies units of `unit` bytes to the rows that take one. `place` returns the unit that a row
-/// takes.
+/// Copies units of `unit` bytes. `place` returns the index of the unit that a row takes, or `None`
+/// if the row takes none.
 pub(super) fn copy_units(
     unit: usize,
     source: &[u8],
@@ -357,8 +367,9 @@ pub(super) fn copy_units(
     }
 }
 
-/// Copies units of `BYTES` bytes. A branch for each row would often be mispredicted, so every row
-/// loads and stores a unit: in a row that takes none, the first of the source.
+/// Copies units of `BYTES` bytes, as [`copy_units`] does. A branch for each row would often be
+/// mispredicted. So every row loads and stores a unit: a row that takes none loads the first unit
+/// of the source, and stores its old contents.
 fn each<const BYTES: usize>(source: &[u8], out: &mut [u8], place: impl Fn(usize) -> Option<usize>) {
     let (source, _) = source.as_chunks::<BYTES>();
     if source.is_empty() {
@@ -371,8 +382,8 @@ fn each<const BYTES: usize>(source: &[u8], out: &mut [u8], place: impl Fn(usize)
     }
 }
 
-/// Copies units of `BYTES` bytes that follow each other in the source, which is most frequent.
-/// Returns false, with nothing written, if they do not.
+/// Copies units of `BYTES` bytes that follow each other in the source, which is the most frequent
+/// order. Returns false, with nothing written, if they do not follow each other.
 fn follow<const BYTES: usize, L: Lane>(
     source: &[u8],
     units: &[L],

@@ -1,8 +1,8 @@
-//! Remembers the steps of a thread's most recent small copies, so that a repeated copy needs no
-//! planning.
+//! Remembers the steps of a thread's most recent small copies, so that a repeated copy is not
+//! planned again.
 //!
-//! Copying a few hundred bytes takes less time than planning the copy. The steps can be reused if
-//! the nest has no lookups, because they then depend on the nest alone.
+//! Planning a copy of a few hundred bytes takes longer than the copy itself. The steps depend on
+//! the nest and the processor alone, unless the nest has lookups.
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -12,8 +12,8 @@ use crate::nest::CopyNest;
 /// The number of copies whose steps a thread remembers.
 const COPIES: usize = 8;
 
-/// The maximum memory for the steps of one copy, in bytes. Copies that need more are planned again
-/// each time.
+/// The maximum memory for the steps of one copy, in bytes. The steps of a copy that needs more are
+/// not kept.
 const BYTES: usize = 1 << 18;
 
 /// The steps of an earlier copy, with the nest and the processor that they were planned for.
@@ -28,8 +28,8 @@ thread_local! {
     static LAST: RefCell<Vec<Rc<CachedCopy>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Returns the remembered copy of `nest` on `machine` and marks it as the most recently used one.
-/// Returns `None` if this thread does not remember it.
+/// Returns the remembered copy of `nest` on `machine`, and marks it as the most recently used one.
+/// Returns `None` if this thread does not remember the copy.
 pub(super) fn find(machine: &'static Machine, nest: &CopyNest) -> Option<Rc<CachedCopy>> {
     LAST.with_borrow_mut(|last| {
         let is_same =
@@ -40,12 +40,12 @@ pub(super) fn find(machine: &'static Machine, nest: &CopyNest) -> Option<Rc<Cach
     })
 }
 
-/// A recorder of the steps of a copy, so that they can be remembered or printed. Its list is `None`
-/// if the steps are not needed or take too much memory.
+/// A recorder of the steps of a copy. The steps are kept for the next copy of the nest, or printed
+/// as a plan. The list is `None` if nobody needs the steps, or if they take too much memory.
 pub(super) struct Record {
     steps: Option<Vec<CopyStep>>,
     bytes: usize,
-    /// True if the recorded steps are also run, and false if they are only printed as a plan.
+    /// True if the recorded steps are also run; false if they are only printed.
     pub(super) runs: bool,
 }
 
@@ -71,7 +71,7 @@ impl Record {
         self.steps.as_deref().unwrap_or_default()
     }
 
-    /// Adds a step. If the steps of a running copy exceed [`BYTES`], all of them are dropped.
+    /// Adds a step. If the steps of a running copy exceed [`BYTES`], the whole list is dropped.
     pub(super) fn add(&mut self, step: CopyStep) {
         let Some(steps) = &mut self.steps else { return };
         self.bytes += step.bytes();

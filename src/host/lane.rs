@@ -1,38 +1,40 @@
-//! The type of the numbers in columns: 64 bits wide, or 32 if these hold every number that a nest
-//! computes. Narrow columns are four times as fast.
+//! The integer type of the numbers in columns. It has 64 bits, or 32 if these hold every number
+//! that a nest computes; narrow columns are four times as fast.
 
 use std::ops::{BitAnd, BitOr};
 
 use crate::nest::{Bounds, CopyNest, Integer, LookupExpr, signed};
 
-/// An integer that columns hold for each row. Sums, differences and products wrap.
+/// A signed integer, one for each row of a column. Sums, differences and products wrap around.
 pub(super) trait Lane:
     Copy + Default + Ord + BitAnd<Output = Self> + BitOr<Output = Self>
 {
-    /// Converts a number, keeping only its low bits.
+    /// Converts a number. Only its low bits are kept.
     fn of(value: i64) -> Self;
 
     /// Returns the number as the index of a unit. A negative number becomes an index past the end
     /// of every image.
     fn place(self) -> usize;
 
-    /// Returns the number, sign-extended to 64 bits.
+    /// Returns the number with 64 bits.
     fn number(self) -> i64;
 
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
 
-    /// Returns the quotient by a positive number, rounded towards negative infinity.
+    /// Returns the quotient by a positive number, rounded down.
     fn floor(self, by: Self) -> Self;
 
-    /// Returns the quotient rounded towards zero, with -1 for a division by 0.
+    /// Returns the quotient, rounded towards zero. A division by 0 gives -1.
     fn divided(self, by: Self) -> Self;
 
-    /// Returns the remainder of [`divided`](Self::divided), with the dividend for a division by 0.
+    /// Returns the remainder that belongs to [`divided`](Self::divided). A division by 0 gives the
+    /// dividend.
     fn remainder(self, by: Self) -> Self;
 
-    /// Returns the number wrapped to the range of an integer type.
+    /// Returns the number wrapped to the range of an integer type. A number of type `pred` becomes
+    /// 1 if it is not 0.
     fn wrapped(self, integer: Integer) -> Self;
 }
 
@@ -99,7 +101,7 @@ macro_rules! lane {
 
 lane!(i32, i64);
 
-/// Returns true if 32-bit integers hold every number that a nest computes.
+/// Returns true if 32-bit signed integers hold every number that a nest computes.
 pub(super) fn is_narrow(nest: &CopyNest) -> bool {
     let most = u128::from(i32::MAX.unsigned_abs());
     let fits = |integer: Integer| integer.bits < 32 || integer.bits == 32 && integer.is_signed;

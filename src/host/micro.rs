@@ -1,5 +1,5 @@
 //! Transposes squares in registers of 16 bytes, with instructions that every processor of the build
-//! target has. `simd` is faster on processors with more instructions.
+//! target has. On processors with more instructions, the code in `simd` is faster.
 
 use bytemuck::cast;
 use wide::{u8x16, u16x8, u32x4, u64x2};
@@ -7,15 +7,15 @@ use wide::{u8x16, u16x8, u32x4, u64x2};
 /// The contents of a 16-byte register.
 type Bytes = [u8; 16];
 
-/// Transposes a square of `E` rows of `E` units of `N` bytes; `E` is `16 / N`. `N` must be 1, 2, 4
-/// or 8.
+/// Transposes a square of `E` rows of `E` units of `N` bytes. `N` must be 1, 2, 4 or 8, and `E`
+/// must be `16 / N`. Any other `N` returns zeros.
 #[inline(always)]
 pub(super) fn transpose<const N: usize, const E: usize>(rows: &[Bytes; E]) -> [Bytes; E] {
     let mut out = [[0; 16]; E];
     match N {
         1 => {
-            // Four perfect shuffles of the halves of the rows move unit j of row i to unit i of row
-            // j.
+            // A perfect shuffle interleaves the upper and the lower half of the rows. Four of them
+            // move unit j of row i to unit i of row j.
             let mut rows: [u8x16; E] = std::array::from_fn(|row| u8x16::new(rows[row]));
             for _ in 0..4 {
                 let halves = rows;

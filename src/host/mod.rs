@@ -1,52 +1,73 @@
 //! Runs a [`CopyNest`](crate::nest::CopyNest) on the CPU, in parallel, for every element type.
 //!
-//! A nest says place by place which element to copy. That would be slow, so a copy is divided into
-//! parts that are moved many bytes at a time. For example, the transpose of `f32[4096,4096]` is
-//! divided into *shares*, one for a thread at a time (`share`). A share is divided into *boxes* of
-//! the nest's loops, in which all places are filled in the same way (`boxes`). A box is copied by a
-//! *plan* (`plan`): loops around *tiles* that fit the cache, such as 256 by 128 elements. A *mover*
-//! copies a tile; this one transposes small squares in registers.
+//! A nest defines, for each place of the destination, the element that is copied there. Evaluating
+//! this definition place by place would be slow, so a copy is divided into parts that are moved
+//! many bytes at a time. The transpose of `f32[4096,4096]`, as an example:
 //!
-//! These words are used in all files, together with those of [`nest`](crate::nest):
+//! 1. The destination is divided into *shares*. A thread fills one share at a time (`share`).
+//! 2. A share is divided into *boxes*: ranges of the nest's loops in which all places are filled in
+//!    the same way (`boxes`). This transpose has no padding, so that a share is one box.
+//! 3. A box is copied by a *plan*: loops around *tiles* that fit the cache, such as 256 by 128
+//!    elements (`plan`).
+//! 4. A tile is copied by a *mover*. The mover of this plan transposes small squares in registers
+//!    (`tile`, `simd`).
 //!
-//! - A *unit* is the data that the nest moves at a time, often an element. An *image* is the whole
-//!   memory of a tensor.
-//! - A share owns *slices* of the destination, which need not be contiguous. The *address* of a
-//!   unit names its slice in the high bits and the offset in it in the low bits (`pieces`).
+//! All files use these words, together with those of [`nest`](crate::nest):
+//!
+//! - A *unit* is the data that the nest moves at a time, often one element.
+//! - An *image* is the whole memory of a tensor, as bytes.
+//! - The *walk* is the order in which the nest's loops visit the destination, place by place. A
+//!   *position* is one step of the walk: a combination of steps of the loops. It fills one place of
+//!   the destination with one unit.
+//! - A *case* of the nest says what a position takes: a unit of a source, or a constant. It applies
+//!   if all its *guards* hold, which are conditions on affine forms of the loops. Forms may contain
+//!   *quotients*, which are divisions, and *lookups*, which are integers loaded from a source.
+//! - A *run* is a sequence of units that are contiguous on both sides.
+//! - A share owns *slices* of the destination, which need not be next to each other. The *address*
+//!   of a unit is a number with the index of the slice in its high bits, and the offset inside that
+//!   slice in its low bits (`pieces`).
 //! - A *pattern* is a block of a few hundred bytes that is put together in the same way at every
-//!   step of loops around it, such as four pixels with a padding byte each (`pattern`).
-//! - To *stream* is to write whole cache lines with non-temporal stores, which do not read the old
-//!   contents first (`stream`). It pays off for destinations that are too large for the caches.
-//!   *Line* means a cache line of 64 bytes.
+//!   step of the loops around it, such as four RGB pixels with a padding byte each (`pattern`).
+//! - A *line* is a cache line of 64 bytes.
+//! - To *stream* is to write whole lines with non-temporal stores. Such a store does not read the
+//!   old contents of a line first, which pays off for destinations that are too large for the
+//!   caches (`stream`).
 //!
-//! `task` chooses a step for each box, or for several boxes that make one block (`step`). A thread
-//! keeps the steps of its last small copies (`kept`).
+//! `task` decides how each box is filled. The decision is a *step* (`step`), an object that can be
+//! run, printed, and kept for the next copy of the same nest (`kept`). Several boxes that form one
+//! block get a step together.
 //!
-//! | step | mover | taken if |
+//! | step | file of its code | chosen if |
 //! |---|---|---|
-//! | a value | `fill` | the positions of the box read nothing, or all read one unit |
-//! | the same bytes again | `step` | an outer axis reads rows again that are no long runs |
+//! | a value | `fill` | the box takes a constant, or one unit of a source |
+//! | rows again | `step` | a broadcast repeats rows that are not long runs |
 //! | runs | `step` | the box is small and its runs are long |
-//! | a pattern | `pattern` | units shorter than a register, not transposed; boxes make one block |
-//! | a pattern through a buffer | `expanded` | the units of a block are distant in the source |
-//! | through a buffer | `staged` | units of a line go to distant places; short runs below a byte |
-//! | a plan | `plan`, with `plane`, `box_copy`, `tile`, `micro`, `shuffle`, `strips` | all other boxes |
-//! | a plan | `bits`, `packed` | units are smaller than a byte or change their width |
+//! | a pattern | `pattern` | short units that are not transposed; boxes form one block |
+//! | a pattern through a buffer | `expanded` | boxes form one block of distant units |
+//! | a plan through a buffer | `staged` | units of one line go far apart; short runs of bits |
+//! | a plan | `plan` | all other boxes of units of whole bytes |
+//! | a plan of bits | `bits`, `packed` | units below a byte, or of two sizes |
 //! | a conversion | `converted`, `conversions` | the element type changes |
 //!
+//! A plan uses the code in `plane`, `box_copy`, `tile`, `micro`, `shuffle` and `strips`.
+//!
 //! `stridec explain relayout … --plan` prints the steps of a copy (also for `slice` and `hlo`), and
-//! [`plan`] returns them. To add a mover, add a variant to `CopyStep` in `step` (or to `Mover` in
-//! `plan`, if it moves tiles of rows and columns), choose it in `Filling::fill` or `Filling::copy`
-//! of `task`, and describe it in `Display`. The instructions of movers are in `simd`, for each
-//! instruction set.
+//! [`plan`] returns them as text. To add a way to fill a box, add a variant to `CopyStep` in
+//! `step`, or to `Mover` in `plan` if it moves tiles of rows and columns. Then choose it in
+//! `Filling::fill` or `Filling::copy` of `task`, and describe it in `Display`. `simd` contains the
+//! instructions that movers use, for each instruction set.
 //!
-//! Nests that look up the source of every position or row, such as gathers, need no boxes
-//! (`gathered`, `tables`, `columns`, `lane`). Images beyond the caches are written with
-//! non-temporal stores (`stream`, `strips`). Resharding walks the boxes of a nest itself (`reads`).
+//! Two kinds of nests take other paths:
 //!
-//! A build with `--cfg stridec_plain_host` copies all nests position by position (`plain`). The
-//! page is built in this way: it copies little more than constants, and a fifteenth of its
-//! WebAssembly would be movers.
+//! - A nest that looks up the source of every position or row, such as a gather, is not divided
+//!   into boxes, because every row would be a box of its own (`gathered`, `tables`, `columns`,
+//!   `lane`).
+//! - Resharding copies from the destination of a nest back to its source. It reads the boxes of the
+//!   nest and moves their bytes itself (`reads`).
+//!
+//! A build with `--cfg stridec_plain_host` copies all nests position by position (`plain`). The web
+//! page is built in this way: it copies little more than constants, and the movers would be a
+//! fifteenth of its WebAssembly.
 
 #![expect(clippy::inline_always)] // measured: the values stay in registers
 #![expect(clippy::cast_possible_truncation)] // images fit the address space

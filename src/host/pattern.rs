@@ -1,9 +1,9 @@
-//! Patterns: a block of the destination that is put together in the same way again and again.
+//! Patterns: blocks of the destination that are put together in the same way again and again.
 //!
-//! A block of a few hundred bytes is a fixed selection of bytes of the sources and of constants.
-//! The selection is computed once, register by register, and then carried out at every step of the
-//! loops around the block. So rows that end inside a register, padding between short runs, partial
-//! tiles and several sources need no code of their own.
+//! A block has a few hundred bytes. Each byte is a byte of a source at a fixed offset, or a
+//! constant. Which loads fill each register is computed once, and the loads are then carried out at
+//! every step of the loops around the block. With patterns, rows that end inside a register,
+//! padding between short runs, partial tiles and several sources need no code of their own.
 //!
 //! ```text
 //! u8[1080,1920,3] to PAD(1080,1920,4), registers of 16 bytes: four pixels
@@ -23,28 +23,31 @@ use super::{
 };
 use crate::nest::gcd;
 
-/// The longest block in which boxes are put together, in bytes. The tables of longer blocks leave
-/// less room for the data in the first-level cache. With 1 KiB, the period of `T(6,10)` to `T(4,8)`
-/// of `f32` is cut into runs of 32 bytes and has half the rate.
+/// The longest block that is put together from boxes, in bytes. The tables of longer blocks leave
+/// less room for data in the first-level cache. With 1 KiB instead, the period of `T(6,10)` to
+/// `T(4,8)` of `f32` is cut into runs of 32 bytes and has half the rate.
 pub(super) const BLOCK_BYTES: usize = 1 << 12;
 
-/// The number of registers from which on a block is not made longer, if it consists of whole
-/// registers or its last register may overlap the one before.
+/// The number of registers from which on a block is long enough. A shorter block is repeated to
+/// become longer, so that it consists of whole registers, or so that the overlap of its last two
+/// registers matters less.
 const ENOUGH_REGISTERS: usize = 4;
 
-/// The greatest number of loads of a register that is certainly as fast as copies of single units.
+/// The greatest number of loads for one register that is certainly as fast as copies of single
+/// units.
 const FEW_LOADS: usize = 4;
 
-/// The number of loads of a register above which blocks are one register long. The cache lines of
-/// more loads would evict each other from the first-level cache.
+/// The number of loads for one register above which a block has only one register. The cache lines
+/// of more loads would evict each other from the first-level cache.
 const MANY_LOADS: usize = 8;
 
-/// A part of a block: a box that reads one source at constant strides, or that has one value.
+/// A part of a block: a box of units that are read at constant strides from one source, or that all
+/// have one value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BlockPart {
     /// The axes of the box.
     pub(super) axes: SmallVec<[PlanAxis; 8]>,
-    /// The offset in the block at which the box begins.
+    /// The offset in the block, in bytes, at which the box begins.
     pub(super) to: isize,
     pub(super) take: BlockValue,
 }
@@ -52,15 +55,17 @@ pub(super) struct BlockPart {
 /// The value of the positions of a [`BlockPart`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BlockValue {
-    /// The unit at a byte of a source.
+    /// The unit that starts at byte `from` of a source. `source` is an index of the pattern's own
+    /// list of sources.
     Unit { source: usize, from: isize },
-    /// A constant.
+    /// A constant, in the lowest bits.
     Bits(u128),
 }
 
 impl BlockPart {
-    /// Returns the part that is one unit of the plan of a box, and the loops around it. `axes` are
-    /// those of the box, and `scale` is the unit of the nest.
+    /// Returns a part that is one unit of a plan, and the loops around it. So a box that has a plan
+    /// can be tried as a pattern. `axes` are the axes of the box, and `scale` is the size of the
+    /// nest's unit in bytes.
     pub(super) fn of_box(
         plan: &TilePlan,
         axes: &[PlanAxis],
@@ -75,7 +80,7 @@ impl BlockPart {
     }
 }
 
-/// A block of bytes of the destination, and the loops around it.
+/// A block of bytes of the destination, and the loops that repeat it.
 #[derive(Clone, Debug)]
 pub(super) struct Pattern {
     registers: Registers,
@@ -85,10 +90,13 @@ pub(super) struct Pattern {
 
 impl Pattern {
     /// Returns the pattern of a block that consists of `parts`, in units of `unit` bytes, and is
-    /// repeated along `loops`. The loops move the place that is read of a source by the source's
-    /// [scale](PatternSource::scale) times their distance.
+    /// repeated along `loops`.
     ///
-    /// Returns `None` if copies of single units take about as many operations.
+    /// A step of a loop moves the place that is read of a source by the loop's source stride times
+    /// the [scale](PatternSource::scale) of that source; `scales` has one entry for each source.
+    ///
+    /// Returns `None` if the block is too long, or if copies of single units take about as many
+    /// operations.
     pub(super) fn new(
         simd: Simd,
         unit: usize,
@@ -106,7 +114,8 @@ impl Pattern {
         }
     }
 
-    /// Returns the pattern of a block of at least `enough` registers, if the loops allow it.
+    /// Returns the pattern of the block, repeated until it has at least `enough` registers if the
+    /// loops allow it.
     fn of_block(
         simd: Simd,
         unit: usize,
@@ -116,7 +125,7 @@ impl Pattern {
     ) -> Option<Self> {
         let mut around: SmallVec<[PatternLoop; 8]> = SmallVec::new();
         let mut rest: SmallVec<[PlanAxis; 8]> = loops.into();
-        // Several runs are the rows of a block. Make them longer together.
+        // A block of several rows becomes longer in all its rows together.
         while let [(_, run), others @ ..] = &block[..]
             && let length = run.len()
             && others.iter().all(|(_, run)| run.len() == length)
@@ -140,26 +149,26 @@ impl Pattern {
         Some(Self { registers, loops: around })
     }
 
-    /// Returns true if each register is put together from many loads.
+    /// Returns true if a register is put together from more than [`MANY_LOADS`] loads on average.
     pub(super) fn gathers(&self) -> bool {
         let (loads, stores) = self.registers.operations();
         loads > MANY_LOADS * stores
     }
 
-    /// Returns about how many cycles a block takes, and its length in bytes.
+    /// Returns the approximate number of cycles that a block takes, and its length in bytes.
     pub(super) fn cost(&self) -> (usize, usize) {
         let (loads, stores) = self.registers.operations();
         let (low, end) = self.registers.written();
         (loads + stores, (end - low).cast_unsigned())
     }
 
-    /// Returns about how many bytes of memory the pattern takes.
+    /// Returns the approximate memory that the pattern occupies, in bytes.
     pub(super) fn bytes(&self) -> usize {
         size_of_val(&self.loops[..]) + self.registers.bytes()
     }
 
-    /// Writes every repetition of the block. The first one reads from the start of each source, and
-    /// is written to address `to`.
+    /// Writes every repetition of the block. The first block reads from the place of each source,
+    /// and is written at address `to`.
     pub(super) fn run(
         &self,
         sources: &[PatternSource],
@@ -167,8 +176,8 @@ impl Pattern {
         to: isize,
         stream: Option<&Stream>,
     ) {
-        // A source that stays where it is, such as a padding value, may be smaller than a load. It
-        // is read from a longer copy.
+        // A source that stays in place, such as a padding value, may be smaller than a load. It is
+        // read from a longer copy of its bytes.
         let rooms: SmallVec<[_; 8]> = sources
             .iter()
             .enumerate()
@@ -185,8 +194,12 @@ impl Pattern {
         self.walk(&self.loops, &sources, 0, (destination, to), stream);
     }
 
-    /// Writes the steps of some loops: all together if they stay inside the sources and inside one
-    /// slice of the destination, and otherwise in halves, so that few steps are written alone.
+    /// Writes the blocks of all steps of the loops.
+    ///
+    /// If all loads are inside the sources and all stores inside one slice, the steps run together.
+    /// Otherwise they are halved again and again, so that only the few steps at the ends are
+    /// written alone. `moved` is the distance of the first step from the places of the sources,
+    /// before scaling.
     fn walk(
         &self,
         loops: &[PatternLoop],
@@ -207,7 +220,7 @@ impl Pattern {
                 .collect();
             return self.registers.write(&starts, destination.place(to), loops, stream);
         }
-        // The loops that lead from slice to slice come first, so that the others run together.
+        // Loops that lead from slice to slice become outer loops, so that the others run together.
         let leaves = |of: &PatternLoop| !destination.same_slice(0, of.dst.abs());
         if let Some(number) = loops.iter().position(leaves)
             && number > 0
@@ -249,12 +262,14 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// Returns the scale of a source that moves as far as the loops say: 0 if they do not move it.
+/// Returns the scale of a source that the loops move as far as they say: 1, or 0 if no loop moves
+/// it.
 pub(super) fn scale_of(loops: &[PlanAxis]) -> isize {
     isize::from(loops.iter().any(|axis| axis.src != 0))
 }
 
-/// Returns the loop over blocks of `steps` steps of an axis.
+/// Returns a loop over blocks of `steps` steps of an axis. If blocks do not divide the axis, the
+/// last one overlaps the one before it.
 pub(super) fn blocks_of_axis(axis: PlanAxis, steps: usize) -> PatternLoop {
     let PlanAxis { extent, src, dst } = axis;
     let by = steps.cast_signed();
@@ -267,8 +282,8 @@ pub(super) fn blocks_of_axis(axis: PlanAxis, steps: usize) -> PatternLoop {
     }
 }
 
-/// Returns the number of steps of an axis that make a block: whole registers if possible. The axis
-/// has `extent` steps, of `bytes` bytes each in the destination.
+/// Returns the number of steps of an axis that form one block, in whole registers if possible. The
+/// axis has `extent` steps, each with `bytes` bytes of the destination.
 fn steps_of_block(simd: Simd, bytes: usize, extent: usize, enough: usize) -> usize {
     if bytes * extent <= 2 * enough * simd.width() {
         return extent;
@@ -279,12 +294,12 @@ fn steps_of_block(simd: Simd, bytes: usize, extent: usize, enough: usize) -> usi
     if steps <= extent && steps * bytes <= 4 * enough * width {
         return steps;
     }
-    // The last register of a longer block overlaps a smaller part of it.
+    // In a longer block, the overlap of the last two registers is a smaller part.
     (2 * enough * width / bytes).clamp(1, extent)
 }
 
-/// Appends a block to itself until there are `steps` of it. Each reads `src` bytes after the one
-/// before.
+/// Repeats a block until it has `steps` copies of itself. Each copy reads its sources `src` bytes,
+/// times their scale, after the copy before it.
 fn repeat(block: &mut Vec<PatternByte>, steps: usize, src: isize, scales: &[isize]) {
     let length = block.len();
     for step in 1..steps.cast_signed() {
@@ -299,17 +314,19 @@ fn repeat(block: &mut Vec<PatternByte>, steps: usize, src: isize, scales: &[isiz
     }
 }
 
-/// The bytes of a block as contiguous runs: the offset of each in the destination, and its bytes.
+/// The bytes of a block as contiguous runs of the destination: for each run, its offset and its
+/// bytes.
 type BlockBytes = SmallVec<[(isize, Vec<PatternByte>); 1]>;
 
-/// Returns the bytes of parts as contiguous runs in the destination; `None` if there are too many.
+/// Returns the bytes of the parts, as runs in the order of the destination. Returns `None` if they
+/// are more than [`BLOCK_BYTES`].
 fn bytes_of_parts(unit: usize, parts: &[BlockPart]) -> Option<BlockBytes> {
     let positions = |part: &BlockPart| part.axes.iter().map(|axis| axis.extent).product::<usize>();
     let count = parts.iter().map(positions).fold(0, usize::saturating_add);
     if count.saturating_mul(unit) > BLOCK_BYTES {
         return None;
     }
-    // The offset of each unit in the destination, and its value.
+    // The offset of each unit in the destination, and the unit's value.
     let mut units: Vec<(isize, BlockValue)> = Vec::with_capacity(count);
     for BlockPart { axes, to, take } in parts {
         let first = units.len();

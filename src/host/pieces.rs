@@ -1,30 +1,31 @@
-//! The slices of the destination that one thread may write, and the addresses in them.
+//! The slices of the destination that one thread may write, and addresses in them.
 //!
-//! Threads write disjoint parts of the destination. Such a part is not always contiguous: in a
-//! transpose, a thread writes a column in each of many rows. A thread owns exactly the slices that
-//! it may write, so safe Rust is sufficient.
+//! Threads write disjoint parts of the destination at the same time. Such a part is often not
+//! contiguous: in a transpose, a thread may write a few columns in each of many rows. Each thread
+//! gets mutable slices of exactly the bytes that it may write, so that no `unsafe` code is needed.
 
 use smallvec::{SmallVec, smallvec};
 
 use super::{simd::ColumnPointers, stream::LINE};
 
-/// The slices of the destination that one thread writes. All have one length, except for the last.
+/// The slices of the destination that one thread writes. All have the same length, except that the
+/// last may be shorter.
 ///
-/// The address of a byte is its offset in its slice, plus the index of the slice times `1 <<
-/// shift`. A loop can therefore add one stride at every step, even if a step leads to the next
-/// slice.
+/// A byte is named by an *address*: the index of its slice times `1 << shift`, plus its offset in
+/// that slice. With a shift of 20, address `(3 << 20) + 7` is byte 7 of slice 3. So a loop moves by
+/// adding one stride, even if a step leads to another slice.
 pub(super) struct DestinationSlices<'a> {
     pub(super) slices: SmallVec<[&'a mut [u8]; 1]>,
     pub(super) shift: u32,
 }
 
 impl<'a> DestinationSlices<'a> {
-    /// Returns the whole destination as one slice.
+    /// Returns the whole destination as one slice. Addresses are then plain offsets.
     pub(super) fn whole(slice: &'a mut [u8]) -> Self {
         Self { slices: smallvec![slice], shift: isize::BITS - 3 }
     }
 
-    /// Returns true if the byte at an address is the first of a cache line.
+    /// Returns true if the byte at an address is the first byte of a cache line.
     pub(super) fn begins_line(&mut self, address: isize) -> bool {
         self.bytes(address, 1).as_ptr().addr().is_multiple_of(LINE)
     }
@@ -34,28 +35,28 @@ impl<'a> DestinationSlices<'a> {
         a >> self.shift == b >> self.shift
     }
 
-    /// Returns true if all slices are aligned alike relative to cache lines.
+    /// Returns true if all slices start at the same offset from a cache-line boundary.
     pub(super) fn are_even(&self) -> bool {
         let mut gaps = self.slices.iter().map(|slice| slice.as_ptr().addr() % LINE);
         gaps.next().is_none_or(|first| gaps.all(|gap| gap == first))
     }
 }
 
-/// Memory to which tiles are written: one slice or several, with addresses as in
+/// Memory to which tiles are written. It is one slice, or several with addresses as in
 /// [`DestinationSlices`].
 pub(super) trait Destination {
-    /// Returns the slice that contains an address, and the byte's index in that slice.
+    /// Returns the slice of an address, and the index of the addressed byte in it.
     fn place(&mut self, address: isize) -> (&mut [u8], usize);
 
-    /// Returns the `length` bytes from an address. Panics if they do not lie in one slice.
+    /// Returns the `length` bytes that start at an address. Panics if they are not in one slice.
     #[inline(always)]
     fn bytes(&mut self, address: isize, length: usize) -> &mut [u8] {
         let (slice, place) = self.place(address);
         &mut slice[place..place + length]
     }
 
-    /// Returns the columns of a matrix, each of `length` bytes, at address `to` plus each of
-    /// `offsets`. Returns `None` if a column does not lie inside one slice.
+    /// Returns the columns of a matrix: for each of `offsets`, the `length` bytes at address `to`
+    /// plus the offset. Returns `None` if a column is not inside one slice.
     fn columns<'a>(
         &'a mut self,
         to: isize,

@@ -1,4 +1,5 @@
-//! Copies a nest position by position, as [`CopyNest::read`] defines it: slowly, in little code.
+//! Copies a nest position by position, as [`CopyNest::read`] defines it. It is slow but short code,
+//! for builds in which size matters more.
 
 use super::bits::{Bits, load, store};
 use crate::nest::{CopyNest, Gaps, PositionValue};

@@ -1,18 +1,18 @@
-//! Sorts the axes of a box: those along which the destination is contiguous become the rows of a
-//! tile, those along which the source is contiguous its columns, and the others loops.
+//! Sorts the axes of a box into the rows of a tile, its columns, and loops around the tile. The
+//! destination is contiguous along the rows if possible, and the source along the columns.
 
 use smallvec::SmallVec;
 
 use super::{shuffle::Shuffle, simd::Simd, stream::LINE};
 
-/// The maximum number of units on the shorter side of a matrix for which byte selections are at
+/// The greatest number of units on the shorter side of a matrix for which byte selections are at
 /// least as fast as transposing partly filled squares. Squares gain nothing for pixels of 5 bytes,
-/// and take 0.73 to 0.22 of the time for 6 to 14 channels (`benches/NOTES.md`, "Pixels of 5 to 16
-/// bytes").
+/// but take only 0.73 to 0.22 of the time for 6 to 14 channels (`benches/NOTES.md`, "Pixels of 5 to
+/// 16 bytes").
 const FEW_UNITS: usize = 4;
 
-/// A loop: the number of its steps, and the distance of one step in the source and in the
-/// destination.
+/// A loop: its number of steps, and the distance that one step moves in the source and in the
+/// destination. Distances are in addresses: bytes, or units if they are smaller than a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PlanAxis {
     pub(super) extent: usize,
@@ -20,28 +20,31 @@ pub(super) struct PlanAxis {
     pub(super) dst: isize,
 }
 
-/// Axes of a box flattened into the rows or the columns of its tiles. A tile has all positions of
-/// the inner axes, at a block of steps of the outermost axis.
+/// A few axes of a box, flattened into the rows or the columns of its tiles. A tile contains all
+/// steps of the inner axes, and a block of steps of the outermost axis.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
     /// The outermost axis of the group, which is cut into blocks.
     pub(super) axis: PlanAxis,
     /// The number of steps of the outermost axis in a tile.
     pub(super) block: usize,
-    /// The number of positions of the inner axes together.
+    /// The number of combinations of steps of the inner axes.
     pub(super) inner: usize,
-    /// The source offset of each position of a tile, relative to the first position.
+    /// The source offset of each position of the tile along the group, relative to the first
+    /// position.
     pub(super) src: Vec<isize>,
-    /// The destination offset of each position of a tile, relative to the first position.
+    /// The destination offset of each position, likewise.
     pub(super) dst: Vec<isize>,
-    /// The distances in the source and in the destination from each position to the next, if both
-    /// are constant and positive.
+    /// The distance from each position to the next, in the source and in the destination. `None`
+    /// unless both distances are constant and positive.
     pub(super) step: Option<(usize, usize)>,
 }
 
-/// Returns true if a `rows` by `columns` matrix is transposed in squares even though its shorter
-/// side does not fill a square; masks restrict the loads and stores. `narrow` is the minimum length
-/// of that side in bytes, or `None` if the processor has no instructions for masks.
+/// Returns true if a `rows` by `columns` matrix of units of `unit` bytes is transposed in squares
+/// although its shorter side does not fill a square. Masks then restrict the loads and stores.
+///
+/// `narrow` is the least length of the shorter side for this, in bytes, or `None` if the processor
+/// has no masks.
 pub(super) fn is_narrow(rows: usize, columns: usize, unit: usize, narrow: Option<usize>) -> bool {
     let shorter = rows.min(columns);
     matches!(unit, 1 | 2)
@@ -54,7 +57,7 @@ pub(super) fn is_narrow(rows: usize, columns: usize, unit: usize, narrow: Option
 pub(super) struct Plane {
     /// The unit size, in bytes.
     unit: usize,
-    /// The wanted extents of a tile, in bytes: along the destination and along the source.
+    /// The wanted size of a tile, in bytes: along the destination, and along the source.
     tile: (usize, usize),
     /// The loops around a tile, outermost first.
     pub(super) axes: SmallVec<[PlanAxis; 8]>,
@@ -62,12 +65,14 @@ pub(super) struct Plane {
     pub(super) rows: SmallVec<[PlanAxis; 8]>,
     /// The axes of the columns, innermost first.
     pub(super) columns: SmallVec<[PlanAxis; 8]>,
-    /// The source and destination offsets of the first tile position. Not 0 if a column axis is
-    /// reversed, so that the source is read forwards.
+    /// The offsets of the first position of a tile, in the source and in the destination. They are
+    /// not 0 if a column axis is reversed so that the source is read forwards.
     pub(super) start: (isize, isize),
 }
 
 impl Plane {
+    /// Sorts the axes of a box, given outermost first. The innermost axis becomes the rows. `unit`
+    /// and `tile` are the fields of these names.
     pub(super) fn new(
         mut axes: SmallVec<[PlanAxis; 8]>,
         unit: usize,
@@ -77,8 +82,8 @@ impl Plane {
         Self { unit, tile, axes, rows, columns: SmallVec::new(), start: (0, 0) }.sorted()
     }
 
-    /// Returns a plane without rows, in which the source is contiguous along the columns. A column
-    /// of a tile has about `bytes` bytes.
+    /// Returns a plane without rows. The source is contiguous along the columns, and a column of a
+    /// tile has about `bytes` bytes.
     pub(super) fn of_columns(axes: SmallVec<[PlanAxis; 8]>, unit: usize, bytes: usize) -> Self {
         let (rows, columns) = (SmallVec::new(), SmallVec::new());
         Self { unit, tile: (0, bytes), axes, rows, columns, start: (0, 0) }.sorted()
@@ -90,10 +95,13 @@ impl Plane {
         self
     }
 
-    /// Returns true if the first column axis is better used as the outermost row axis. That axis
-    /// must continue the rows in the destination. Also, either both groups are shorter than a cache
-    /// line, or a row has at most 16 bytes and shuffles fill a register from several columns.
-    /// Returns false if the matrix is transposed in partly filled squares; see [`is_narrow`].
+    /// Returns true if the first column axis is better used as the outermost row axis, so that the
+    /// rows become longer.
+    ///
+    /// The axis must continue the rows in the destination. In addition, either both groups are
+    /// shorter than a cache line, or a row has at most 16 bytes and byte selections can fill a
+    /// register from several columns. Returns false if the matrix is transposed in partly filled
+    /// squares; see [`is_narrow`].
     pub(super) fn is_joined_better(&self, simd: Option<Simd>, narrow: Option<usize>) -> bool {
         let Some(&column) = self.columns.first() else { return false };
         let [units, columns] = [&self.rows, &self.columns].map(|axes| length(axes));
@@ -105,7 +113,7 @@ impl Plane {
             && !(row <= 16 && is_narrow(units, columns, self.unit, narrow))
     }
 
-    /// Makes the first column axis the outermost row axis, and chooses new column axes.
+    /// Makes the first column axis the outermost row axis, and chooses the columns anew.
     pub(super) fn join(&mut self) {
         self.rows.push(self.columns.remove(0));
         self.axes.append(&mut self.columns);
@@ -114,8 +122,8 @@ impl Plane {
         self.grow();
     }
 
-    /// Moves the loop with the smallest source stride to the columns, unless the row's own source
-    /// stride is as small. Reverses that axis if its stride is negative.
+    /// Moves the loop with the smallest source stride to the columns, unless the source stride of
+    /// the row is at least as small. The axis is reversed if its source stride is negative.
     fn take_nearest(&mut self) {
         self.start = (0, 0);
         let row = self.rows.last().filter(|_| self.rows.len() == 1).map_or(0, |row| row.src.abs());
@@ -133,8 +141,8 @@ impl Plane {
         self.start = (last * axis.src, last * axis.dst);
     }
 
-    /// Moves loops that continue the rows in the destination, or the columns in the source, to that
-    /// group until it has the bytes of a tile.
+    /// Makes the rows and the columns longer until each has the size of a tile, by moving loops to
+    /// them. A loop must continue the rows in the destination, or the columns in the source.
     fn grow(&mut self) {
         let Self { unit, tile: (row_bytes, column_bytes), axes, rows, columns, .. } = self;
         let find = |axes: &[PlanAxis], group: &[PlanAxis], side: StrideOf, bytes: usize| {
@@ -153,23 +161,23 @@ impl Plane {
     }
 }
 
-/// Selects an axis's stride in the source or in the destination.
+/// A function that returns the stride of an axis, either in the source or in the destination.
 type StrideOf = fn(&PlanAxis) -> isize;
 
-/// Returns the number of positions of a group of axes.
+/// Returns the number of positions that a group of axes has together.
 fn length(group: &[PlanAxis]) -> usize {
     group.iter().map(|axis| axis.extent).product()
 }
 
-/// Returns the stride of an axis that would continue a group, so that both form one longer axis.
-/// `None` if the group is empty.
+/// Returns the stride that an axis must have to continue a group as one longer axis. Returns `None`
+/// if the group is empty.
 fn next(group: &[PlanAxis], side: StrideOf) -> Option<isize> {
     group.last().map(|last| side(last) * last.extent.cast_signed())
 }
 
 impl Group {
-    /// Flattens axes, innermost first, and chooses the block of the outermost axis so that a tile
-    /// has about `length` positions.
+    /// Flattens axes, given innermost first. The block of the outermost axis is chosen so that a
+    /// tile has about `length` positions.
     pub(super) fn new(axes: &[PlanAxis], length: usize) -> Self {
         let (inner, axis) = match axes {
             [inner @ .., axis] => (inner, *axis),
@@ -177,7 +185,7 @@ impl Group {
         };
         let count: usize = inner.iter().map(|axis| axis.extent).product();
         let block = length.div_ceil(count);
-        // A last block much shorter than the others costs more than a longer block.
+        // A last block that is much shorter than the others costs more than one longer block.
         let block = if 2 * axis.extent <= 3 * block { axis.extent } else { block.max(1) };
         let (mut src, mut dst) = (vec![0], vec![0]);
         for axis in inner.iter().chain([&PlanAxis { extent: block, ..axis }]) {
@@ -198,8 +206,8 @@ impl Group {
     }
 }
 
-/// Returns the axes without those of extent 1, and with neighbours merged if the outer continues
-/// the inner in the source and in the destination. Axes are given and returned outermost first.
+/// Removes axes of extent 1, and merges neighbouring axes if the outer one continues the inner one
+/// on both sides. Axes are given and returned outermost first.
 pub(super) fn merged(axes: impl IntoIterator<Item = PlanAxis>) -> SmallVec<[PlanAxis; 8]> {
     let mut out: SmallVec<[PlanAxis; 8]> = SmallVec::new();
     for axis in axes.into_iter().filter(|axis| axis.extent > 1) {

@@ -1,6 +1,7 @@
-//! Lists the boxes of a nest that read a source, with their strides. Code that copies in the other
-//! direction, from the destination of the nest back to its source, uses them; for example,
-//! resharding unpacks messages in this way.
+//! Lists the boxes of a nest that read its source, with their strides.
+//!
+//! This is for code that copies in the other direction, from the destination of a nest back to its
+//! source: resharding unpacks received messages in this way.
 
 use smallvec::SmallVec;
 
@@ -9,18 +10,20 @@ use crate::nest::{CaseValue, CopyNest, PositionValue, Value};
 
 /// A box of positions that all read the source, at constant strides.
 pub(crate) struct ReadBox {
-    /// The first position of the box, as a number of the walk.
+    /// The first position of the box, as an index of the walk.
     pub(crate) position: u64,
-    /// The source unit that the first position reads, as an offset in units.
+    /// The unit of the source that the first position reads, counted from the start of the image.
     pub(crate) unit: u64,
-    /// The loops over the box, outermost first: the number of steps, the destination stride and the
-    /// source stride. Strides are in units.
+    /// The loops over the box, outermost first, each as (number of steps, destination stride,
+    /// source stride). Strides are in units.
     pub(crate) steps: SmallVec<[(u64, i64, i64); 8]>,
 }
 
-/// Calls `each` for disjoint boxes that together cover every position at which the nest reads a
-/// source. Positions that are filled with constants are left out. The nest must not have lookups
-/// that read the sources.
+/// Calls `each` for disjoint boxes that cover every position at which the nest reads its source.
+/// Positions that take constants are left out.
+///
+/// The nest must have no lookups that read the sources, because the contents of the sources are not
+/// known here.
 pub(crate) fn each_read_box(nest: &CopyNest, mut each: impl FnMut(&ReadBox)) {
     let of = Bound { nest, images: &[] };
     resolve(of, WalkBox::whole(nest), false, &mut |found| {

@@ -1,24 +1,24 @@
-//! Finds consecutive boxes at equal distances. They can be moved as a single box with one
-//! additional axis.
+//! Finds consecutive boxes at equal distances, which can be moved as one box with one more axis.
 
 use super::boxes::FoundBox;
 use crate::nest::PositionValue;
 
-/// A run of boxes with equal extents, in which each box is moved from the one before by the same
-/// steps of one axis and the same number of source units.
+/// A sequence of boxes of equal extents at equal distances. Each box follows the one before at the
+/// same number of steps of one axis, and at the same number of source units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Series {
+    /// The number of boxes, at least 1.
     pub(super) count: usize,
-    /// The axis along which the boxes are moved. `steps` counts the steps of that axis from each
-    /// box to the next, and `units` the source units.
+    /// The axis along which the boxes follow each other. From each box to the next there are
+    /// `steps` steps of this axis, and `units` units in the source.
     pub(super) axis: usize,
     pub(super) steps: i64,
     pub(super) units: i64,
 }
 
 impl Series {
-    /// Returns the longest series at the start of `boxes`. All boxes of a series read through one
-    /// case or take one constant. A series of one box has no steps.
+    /// Returns the longest series at the start of `boxes`, which must not be empty. All boxes of a
+    /// series read by the same case, or take the same constant. A series of one box has 0 steps.
     pub(super) fn of(boxes: &[FoundBox]) -> Self {
         let next = |of: &[FoundBox]| {
             let [first, second, ..] = of else { return None };

@@ -1,5 +1,7 @@
-//! [`run`]: runs a nest. Decides if the destination is large enough for several threads and for
-//! non-temporal stores, and hands each share to a thread.
+//! The entry points of the host: [`run`], [`run_sources`] and [`plan`].
+//!
+//! They check the buffers, decide if the destination is large enough for several threads and for
+//! non-temporal stores, and give each thread its shares of the destination.
 
 use rayon::prelude::*;
 
@@ -20,14 +22,16 @@ use super::{
 };
 use crate::nest::{CopyNest, Gaps, Operand};
 
-/// Copies `source`, the whole memory of the nest's source, to `destination`, the whole memory of
-/// its destination.
+/// Copies `source` to `destination`. Each buffer is the whole memory of its tensor, including
+/// padding.
 ///
-/// Every byte of the destination is written, gaps and tails with zero, so that every run has the
-/// same result. A nest with [`Gaps::Keep`] writes elements alone, and every other bit stays. Large
-/// tensors are divided among the threads of the current rayon pool. Besides the two buffers, a
-/// thread needs a few ten KiB for tiles, keeps about 1 MiB for tiles of units below a byte, and
-/// keeps the steps of its last small copies in at most 2 MiB.
+/// Every byte of the destination is written: gaps, prefix and tail become zero, so that the result
+/// does not depend on the old contents. The exception is a nest with [`Gaps::Keep`], which writes
+/// elements only and leaves every other bit as it is.
+///
+/// A large destination is divided among the threads of the current rayon pool. Besides the two
+/// buffers, a thread uses some ten KiB for tiles. It also keeps two things until it ends: about 1
+/// MiB for tiles of units below a byte, and the steps of its last small copies, in at most 2 MiB.
 ///
 /// # Errors
 ///
@@ -41,11 +45,11 @@ pub fn run(nest: &CopyNest, source: &[u8], destination: &mut [u8]) -> Result<(),
     run_sources(nest, &[source], destination)
 }
 
-/// Copies `sources`, the whole memory of each source of the nest in their order, to `destination`,
-/// the whole memory of its destination.
+/// Copies several sources to `destination`. `sources` has one buffer for each source of the nest,
+/// in the order of [`CopyNest::sources`]; each buffer is the whole memory of its tensor.
 ///
-/// Lookups that do not depend on the position are evaluated once, before the first position is
-/// copied. Everything else is as in [`run`].
+/// Lookups that do not depend on the position, such as the start of a dynamic slice, are evaluated
+/// once, before the first position is copied. Everything else is as in [`run`].
 ///
 /// # Errors
 ///
@@ -53,7 +57,7 @@ pub fn run(nest: &CopyNest, source: &[u8], destination: &mut [u8]) -> Result<(),
 ///
 /// # Panics
 ///
-/// Panics if the number of sources differs from the number that the nest has.
+/// Panics if `sources` does not have one buffer for each source of the nest.
 pub fn run_sources(
     nest: &CopyNest,
     sources: &[&[u8]],
@@ -88,18 +92,21 @@ pub fn run_sources(
     Ok(())
 }
 
-/// Describes how [`run`] copies a nest on `threads` threads: the parts of the destination that
-/// threads fill, and the steps that fill them, with the tiles or blocks of each step and the loops
-/// around them.
+/// Describes, as text for people, how [`run`] copies a nest on `threads` threads.
 ///
-/// The description depends on this processor, and is that of a destination that begins with a cache
-/// line. It is for people: its text may change in any version.
+/// The text lists the shares of the destination, and for each share its steps, with their tiles or
+/// blocks and the loops around them. Equal lines are listed once, with their number. If the nest
+/// has lookups, the text only says that the steps depend on the indices.
+///
+/// The description is for this processor, and for a destination whose first byte is at the start of
+/// a cache line. Its wording may change in any version.
 #[must_use]
 pub fn plan(nest: &CopyNest, threads: usize) -> String {
     plan_with(Machine::here(), Simd::here(), nest, threads)
 }
 
-/// Describes how a processor copies a nest with an instruction set.
+/// Describes how a nest is copied on a given processor with a given instruction set, as [`plan`]
+/// does for this processor. `simd` is `None` if only plain code is used.
 pub(super) fn plan_with(
     machine: &'static Machine,
     simd: Option<Simd>,
@@ -109,7 +116,8 @@ pub(super) fn plan_with(
     if !nest.lookups().is_empty() {
         return "indices are read first, and decide the steps\n".to_owned();
     }
-    // The bytes are only described, and none of their pages is written.
+    // The image gives shares their addresses and its alignment. Nothing is written to it, so the
+    // system never allocates its pages.
     let bytes = nest.dst_bytes() as usize;
     let mut image = vec![0; bytes + LINE];
     let first = image.as_ptr().addr().wrapping_neg() % LINE;
@@ -137,6 +145,9 @@ pub(super) fn plan_with(
 }
 
 /// Fills the destination of a nest whose lookups all depend on the position.
+///
+/// `machine` is the processor whose thresholds are used; tests pass every row of the table in
+/// `machine`.
 pub(super) fn fill(
     machine: &'static Machine,
     nest: &CopyNest,
@@ -158,8 +169,12 @@ pub(super) fn fill(
     fill_shares(&task, destination);
 }
 
-/// Writes the elements of a nest that keeps everything else. A nest that writes little takes the
-/// time of what it writes, whatever the length of the destination.
+/// Fills the destination of a nest with [`Gaps::Keep`]: writes the elements and leaves all other
+/// bits.
+///
+/// Only the part of the walk that can write is visited. So the time depends on the number of
+/// elements, and not on the length of the destination, as for an update of one row of a large
+/// array.
 fn keep(machine: &'static Machine, nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
     let Some(written) = WalkBox::written(nest) else { return };
     let units = written.extents().product::<usize>();
@@ -185,7 +200,7 @@ fn fill_shares(task: &Task, destination: &mut [u8]) {
 }
 
 impl<'a> Task<'a> {
-    /// Returns the task of filling a destination of `bytes` bytes.
+    /// Returns the task that fills a destination of `bytes` bytes, and decides if it streams.
     fn new(
         machine: &'static Machine,
         nest: &'a CopyNest,
@@ -196,7 +211,8 @@ impl<'a> Task<'a> {
         let is_small = is_small(bytes, whole_bytes);
         let none = Streams::none(machine);
         let streams = if is_small { none } else { machine.streams(bytes) };
-        // Units that are not whole bytes are streamed like short ones, by movers of their own.
+        // Movers of units that are not whole bytes decide themselves if they stream. They stream
+        // from the same size on as short units of whole bytes.
         let (streams, is_streamed) =
             if whole_bytes { (streams, streams.long) } else { (none, streams.short) };
         Self {
@@ -210,7 +226,8 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Fills a share, with non-temporal stores if the destination is large, and records the steps.
+    /// Fills a share and adds its steps to `record`. It gets the permission to stream if the
+    /// destination is large enough.
     fn run_share(&self, share: Share, record: &mut Record) {
         if self.is_streamed {
             streaming(|stream| self.run(share, Some(stream), record));
@@ -220,8 +237,10 @@ impl<'a> Task<'a> {
     }
 }
 
-/// Fills a destination that is one share. If this thread has copied the nest before, the steps are
-/// known.
+/// Fills a destination that is one share, on this thread.
+///
+/// If the thread still has the steps of its last copy of this nest, it runs them. Otherwise it
+/// calls `share` for the share to fill, plans the steps, and keeps them.
 fn fill_small<'a>(
     task: &Task,
     destination: &'a mut [u8],

@@ -1,9 +1,11 @@
-//! Divides the destination into shares, the parts that one thread fills at a time. No two overlap.
+//! Divides the destination into shares. A share is the part of the destination that one thread
+//! fills at a time; no two shares overlap.
 //!
-//! Ranges of addresses would be the simplest shares. But in a transpose, each of them would read a
-//! few bytes from every row of the source, and threads would fetch the same cache lines. So a share
-//! is cut along the axis that keeps runs long on both sides, and may have many slices of the
-//! destination.
+//! The simplest shares would be ranges of addresses. But in a transpose, each such range reads a
+//! few bytes of every row of the source, so that all threads fetch the same cache lines. Therefore
+//! a share is a range of steps of one axis of the nest, chosen so that runs stay long on both
+//! sides. Its places in the destination may then be many slices, such as a few columns in each of
+//! many rows.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -13,57 +15,65 @@ use super::{
 };
 use crate::nest::CopyNest;
 
-/// The smallest share that is worth another thread, in bytes. Smaller shares spend more time on
-/// handing work over; larger shares leave threads idle in copies of medium size.
+/// The size of a share from which on it is worth another thread, in bytes. Smaller shares spend
+/// more time on handing work over than on copying; larger ones leave threads idle in copies of
+/// medium size.
 pub(super) const SHARE_BYTES: usize = 1 << 17;
 
-/// The number of shares of whole bytes from which on a destination is worth a second thread. A
-/// smaller destination is copied before another thread wakes up, and its steps are kept. With 2
-/// instead of 4, `f32[256,256]` took 11.6 instead of 7.8 µs, because its plan was not kept; two
-/// threads gain from 512 KiB on (`benches/NOTES.md`).
+/// The size of a destination of whole bytes that is worth a second thread, as a multiple of
+/// [`SHARE_BYTES`].
+///
+/// A smaller destination is copied before another thread wakes up. It is also a single share, so
+/// that its steps are kept. With 2 instead of 4, `f32[256,256]` took 11.6 instead of 7.8 µs,
+/// because its plan was not kept; two threads gain from 512 KiB on (`benches/NOTES.md`).
 const SHARES_OF_BYTES: usize = 4;
 
-/// The number of shares of other units from which on a destination is worth a second thread. Such
-/// units take longer to copy.
+/// The size of a destination that is worth a second thread if units are not whole bytes, as a
+/// multiple of [`SHARE_BYTES`]. Such units take longer to copy.
 const SHARES_OF_BITS: usize = 2;
 
-/// The number of shares for each thread. With fewer shares, a slow thread holds up the others; with
-/// more, each share has shorter runs.
+/// The number of shares that each thread gets. With fewer shares, a slow thread holds up the
+/// others; with more, each share has shorter runs.
 const SHARES_PER_THREAD: usize = 4;
 
-/// The alignment of shares in the source, in bytes: a pair of cache lines that processors fetch
-/// together. With less, two threads read the same lines.
+/// The size of a pair of neighbouring cache lines, in bytes. Processors fetch the two together, so
+/// that shares are cut at multiples of this size in the source. At smaller multiples, two threads
+/// read the same lines.
 const LINE_PAIR_BYTES: usize = 128;
 
-/// The number of bytes that are copied in the time that a slice of a share takes to start. Loops
-/// that lead from slice to slice end at each of them.
+/// The cost of starting another slice of a share, as the number of bytes that are copied in that
+/// time. A slice has a cost because the loops of a copy end with it.
 const SLICE_BYTES: u64 = 1 << 11;
 
-/// The greatest number of slices in a share. A higher limit lets a share be cut along more axes,
-/// but every write looks up its slice in a table with one entry for each.
+/// The greatest number of slices in a share. A higher limit allows cuts along more axes, but every
+/// write looks up its slice in a table with one entry for each.
 const MOST_SLICES: u64 = 1 << 12;
 
 /// The part of the destination that one thread fills at a time.
 pub(super) struct Share<'a> {
-    /// The boxes of the nest's loops that the share covers.
+    /// The boxes of the nest's loops whose places the share holds.
     pub(super) boxes: SmallVec<[WalkBox; 1]>,
-    /// The slices of the destination that hold the places of the boxes.
+    /// The slices of the destination that contain these places.
     pub(super) destination: DestinationSlices<'a>,
-    /// The position of the nest at which the first slice begins.
+    /// The position of the walk whose place is the first of the first slice.
     pub(super) first: u64,
-    /// The number of outer axes whose steps lead from slice to slice.
+    /// The number of outer axes whose steps lead to another slice. It is 0 if the share is one
+    /// slice.
     pub(super) axis: usize,
 }
 
-/// Returns true if a destination of `bytes` bytes is one share, whatever the number of threads.
+/// Returns true if a destination of `bytes` bytes is always one share, whatever the number of
+/// threads. `whole_bytes` says that its units are whole bytes.
 pub(super) fn is_small(bytes: usize, whole_bytes: bool) -> bool {
     bytes < SHARE_BYTES * if whole_bytes { SHARES_OF_BYTES } else { SHARES_OF_BITS }
 }
 
-/// Divides the destination into shares.
+/// Divides the destination into shares for `threads` threads.
 ///
-/// A share has some steps of one axis, and all steps of the axes around it. The axis is chosen so
-/// that there are enough shares, and that little time is lost with short runs on either side.
+/// Usually a share has some steps of one axis, and all steps of the axes outside and inside that
+/// axis. The axis is chosen so that there are enough shares, and that little time is lost with
+/// short runs on either side. If no axis gives every thread a share, the shares are ranges of
+/// addresses.
 ///
 /// ```text
 /// axes, as extent: source stride → destination stride, in units of 8 bytes:
@@ -86,15 +96,15 @@ pub(super) fn shares<'a>(
     }
 }
 
-/// An axis divided into shares.
+/// A choice of an axis whose steps are divided among the shares.
 struct Cut {
     axis: usize,
     extent: u64,
-    /// The number of places in the destination from one step of the axis to the next.
+    /// The distance between two steps of the axis in the destination, in places.
     stride: u64,
-    /// The steps of the axis in one share.
+    /// The number of steps of the axis in one share. The last share may have fewer.
     steps: u64,
-    /// The number of low bits of an address that are an offset in a slice.
+    /// The number of low bits of an address that are the offset in a slice.
     shift: u32,
 }
 
@@ -103,17 +113,19 @@ impl Cut {
         self.extent.div_ceil(self.steps)
     }
 
-    /// Returns about which part of the threads' time is spent on copying, as a number that is
-    /// greater if it is more. `read` is the number of contiguous bytes of the source that a share
-    /// reads at a time, and `slice` that of the destination that it writes; `None` if all of them
-    /// are contiguous.
+    /// Returns an estimate of the part of the threads' time that is spent on copying, for
+    /// comparisons between cuts: a product of fractions, each in units of 1/1024.
+    ///
+    /// `read` is the length of the contiguous pieces of the source that a share reads, in bytes,
+    /// and `slice` the length of its slices of the destination. `None` means that nothing is lost
+    /// on that side, because there is only one piece.
     fn worth(&self, read: Option<u64>, slice: Option<u64>, (wanted, threads): (u64, u64)) -> u64 {
         let part = |of: u64, all: u64| (u128::from(of) << 10) / u128::from(all);
         let of_run = |bytes: Option<u64>, cost: u64| {
             bytes.map_or(1 << 10, |bytes| part(bytes, bytes.saturating_add(cost)))
         };
         let count = self.share_count();
-        // The threads wait for the one with the most steps. With more shares, a slow thread gets
+        // All threads wait for the thread with the most steps. With more shares, a slow thread gets
         // fewer of them.
         let busy = part(self.extent, count.div_ceil(threads) * threads * self.steps);
         let few = part(count.min(wanted), count.min(wanted) + 1);
@@ -121,6 +133,7 @@ impl Cut {
         u64::try_from(busy * few * runs).unwrap_or(u64::MAX)
     }
 
+    /// Returns the shares, in the order of the steps.
     fn divide<'a>(&self, nest: &CopyNest, destination: &'a mut [u8]) -> Vec<Share<'a>> {
         let &Self { axis, extent, stride, steps, shift } = self;
         let bytes = |cells: u64| length(cells * u64::from(nest.dst_bits()) / 8);
@@ -147,8 +160,9 @@ impl Cut {
     }
 }
 
-/// Chooses the axis to divide: the one whose shares are worth most. Returns `None` if no axis gives
-/// every thread a share.
+/// Returns the cut whose shares are worth most, or `None` if no axis gives every thread a share.
+///
+/// `wanted` is the number of shares to aim at.
 fn cut(nest: &CopyNest, wanted: u64, threads: u64) -> Option<Cut> {
     if !nest.is_exact() {
         return None;
@@ -167,8 +181,8 @@ fn cut(nest: &CopyNest, wanted: u64, threads: u64) -> Option<Cut> {
         let steps = (of.extent / wanted).max(1).next_multiple_of(granule);
         let steps = even_steps(of.extent, steps, granule, threads);
         let steps = whole_periods(nest, axis, steps, of.extent / wanted.min(2));
-        // An offset counts bytes, or units if they are smaller. The last step of a loop ends up to
-        // a whole tensor past the end.
+        // An offset counts bytes, or units if they are smaller than a byte. The last step of a loop
+        // can end a whole tensor past the end, so some bits stay free.
         let shift = isize::BITS - 4 - around.ilog2();
         let cells = steps * of.dst_stride;
         let fits = (cells * u64::from(nest.dst_bits().div_ceil(8))) >> shift == 0;
@@ -188,16 +202,19 @@ fn cut(nest: &CopyNest, wanted: u64, threads: u64) -> Option<Cut> {
     best.map(|(cut, _)| cut)
 }
 
-/// Returns the greatest number of steps, at most `steps` and in whole granules, with which every
-/// thread gets the same number of shares; `steps` if there is none.
+/// Returns a number of steps for a share with which every thread gets the same number of shares.
+///
+/// The result is the greatest such multiple of `granule` that is at most `steps`. If there is none,
+/// the result is `steps`.
 fn even_steps(extent: u64, steps: u64, granule: u64, threads: u64) -> u64 {
     let mut fewer = (1..=steps / granule).rev().map(|granules| granules * granule);
     fewer.find(|&steps| extent.div_ceil(steps).is_multiple_of(threads)).unwrap_or(steps)
 }
 
-/// Rounds the steps of an axis up to whole periods of the nest's quotients, if a period has at most
-/// `most` steps. The boxes of a period are computed once for each share, and once more for a
-/// partial period.
+/// Rounds the number of steps of a share up to whole periods of the nest's quotients. The boxes of
+/// a period are computed once for each share, and once more for a partial period.
+///
+/// Returns `steps` unchanged if the nest has no quotients, or if the result would exceed `most`.
 fn whole_periods(nest: &CopyNest, axis: usize, steps: u64, most: u64) -> u64 {
     if nest.quotients().is_empty() {
         return steps;
@@ -206,7 +223,8 @@ fn whole_periods(nest: &CopyNest, axis: usize, steps: u64, most: u64) -> u64 {
     if whole <= most { whole } else { steps }
 }
 
-/// Returns shares that are one slice each, cut between whole steps of an outer axis if possible.
+/// Returns shares that are one slice each: ranges of about equal length, cut between whole steps of
+/// an outer axis if possible.
 fn ranges<'a>(nest: &CopyNest, destination: &'a mut [u8], wanted: usize) -> Vec<Share<'a>> {
     let bits = u64::from(nest.dst_bits());
     let per_byte = (8 / bits).max(1);
@@ -224,7 +242,7 @@ fn ranges<'a>(nest: &CopyNest, destination: &'a mut [u8], wanted: usize) -> Vec<
     out
 }
 
-/// Returns the share of the whole destination that visits the positions of one box.
+/// Returns a share of the whole destination that fills only the places of one box.
 pub(super) fn share_of_box<'a>(
     nest: &CopyNest,
     destination: &'a mut [u8],
@@ -235,7 +253,7 @@ pub(super) fn share_of_box<'a>(
     Share { boxes: smallvec![walk_box], destination, first, axis: 0 }
 }
 
-/// Returns the share of one slice, which begins at place `first` of the image.
+/// Returns the share that fills one slice, which begins at place `first` of the image.
 pub(super) fn contiguous<'a>(nest: &CopyNest, slice: &'a mut [u8], first: u64) -> Share<'a> {
     let base = nest.dst_base().unsigned_abs();
     let cells = slice.len() as u64 * 8 / u64::from(nest.dst_bits());
@@ -244,7 +262,7 @@ pub(super) fn contiguous<'a>(nest: &CopyNest, slice: &'a mut [u8], first: u64) -
     Share { boxes, destination: DestinationSlices::whole(slice), first: base + first, axis: 0 }
 }
 
-/// Converts a count to a length. Lengths of buffers in memory always fit.
+/// Converts a count to a length. Buffers are in memory, so their lengths always fit.
 fn length(n: u64) -> usize {
     usize::try_from(n).unwrap_or(usize::MAX)
 }

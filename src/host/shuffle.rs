@@ -1,9 +1,9 @@
-//! Fills rows of the destination by selecting bytes from a few loads of whole registers.
+//! Fills rows of the destination with bytes that are selected from a few loads of whole registers.
 //!
-//! If the bytes of a row are close together in the source, as in pixels of three channels, every
-//! second element or a mirrored row, each register of the destination is a fixed selection from a
-//! few loads. The selection is computed here, once for a plan; `simd` has the instructions that
-//! carry it out.
+//! This is possible if the bytes of a row are close together in the source, as in pixels of three
+//! channels, every second element, or a mirrored row. Each register of the row is then a fixed
+//! selection of bytes from a few loads. The selection is computed here, once for each plan; `simd`
+//! has the instructions that carry it out.
 //!
 //! ```text
 //! planes of 3 channels of bytes to pixels, registers of 16 bytes, loads from three planes:
@@ -22,36 +22,38 @@ use super::{
 };
 use crate::nest::gcd;
 
-/// The maximum size of a row's shuffle tables, in bytes. Larger tables push the data out of the
-/// first-level cache; a smaller limit leaves more rows to copies unit by unit, as 15 channels of
-/// bytes at 2.0 GB/s (`benches/NOTES.md`, "Pixels of 5 to 16 bytes").
+/// The maximum size of the tables of a selection, in bytes. Larger tables would push the data out
+/// of the first-level cache. With a smaller limit, more rows are copied unit by unit, such as 15
+/// channels of bytes at 2.0 GB/s (`benches/NOTES.md`, "Pixels of 5 to 16 bytes").
 const SELECTION_BYTES: usize = 1 << 13;
 
-/// The prefetch distance between short rows, in bytes of the destination. When only the next row
-/// was prefetched and the tables did not stay in registers, pixels to planes of `u8` had 24 to 31
-/// GB/s instead of 36 to 39 (`benches/NOTES.md`, "Selections of one register").
+/// The distance between a short row and the row that is prefetched meanwhile, in bytes of the
+/// destination. When only the next row was prefetched, and tables did not stay in registers, pixels
+/// to planes of `u8` had 24 to 31 GB/s instead of 36 to 39 (`benches/NOTES.md`, "Selections of one
+/// register").
 const LATER: usize = 1 << 12;
 
-/// The maximum number of loads for 16 bytes of the destination. More loads may take longer than
-/// copying the units one by one.
+/// The maximum number of loads that are selected from to fill 16 bytes of the destination. More
+/// loads may take longer than a copy unit by unit.
 const MOST_TERMS: usize = 8;
 
-/// A mover that fills the rows of a tile with bytes selected from a few loads of whole registers.
+/// A mover that fills each row of a tile with bytes selected from a few loads.
 #[derive(Clone, Debug)]
 pub(super) struct Shuffle {
     /// The unit size, in bytes.
     unit: usize,
-    /// The size of a step in the row and its distance in the source, both in bytes. `None` if the
-    /// selection covers the whole row, so that no step repeats.
+    /// The length of a step in the row, and the distance from step to step in the source, both in
+    /// bytes. `None` if the selection covers the whole row at once.
     step: Option<(usize, isize)>,
     selection: Selection,
 }
 
 impl Shuffle {
-    /// Returns the selection for rows of `count` steps. A step has one unit at each of `offsets` in
-    /// the source; the next step reads `step` bytes further. All distances are in bytes.
+    /// Returns the selection for rows of `count` steps.
     ///
-    /// Returns `None` if copies of single units are as fast, because units are far apart or few.
+    /// A step consists of one unit at each of `offsets` in the source. Each step reads `step` bytes
+    /// further than the one before. All distances are in bytes. Returns `None` if copies of single
+    /// units are as fast, because the units are far apart or few.
     pub(super) fn new(
         simd: Simd,
         unit: usize,
@@ -65,8 +67,8 @@ impl Shuffle {
         if unit >= width || row < width {
             return None;
         }
-        // A period is whole registers. An instruction set that fills registers in pairs needs an
-        // even number.
+        // A period consists of whole registers. Some instruction sets fill registers in pairs, and
+        // need an even number.
         let span = width * simd.registers_at_once();
         let steps = span / gcd(span, step_bytes);
         let repeats = steps <= count;
@@ -88,7 +90,7 @@ impl Shuffle {
             }
         }
         if (registers, terms) == (TRIPLE, TRIPLE) {
-            // Loads that all registers use are made once.
+            // If all registers select from the same three loads, each load is made once.
             let shared = cover((0..row.min(registers * width)).map(read), width);
             if shared.len() == terms {
                 windows.fill(shared);
@@ -98,7 +100,7 @@ impl Shuffle {
         let mut places = Vec::with_capacity(registers * terms * width);
         for term in 0..terms {
             for (register, starts) in windows.iter().enumerate() {
-                // A register with fewer loads repeats one, and takes no byte of it.
+                // A register with fewer loads repeats its first load, and takes no byte of it.
                 let start = *starts.get(term).or(starts.first()).unwrap_or(&0);
                 loads.push(start);
                 places.extend((register * width..(register + 1) * width).map(|byte| {
@@ -118,16 +120,16 @@ impl Shuffle {
         Some(Self { unit, step, selection })
     }
 
-    /// Returns true if rows can be streamed that have `gap` bytes before their first cache-line
-    /// boundary. The gap must consist of whole steps, because the selection can only be started at
-    /// a step.
+    /// Returns true if a row can be streamed that has `gap` bytes before its first cache-line
+    /// boundary. The gap must consist of whole steps, because a selection can only start at a step.
     pub(super) fn streams_after(&self, gap: usize) -> bool {
         gap == 0 || self.step.is_some_and(|(bytes, _)| gap.is_multiple_of(bytes))
     }
 
-    /// Fills a row: with ordinary stores up to its first cache-line boundary, which must be the end
-    /// of a step, and with non-temporal stores from there. The row is read from byte `from`, and
-    /// the following row from byte `next`, which is prefetched.
+    /// Fills a row, with non-temporal stores from its first cache-line boundary on. The bytes
+    /// before this boundary get ordinary stores; [`Self::streams_after`] must allow their number.
+    ///
+    /// The row is read from byte `from` of the source. The row at byte `next` is prefetched.
     fn stream(
         &self,
         source: &[u8],
@@ -144,9 +146,9 @@ impl Shuffle {
         self.selection.fill(source, places, lines, Some(stream));
     }
 
-    /// Fills all rows of a tile. If there is a stream, it uses non-temporal stores;
+    /// Fills all rows of a tile, with non-temporal stores if there is a stream.
     /// [`Self::streams_after`] must then be true for every row. `next` is the source byte at which
-    /// the following tile begins, for prefetching.
+    /// the following tile starts, for prefetching.
     pub(super) fn rows(
         &self,
         source: &[u8],
@@ -177,13 +179,13 @@ impl Shuffle {
         self.selection.bytes()
     }
 
-    /// Prefetches the first lines of the row that is about to be read from byte `from`.
+    /// Prefetches the first lines of a row that is read from byte `from`.
     pub(super) fn prefetch(&self, source: &[u8], from: isize) {
         self.selection.prefetch(source, from);
     }
 
-    /// Returns the maximum number of loads for a register with which a selection is faster than
-    /// copying the register's units of `unit` bytes one by one.
+    /// Returns the greatest number of loads for one register with which a selection is faster than
+    /// copying the units of the register, of `unit` bytes each, one by one.
     pub(super) fn most_terms(simd: Simd, unit: usize) -> usize {
         let width = simd.width();
         (width / unit).saturating_sub(1).min(MOST_TERMS * width / 16)
@@ -196,8 +198,8 @@ impl MoveTile for Shuffle {
     }
 }
 
-/// Returns the starts of loads of `width` bytes that together contain all of `bytes`, which are
-/// source offsets in any order.
+/// Returns the starts of loads of `width` bytes that together contain all of `bytes`. These are
+/// source offsets, in any order.
 fn cover(bytes: impl Iterator<Item = isize>, width: usize) -> SmallVec<[isize; 8]> {
     let mut bytes: SmallVec<[isize; 64]> = bytes.collect();
     bytes.sort_unstable();
@@ -205,7 +207,7 @@ fn cover(bytes: impl Iterator<Item = isize>, width: usize) -> SmallVec<[isize; 8
     let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) else { return starts };
     for byte in bytes {
         if !starts.last().is_some_and(|&start| holds(start, width, byte)) {
-            // A load ends at the last byte if it can, since this may be the last byte of the image.
+            // A load may not pass the last byte, which may be the last byte of the image.
             starts.push(byte.min(last + 1 - width.cast_signed()).max(first));
         }
     }

@@ -1,5 +1,6 @@
-//! The steps that fill a share, in order. They contain everything that was decided, so that they
-//! can be kept, printed, and carried out again.
+//! The steps that fill a share, in order, and the code that runs them. A step contains every
+//! decision that was made for its boxes, so that it can be run again later without planning, or
+//! printed.
 
 use std::{fmt, sync::Arc};
 
@@ -25,14 +26,16 @@ use super::{
 /// A place in a source from which a pattern reads.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct PatternPlace {
-    /// The number of the source, and the byte of it.
+    /// The index of the source, and the byte in it from which offsets are counted.
     pub(super) source: usize,
     pub(super) from: isize,
-    /// The multiple of a loop's distance by which a step moves the place; 0 if it stays.
+    /// A factor for the source distances of the loops: a loop that moves by `d` bytes moves this
+    /// place by `scale * d`. It is 0 for a place that stays, such as a padding value.
     pub(super) scale: isize,
 }
 
-/// A step of a share. It writes at an address of the share, and reads at a byte of a source.
+/// One step in filling a share. In all variants, `source` is the index of a source, `from` a byte
+/// of it, and `to` an address of the share.
 pub(super) enum CopyStep {
     /// Copies a box by a plan.
     Copy { plan: Arc<TilePlan>, source: usize, from: isize, to: isize },
@@ -40,16 +43,19 @@ pub(super) enum CopyStep {
     Staged { copy: Arc<StagedCopy>, source: usize, from: isize, to: isize },
     /// Copies a box whose units change their element type.
     Converted { copy: Arc<ConvertedCopy>, source: usize, from: isize, to: isize },
-    /// Copies runs of `bytes` bytes along the axes, outermost first.
+    /// Copies runs of `bytes` bytes, one for each combination of steps of the axes, outermost
+    /// first.
     Runs { axes: SmallVec<[PlanAxis; 4]>, bytes: usize, source: usize, from: isize, to: isize },
-    /// Writes the repetitions of a block, from the given places of the sources that it reads.
+    /// Writes a block and its repetitions. `places` has the place of each source that the block
+    /// reads.
     Pattern { pattern: Arc<Pattern>, places: SmallVec<[PatternPlace; 2]>, to: isize },
-    /// Writes the repetitions of a block through a buffer.
+    /// Writes a block and its repetitions as `Pattern` does, but through a buffer.
     Expanded { copy: Arc<ExpandedCopy>, places: SmallVec<[PatternPlace; 2]>, to: isize },
-    /// Copies the `bytes` bytes that are in the destination at `to` to the `count` places after
-    /// them, at every step of the axes. A broadcast needs this.
+    /// Copies `bytes` bytes, which are in the destination already, to the `count` places directly
+    /// after them. This is repeated at every combination of steps of the axes, given as (extent,
+    /// stride). Broadcasts use it.
     Again { axes: SmallVec<[(usize, isize); 8]>, bytes: usize, count: usize, to: isize },
-    /// Fills a box of the given extents and strides with one value.
+    /// Writes one value to all places of a box. The axes are given as (extent, stride).
     Fill { value: FillValue, axes: SmallVec<[(usize, isize); 8]>, to: isize },
 }
 
@@ -58,12 +64,12 @@ pub(super) enum CopyStep {
 pub(super) enum FillValue {
     /// Bits that are known when the copy is planned.
     Bits(u128),
-    /// The unit at a byte of a source, as in a broadcast of a scalar.
+    /// The unit that starts at byte `from` of a source, as in a broadcast of a scalar.
     Unit { source: usize, from: isize },
 }
 
 impl CopyStep {
-    /// Returns about how many bytes the step occupies.
+    /// Returns the approximate memory that the step occupies, in bytes.
     pub(super) fn bytes(&self) -> usize {
         size_of::<Self>()
             + match self {
@@ -103,12 +109,12 @@ impl fmt::Display for CopyStep {
     }
 }
 
-/// Runs the steps of a share.
+/// Runs the steps of one share.
 pub(super) struct StepRunner<'a, 'b> {
     pub(super) task: &'a Task<'a>,
     pub(super) destination: DestinationSlices<'b>,
-    /// The stream, if non-temporal stores are used; and true if all slices have the same alignment
-    /// to cache lines.
+    /// The permission to use non-temporal stores, if there is one, and true if all slices start at
+    /// the same offset from a cache-line boundary.
     pub(super) stream: Option<(&'a Stream, bool)>,
     room: TileBuffer,
     buffers: StagingBuffers,
@@ -183,7 +189,7 @@ impl<'a, 'b> StepRunner<'a, 'b> {
         }
     }
 
-    /// Copies a box from an image.
+    /// Copies a box by a plan. `source` is an image and the byte of the first position in it.
     fn copy(&mut self, plan: &TilePlan, (source, from): (&[u8], isize), to: isize) {
         let nest = self.task.nest;
         let (src, dst) = (nest.src_bits(), nest.dst_bits());
@@ -199,7 +205,7 @@ impl<'a, 'b> StepRunner<'a, 'b> {
     }
 }
 
-/// Returns the sources of a pattern at the places from which it reads.
+/// Returns the images that a pattern reads, each with its place.
 fn sources_at<'a>(task: &Task<'a>, places: &[PatternPlace]) -> SmallVec<[PatternSource<'a>; 8]> {
     let source = |&PatternPlace { source, from, scale }: &PatternPlace| PatternSource {
         image: task.sources[source],
@@ -209,12 +215,12 @@ fn sources_at<'a>(task: &Task<'a>, places: &[PatternPlace]) -> SmallVec<[Pattern
     places.iter().map(source).collect()
 }
 
-/// The number of bytes that are copied at a time to repeat a shorter row. If a row and its
-/// repetitions are shorter than this together, they are a pattern. The first-level cache holds so
-/// many bytes; shorter copies take longer to start than to run.
+/// The number of bytes that are copied at a time when a shorter row is repeated. A row that is
+/// shorter than this together with its repetitions is filled by a pattern instead. The first-level
+/// cache holds this many bytes; shorter copies take longer to start than to run.
 pub(super) const REPEATED_BYTES: usize = 1 << 13;
 
-/// Copies the first `bytes` bytes to the rest of `row`, again and again.
+/// Repeats the first `bytes` bytes of `row` until the row is full.
 fn repeat(row: &mut [u8], bytes: usize, stream: Option<&Stream>) {
     let most = bytes.max(REPEATED_BYTES / bytes * bytes);
     let mut done = bytes;
@@ -229,7 +235,8 @@ fn repeat(row: &mut [u8], bytes: usize, stream: Option<&Stream>) {
     }
 }
 
-/// Calls `each` with the source and destination offsets of every step of the axes.
+/// Calls `each` with the source offset and the destination address of every combination of steps of
+/// the axes. `from` and `to` are those of step 0.
 pub(super) fn each_run(
     axes: &[PlanAxis],
     from: isize,

@@ -1,8 +1,8 @@
-//! Non-temporal stores, called *streaming* in this module, and prefetches.
+//! Non-temporal stores, called *streaming* here, and prefetches.
 //!
 //! An ordinary store first reads the cache line that it changes. A non-temporal store of a whole
-//! line does not, and leaves the cache to other data. If the destination does not fit the cache
-//! anyway, a third of the memory traffic is saved.
+//! line does not read, and leaves the cache to other data. If the destination does not fit the
+//! cache anyway, this saves a third of the memory traffic.
 #![allow(unsafe_code)] // The intrinsics take pointers.
 
 /// The size of a cache line, in bytes.
@@ -11,12 +11,12 @@ pub(super) const LINE: usize = 64;
 /// The size of a page, in bytes.
 pub(super) const PAGE: usize = 1 << 12;
 
-/// The permission to use non-temporal stores. Only [`streaming`] creates one, so no such store can
-/// escape the fence at its end.
+/// The permission to use non-temporal stores. Only [`streaming`] creates one, so that all such
+/// stores happen before the fence at its end.
 pub(super) struct Stream(());
 
-/// Calls `each` with a [`Stream`], then executes a fence that makes its non-temporal stores visible
-/// to other threads.
+/// Calls `each` with a [`Stream`]. Afterwards, a fence makes its non-temporal stores visible to
+/// other threads.
 pub(super) fn streaming(each: impl FnOnce(&Stream)) {
     each(&Stream(()));
     #[cfg(target_arch = "x86_64")]
@@ -28,8 +28,8 @@ pub(super) fn streaming(each: impl FnOnce(&Stream)) {
 
 #[expect(clippy::unused_self, reason = "a stream is the right to leave writes unfenced")]
 impl Stream {
-    /// Copies between slices of equal length, with non-temporal stores for whole cache lines of the
-    /// destination and ordinary stores for its ends.
+    /// Copies between slices of equal length. Whole cache lines of the destination get non-temporal
+    /// stores, and its ends ordinary ones.
     #[inline]
     pub(super) fn copy(&self, destination: &mut [u8], source: &[u8]) {
         let gap = destination.as_ptr().addr().wrapping_neg() % LINE;
@@ -45,7 +45,7 @@ impl Stream {
         copy_small(&mut destination[lines..], &source[lines..]);
     }
 
-    /// Copies `N` bytes as [`Self::copy`] does, with less overhead if they are whole aligned lines.
+    /// Copies `N` bytes as [`Self::copy`] does, but faster if they are whole aligned lines.
     #[inline]
     pub(super) fn copy_chunk<const N: usize>(&self, destination: &mut [u8; N], source: &[u8; N]) {
         if destination.as_ptr().addr().is_multiple_of(LINE) && N.is_multiple_of(LINE) {
@@ -55,10 +55,12 @@ impl Stream {
         }
     }
 
-    /// Copies `run`, at least one line, to byte `place` of `slice`. A cache line that two
-    /// consecutive runs share is written once, by the second. `before` holds the last bytes of the
-    /// run before, if it left such a line unwritten. The last bytes of this run that do not fill a
-    /// line are left to the next run, unless `last` is set.
+    /// Copies `run`, which has at least a line, to byte `place` of `slice`. The run is one of a
+    /// sequence of runs that follow each other in the destination.
+    ///
+    /// A cache line that two runs share is written once, together with the second run. `before` has
+    /// the last 64 bytes of the run before this one, if there is one. The bytes at the end of this
+    /// run that do not fill a line are left to the next run, unless `last` is true.
     #[inline]
     pub(super) fn copy_run(
         &self,
@@ -99,7 +101,7 @@ pub(super) fn prefetch_byte(source: &[u8], at: usize) {
     }
 }
 
-/// Prefetches the cache line at an address, which may lie outside any allocation.
+/// Prefetches the cache line at an address. The address may be outside of any allocation.
 #[inline(always)]
 pub(super) fn prefetch(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
@@ -112,8 +114,8 @@ pub(super) fn prefetch(address: *const u8) {
     let _ = address;
 }
 
-/// Copies less than a line in parts of 16 bytes, the size in which a mover wrote them to the tile
-/// buffer.
+/// Copies less than a line, in parts of 16 bytes. In the same parts, a mover wrote these bytes to
+/// the tile buffer.
 #[inline]
 fn copy_small(destination: &mut [u8], source: &[u8]) {
     let (pieces, last) = destination.as_chunks_mut::<16>();

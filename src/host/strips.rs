@@ -1,6 +1,7 @@
-//! Transposes tiles with non-temporal stores. A strip is the rows of a tile that fill whole cache
-//! lines of each column, for example 16 rows of f32 and lines of 64 bytes. The lines of a strip are
-//! streamed one after the other.
+//! Transposes tiles with non-temporal stores, strip by strip.
+//!
+//! A strip is the rows of a tile that fill whole cache lines of each column. It has 16 rows in the
+//! case of f32 and lines of 64 bytes. The lines that a strip completes are streamed at once.
 
 use super::{
     box_copy::TileBuffer,
@@ -10,25 +11,25 @@ use super::{
     tile::CopyTile,
 };
 
-/// The number of cache lines of each column that the buffer collects at a time, if columns are not
-/// aligned alike. Odd matrices of `f16` are equally fast with 1, 2, 4 and 8 lines. With bytes, 128
-/// columns of 4 lines still fit in the first-level cache, and the rate rises from 9.7 to 11.7 GB/s
-/// (`benches/NOTES.md`, "Odd matrices of f16").
+/// The number of cache lines of each column that the buffer collects at a time, if columns start at
+/// different offsets from a cache line. Odd matrices of `f16` are equally fast with 1, 2, 4 and 8
+/// lines. With bytes, 128 columns of 4 lines still fit in the first-level cache, and the rate rises
+/// from 9.7 to 11.7 GB/s (`benches/NOTES.md`, "Odd matrices of f16").
 const LINES: usize = 4;
 
-/// Returns true if columns that are not aligned to cache lines are joined to whole lines in
-/// registers, instead of in a buffer.
+/// Returns true if registers are used to put together whole lines of columns that are not aligned
+/// to cache lines. Otherwise a buffer is used.
 pub(super) fn joins(simd: Simd) -> bool {
     simd.joins_lines() && simd.machine.streams_single_lines
 }
 
-/// A mover of tiles whose rows and columns are contiguous, with non-temporal stores.
+/// A mover for tiles with contiguous rows and columns that uses non-temporal stores.
 pub(super) struct Strips<'a, 'd> {
     pub(super) simd: Simd,
-    /// True if columns that are not aligned to cache lines are joined to whole lines in registers;
-    /// see [`joins`].
+    /// True if whole lines are put together in registers; see [`joins`].
     pub(super) joins: bool,
-    /// The unit size in bytes, and the permutation of the bytes inside a unit, if there is one.
+    /// The size of a unit in bytes, and the permutation of the bytes inside each unit, if there is
+    /// one.
     pub(super) of: (usize, Option<&'a Inner>),
     pub(super) source: &'a [u8],
     pub(super) destination: &'a mut DestinationSlices<'d>,
@@ -37,11 +38,12 @@ pub(super) struct Strips<'a, 'd> {
 }
 
 impl Strips<'_, '_> {
-    /// Moves a tile: partial cache lines at the ends of columns with ordinary stores, whole lines
-    /// with non-temporal stores.
+    /// Moves a tile. The partial cache lines at the ends of each column get ordinary stores, and
+    /// whole lines non-temporal ones.
     ///
-    /// Returns false if part of the tile was not moved, because the tile is smaller than a register
-    /// or too short for a line. The caller must then move the whole tile in another way.
+    /// Returns false if a part of the tile was not moved, because the tile is smaller than a
+    /// register or too short for a line. The caller must then move the whole tile in another way;
+    /// bytes that were written already are overwritten.
     pub(super) fn tile(&mut self, tile: &CopyTile) -> bool {
         let CopyTile { from, to, rows: (rows, _), columns: (_, writes), .. } = *tile;
         let (unit, _) = self.of;
@@ -51,7 +53,8 @@ impl Strips<'_, '_> {
             return false;
         };
         let pages = self.joins && unit <= SHORT_UNIT && columns.are_pages_apart();
-        // For short rows of whole lines, the checks that follow would take too long.
+        // Rows that are short and consist of whole lines skip the checks below, which would take
+        // too long.
         if !pages && length.is_multiple_of(LINE) {
             let reads = (self.source, from, rows);
             if self.simd.stream_transpose(self.of, reads, (&mut columns, 0), self.stream) {
@@ -66,7 +69,8 @@ impl Strips<'_, '_> {
     }
 
     /// Streams whole cache lines directly from registers. Every column has `gap` bytes, a whole
-    /// number of units, before its first line. Returns false as [`Self::tile`] does.
+    /// number of units, before its first line. Returns false if a part was not moved, as
+    /// [`Self::tile`] does.
     fn through_registers(&mut self, tile: &CopyTile, gap: usize) -> bool {
         let (unit, _) = self.of;
         let rows = tile.rows.0.len();
@@ -74,7 +78,7 @@ impl Strips<'_, '_> {
         let head = (gap / unit).min(rows);
         let lines = (rows - head) * unit / LINE * LINE / unit;
         let tail = rows - head - lines;
-        // At least a register, even if part of it is written again.
+        // Move at least a register, even if some of its units are written twice.
         let last = (rows - tail).min(rows - edge);
         if head > 0 && !self.through_caches(tile, 0, head.max(edge))
             || tail > 0 && !self.through_caches(tile, last, rows)
@@ -94,8 +98,9 @@ impl Strips<'_, '_> {
             })
     }
 
-    /// Joins the bytes of consecutive strips to whole cache lines in registers and streams them.
-    /// Used if columns are not aligned alike. Returns false as [`Self::tile`] does.
+    /// Puts together whole cache lines from the bytes of consecutive strips, in registers, and
+    /// streams them. This is for columns that start at different offsets from a cache line. Returns
+    /// false if a part was not moved, as [`Self::tile`] does.
     fn joined(&mut self, tile: &CopyTile) -> bool {
         let Self { simd, of, source, ref mut destination, stream, ref mut room, .. } = *self;
         let CopyTile { from, to, rows: (rows, _), columns: (_, writes), .. } = *tile;
@@ -106,9 +111,9 @@ impl Strips<'_, '_> {
         })
     }
 
-    /// Collects the cache lines of each column in a buffer and streams the complete ones. The
-    /// beginning of an incomplete line stays in the buffer until the next rows complete it. Returns
-    /// false as [`Self::tile`] does.
+    /// Collects the cache lines of each column in a buffer, and streams the complete ones. The
+    /// start of an incomplete line stays in the buffer until the next rows complete the line.
+    /// Returns false if a part was not moved, as [`Self::tile`] does.
     fn through_room(&mut self, tile: &CopyTile) -> bool {
         let CopyTile { from, to, rows: (rows, _), columns: (_, writes), .. } = *tile;
         let (unit, _) = self.of;
@@ -133,7 +138,7 @@ impl Strips<'_, '_> {
                 return false;
             }
             for ((room, write), &place) in bytes.chunks_exact_mut(pitch).zip(writes).zip(&places) {
-                // The bytes of the line that the buffer has already, and the new ones after them.
+                // The bytes of the first line that are in the buffer already, before the new ones.
                 let held = if first == 0 { 0 } else { place };
                 let length = count * LINE + held - place;
                 let at = to + write + (first * LINE - held).cast_signed();
@@ -153,7 +158,8 @@ impl Strips<'_, '_> {
         strips * height == rows.len() || self.through_caches(tile, last, rows.len())
     }
 
-    /// Moves the rows from `start` to `end` with ordinary stores. Returns false if it cannot.
+    /// Moves the rows `start..end` with ordinary stores. Returns false if the instruction set
+    /// cannot.
     fn through_caches(&mut self, tile: &CopyTile, start: usize, end: usize) -> bool {
         let Self { simd, of, source, ref mut destination, .. } = *self;
         let rows = tile.rows.0;

@@ -1,9 +1,9 @@
-//! Gathers whose indices do not depend on the outer axes, such as `x[:, ids]` and a constant order
-//! of channels.
+//! Runs gathers whose indices do not depend on the outer axes, such as `x[:, ids]` and a constant
+//! order of channels.
 //!
-//! The distances between the places that are read are then the same at every step of the outer
-//! axes. They are computed once, as a table of offsets. If the step is short, the table becomes a
-//! [`Pattern`].
+//! In such a gather, the distances between the places that are read are the same at every step of
+//! the outer axes. They are computed once, as a table of offsets for one step. If a step is short,
+//! the table becomes a [`Pattern`].
 
 use rayon::prelude::*;
 use smallvec::{SmallVec, smallvec};
@@ -20,33 +20,33 @@ use super::{
 use crate::nest::{Affine, CaseValue, CopyNest, Value, signed};
 
 /// The maximum number of positions in a table. A larger table would be evicted from the
-/// second-level cache between two steps.
+/// second-level cache between two uses.
 const MOST_POSITIONS: u64 = 1 << 16;
 
-/// The minimum number of steps that use one table. With fewer, computing the table costs more than
-/// it saves.
+/// The minimum number of steps that use a table. If there are fewer, computing the table costs more
+/// than it saves.
 const LEAST_STEPS: u64 = 4;
 
-/// The longest step that becomes a pattern, in bytes. The shuffle tables of a longer pattern would
-/// be larger than the offsets of its units.
+/// The longest step that becomes a pattern, in bytes. The tables of a longer pattern would be
+/// larger than the table of offsets.
 const PATTERN_BYTES: usize = 1 << 9;
 
-/// The source of every position in one step of the outer axes, computed at the first step. Later
-/// steps read at a constant distance from there.
+/// The source of every position in one step of the outer axes. The table is computed for the first
+/// step; later steps read at a constant distance from there.
 pub(super) struct Table {
-    /// The number of outer axes, along which the table is repeated.
+    /// The number of outer axes, along which the table is reused.
     outer: usize,
-    /// The index of the case that decides each position, or [`NO_CASE`] if no case applies.
+    /// The index of the case that decides each position, or [`NO_CASE`].
     case_of: Vec<u8>,
-    /// The value in `case_of` if it is the same for all positions.
+    /// The entry of `case_of`, if all positions have an equal one.
     only_case: Option<u8>,
-    /// The source unit that each position reads at the first step of the outer axes.
+    /// The source unit that each position reads in the first step.
     units: Vec<i64>,
 }
 
-/// Returns the number of outer axes that no quotient, lookup or guard depends on. A table for the
-/// other axes then serves every step of these. Returns `None` if that table would be too large, or
-/// used for too few steps.
+/// Returns the number of outer axes on which no quotient, lookup or guard depends. One table for
+/// the other axes then serves every step of these. Returns `None` if the table would be too large,
+/// or would be used for too few steps.
 pub(super) fn outer_axes(nest: &CopyNest) -> Option<usize> {
     let moves = |axis| asked_forms(nest).any(|form| form.weight(Value::Axis(axis)) != 0);
     let outer = (0..nest.extents().len()).take_while(|&axis| !moves(axis)).count();
@@ -57,7 +57,7 @@ pub(super) fn outer_axes(nest: &CopyNest) -> Option<usize> {
 }
 
 impl Table {
-    /// Computes the table of the axes inside the `outer` outermost ones.
+    /// Computes the table for the axes inside the `outer` outermost ones.
     pub(super) fn new<L: Lane>(of: &Gathered, outer: usize) -> Self {
         let positions = of.nest.extents()[outer..].iter().product::<u64>() as usize;
         let (case_of, units) = (vec![NO_CASE; positions], vec![0; positions]);
@@ -76,7 +76,7 @@ impl Table {
     }
 
     /// Fills the destination in parallel, step by step of the outer axes. Short steps are filled by
-    /// a [`Pattern`] if possible.
+    /// a [`Pattern`] if there is one.
     pub(super) fn fill(&self, of: &Gathered, out: &mut [u8]) {
         let step = self.units.len() * of.unit;
         let (extent, inner) = match &of.nest.extents()[..self.outer] {
@@ -109,7 +109,8 @@ impl Table {
         });
     }
 
-    /// Fills one step of the outer axes, given by its `digits`.
+    /// Fills one step of the outer axes. `digits` has the index of the step along each outer axis,
+    /// and `out` is the part of the destination to fill.
     fn step(&self, of: &Gathered, digits: &[i64], out: &mut [u8]) {
         for (case, number) in of.nest.cases().iter().zip(0..) {
             match &case.take {
@@ -134,9 +135,9 @@ impl Table {
         }
     }
 
-    /// Fills steps `first..first + steps` of the outermost axis by a [`Pattern`]. Returns false and
-    /// writes nothing if the cases move by different distances from step to step, or if there is no
-    /// pattern for the step.
+    /// Fills the steps `first..first + steps` of the outermost axis by a [`Pattern`]. Returns false
+    /// and writes nothing if the cases move by different distances from step to step, or if a step
+    /// has no pattern.
     fn as_pattern(&self, of: &Gathered, first: usize, steps: usize, out: &mut [u8]) -> bool {
         let Some(simd) = Simd::here() else { return false };
         let unit = of.unit.cast_signed();

@@ -1,5 +1,5 @@
-//! Fills one share of a destination: chooses for each box if it is filled, copied by a plan, or
-//! moved as a pattern together with others.
+//! Fills one share of a destination. [`Task`] decides how each box of the share is filled: with a
+//! value, by a plan, or as a pattern together with other boxes.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -24,48 +24,52 @@ use super::{
 };
 use crate::nest::{Case, CaseValue, CopyAxis, CopyNest, PositionValue, Value, gcd};
 
-/// The number of plans of each kind that a copy keeps. If it needs more, it drops all of them and
-/// makes them again, because a search compares every plan.
+/// The number of plans of each kind that a copy keeps. If a copy needs more, it drops the list and
+/// starts again, because a search compares every plan.
 const CACHED_PLANS: usize = 16;
 
-/// Fills shares of the destination of a nest.
+/// A copy, and everything that its shares have in common. Threads use one task together.
 pub(super) struct Task<'a> {
     pub(super) nest: &'a CopyNest,
+    /// The contents of each source of the nest. The list is empty if steps are only planned.
     pub(super) sources: &'a [&'a [u8]],
     /// True if the destination is one share, whatever the number of threads.
     pub(super) is_small: bool,
-    /// The instruction set for shuffles of bytes; `None` if units are not whole bytes.
+    /// The instruction set for shuffles of bytes; `None` if the processor has none, or if units are
+    /// not whole bytes.
     pub(super) simd: Option<Simd>,
-    /// The copies that use non-temporal stores.
+    /// The kinds of boxes that are written with non-temporal stores.
     pub(super) streams: Streams,
-    /// True if some copies use non-temporal stores.
+    /// True if the shares may use non-temporal stores.
     pub(super) is_streamed: bool,
     /// The plans that the shares have made so far.
     pub(super) plans: Plans,
 }
 
-/// The plans of a copy, which all of its shares use. Most shares have the same boxes, and a plan
-/// takes longer than a small share.
+/// The plans of a copy, which all of its shares use. Most shares have the same boxes, and making a
+/// plan takes longer than filling a small share.
 #[derive(Default)]
 pub(super) struct Plans {
     kinds: Mutex<CachedPlans>,
 }
 
-/// The plans of each kind.
+/// The plans of each kind, at most [`CACHED_PLANS`] in each list.
 #[derive(Default)]
 struct CachedPlans {
     tiles: Vec<CachedPlan>,
     patterns: Vec<CachedBlock<Pattern>>,
     expanded: Vec<CachedBlock<ExpandedCopy>>,
-    /// The copies through a buffer, with the axes of their boxes; `None` for boxes that are better
-    /// copied without one.
+    /// The copies through a buffer, each with the axes of its box. The copy is `None` for a box
+    /// that is better copied without a buffer; that is remembered too.
     staged: Vec<CachedStaged>,
     converted: Vec<CachedConverted>,
 }
 
 impl Plans {
-    /// Returns the value of `found` in a list of plans. If there is none, adds the one that `plan`
-    /// makes. Other threads wait meanwhile: they often need the same plan.
+    /// Returns a plan from one of the lists. If `found` returns `None` for every entry, `plan`
+    /// makes a new one, which is added to the list.
+    ///
+    /// Other threads wait meanwhile, since they often need the same plan.
     fn get<P, T: Clone>(
         &self,
         list: impl FnOnce(&mut CachedPlans) -> &mut Vec<P>,
@@ -85,8 +89,9 @@ impl Plans {
         plan
     }
 
-    /// Returns the plan that fills a block, in units of so many bytes and along these loops; `None`
-    /// if the parts are better copied separately. If it is not in the list, it is made.
+    /// Returns the plan that fills a block of units of `unit` bytes along the loops, and makes it
+    /// if it is not in the list. Returns `None` if the parts of the block are better copied
+    /// separately.
     fn of_block<P>(
         &self,
         list: impl FnOnce(&mut CachedPlans) -> &mut Vec<CachedBlock<P>>,
@@ -105,15 +110,15 @@ impl Plans {
     }
 }
 
-/// Returns true if a unit has the same whole number of bytes on both sides.
+/// Returns true if units have the same size on both sides, and it is a whole number of bytes.
 pub(super) fn has_whole_bytes(nest: &CopyNest) -> bool {
     nest.keeps_units() && nest.dst_bits().is_multiple_of(8)
 }
 
-/// The extents of a box.
+/// The number of steps of a box along each axis, outermost first.
 type Extents = SmallVec<[usize; 8]>;
 
-/// A plan with the boxes that it copies: their extents and strides, and their alignment to cache
+/// A plan, with the boxes that it copies: their extents, their strides and their alignment to cache
 /// lines.
 struct CachedPlan {
     start: LineAlignment,
@@ -122,11 +127,12 @@ struct CachedPlan {
     plan: Arc<TilePlan>,
 }
 
-/// The source and destination strides of each axis.
+/// The source stride and the destination stride of each axis, both as distances of addresses.
 type AxisStrides = SmallVec<[(isize, isize); 8]>;
 
 impl Task<'_> {
-    /// Fills a share of the destination, and records the steps.
+    /// Fills a share of the destination and adds the steps to `record`. If the record is only a
+    /// plan, nothing is written.
     pub(super) fn run(&self, share: Share, stream: Option<&Stream>, record: &mut Record) {
         let Share { boxes, destination, first, axis } = share;
         let pitch = axis.checked_sub(1).and_then(|outer| self.nest.axes().nth(outer));
@@ -137,7 +143,7 @@ impl Task<'_> {
             _ => self.offset(of.dst_stride.cast_signed()),
         });
         let dst: SmallVec<[isize; 8]> = dst.collect();
-        // In a case that does not read, and without a case, steps move only in the destination.
+        // Without a case, and in a case with a constant, nothing is read: the source strides are 0.
         let cases = self.nest.cases().iter().map(|case| self.strides(Some(case), &dst));
         let strides: SmallVec<[_; 2]> = cases.chain([self.strides(None, &dst)]).collect();
         let stream = stream.map(|stream| (stream, destination.are_even()));
@@ -167,7 +173,8 @@ impl Task<'_> {
         filling.fill_found();
     }
 
-    /// Returns the strides of the axes; those in the source are zero unless the case reads.
+    /// Returns the strides of the axes in a case. The source strides are 0 if the case reads
+    /// nothing.
     fn strides(&self, case: Option<&Case>, dst: &[isize]) -> AxisStrides {
         let src = |axis: usize| match case.map(|case| &case.take) {
             Some(CaseValue::Read { at, .. }) => self.offset(at.weight(Value::Axis(axis))),
@@ -176,7 +183,7 @@ impl Task<'_> {
         dst.iter().enumerate().map(|(axis, &dst)| (src(axis), dst)).collect()
     }
 
-    /// Returns the plan for a box.
+    /// Returns the plan for boxes of these extents and strides, from the cache if it has one.
     fn plan(&self, streams: Streams, extents: &Extents, strides: &AxisStrides) -> Arc<TilePlan> {
         let start = streams.start;
         let same = |of: &CachedPlan| {
@@ -195,14 +202,14 @@ impl Task<'_> {
         )
     }
 
-    /// Returns the size of a unit in addresses: its bytes if both sides have the same whole number
-    /// of them, and 1 otherwise.
+    /// Returns the distance between two contiguous units in addresses: their size in bytes, or 1 if
+    /// units are not whole bytes of one size on both sides.
     pub(super) fn scale(&self) -> usize {
         if has_whole_bytes(self.nest) { self.nest.dst_bits() as usize / 8 } else { 1 }
     }
 
-    /// Returns the step that writes one unit of a source to all places of a box; `None` if they
-    /// read different units.
+    /// Returns the step that writes one unit of a source to all places of a box, as in a broadcast
+    /// of a scalar. Returns `None` if the positions read different units.
     fn broadcast(
         &self,
         axes: impl Iterator<Item = PlanAxis> + Clone,
@@ -217,19 +224,23 @@ impl Task<'_> {
         })
     }
 
-    /// Converts an offset in units to one in addresses. Images fit the address space.
+    /// Converts an offset in units to a distance of addresses.
     fn offset(&self, units: i64) -> isize {
         units as isize * self.scale().cast_signed()
     }
 }
 
-/// Distances along each axis: from step to step, and from period to period.
+/// Two source distances for each axis: from one step to the next, and from one period to the next.
 type Distances = SmallVec<[(isize, isize); 8]>;
 
-/// Returns distances such that those of each case, as `around` returns them for a case and an axis,
-/// are the same multiple of them along every axis, and this multiple of each case. It is 0 for a
-/// case that reads one value at all steps, such as a padding value. Returns `None` if there is no
-/// case, or if there are no such distances.
+/// Returns distances for loops that move several cases together, and for each case a scale: each of
+/// the case's own distances is the scale times the common distance.
+///
+/// `around` returns the distances of a case along an axis, and `cases` has the indices of the
+/// cases. For example, if one case reads 3 bytes further at every step and another 1 byte, the
+/// common distance is 1, and the scales are 3 and 1. The scale is 0 for a case that reads the same
+/// unit at all steps, such as a padding value. Returns `None` if there are no cases, or no such
+/// distances.
 fn common_distances(
     axes: usize,
     cases: &[usize],
@@ -261,13 +272,13 @@ fn common_distances(
     Some((base, scales?))
 }
 
-/// Returns true if boxes that do not overlap fill a box that contains all of them.
+/// Returns true if the boxes, which do not overlap, fill the whole box `hull` that contains them.
 fn fills(group: &[FoundBox], hull: &WalkBox) -> bool {
     let volume = |of: &WalkBox| of.extents().product::<usize>();
     group.iter().map(|of| volume(&of.walk_box)).sum::<usize>() == volume(hull)
 }
 
-/// Returns the axes of a box with these extents and strides.
+/// Returns the axes of a box with these extents and strides, in their order.
 fn plan_axes(
     extents: impl Iterator<Item = usize> + Clone,
     strides: &[(isize, isize)],
@@ -275,62 +286,66 @@ fn plan_axes(
     extents.zip(strides).map(|(extent, &(src, dst))| PlanAxis { extent, src, dst })
 }
 
-/// Returns the number of leading boxes that differ only along the axes from number `outer` on.
+/// Returns the number of boxes at the start of `found` that differ from the first only along axis
+/// `outer` and the axes inside it.
 fn boxes_of_block(outer: usize, found: &[FoundBox]) -> usize {
     let [first, rest @ ..] = found else { return 0 };
     let same = |of: &&FoundBox| of.walk_box.ranges[..outer] == first.walk_box.ranges[..outer];
     1 + rest.iter().take_while(same).count()
 }
 
-/// A share while it is filled.
+/// A share that is being filled.
 struct Filling<'a, 'b, 'c> {
     runner: StepRunner<'a, 'b>,
-    /// The address of position 0 of the walk.
+    /// The address that position 0 of the walk would have.
     first: isize,
-    /// The copies that use non-temporal stores, for boxes of unknown alignment.
+    /// The kinds of boxes that are streamed. The alignment in it is a placeholder: each box has its
+    /// own.
     streams: Streams,
     /// The destination strides of the axes.
     dst: SmallVec<[isize; 8]>,
-    /// The strides on both sides, for each case and for positions without a case.
+    /// The strides on both sides, for each case. The last entry is for positions without a case.
     strides: SmallVec<[AxisStrides; 2]>,
-    /// The first axis whose steps, together with all axes inside it, take at most the bytes of a
-    /// block and lie in one slice of the destination.
+    /// The first axis that can be inside a block: all its steps, with all axes inside, have at most
+    /// the bytes of a block and lie in one slice of the destination.
     block_axis: usize,
-    /// The number of outer axes whose steps lead from slice to slice.
+    /// The number of outer axes whose steps lead to another slice.
     slice_axis: usize,
-    /// The boxes that were found and are not filled yet.
+    /// The boxes that were found but are not filled yet.
     found: Vec<FoundBox>,
     record: &'c mut Record,
 }
 
-/// The number of boxes that are collected before they are filled.
+/// The number of boxes that are collected before they are filled. All boxes of a block must be
+/// collected to be filled together.
 const FOUND_BOXES: usize = 1 << 10;
 
-/// The smallest box that is copied through a buffer, in bytes. The first-level cache holds all
-/// lines of smaller ones.
+/// The smallest box that is copied through a buffer, in bytes. All lines of a smaller box stay in
+/// the first-level cache without a buffer.
 const LEAST_STAGED: usize = 1 << 14;
 
-/// The longest block that is put together through a buffer, in bytes. The rows of a longer one make
-/// shorter blocks, which read more of each cache line at a time.
+/// The longest block that is put together through a buffer, in bytes. The rows of a longer block
+/// are blocks of their own, which read more of each cache line at a time.
 const MOST_EXPANDED: usize = 1 << 10;
 
-/// The greatest box that is copied run by run without a plan, in bytes. A larger box repays the
-/// time for a plan, which chooses a better order.
+/// The greatest box that is copied run by run, in bytes. A larger box is worth a plan, which
+/// chooses a better order.
 const SMALL_BOX: usize = 1 << 15;
 
-/// The least number of repetitions of a block that is worth a pattern.
+/// The least number of repetitions of a block for which a pattern is worth its tables.
 const LEAST_REPEATS: usize = 4;
 
-/// The axes of a box with its copy through a buffer.
+/// The axes of a box, and its copy through a buffer.
 type CachedStaged = (SmallVec<[PlanAxis; 8]>, Option<Arc<StagedCopy>>);
 
 /// The axes of a box with its copy that converts units.
 type CachedConverted = (SmallVec<[PlanAxis; 8]>, Option<Arc<ConvertedCopy>>);
 
-/// The parts of a block, and the scale of each of its sources.
+/// The parts of a block, and the scale of each of its sources; see [`PatternPlace::scale`].
 type BlockOf = (Vec<BlockPart>, SmallVec<[isize; 2]>);
 
-/// The plan that fills a block, with the block; `None` if the parts are better copied separately.
+/// A block, the loops around it, and the plan that fills it. The plan is `None` if the parts are
+/// better copied separately.
 struct CachedBlock<P> {
     unit: usize,
     block: BlockOf,
@@ -346,7 +361,7 @@ impl Filling<'_, '_, '_> {
         steps.sum::<isize>() - self.first
     }
 
-    /// Fills one box, or boxes that repeat.
+    /// Fills one box, or boxes that repeat, without regard to other boxes.
     fn fill(&mut self, found: &Resolved) {
         let step = match *found {
             Resolved::Box(walk_box, PositionValue::Unit { source, unit }, case) => {
@@ -382,7 +397,7 @@ impl Filling<'_, '_, '_> {
         self.step(step);
     }
 
-    /// Adds what was found to the boxes to fill.
+    /// Adds a box to the boxes that are filled later. Boxes that repeat are filled at once.
     fn find(&mut self, found: &Resolved) {
         match *found {
             Resolved::Box(walk_box, value, case) => {
@@ -398,8 +413,7 @@ impl Filling<'_, '_, '_> {
         }
     }
 
-    /// Fills the boxes that were collected. Boxes that make one block of the destination are filled
-    /// together.
+    /// Fills the boxes that were collected, together if they form a block of the destination.
     fn fill_found(&mut self) {
         let found = std::mem::take(&mut self.found);
         let mut rest = &found[..];
@@ -410,13 +424,13 @@ impl Filling<'_, '_, '_> {
         }
     }
 
-    /// Fills boxes that differ only along the axes from number `outer` on, together if they make
-    /// one block. The rows of a block may make blocks of their own.
+    /// Fills boxes that differ only along axis `outer` and the axes inside it. If the boxes do not
+    /// form one block, the boxes of each row are tried as a block.
     fn fill_group(&mut self, group: &[FoundBox], outer: usize) {
         if let Some(step) = self.block(group, None) {
             return self.step(step);
         }
-        // The first axis that divides the boxes.
+        // The outermost axis that separates some of the boxes from the others.
         let divides = |&axis: &usize| boxes_of_block(axis, group) < group.len();
         let next = (outer + 1..=self.dst.len()).find(divides);
         let mut rest = group;
@@ -432,8 +446,9 @@ impl Filling<'_, '_, '_> {
         }
     }
 
-    /// Returns the step that fills boxes that make one block of the destination, in all periods if
-    /// they repeat; `None` if they make no block, or if they are better filled separately.
+    /// Returns the step that fills several boxes as one block of the destination, in all periods if
+    /// there are any. Returns `None` if the boxes leave places between them, or are better filled
+    /// separately.
     fn block(&mut self, group: &[FoundBox], period: Option<&Periods>) -> Option<CopyStep> {
         let [first, _, ..] = group else { return None };
         let mut hull = first.walk_box.clone();
@@ -448,8 +463,8 @@ impl Filling<'_, '_, '_> {
         self.repeated_block(group, &hull, period)
     }
 
-    /// Returns the step that moves the boxes of a period in all periods; `None` if they are better
-    /// moved separately.
+    /// Returns the step that fills the boxes of a period in all periods. Returns `None` if they are
+    /// better filled separately.
     fn period(&mut self, of: &Repeated) -> Option<CopyStep> {
         if !fills(&of.boxes, &of.periods.first) {
             return None; // positions between the boxes keep their bytes
@@ -457,8 +472,8 @@ impl Filling<'_, '_, '_> {
         self.repeated_block(&of.boxes, &of.periods.first, Some(&of.periods))
     }
 
-    /// Returns the step that fills boxes which together make the box `hull`, in all periods if they
-    /// repeat.
+    /// Returns the step that fills boxes which together are the box `hull`, in all periods if there
+    /// are any. Returns `None` if they are better filled separately.
     fn repeated_block(
         &mut self,
         group: &[FoundBox],
@@ -467,7 +482,7 @@ impl Filling<'_, '_, '_> {
     ) -> Option<CopyStep> {
         let task = self.runner.task;
         let (simd, unit) = (task.simd?, task.scale());
-        // The axes along which the boxes differ are inside the block.
+        // The axes along which the boxes differ must be inside the block.
         let differ =
             |axis: usize| group.iter().any(|of| of.walk_box.ranges[axis] != hull.ranges[axis]);
         let mut inside: SmallVec<[bool; 8]> = (0..hull.ranges.len()).map(differ).collect();
@@ -480,13 +495,13 @@ impl Filling<'_, '_, '_> {
                 inside[first..].fill(true);
             }
         }
-        // The distance of two periods along an axis in the source of a case.
+        // The distance between two periods along an axis, in the source of a case.
         let advance = |case: usize, axis: usize| match period {
             Some(of) if of.repeats[axis] > 1 => task.offset(of.advances[case][axis]),
             _ => 0,
         };
-        // The strides of a case along an axis around the block: from step to step, and from period
-        // to period.
+        // The distances of a case along an axis outside the block: between steps, and between
+        // periods.
         let around = |case: usize, axis: usize| {
             let around = !inside[axis] && hull.extents().nth(axis) != Some(1);
             let step = if around { self.strides[case][axis].0 } else { 0 };
@@ -518,7 +533,7 @@ impl Filling<'_, '_, '_> {
             return None;
         }
         let to = self.place(hull);
-        // Places in a source are counted from the first unit that is read of it.
+        // The offsets of parts in a source are counted from the first unit that a part reads there.
         let mut places: SmallVec<[PatternPlace; 2]> = SmallVec::new();
         let mut parts = Vec::with_capacity(group.len());
         for FoundBox { walk_box, value, case } in group {
@@ -544,8 +559,8 @@ impl Filling<'_, '_, '_> {
         let pattern = self.pattern(simd, unit, &block, &loops);
         if let Some(pattern) = pattern {
             let (cycles, bytes) = pattern.cost();
-            // The lines that a long block gathers would evict each other before the next block
-            // reads them.
+            // A long block of many loads is skipped: its lines would evict each other from the
+            // cache before the next block reads them.
             if bytes <= LINE || !pattern.gathers() {
                 if cycles > bytes / 4 {
                     let (transposed, positions) = self.transposed(group);
@@ -556,7 +571,8 @@ impl Filling<'_, '_, '_> {
                 return Some(CopyStep::Pattern { pattern, places, to });
             }
         }
-        // A loop from slice to slice would start the second pass for each of its steps.
+        // With a loop that leads from slice to slice, the second pass would start again at each
+        // step.
         let leaves = |axis: &PlanAxis| !self.runner.destination.same_slice(0, axis.dst.abs());
         let steps = |axes: &[PlanAxis]| axes.iter().map(|axis| axis.extent).product::<usize>();
         let bytes = block.0.iter().map(|part| steps(&part.axes) * unit).sum::<usize>();
@@ -572,8 +588,8 @@ impl Filling<'_, '_, '_> {
         Some(CopyStep::Expanded { copy, places, to })
     }
 
-    /// Returns the copy of blocks through a buffer, which is kept for blocks that are equal; `None`
-    /// if it would gain nothing.
+    /// Returns the copy of a block through a buffer, from the cache if an equal block has one.
+    /// Returns `None` if the copy would gain nothing.
     fn expanded(
         &self,
         simd: Simd,
@@ -589,9 +605,9 @@ impl Filling<'_, '_, '_> {
         )
     }
 
-    /// Returns the number of positions in some boxes that are better moved separately, and the
-    /// number of all positions. The former are transposed in registers, or are constants in long
-    /// runs.
+    /// Returns the number of positions in the boxes that are better filled without a pattern, and
+    /// the number of all positions. A plan transposes such positions in registers, or they are long
+    /// runs of a constant.
     fn transposed(&mut self, group: &[FoundBox]) -> (usize, usize) {
         let task = self.runner.task;
         group.iter().fold((0, 0), |(separate, all), of| {
@@ -614,7 +630,8 @@ impl Filling<'_, '_, '_> {
         })
     }
 
-    /// Returns the pattern of a block, which is kept for blocks that are equal.
+    /// Returns the pattern of a block, from the cache if an equal block has one. Returns `None` if
+    /// the parts are better copied separately.
     fn pattern(
         &self,
         simd: Simd,
@@ -629,9 +646,9 @@ impl Filling<'_, '_, '_> {
         )
     }
 
-    /// Fills the boxes of a period in all periods, together if they make one block. Each axis of a
-    /// box gets another axis around it, for the periods. Boxes at equal distances become one more
-    /// axis.
+    /// Fills the boxes of a period in all periods, together if they form one block. Otherwise each
+    /// box is copied in all periods at once: each axis gets another axis around it, which counts
+    /// the periods. Boxes at equal distances become one box with one more axis.
     fn large(&mut self, Repeated { periods, boxes, .. }: &Repeated) {
         let task = self.runner.task;
         let mut rest = &boxes[..];
@@ -682,6 +699,7 @@ impl Filling<'_, '_, '_> {
         }
     }
 
+    /// Runs a step, unless steps are only planned, and records it.
     fn step(&mut self, step: CopyStep) {
         if self.record.runs {
             self.runner.run(&step);
@@ -689,8 +707,8 @@ impl Filling<'_, '_, '_> {
         self.record.add(step);
     }
 
-    /// Returns the step that copies the runs of a small box; `None` if the box is large, or its
-    /// runs are short.
+    /// Returns the step that copies a small box run by run. Returns `None` if the box is large, or
+    /// if it has several runs and they are shorter than a cache line.
     fn runs(
         &self,
         walk_box: &WalkBox,
@@ -719,13 +737,13 @@ impl Filling<'_, '_, '_> {
     }
 
     /// Returns the part of a box that is copied once, and the step that repeats it in the
-    /// destination; `None` if no rows are read again, if the repeated rows are short, or if rows
-    /// are long runs of the source.
+    /// destination, for a broadcast. Returns `None` if nothing is repeated, if the rows with their
+    /// repetitions are short, or if they are long runs of the source.
     fn again(&self, walk_box: &WalkBox, case: usize) -> Option<(WalkBox, CopyStep)> {
         let task = self.runner.task;
         has_whole_bytes(task.nest).then_some(())?;
-        // The bytes of the row in the destination, and the bytes among them that are one run of the
-        // source.
+        // The length of the row so far, in bytes, and the length of its run if the row is one run
+        // of the source so far.
         let (mut bytes, mut run, mut moves) = (task.scale(), Some(task.scale()), false);
         let axes: SmallVec<[PlanAxis; 8]> =
             plan_axes(walk_box.extents(), &self.strides[case]).collect();
@@ -753,7 +771,7 @@ impl Filling<'_, '_, '_> {
         None
     }
 
-    /// Returns the step that copies a box.
+    /// Returns the step that copies a box by a plan, a pattern or a broadcast.
     fn read(&mut self, walk_box: &WalkBox, source: usize, unit: u64, case: usize) -> CopyStep {
         let task = self.runner.task;
         let (to, extents) = (self.place(walk_box), walk_box.extents().collect::<Extents>());
@@ -773,8 +791,8 @@ impl Filling<'_, '_, '_> {
         self.copy(plan, axes, (source, from), to)
     }
 
-    /// Returns the step that copies a box with the given axes by a plan, or by a pattern if that is
-    /// better.
+    /// Returns the step that copies a box with the given axes: through a buffer or as a pattern if
+    /// that is better than the plan.
     fn copy(
         &mut self,
         plan: Arc<TilePlan>,
@@ -810,8 +828,8 @@ impl Filling<'_, '_, '_> {
         CopyStep::Copy { plan, source, from, to }
     }
 
-    /// Returns the copy of a box through a buffer, if it has one. It is kept for boxes that are
-    /// equal.
+    /// Returns the copy of a box through a buffer, from the cache if an equal box has one. Returns
+    /// `None` if the box is better copied without a buffer.
     fn staged(&self, axes: &[PlanAxis]) -> Option<Arc<StagedCopy>> {
         let task = self.runner.task;
         let same = |(of, copy): &CachedStaged| (of[..] == *axes).then(|| copy.clone());
@@ -847,7 +865,8 @@ impl Filling<'_, '_, '_> {
         )
     }
 
-    /// Returns the use of non-temporal stores for a box that is written from address `to`.
+    /// Returns which boxes are streamed, with the alignment of a box that is written from address
+    /// `to`.
     fn streams(&mut self, to: isize) -> Streams {
         let start = match self.runner.stream {
             Some((_, true)) if self.runner.destination.begins_line(to) => LineAlignment::Line,

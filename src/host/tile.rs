@@ -1,5 +1,4 @@
-//! Tiles, rectangles of units that are moved at a time, and movers for them that work on any
-//! processor.
+//! Tiles, which are rectangles of units, and the movers of tiles that work on any processor.
 
 use super::{
     micro::transpose,
@@ -7,48 +6,50 @@ use super::{
     simd::{Inner, Simd},
 };
 
-/// A rectangle of units to move: one unit for each pair of a position along the rows and a position
-/// along the columns.
+/// A rectangle of units to move. It has one unit for each pair of a position along a row and a
+/// position along a column.
 ///
-/// The offset of a unit is the sum of the tile's start, an offset of `rows` and an offset of
-/// `columns`, separately in the source and in the destination. All are in bytes.
+/// On each side, the offset of a unit is the sum of the tile's start, the offset of its position
+/// along the row, and the offset of its position along the column. All offsets are in bytes.
 #[derive(Clone, Copy)]
 pub(super) struct CopyTile<'a> {
     pub(super) from: isize,
     pub(super) to: isize,
-    /// The source offsets and the destination offsets of the positions along a row, the direction
-    /// in which the destination is usually contiguous.
+    /// The offsets in the source, and in the destination, of the positions along a row. The
+    /// destination is usually contiguous in this direction.
     pub(super) rows: (&'a [isize], &'a [isize]),
-    /// The source offsets and the destination offsets of the positions along a column, the
-    /// direction in which the source is usually contiguous.
+    /// The offsets in the source, and in the destination, of the positions along a column. The
+    /// source is usually contiguous in this direction.
     pub(super) columns: (&'a [isize], &'a [isize]),
-    /// The distance between consecutive positions of `rows`, in the source and in the destination,
-    /// if both distances are constant and positive; then likewise for `columns`. A destination
-    /// distance of a whole slice or more leads to another slice.
+    /// The distance from each position to the next, in the source and in the destination: first for
+    /// `rows`, then for `columns`. It is `None` unless both distances are constant and positive. A
+    /// destination distance of a whole slice or more leads to another slice.
     pub(super) steps: [Option<(usize, usize)>; 2],
 }
 
-/// A mover: code that copies tiles from the source to the destination.
+/// Code that copies tiles from the source to the destination.
 pub(super) trait MoveTile {
+    /// Copies one tile.
     fn tile(&self, source: &[u8], destination: &mut (impl Destination + ?Sized), tile: &CopyTile);
 }
 
-/// The mover that copies one unit of `N` bytes at a time.
+/// Copies one unit of `N` bytes at a time.
 pub(super) struct Units<const N: usize>;
 
-/// The mover that copies one unit at a time, if the unit size in bytes is known only at run time.
+/// Copies one unit at a time. The size of a unit, in bytes, is known only at run time.
 pub(super) struct DynamicUnits(pub(super) usize);
 
-/// The mover that transposes tiles with contiguous rows and columns in squares of `E` by `E` units
-/// of `N` bytes, `L` rows at a time. Tiles smaller than a square are moved unit by unit.
+/// Transposes tiles square by square, in plain code. A square has `E` by `E` units of `N` bytes,
+/// and `L` rows are moved at a time. Rows and columns of the tile must be contiguous. A tile
+/// smaller than a square is moved unit by unit.
 pub(super) struct Squares<const N: usize, const E: usize, const L: usize>;
 
-/// The mover that transposes tiles with contiguous rows and columns, of units of `N` bytes, by
-/// shuffle instructions. If the processor has none or the tile is too small, `plain` moves the
-/// tile.
+/// Transposes tiles of units of `N` bytes with shuffle instructions. Rows and columns of the tile
+/// must be contiguous. If the processor has no such instructions, or if the tile is too small for
+/// them, `plain` moves the tile.
 pub(super) struct Transpose<M, const N: usize> {
     pub(super) simd: Option<Simd>,
-    /// The permutation of the bytes inside a unit, if there is one.
+    /// The permutation of the bytes inside each unit, if there is one.
     pub(super) inner: Option<Inner>,
     pub(super) plain: M,
 }
@@ -78,7 +79,7 @@ impl<const N: usize> MoveTile for Units<N> {
     #[inline(never)]
     fn tile(&self, source: &[u8], destination: &mut (impl Destination + ?Sized), tile: &CopyTile) {
         let CopyTile { rows, columns, steps, .. } = *tile;
-        // The longer loop is the inner one.
+        // The longer of the two loops becomes the inner one.
         let turned = rows.0.len() < columns.0.len();
         let (inner, outer) = if turned { (columns, rows) } else { (rows, columns) };
         let piece = destination.place(tile.to).0.len();
@@ -120,7 +121,7 @@ impl<const N: usize, const E: usize, const L: usize> MoveTile for Squares<N, E, 
     }
 }
 
-/// Calls `each` with the source offset and the destination address of every unit of a tile.
+/// Calls `each` with the source byte and the destination address of every unit of a tile.
 #[inline(always)]
 pub(super) fn each_unit(tile: &CopyTile, mut each: impl FnMut(usize, isize)) {
     for (&from, &to) in tile.columns.0.iter().zip(tile.columns.1) {
@@ -131,8 +132,8 @@ pub(super) fn each_unit(tile: &CopyTile, mut each: impl FnMut(usize, isize)) {
     }
 }
 
-/// Transposes a tile in squares, strip by strip of `L` rows; the last squares may overlap their
-/// neighbours. The tile must have at least `L` rows and `E` columns.
+/// Transposes a tile in strips of `L` rows, each square by square. The last squares may overlap
+/// those before them. The tile must have at least `L` rows and `E` columns.
 #[inline(never)]
 fn squares<const N: usize, const E: usize, const L: usize>(
     source: &[u8],
@@ -165,8 +166,8 @@ fn squares<const N: usize, const E: usize, const L: usize>(
     }
 }
 
-/// Transposes the squares of one strip at one column: register `column` of each of `lines`. Their
-/// columns are written at `to` plus each of `writes`.
+/// Transposes the squares of a strip that start at register `column` of its rows. `lines` has the
+/// rows, as registers of 16 bytes. The resulting columns are written at `to` plus each of `writes`.
 #[inline(always)]
 fn square<const N: usize, const E: usize, const L: usize>(
     lines: &[&[[u8; 16]]; L],
@@ -205,8 +206,8 @@ fn square<const N: usize, const E: usize, const L: usize>(
     }
 }
 
-/// Converts an offset to an index of a byte. The nest guarantees that the offset lies inside the
-/// image; slice bounds catch a negative one.
+/// Converts an offset to the index of a byte. The nest guarantees that the offset is inside the
+/// image. A negative offset would become an index that the bounds check of the slice refuses.
 #[inline(always)]
 pub(super) fn byte_index(offset: isize) -> usize {
     offset.cast_unsigned()

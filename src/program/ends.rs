@@ -1,4 +1,5 @@
-//! The ends of a trace: the element is read from a buffer, or is made of constant bits.
+//! The ends of a trace. An element that is traced back through the instructions ends in a buffer,
+//! from which it is read, or in a constant, whose bits are then known.
 
 use std::collections::HashSet;
 
@@ -16,10 +17,9 @@ use crate::{
 };
 
 impl Pull<'_, '_> {
-    /// Adds a case that reads the element from the buffer `value`, which holds an array of this
-    /// shape.
+    /// Adds a case that reads the element from `value`, a buffer that holds an array of this shape.
     ///
-    /// Returns [`Halt::Unit`] if the trace has to start again with a smaller unit.
+    /// Returns [`Halt::Unit`] if the trace has to start again with smaller units.
     pub(super) fn read(
         &mut self,
         item: PendingValue,
@@ -39,8 +39,9 @@ impl Pull<'_, '_> {
                 source => Ok(self.assembly.read(region, source?, &descriptor, index.into())?),
             };
         }
-        // Elements below 8 bits may take a byte each. If the source's elements then have another
-        // width, their low bits have to be units of their own.
+        // An element below 8 bits may have a byte of its own in memory. If the source's elements
+        // have another width, only their low bits are copied, so these bits must be units of their
+        // own.
         let is_cut = !self.packs && element_type.bits() != Some(self.bits);
         if self.bits < 8 && self.unit == 8 && is_cut {
             return Err(Halt::Unit(self.bits));
@@ -57,16 +58,17 @@ impl Pull<'_, '_> {
             return Err(unsupported(self.graph, node, reason));
         };
         match self.source(value, false, |assembly| assembly.source(&descriptor)) {
-            // A source that packs its elements needs a smaller unit than one that gives each
-            // element a byte.
+            // Sources that pack their elements need smaller units than sources with a byte for
+            // each.
             Err(NestError::Widths { .. }) if self.width < self.unit => Err(Halt::Unit(self.width)),
             source => Ok(self.assembly.read(region, source?, &descriptor, index.into())?),
         }
     }
 
-    /// Adds the cases for an element of a constant. If the index of the element is known, or if all
-    /// elements are equal, the case holds the bits of the element. Otherwise it reads a buffer that
-    /// holds the constant.
+    /// Adds the cases for an element of a constant.
+    ///
+    /// If the index of the element is known, or if all elements are equal, the case holds the bits
+    /// of the element. Otherwise the constant becomes a buffer, from which the case reads.
     pub(super) fn constant(
         &mut self,
         item: PendingValue,
@@ -93,8 +95,8 @@ impl Pull<'_, '_> {
         self.bits(item, bits & kept, parts(element_type, self.unit))
     }
 
-    /// Returns the buffer that holds a constant. Adds the buffer to the program on the first call
-    /// for the constant.
+    /// Returns the buffer that holds a constant. The first call for a constant adds its buffer to
+    /// the program.
     pub(super) fn constant_buffer(&mut self, origin: ArrayOrigin, literal: &Literal) -> BufferId {
         let next = self.buffers.constants.len();
         let number = *self.buffers.constant_of.entry(origin).or_insert(next);
@@ -104,9 +106,11 @@ impl Pull<'_, '_> {
         BufferId::Constant(number)
     }
 
-    /// Adds the cases for an element with known bits, which is divided into `parts` units. One case
-    /// is enough if the number of the unit is known or all units are equal. Otherwise each unit has
-    /// a case.
+    /// Adds the cases for an element whose bits are known. The element is divided into `parts`
+    /// units.
+    ///
+    /// A single case suffices if the index of the unit is known, or if all units have the same
+    /// bits. Otherwise each unit gets a case.
     fn bits(&mut self, item: PendingValue, bits: u128, parts: u32) -> Result<(), Halt> {
         let PendingValue { region, part, .. } = item;
         let mask = u128::MAX >> (128 - self.unit);

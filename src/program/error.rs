@@ -19,17 +19,17 @@ pub enum ProgramError {
         shape: Box<str>,
         /// The instruction's opcode.
         opcode: Box<str>,
-        /// The part of the instruction that is not supported, with the colon or semicolon before
-        /// it. Empty if the opcode itself is not supported.
+        /// The part of the instruction that is not supported, as the end of the message, with a
+        /// colon or semicolon before it. Empty if the opcode itself is not supported.
         reason: Box<str>,
-        /// The line of the user's program that the instruction was made from, or `None` if the
-        /// module does not record it.
+        /// The line of the user's program from which the instruction was made, or `None` if the
+        /// module does not record the line.
         line: Option<Box<SourceLine>>,
     },
     /// The memory layout of a parameter or result cannot be described by strides.
     #[error("{value}: {error}")]
     Layout {
-        /// The parameter or the result, with its shape.
+        /// The parameter or result, with its shape.
         value: String,
         /// The reason from the module `stride`.
         error: Box<StrideError>,
@@ -49,7 +49,7 @@ pub enum ProgramError {
         destination: BufferId,
         /// The shape of that buffer.
         shape: Box<str>,
-        /// The numbers of the results that need the kernel, in ascending order.
+        /// The indices of the results that depend on the kernel, in ascending order.
         results: Vec<usize>,
         /// The limit that is exceeded.
         error: Box<ScheduleError>,
@@ -74,7 +74,7 @@ pub enum ProgramError {
         /// The maximum number of scratch buffers.
         limit: usize,
     },
-    /// The host has no free memory for the image of a result or a scratch buffer.
+    /// The host has no memory for a result or a scratch buffer.
     #[error(
         "{value}, {shape}: expected {bytes} bytes of memory for it on the host, which are not free"
     )]
@@ -86,10 +86,10 @@ pub enum ProgramError {
         /// The size of the buffer's image, in bytes.
         bytes: u64,
     },
-    /// The number of buffers that were passed differs from the number of parameters or results.
+    /// The caller passed too few or too many buffers for the parameters or results.
     #[error("expected {expected} buffers, one for each {what} ({shapes}), got {given}")]
     Count {
-        /// `parameter` or `result`.
+        /// The kind of the buffers: `parameter` or `result`.
         what: &'static str,
         /// The number of parameters or results.
         expected: usize,
@@ -98,40 +98,41 @@ pub enum ProgramError {
         /// The shapes of the parameters or results.
         shapes: String,
     },
-    /// The length of a buffer differs from the size of its parameter or result.
+    /// The length of a buffer differs from the size of its parameter or result in memory.
     #[error("{what} {number}: expected {expected} bytes, the memory of {shape}, got {given}")]
     Length {
-        /// `parameter` or `result`.
+        /// The kind of the buffer: `parameter` or `result`.
         what: &'static str,
-        /// The number of the parameter or result.
+        /// The index of the parameter or result.
         number: usize,
         /// The shape of the parameter or result.
         shape: Box<Shape>,
-        /// The size of the shape's image, in bytes.
+        /// The size of the shape in memory, in bytes.
         expected: u64,
         /// The length of the given buffer, in bytes.
         given: usize,
     },
-    /// A result takes over the buffer of a parameter that was given to be read only.
+    /// The caller passed a parameter as read-only although a result takes over its buffer.
     #[error(
         "parameter {parameter}: expected `HostParameter::Donated`, because result {result} takes over its buffer, got `HostParameter::Read`; `Program::lower` gives every result a buffer of its own"
     )]
     NotDonated {
-        /// The number of the parameter.
+        /// The index of the parameter.
         parameter: usize,
-        /// The number of the result.
+        /// The index of the result.
         result: usize,
     },
 }
 
 /// Returns the source line in parentheses after a blank, such as ` (layers.py:12)`, or an empty
-/// string if there is none.
+/// string if there is no line.
 fn from(line: Option<&SourceLine>) -> String {
     line.map(|line| format!(" ({line})")).unwrap_or_default()
 }
 
-/// Returns the end of an error message that says how the program can still run: without kernels, or
-/// with kernels for parts of the results. Returns an empty string if the target itself is invalid.
+/// Returns the end of an error message that says how the program can run nevertheless: on the host,
+/// or with kernels that each compute a part of the results. Returns an empty string if the target
+/// itself is invalid.
 fn without_kernel(error: &ScheduleError, results: &[usize]) -> String {
     if error.kind() == ErrorKind::Invalid {
         return String::new();

@@ -1,8 +1,9 @@
-//! Constant folding: computes an instruction whose operands are known at compile time.
+//! Constant folding: computes the value of an instruction at compile time if all its operands are
+//! known.
 //!
-//! Modules that only move data still compute a little, for example the bounds of an index from
-//! constants. Every rule here was compared with XLA, because the results must have exactly its
-//! bits.
+//! Modules that only move data still compute a few constants, such as the bounds of an index. The
+//! values must have exactly the bits that XLA computes. Therefore every rule here was compared with
+//! XLA.
 
 use super::{
     literal::{element, elements, extents, is_integer, storage_bits},
@@ -13,12 +14,12 @@ use crate::{
     shape::ElementType,
 };
 
-/// The greatest number of elements of a constant that is computed at compile time. With a higher
+/// The greatest number of elements of a value that is computed at compile time. With a higher
 /// limit, compilation may take longer and the compiled program may be larger. With a lower one,
 /// more modules are refused.
 pub(super) const MAX_ELEMENTS: u64 = 1 << 20;
 
-/// Returns the value of an instruction whose operands have these values. Returns `None` if the
+/// Returns the value of an instruction, given the values of its operands. Returns `None` if the
 /// instruction is not folded or has more than [`MAX_ELEMENTS`] elements.
 pub(super) fn fold(instruction: &Instruction, operands: &[Literal]) -> Option<Literal> {
     let shape = instruction.shape();
@@ -31,7 +32,7 @@ pub(super) fn fold(instruction: &Instruction, operands: &[Literal]) -> Option<Li
     for place in 0..count {
         let operand = |number: usize| {
             let literal = operands.get(number)?;
-            // The bounds of clamp and the predicate of select may be scalars even if the other
+            // The bounds of clamp and the predicate of select may be scalars although the other
             // operands are arrays.
             let place = if literal.shape().rank() == 0 { 0 } else { place };
             Some((literal.shape().element_type(), element(literal, place)))
@@ -49,9 +50,10 @@ pub(super) fn fold(instruction: &Instruction, operands: &[Literal]) -> Option<Li
     Literal::new(shape, bytes).ok()
 }
 
-/// Returns the bits of one element of an instruction that computes each element from the same
-/// element of its operands. `operand` returns the type and the bits of that element in the operand
-/// with the given number. Returns `None` if the instruction is not folded.
+/// Returns the bits of one element of an instruction that works element by element, such as `add`.
+///
+/// `operand(n)` returns the type and the bits of the same element of operand `n`. Returns `None` if
+/// the instruction is not folded.
 pub(super) fn element_bits(
     instruction: &Instruction,
     operand: impl Fn(usize) -> Option<(ElementType, u128)>,
@@ -120,10 +122,15 @@ impl Scalar {
         })
     }
 
-    /// Returns the bits of this value in another type. Integers wrap around. Floats are rounded to
-    /// the nearest value of a float type, and truncated and clamped to the range of an integer
-    /// type. A real number becomes the real part of a complex number. Returns `None` for a complex
-    /// number if the type is not complex, and for types that are not folded.
+    /// Returns the bits of this value in another type.
+    ///
+    /// - To an integer type: integers wrap around, and floats are truncated and clamped to the
+    ///   range.
+    /// - To a float type: the value is rounded to the nearest.
+    /// - To a complex type: a real number becomes the real part.
+    ///
+    /// Returns `None` for a complex number if the type is not complex, and for types that are not
+    /// folded.
     pub(super) fn write(self, to: ElementType) -> Option<u128> {
         use ElementType::{Bf16, C64, C128, F32, F64, Pred};
         if let C64 | C128 = to {
@@ -206,8 +213,8 @@ impl Scalar {
         })
     }
 
-    /// Returns an integer that orders the elements of a type as XLA's total order does. The order
-    /// of floats is the order of their bits as a sign and a magnitude, so that NaNs lie outside the
+    /// Returns an integer that orders the elements of a type as XLA's total order does. Floats are
+    /// ordered by their bits, read as a sign and a magnitude, so that NaNs are outside the
     /// infinities. Returns `None` if elements of the type are not folded.
     fn total(of: ElementType, bits: u128) -> Option<Self> {
         match Self::read(of, bits)? {
@@ -221,7 +228,7 @@ impl Scalar {
     }
 
     /// Returns the result of an operation on a number of the type `of`, or `None` if the operation
-    /// is not folded. The result is not yet rounded to the type; [`write`](Self::write) rounds it.
+    /// is not folded. The result is not rounded to the type yet; [`write`](Self::write) does that.
     fn unary(self, of: ElementType, unary: Unary) -> Option<Self> {
         let number = match self {
             Self::Integer(number) => number,
@@ -243,12 +250,12 @@ impl Scalar {
     }
 
     /// Returns the result of an operation on two numbers of the type `of`, or `None` if the
-    /// operation is not folded. The result is not yet rounded to the type; [`write`](Self::write)
-    /// rounds it.
+    /// operation is not folded. The result is not rounded to the type yet; [`write`](Self::write)
+    /// does that.
     ///
-    /// Floats are computed as `f64`. A sum, a difference, a product or a quotient is rounded to
-    /// `f64`, and then again to a narrower type. The result is the same as with one rounding,
-    /// because `f64` has more than twice the digits.
+    /// Floats are computed as `f64`, and a narrower type is rounded a second time. A sum, a
+    /// difference, a product and a quotient are still as if they were rounded once, because `f64`
+    /// has more than twice the digits.
     pub(super) fn binary(self, other: Self, of: ElementType, binary: Binary) -> Option<Self> {
         let (a, b) = match (self, other) {
             (Self::Integer(a), Self::Integer(b)) => (a, b),
@@ -260,7 +267,8 @@ impl Scalar {
         }
         let bits = of.bits()?;
         let mask = u128::MAX >> (128 - bits);
-        // The shift distance is unsigned, so a negative number is a distance past the width.
+        // The shift distance is unsigned. A negative number is therefore a distance beyond the
+        // width.
         let places = u32::try_from(b).ok().filter(|&places| places < bits);
         Some(Self::Integer(match binary {
             Binary::Xor => a ^ b,
@@ -283,7 +291,7 @@ fn float_unary(number: f64, unary: Unary) -> Option<Scalar> {
     Some(Scalar::Float(match unary {
         Unary::Abs => number.abs(),
         Unary::Negate => -number,
-        // The sign of a zero or a NaN is the number itself.
+        // The sign of a zero or of a NaN is that number itself.
         Unary::Sign if number == 0.0 || number.is_nan() => number,
         Unary::Sign => number.signum(),
         Unary::Floor => number.floor(),
@@ -324,9 +332,9 @@ fn float_binary(a: f64, b: f64, binary: Binary) -> Option<Scalar> {
     }))
 }
 
-/// Returns the power of an integer, modulo the number of values of its type. A negative exponent
-/// gives 1 for the base 1 and 0 for every other base, even -1, as in `HandlePower` of XLA's
-/// `hlo_evaluator_typed_visitor.h`.
+/// Returns a power of an integer, modulo the number of values of its type; `mask` has the bits of
+/// the type. A negative exponent gives 1 for the base 1, and 0 for every other base, even for -1,
+/// as in `HandlePower` of XLA's `hlo_evaluator_typed_visitor.h`.
 fn power(base: i128, exponent: i128, mask: u128) -> i128 {
     if exponent < 0 {
         return i128::from(base == 1);

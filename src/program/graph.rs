@@ -1,6 +1,8 @@
-//! The instructions of a module as one graph of arrays. The rest of the compiler does not see calls
-//! and tuples, nor instructions that change no value: this file enters called computations, takes
-//! tuples apart, and skips such instructions.
+//! The instructions of a module as one graph of arrays, without calls and tuples.
+//!
+//! [`Graph::origin`] finds the instruction that defines an array. On the way, it enters called
+//! computations, takes tuples apart, and skips instructions that change no value, such as `copy`.
+//! So the rest of the compiler sees none of these.
 
 use std::collections::HashMap;
 
@@ -9,46 +11,50 @@ use smallvec::SmallVec;
 use super::{ProgramError, pull::refused};
 use crate::hlo::{Computation, Instruction, Literal, Module, Opcode};
 
-/// The greatest number of instructions that are followed for one module. An instruction inside a
-/// called computation counts each time that a call is entered. A higher limit lets compilation take
+/// The greatest number of instructions that are followed for one module. An instruction in a called
+/// computation counts once for each time that it is passed. A higher limit lets compilation take
 /// longer; a lower one refuses more modules.
 pub(super) const MAX_STEPS: usize = 1 << 20;
 
-/// A call that has been entered.
+/// A call that has been entered. A computation may be entered from several calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct CallFrame {
+    /// The called computation, as an index into the module's computations.
     computation: usize,
-    /// The frame and the number of the calling instruction, or `None` for the entry computation.
+    /// The calling instruction, as the index of its frame and its index in the computation of that
+    /// frame. `None` for the entry computation.
     caller: Option<(usize, usize)>,
-    /// The number of the operand that is argument 0 of the computation. It is more than 0 for a
-    /// branch of a conditional, whose only argument comes after the predicate and the arguments of
-    /// earlier branches.
+    /// The operand of the call that is argument 0 of the computation. It is 0, except in a branch
+    /// of a conditional. The single argument of branch `n` is operand `n + 1`, since operand 0 is
+    /// the predicate.
     first_operand: usize,
 }
 
-/// An instruction in one of the calls that have been entered.
+/// An instruction in one of the calls that have been entered: the index of the frame, and the index
+/// of the instruction in its computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct GraphNode {
     frame: usize,
     place: usize,
 }
 
-/// The part numbers that select an array in nested tuples, outermost first.
+/// A path to an array inside nested tuples: the index of the part in each tuple, outermost first.
+/// It is empty for a value that is no tuple.
 pub(super) type TuplePath = SmallVec<[usize; 2]>;
 
-/// The definition of an array, after calls and tuples are resolved.
+/// The definition of an array, after calls and tuples have been resolved.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ArrayOrigin {
     /// The result of an instruction.
     Instruction(GraphNode),
     /// A parameter of the program, or an array inside a parameter that is a tuple.
     Parameter(usize, TuplePath),
-    /// An array inside the tuple that an instruction returns. The instruction is a constant, or
+    /// An array inside the tuple that an instruction returns. The instruction is a constant, or it
     /// chooses or computes the tuple.
     Part(GraphNode, TuplePath),
 }
 
-/// The instructions of a module, and the calls entered so far.
+/// The instructions of a module, and the calls that have been entered so far.
 #[derive(Debug)]
 pub(super) struct Graph<'a> {
     module: &'a Module,
@@ -58,6 +64,7 @@ pub(super) struct Graph<'a> {
 }
 
 impl<'a> Graph<'a> {
+    /// Returns the graph of a module, with the entry computation as the only call.
     pub(super) fn new(module: &'a Module) -> Self {
         let entry = CallFrame { computation: module.entry_index(), caller: None, first_operand: 0 };
         Self { module, frames: vec![entry], entered: HashMap::new(), steps: 0 }
@@ -77,21 +84,22 @@ impl<'a> Graph<'a> {
         &self.module.computations()[computation].instructions()[node.place]
     }
 
-    /// Returns the operand with this number, which may be a call, a tuple or a copy.
-    /// [`origin`](Self::origin) returns the instruction behind these.
+    /// Returns an operand of a node. It may be a call, a tuple or a copy; [`origin`](Self::origin)
+    /// finds the instruction that defines its value.
     pub(super) fn operand(&self, node: GraphNode, number: usize) -> GraphNode {
         GraphNode { place: self.instruction(node).operands()[number], ..node }
     }
 
-    /// Returns the array at `path` inside a constant, or `None` if the node is not a constant.
+    /// Returns the array at `path` inside the value of a constant, or `None` if the node is no
+    /// constant.
     pub(super) fn literal(&self, node: GraphNode, path: &[usize]) -> Option<Literal> {
         let Opcode::Constant(literal) = self.instruction(node).opcode() else { return None };
         let part = |literal: Literal, &part: &usize| literal.parts().swap_remove(part);
         Some(path.iter().fold(Literal::clone(literal), part))
     }
 
-    /// Counts one instruction that is followed. Returns [`ProgramError::TooLong`] after
-    /// [`MAX_STEPS`] of them.
+    /// Counts an instruction that is followed. Returns [`ProgramError::TooLong`] after
+    /// [`MAX_STEPS`] instructions.
     pub(super) fn step(&mut self) -> Result<(), ProgramError> {
         self.steps += 1;
         if self.steps > MAX_STEPS {
@@ -100,9 +108,13 @@ impl<'a> Graph<'a> {
         Ok(())
     }
 
-    /// Returns the instruction or parameter that defines an array. `path` selects the array inside
-    /// the value of the node. Returns an error if too many instructions are followed, or if a
-    /// called computation takes operands that are passed only after the call has started.
+    /// Returns the instruction or parameter that defines an array. `path` selects the array in the
+    /// value of the node.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if too many instructions are followed, or if a called computation takes
+    /// operands that are passed only after the call has started.
     pub(super) fn origin(
         &mut self,
         node: GraphNode,
@@ -111,8 +123,9 @@ impl<'a> Graph<'a> {
         self.origin_passing(node, path, |_, _| {})
     }
 
-    /// Returns the same origin as [`origin`](Self::origin). Calls `pass` for each instruction on
-    /// the way with the numbers of its computation and of the instruction.
+    /// Returns the same origin as [`origin`](Self::origin), and calls `pass` for each instruction
+    /// on the way. The arguments are the index of the computation and the index of the instruction
+    /// in it.
     pub(super) fn origin_passing(
         &mut self,
         mut node: GraphNode,
@@ -147,7 +160,7 @@ impl<'a> Graph<'a> {
                 Opcode::Call { computation } | Opcode::Fusion { computation, .. } => {
                     self.enter(node, *computation, 0)
                 }
-                // The value of `async-start` is a tuple: part 0 holds the operands of the call, and
+                // The value of `async-start` is a tuple. Part 0 has the operands of the call, and
                 // part 1 its result.
                 Opcode::AsyncStart { computation } if path.first() == Some(&1) => {
                     path.remove(0);
@@ -162,7 +175,7 @@ impl<'a> Graph<'a> {
                     path.insert(0, 1);
                     self.operand(node, 0)
                 }
-                // The first two parts of a `copy-start` both have the value of its operand.
+                // Parts 0 and 1 of a `copy-start` both have the value of its operand.
                 Opcode::CopyStart if matches!(path.first(), Some(0 | 1)) => {
                     path.remove(0);
                     self.operand(node, 0)
@@ -177,7 +190,8 @@ impl<'a> Graph<'a> {
                 | Opcode::AddDependency
                 | Opcode::Domain
                 | Opcode::IdentityCall(_) => self.operand(node, 0),
-                // Operands that an `async-update` adds have no place in the tuple of `async-start`.
+                // An `async-update` may add operands, which have no place in the tuple of
+                // `async-start`.
                 Opcode::AsyncUpdate if instruction.operands().len() == 1 => self.operand(node, 0),
                 _ if path.is_empty() => return Ok(ArrayOrigin::Instruction(node)),
                 _ => return Ok(ArrayOrigin::Part(node, path)),
@@ -191,13 +205,13 @@ impl<'a> Graph<'a> {
         operand.shape().element_type() == self.instruction(node).shape().element_type()
     }
 
-    /// Returns the root of branch `number` of a conditional, in the frame of that branch.
+    /// Returns the root of a branch of a conditional, in the frame of that branch.
     pub(super) fn branch(&mut self, node: GraphNode, number: usize) -> GraphNode {
         let computation = self.instruction(node).opcode().computations()[number];
         self.enter(node, computation, number + 1)
     }
 
-    /// Returns the root of a computation that a node calls, in the frame of the call. The frame is
+    /// Returns the root of a computation that a node calls, in the frame of that call. The frame is
     /// created on the first visit.
     fn enter(&mut self, node: GraphNode, computation: usize, first_operand: usize) -> GraphNode {
         let caller = Some((node.frame, node.place));

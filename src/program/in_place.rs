@@ -1,10 +1,11 @@
 //! Programs in place: results that take over the buffer of a parameter, as `input_output_alias` of
-//! a module allows it. XLA calls this donation.
+//! a module allows. XLA calls this donation.
 //!
-//! A result that differs from its parameter in a window is computed in the parameter's buffer, and
-//! only the window is written. Every other step that reads the parameter has to run before. So
-//! steps are put in order, and an alias without such an order is refused: its result has a buffer
-//! of its own.
+//! Often such a result differs from its parameter only in a window, as after
+//! `dynamic-update-slice`. Then it is computed in the parameter's buffer, and only the window is
+//! written. Every other step that reads the parameter has to run before that. So the steps are put
+//! in such an order. If there is no order, the alias is refused, and the result gets a buffer of
+//! its own.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -21,9 +22,9 @@ use crate::{
 /// A result that takes over the buffer of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ProgramAlias {
-    /// The number of the result in [`Program::results`].
+    /// The result, as an index into [`Program::results`].
     pub result: usize,
-    /// The number of the parameter in [`Program::parameters`].
+    /// The parameter, as an index into [`Program::parameters`].
     pub parameter: usize,
 }
 
@@ -31,11 +32,11 @@ pub struct ProgramAlias {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AliasRefusal {
-    /// The result is computed from places of the parameter that it overwrites, as in a reversal, or
-    /// the compiler cannot tell that it is not.
+    /// The result reads places of the parameter that it has overwritten before, as in a reversal,
+    /// or the compiler cannot prove that it does not.
     ReadsWhatItWrites,
-    /// Results that take over other parameters read this parameter, and this result reads theirs,
-    /// as if two parameters are swapped. None of them can be the first to write.
+    /// Two or more results wait for each other, as if two parameters are swapped: each is computed
+    /// from a parameter that another one overwrites. None of them can be written first.
     NoOrder,
 }
 
@@ -52,10 +53,11 @@ impl fmt::Display for AliasRefusal {
     }
 }
 
-/// Compiles all results of a module for a target, in place where the module's
-/// [`aliases`](Module::aliases) allow it: [`Program::aliases`] lists the results that have the
-/// buffer of a parameter. [`compile_module`](super::compile_module) gives every result a buffer of
-/// its own.
+/// Compiles all results of a module for a target, in place if the module's
+/// [`aliases`](Module::aliases) allow it.
+///
+/// [`Program::aliases`] lists the results that take over the buffer of a parameter. The difference
+/// to [`compile_module`](super::compile_module) is that there every result has a buffer of its own.
 ///
 /// ```
 /// use stridec::{Target, hlo::Module, program::{HostParameter, compile_in_place}};
@@ -88,9 +90,9 @@ pub fn compile_in_place(module: &Module, target: &Target) -> Result<Program, Pro
 }
 
 impl Program {
-    /// Lowers all results of a module to steps, as [`lower`](Self::lower) does, in place where the
-    /// module's [`aliases`](Module::aliases) allow it. A module gives every buffer to one result of
-    /// the same size.
+    /// Lowers all results of a module to steps, as [`lower`](Self::lower) does, but in place if the
+    /// module's [`aliases`](Module::aliases) allow it. Each buffer is given to at most one result,
+    /// which has the same size.
     ///
     /// # Errors
     ///
@@ -107,7 +109,8 @@ impl Program {
         let mut accepted: Vec<&(ProgramAlias, ProgramStep)> = candidates.iter().collect();
         let mut order = in_order(&program.steps, &accepted);
         if order.is_none() {
-            // As many as possible, the first results first.
+            // There is no order for all aliases. Accept each alias with which there is still an
+            // order, the first results first.
             accepted.clear();
             for candidate in &candidates {
                 accepted.push(candidate);
@@ -135,43 +138,44 @@ impl Program {
         Ok(program)
     }
 
-    /// Returns the results that take over the buffer of a parameter, in order. There are none
-    /// unless the program was made by [`compile_in_place`] or
+    /// Returns the results that take over the buffer of a parameter, in the order of the results.
+    /// The list is empty unless the program was made by [`compile_in_place`] or
     /// [`lower_in_place`](Self::lower_in_place).
     ///
-    /// Such a result and its parameter are one buffer of the caller. Before the program runs, the
-    /// buffer holds the parameter; afterwards, it holds the result. Bytes in which both agree are
-    /// not written if the compiler finds them, as around a window that is updated, and neither is
-    /// padding.
+    /// Such a result and its parameter are one buffer of the caller. The buffer holds the parameter
+    /// before the program runs, and the result afterwards. Bytes that need not change, as around an
+    /// updated window, are not written if the compiler finds them; padding is not written either.
     #[must_use]
     pub fn aliases(&self) -> &[ProgramAlias] {
         &self.aliases
     }
 
-    /// Returns the aliases of the module that the program does not honour, in the order of the
-    /// results, each with the reason. These results have buffers of their own.
+    /// Returns the aliases of the module that the program does not honour, each with the reason, in
+    /// the order of the results. These results have buffers of their own.
     #[must_use]
     pub fn refused_aliases(&self) -> &[(ProgramAlias, AliasRefusal)] {
         &self.refused_aliases
     }
 
-    /// Returns the buffer in which a value is: that of a parameter if a result takes it over, and
-    /// otherwise its own.
+    /// Returns the buffer that holds a value: the buffer of a parameter if the value is a result
+    /// that takes it over, and otherwise the value's own buffer.
     #[must_use]
     pub fn home(&self, value: BufferId) -> BufferId {
         let alias = self.aliases.iter().find(|alias| value == BufferId::Result(alias.result));
         alias.map_or(value, |alias| BufferId::Parameter(alias.parameter))
     }
 
-    /// Runs the program on the CPU, and writes each result that takes over a parameter into the
-    /// buffer of that parameter. Takes the buffer of each parameter, and a buffer for each of the
-    /// other results, in order.
+    /// Runs the program on the CPU. Each result that takes over a parameter is written to the
+    /// buffer of that parameter.
+    ///
+    /// `parameters` has the buffer of each parameter, and `results` a buffer for each of the other
+    /// results, in order.
     ///
     /// # Errors
     ///
-    /// Returns [`ProgramError::NotDonated`] if a parameter that a result takes over is given to be
-    /// read only, and the errors of [`run_on_host_into`](Self::run_on_host_into). If there is an
-    /// error, nothing has been written.
+    /// Returns [`ProgramError::NotDonated`] if a parameter that a result takes over is passed as
+    /// [`HostParameter::Read`]. Also returns the errors of
+    /// [`run_on_host_into`](Self::run_on_host_into). After an error, nothing has been written.
     pub fn run_on_host_in_place<'a>(
         &self,
         parameters: impl IntoIterator<Item = HostParameter<'a>>,
@@ -213,8 +217,9 @@ impl Program {
         Ok(())
     }
 
-    /// Copies the parameter to each result that takes it over and keeps a part of it, so that the
-    /// steps may run on buffers of the results.
+    /// Copies parameters to results, so that the steps can run although results have buffers of
+    /// their own: a step that writes a window needs the rest of its parameter in the result.
+    /// `parameters` and `results` have a buffer for each array.
     pub(super) fn copy_taken(&self, parameters: &[&[u8]], results: &mut [&mut [u8]]) {
         for alias in &self.aliases {
             let of = BufferId::Result(alias.result);
@@ -226,12 +231,12 @@ impl Program {
     }
 }
 
-/// The memory of a parameter on the host.
+/// The buffer of a parameter on the host.
 #[derive(Debug, PartialEq, Eq)]
 pub enum HostParameter<'a> {
-    /// Bytes that are read.
+    /// Bytes that are only read.
     Read(&'a [u8]),
-    /// Bytes that the program may overwrite, if a result takes them over.
+    /// Bytes that the program overwrites if a result takes them over.
     Donated(&'a mut [u8]),
 }
 
@@ -248,9 +253,11 @@ fn bytes<'a>(parameters: &'a [HostParameter<'_>]) -> Vec<&'a [u8]> {
     parameters.iter().map(HostParameter::bytes).collect()
 }
 
-/// Returns an order of the steps, if results take over parameters by these steps. A step runs after
-/// the steps that write its sources, and after all readers of the parameter that it overwrites.
-/// Otherwise the order stays. Returns `None` if there is none.
+/// Returns an order in which the steps can run, as indices of `steps`. `accepted` has the aliases
+/// that are honoured, each with the step that replaces the step of its result.
+///
+/// A step runs after the steps that write its sources, and after all readers of the parameter that
+/// it overwrites. Otherwise steps keep their order. Returns `None` if there is no such order.
 fn in_order(
     steps: &[ProgramStep],
     accepted: &[&(ProgramAlias, ProgramStep)],

@@ -1,8 +1,9 @@
-//! Traces an element back through one instruction: finds the operand that the element is copied
-//! from, and its index in that operand.
+//! The rules of instructions that choose between operands, and the dispatch to all rules.
 //!
-//! Each instruction that moves data has a rule here. For example, the rule of `transpose` is that
-//! element (i,j) of the result is element (j,i) of the operand.
+//! A rule traces an element back through one instruction: it finds the operand from which the
+//! element is copied, and the index of the element there. For example, an element of `concatenate`
+//! along dimension 0 is in the first operand if its row is less than the number of rows of that
+//! operand. The rules of instructions with a single operand, such as `transpose`, are in `moved`.
 
 use super::{
     graph::{ArrayOrigin, Graph, GraphNode, TuplePath},
@@ -18,8 +19,8 @@ use crate::{
 };
 
 impl Pull<'_, '_> {
-    /// Traces an element back through one instruction. Adds the operands that the element may be
-    /// copied from to `pending`, or adds cases if the trace ends here.
+    /// Traces an element back through the instruction `node`. The operands from which the element
+    /// may be copied are added to `pending`. If the trace ends here, cases are added instead.
     pub(super) fn instruction(&mut self, item: PendingValue, node: GraphNode) -> Result<(), Halt> {
         let instruction = self.graph.instruction(node);
         if let Opcode::Select = instruction.opcode() {
@@ -34,7 +35,7 @@ impl Pull<'_, '_> {
                 return self.constant(item, ArrayOrigin::Instruction(node), literal);
             }
             Opcode::Other { .. } => return Err(Halt::Stop(Stop::Compute(node))),
-            // Tuples of all other instructions are results of computations.
+            // A tuple of any other instruction is the result of a computation.
             _ if !item.path.is_empty() => return Err(Halt::Stop(Stop::Compute(node))),
             _ => {}
         }
@@ -97,7 +98,7 @@ impl Pull<'_, '_> {
         }
     }
 
-    /// Traces an element of `complex`, in which the real part is stored before the imaginary part.
+    /// Traces an element of `complex`, which stores the real part before the imaginary part.
     fn complex(
         &mut self,
         node: GraphNode,
@@ -122,7 +123,7 @@ impl Pull<'_, '_> {
         Ok(())
     }
 
-    /// Traces an element of a conditional. Guards test the predicate or the number of the branch,
+    /// Traces an element of a conditional. Guards test the predicate or the index of the branch,
     /// and the trace continues in each branch.
     fn conditional(
         &mut self,
@@ -141,7 +142,7 @@ impl Pull<'_, '_> {
         for number in 0..count {
             let Some((region, chosen)) = rest.take() else { break };
             self.graph.step()?;
-            // A predicate that is true, which is the number 1, chooses branch 0.
+            // A predicate that is true, which is the integer 1, chooses branch 0.
             let branch = if is_index { number } else { count - 1 - number };
             let split =
                 self.assembly.split_region(&region, &chosen, number as u64, number as u64 + 1)?;
@@ -156,7 +157,7 @@ impl Pull<'_, '_> {
         Ok(())
     }
 
-    /// Adds an element of another value to `pending`, so that the trace continues there.
+    /// Adds an element of an array to `pending`, so that the trace continues there.
     pub(super) fn go_on(
         &mut self,
         node: GraphNode,
@@ -167,8 +168,8 @@ impl Pull<'_, '_> {
         self.pending.push(PendingValue { node, path: TuplePath::new(), region, index, part });
     }
 
-    /// Traces an element that is copied from `value` if its index lies inside the windows, and from
-    /// `outer` otherwise.
+    /// Traces an element that is copied from `value` if its index is inside the window, and from
+    /// `outer` otherwise. `windows` has the range of the window in each dimension.
     fn replaced(
         &mut self,
         value: GraphNode,
@@ -185,8 +186,8 @@ impl Pull<'_, '_> {
         Ok(())
     }
 
-    /// Traces an element of `concatenate`. Guards test for each operand in order whether the
-    /// element belongs to it.
+    /// Traces an element of `concatenate`. Guards test, operand by operand, if the element belongs
+    /// to the operand.
     fn concatenate(
         &mut self,
         node: GraphNode,

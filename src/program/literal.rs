@@ -1,11 +1,11 @@
-//! Reads the elements of constants as bits, for every element type.
+//! Reads constants: their extents, and the bits of their elements, for every element type.
 
 use crate::{
     hlo::Literal,
     shape::{ElementType, Shape, queries},
 };
 
-/// Returns the extents of an array, or `None` if an extent is not fixed.
+/// Returns the extents of an array, or `None` if a dimension has no fixed extent.
 pub(super) fn extents(shape: &Shape) -> Option<Vec<u64>> {
     use crate::shape::Dimension::Fixed;
     let fixed = |dimension: &_| match *dimension {
@@ -15,29 +15,29 @@ pub(super) fn extents(shape: &Shape) -> Option<Vec<u64>> {
     shape.dimensions().iter().map(fixed).collect()
 }
 
-/// Returns the number of elements of an array with these extents.
+/// Returns the number of elements of an array with these extents. It is 1 for a scalar.
 pub(super) fn elements(extents: &[u64]) -> u64 {
     if extents.contains(&0) { 0 } else { extents.iter().product() }
 }
 
-/// Returns the size of an element in memory if it is not packed, in bits.
+/// Returns the size of an element in memory if elements are not packed, in bits. It is at least 8.
 pub(super) fn storage_bits(element_type: ElementType) -> u32 {
     element_type.storage_bits().unwrap_or(8)
 }
 
 /// Returns the size of an element if elements are packed as tightly as possible, in bits. A `pred`
-/// takes 8 bits.
+/// still has 8 bits.
 pub(super) fn packed_bits(element_type: ElementType) -> u32 {
     queries::packed_bits(element_type).unwrap_or(8)
 }
 
-/// Returns the number of units of `unit` bits in an element. If units are below a byte, only the
-/// bits of the type count. The other bits of a byte that holds a smaller element have no meaning.
+/// Returns the number of units of `unit` bits in an element. If units are smaller than a byte, the
+/// unused bits of a byte that holds a smaller element do not count.
 pub(super) fn parts(element_type: ElementType, unit: u32) -> u32 {
     if unit < 8 { packed_bits(element_type) / unit } else { storage_bits(element_type) / unit }
 }
 
-/// Returns the bits of the element with the number `place`, counted in row-major order.
+/// Returns the bits of element `place`, counted in row-major order.
 pub(super) fn element(literal: &Literal, place: u64) -> u128 {
     let bytes = usize::try_from(storage_bits(literal.shape().element_type()) / 8).unwrap_or(1);
     let first = usize::try_from(place).unwrap_or(usize::MAX) * bytes;
@@ -45,8 +45,8 @@ pub(super) fn element(literal: &Literal, place: u64) -> u128 {
     bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u128::from(byte))
 }
 
-/// Returns the bits of every element if all elements are equal. Returns `None` if they differ, or
-/// if the literal has no elements.
+/// Returns the bits of an element if all elements are equal. Returns `None` if they differ, or if
+/// there are none.
 pub(super) fn uniform(literal: &Literal) -> Option<u128> {
     let bytes = usize::try_from(storage_bits(literal.shape().element_type()) / 8).unwrap_or(1);
     let mut chunks = literal.bytes().chunks_exact(bytes);
@@ -54,7 +54,7 @@ pub(super) fn uniform(literal: &Literal) -> Option<u128> {
     chunks.all(|chunk| chunk == first).then(|| element(literal, 0))
 }
 
-/// Returns true if the type is a signed or unsigned integer. `pred` is not one.
+/// Returns true if the type is a signed or unsigned integer. `pred` does not count as an integer.
 pub(super) fn is_integer(element_type: ElementType) -> bool {
     use ElementType::{U1, U2, U4, U8, U16, U32, U64};
     element_type.is_signed_integer() || matches!(element_type, U1 | U2 | U4 | U8 | U16 | U32 | U64)

@@ -1,9 +1,9 @@
-//! [`lower`]: compiles a module to a list of nests, one for each result and one for each scratch
-//! buffer.
+//! [`lower`]: compiles a module to a list of steps. Each step is a nest that computes one result or
+//! one scratch buffer.
 //!
-//! One nest for a whole module can become too large, because a value that is used many times is
-//! traced for each use. If that happens, this file computes such a value into a scratch buffer
-//! first, and then traces the result again.
+//! A result is normally one nest. The nest can exceed a bound, for example because a value that is
+//! used many times is traced again for each use. If this happens, such a value is first computed
+//! into a scratch buffer, and the result is traced again, this time only up to the scratch buffer.
 
 use std::collections::HashSet;
 
@@ -33,35 +33,35 @@ use crate::{
 const MAX_SCRATCH: usize = 64;
 
 /// The preferred number of uses of a value that is moved to a scratch buffer because a kernel
-/// exceeds a bound. A kernel of 64 cases in which a value is used 8 times becomes two kernels of
-/// about 8 cases each. With fewer or more uses, one of the two kernels is larger.
+/// exceeds a bound. If a value is used 8 times in a kernel of 64 cases, the scratch buffer makes it
+/// two kernels of about 8 cases each. With fewer or more uses, one of the two kernels is larger.
 const SHARED_VISITS: usize = 8;
 
-/// The greatest number of cases of a kernel in which no value is used several times, such as a
+/// The greatest number of cases of a kernel in which every value is used only once, such as a
 /// concatenation of thousands of operands. A higher limit allows longer kernels; a lower one
 /// refuses more modules.
 const MOST_CASES: usize = 1 << 12;
 
-/// The greatest depth of nested computations that are folded at compile time. It bounds the depth
-/// of the recursion. Values at a greater depth are not folded.
+/// The greatest depth of nested computations that are folded at compile time. Values at a greater
+/// depth are not folded. The limit bounds the depth of the recursion.
 const MAX_FOLDS: usize = 64;
 
-/// The greatest size of all values together that are computed at compile time, in bytes. It bounds
-/// the memory and the time that a hostile module can take. A lower limit would refuse modules with
-/// many large tables.
+/// The greatest size of all values together that are computed at compile time, in bytes. The limit
+/// bounds the memory and the time that a hostile module can take. A lower one would refuse modules
+/// with many large tables.
 const MAX_FOLDED_BYTES: usize = 256 << 20;
 
-/// A program that was lowered, with what else is known about it.
+/// A program that was lowered, with data about it that its users need.
 pub(super) struct Lowered {
     pub(super) program: Program,
-    /// The parameter of each array of the parameters, and the path to the array.
+    /// The parameter that contains each array of the parameters, with the path to the array.
     pub(super) parameters: Vec<(usize, TuplePath)>,
-    /// The trail of each step, which records the instructions that elements pass through; empty if
-    /// trails are not kept.
+    /// The trail of each step, which records the instructions that elements pass through. Empty if
+    /// trails were not requested.
     pub(super) trails: Vec<Trail>,
     /// The aliases of the module, each with the step that writes the result into the buffer of its
-    /// parameter; `None` if it needs places of that buffer that it overwrites. Empty if programs in
-    /// place are not asked for.
+    /// parameter. The step is `None` if it would read places of that buffer after it has
+    /// overwritten them. Empty if a program in place was not requested.
     pub(super) in_place: Vec<(ProgramAlias, Option<ProgramStep>)>,
 }
 
@@ -70,14 +70,17 @@ pub(super) fn lower(module: &Module) -> Result<Program, ProgramError> {
     Ok(lowered(module, false, None)?.program)
 }
 
-/// Compiles all results of a module to nests, and keeps the trail of each step.
+/// Compiles all results of a module to nests and records the trail of each step, for
+/// [`Ways`](super::Ways).
 pub(super) fn trace(module: &Module) -> Result<Lowered, ProgramError> {
     lowered(module, true, None)
 }
 
-/// Compiles all results of a module to nests, keeps the trail of each step if `keeps_trail`, and
-/// makes the steps of results that take over a parameter if there is a function that makes their
-/// nests.
+/// Compiles all results of a module to nests.
+///
+/// `keeps_trail` requests the trail of each step. `in_place`, if it is given, requests a step for
+/// each result that takes over the buffer of a parameter; the function makes the nest of such a
+/// step.
 pub(super) fn lowered(
     module: &Module,
     keeps_trail: bool,
@@ -86,10 +89,10 @@ pub(super) fn lowered(
     lowered_results(module, results(module), keeps_trail, false, in_place)
 }
 
-/// Compiles one result of a module as a dense, row-major array with elements of the same width.
+/// Compiles one result of a module as a dense, row-major array of elements of the same width.
 ///
-/// The loops of the nest are not merged, so that there is one for each dimension of more than one
-/// index, and one for the parts of an element if its units are smaller.
+/// The loops of the nest are not merged: there is one loop for each dimension with an extent of
+/// more than 1. If elements are divided into units, another loop counts the units of an element.
 ///
 /// # Panics
 ///
@@ -102,12 +105,12 @@ pub(super) fn lower_dense(module: &Module, result: usize) -> Result<Program, Pro
         let layout = Layout::default_for_rank(extents.len()).element_size(bits);
         Shape::new(shape.element_type(), extents, Some(layout)).ok()
     });
-    // A shape without fixed extents is refused by its descriptor.
+    // A shape without fixed extents is kept here. Its descriptor refuses it later.
     let results = vec![(path, dense.unwrap_or(shape))];
     Ok(lowered_results(module, results, false, true, None)?.program)
 }
 
-/// Returns the arrays of the result of a module, each with its path.
+/// Returns the arrays inside the result of a module, each with its path.
 pub(super) fn results(module: &Module) -> Vec<(TuplePath, Shape)> {
     let mut results = Vec::new();
     each_array(module.result(), &mut TuplePath::new(), &mut |path, shape| {
@@ -116,6 +119,7 @@ pub(super) fn results(module: &Module) -> Vec<(TuplePath, Shape)> {
     results
 }
 
+/// Compiles the given results. If `keeps_axes` is true, no pass splits or merges loops.
 fn lowered_results(
     module: &Module,
     results: Vec<(TuplePath, Shape)>,
@@ -174,7 +178,8 @@ fn lowered_results(
     Ok(Lowered { program, parameters: places, trails, in_place })
 }
 
-/// Returns the aliases of a module between arrays, by the numbers of the arrays.
+/// Returns the aliases of a module between arrays. Results and parameters are named by indices into
+/// the lists of arrays.
 fn aliases(
     module: &Module,
     buffers: &ModuleBuffers,
@@ -190,7 +195,7 @@ fn aliases(
     of.collect()
 }
 
-/// Calls `each` for every array inside a shape, with the path to that array. A tuple without parts
+/// Calls `each` for every array inside a shape, with the path to that array. An empty tuple
 /// contains no array.
 fn each_array(shape: &Shape, path: &mut TuplePath, each: &mut impl FnMut(&TuplePath, &Shape)) {
     if shape.element_type() != ElementType::Tuple {
@@ -203,6 +208,7 @@ fn each_array(shape: &Shape, path: &mut TuplePath, each: &mut impl FnMut(&TupleP
     }
 }
 
+/// The state of lowering a module: the buffers and steps so far.
 struct ModuleLowering<'m> {
     graph: Graph<'m>,
     buffers: ModuleBuffers,
@@ -210,18 +216,22 @@ struct ModuleLowering<'m> {
     /// True if no pass splits or merges the loops of a nest.
     keeps_axes: bool,
     keeps_trail: bool,
-    /// The trail of each step; empty if trails are not kept.
+    /// The trail of each step. Empty if trails were not requested.
     trails: Vec<Trail>,
-    /// The size of all values that were computed, in bytes.
+    /// The size of all values that were folded to constants, in bytes.
     folded_bytes: usize,
-    /// The aliases of the module; empty if programs in place are not asked for.
+    /// The aliases of the module. Empty if a program in place was not requested.
     aliases: Vec<ProgramAlias>,
     makes_in_place: Option<InPlace>,
     in_place: Vec<(ProgramAlias, Option<ProgramStep>)>,
 }
 
 impl ModuleLowering<'_> {
-    /// Adds the steps that compute a value and write it to a buffer with this shape.
+    /// Adds the steps that compute a value and write it to a buffer of this shape.
+    ///
+    /// The value is traced until one nest can compute it. If the trace stops, the value that is in
+    /// the way is folded to a constant or computed into a scratch buffer, and the trace starts
+    /// again.
     fn value(
         &mut self,
         node: GraphNode,
@@ -251,8 +261,8 @@ impl ModuleLowering<'_> {
         loop {
             match pull(&mut self.graph, &mut self.buffers, &output) {
                 Ok(Pulled { nest, sources, nodes, trail, in_place }) => {
-                    // If a kernel has many cases, it computes its lookups before it tests guards. A
-                    // lookup that depends on the position may then be computed for positions at
+                    // A kernel with many cases computes all its lookups before it tests guards. A
+                    // lookup that depends on the position could then be computed at positions for
                     // which it has no meaning.
                     let is_constant = nest.lookups().iter().all(Lookup::is_constant);
                     if nest.cases().len() > MAX_CASES && !is_constant {
@@ -339,11 +349,11 @@ impl ModuleLowering<'_> {
         }
     }
 
-    /// Adds the steps that make the table of a scatter in a scratch buffer: one that clears it, and
-    /// one that marks the places of each window. Returns false if there can be no such table.
+    /// Adds the steps that make the table of a scatter in a scratch buffer: one clears the table,
+    /// and one marks the places of each window. Returns false if no such table is possible.
     fn table(&mut self, scatter: GraphNode) -> Result<bool, ProgramError> {
         let shapes = table_shapes(&self.graph, scatter);
-        // The page does not compile such programs.
+        // The web page does not compile such programs.
         let Some([table, walk]) = shapes.filter(|_| !cfg!(stridec_plain_host)) else {
             return Ok(false);
         };
@@ -371,18 +381,20 @@ impl ModuleLowering<'_> {
         Ok(true)
     }
 
-    /// Returns the number of places of the table that a step marks; `None` if `buffer` holds the
-    /// value of `node` itself.
+    /// Returns the number of entries of the table that a step marks, if `buffer` is the table of
+    /// the scatter `node`. Returns `None` if the step computes the value of `node`.
     fn table_places(&self, node: GraphNode, buffer: BufferId) -> Option<u64> {
         let BufferId::Scratch(number) = buffer else { return None };
         let is_table = self.buffers.tables.get(&node) == Some(&buffer);
         is_table.then(|| extents(&self.buffers.scratch[number]).map_or(0, |of| elements(&of)))
     }
 
-    /// Returns the value to compute into a scratch buffer first if the numbers in a nest are too
-    /// large. Values near the middle of the way from the output to its sources are preferred. The
-    /// kernels before and after the scratch buffer then both have shorter forms. Returns `None` if
-    /// no value is suitable.
+    /// Returns the value to compute into a scratch buffer if the numbers in a nest are too large
+    /// for a kernel. Returns `None` if no value is suitable.
+    ///
+    /// `nodes` are the instructions between the output and its sources, in the order of the trace.
+    /// Values near the middle are preferred, because the kernels before and after the scratch
+    /// buffer then both have shorter forms.
     fn middle(
         &mut self,
         output: &KernelOutput,
@@ -394,8 +406,8 @@ impl ModuleLowering<'_> {
         }
         let root = self.graph.origin(output.node, output.path.clone())?;
         let mut places: Vec<usize> = (0..nodes.len()).collect();
-        // The output itself is the last choice. If it is in the default layout already, a scratch
-        // buffer for it has the same problem.
+        // The output itself is tried last. If it has the default layout already, a scratch buffer
+        // for it has the same problem.
         let is_output = |node: GraphNode| ArrayOrigin::Instruction(node) == root;
         places.sort_by_key(|&place| (is_output(nodes[place]), place.abs_diff(nodes.len() / 2)));
         for node in places.into_iter().map(|place| nodes[place]) {
@@ -403,8 +415,8 @@ impl ModuleLowering<'_> {
                 return Ok(Some(node));
             }
         }
-        // A reshape of a parameter in the default layout moves no element. Therefore a copy of the
-        // parameter in that layout makes the forms shorter.
+        // A reshape of a parameter in the default layout moves no element. So a copy of the
+        // parameter in the default layout makes the forms shorter.
         for &node in nodes {
             for number in 0..self.graph.instruction(node).operands().len() {
                 let operand = self.graph.operand(node, number);
@@ -416,8 +428,8 @@ impl ModuleLowering<'_> {
         Ok(None)
     }
 
-    /// Returns true if a value is an array of a parameter that is not in the default layout and has
-    /// no scratch buffer yet.
+    /// Returns true if a value is an array of a parameter that has another layout than the default
+    /// one, and no scratch buffer yet.
     fn is_laid_out(&mut self, node: GraphNode) -> Result<bool, ProgramError> {
         let origin = self.graph.origin(node, TuplePath::new())?;
         let ArrayOrigin::Parameter(number, path) = &origin else { return Ok(false) };
@@ -432,8 +444,8 @@ impl ModuleLowering<'_> {
         Ok(default.is_some_and(|default| default != shape))
     }
 
-    /// Returns true if a nest can compute the value into a scratch buffer: it is not a constant,
-    /// and its elements are only moved.
+    /// Returns true if one nest can compute the value into a scratch buffer: the value is no
+    /// constant, and its elements are only moved.
     fn can_be_scratch(&mut self, node: GraphNode) -> bool {
         if self.is_constant(node) {
             return false;
@@ -452,9 +464,11 @@ impl ModuleLowering<'_> {
         matches!(self.graph.instruction(node).opcode(), Opcode::Constant(_))
     }
 
-    /// Returns the instruction to name in an error about a node that does not fold. A node that
-    /// depends on a parameter is named itself. For any other node, its operands are followed to the
-    /// first instruction that does not fold although all of its operands do.
+    /// Returns the instruction to name in the error for a value that cannot be computed at compile
+    /// time.
+    ///
+    /// A node that depends on a parameter is named itself. Otherwise the error names the first
+    /// instruction on the way to its operands that does not fold although all its own operands do.
     fn culprit(&mut self, mut node: GraphNode) -> Result<GraphNode, ProgramError> {
         for _ in 0..MAX_FOLDS {
             let mut next = None;
@@ -492,7 +506,8 @@ impl ModuleLowering<'_> {
         Ok("; elements are only moved, and only indices are computed".to_owned())
     }
 
-    /// Returns true if a value depends on a parameter of the program.
+    /// Returns true if a value depends on a parameter of the program, directly or through its
+    /// operands.
     fn reads_parameters(&mut self, node: GraphNode) -> Result<bool, ProgramError> {
         let (mut seen, mut pending) = (HashSet::new(), vec![node]);
         while let Some(node) = pending.pop() {
@@ -529,8 +544,8 @@ impl ModuleLowering<'_> {
                 if literal.is_some() || self.constant(found, depth)?.is_none() {
                     return Ok(literal);
                 }
-                // A sort with several operands is folded as a whole, which stores all parts of its
-                // result.
+                // Folding a sort of several operands stores all parts of its result, including this
+                // one.
                 return Ok(self.buffers.folded.get(&origin).cloned());
             }
             ArrayOrigin::Parameter(..) => return Ok(None),
@@ -581,7 +596,8 @@ impl ModuleLowering<'_> {
         Ok(literal)
     }
 
-    /// Keeps the value of an instruction that was computed, for `origin`.
+    /// Stores the value of an instruction that was computed, under its origin, so that it is not
+    /// computed again.
     ///
     /// # Errors
     ///
@@ -605,7 +621,7 @@ impl ModuleLowering<'_> {
         Ok(())
     }
 
-    /// Folds the operands of a node. Returns `None` if one of them does not fold.
+    /// Folds all operands of a node. Returns `None` if an operand does not fold.
     fn operands(
         &mut self,
         node: GraphNode,
@@ -620,8 +636,8 @@ impl ModuleLowering<'_> {
         Ok(Some(operands))
     }
 
-    /// Returns the value of a node that moves elements of constants, by running its nest on the
-    /// host. Returns `None` if the value depends on anything else or is too large.
+    /// Returns the value of a node that only moves elements of constants. Its nest is run on the
+    /// host. Returns `None` if the value depends on a parameter, or is too large.
     fn moved(&mut self, node: GraphNode, depth: usize) -> Result<Option<Literal>, ProgramError> {
         let shape = self.graph.instruction(node).shape();
         if extents(shape).is_none_or(|extents| elements(&extents) > MAX_ELEMENTS) {
@@ -662,8 +678,8 @@ impl ModuleLowering<'_> {
         }
     }
 
-    /// Adds the steps that compute a value into a scratch buffer with the default layout. If
-    /// `packs` is true, elements below a byte are packed there.
+    /// Adds the steps that compute a value into a new scratch buffer, in the default layout. If
+    /// `packs` is true, elements smaller than a byte are packed there.
     fn scratch(
         &mut self,
         node: GraphNode,
@@ -678,8 +694,7 @@ impl ModuleLowering<'_> {
         let Some(shape) = plain(array, packs) else {
             return Err(self.unsupported(node, "; its extents are not fixed"));
         };
-        // The number is reserved first, because computing this value may add scratch buffers with
-        // later numbers.
+        // The index is reserved first, because computing this value may add more scratch buffers.
         let number = self.buffers.scratch.len();
         self.buffers.scratch.push(shape.clone());
         self.value(node, path.clone(), &shape, BufferId::Scratch(number))?;
@@ -689,8 +704,8 @@ impl ModuleLowering<'_> {
     }
 }
 
-/// Returns a shape with the same elements in the default layout. If `packs` is true, elements below
-/// a byte are packed. Returns `None` if an extent is not fixed.
+/// Returns the shape of the same array in the default layout. If `packs` is true, elements smaller
+/// than a byte are packed. Returns `None` if an extent is not fixed.
 fn plain(shape: &Shape, packs: bool) -> Option<Shape> {
     let (element_type, extents) = (shape.element_type(), extents(shape)?);
     let bits = Some(packed_bits(element_type)).filter(|&bits| packs && bits < 8);
@@ -698,9 +713,10 @@ fn plain(shape: &Shape, packs: bool) -> Option<Shape> {
     Shape::new(element_type, extents, layout).ok()
 }
 
-/// Applies the passes to a nest. Cases that follow a pattern stay as they are if the numbers of the
-/// one case that replaces them would be too great for a kernel. If `keeps_axes`, no loop is split
-/// or merged.
+/// Applies the passes to a nest. If `keeps_axes` is true, no loop is split or merged.
+///
+/// A pass may replace many regular cases by a single one. It is left out if the numbers of that
+/// case would be too large for a kernel.
 fn simplified(nest: CopyNest, keeps_axes: bool) -> CopyNest {
     let passes = |nest| if keeps_axes { nest } else { widen(coalesce(refine(nest))) };
     let whole = regular(nest.clone());
@@ -713,7 +729,7 @@ fn simplified(nest: CopyNest, keeps_axes: bool) -> CopyNest {
     passes(nest)
 }
 
-/// Returns true if a kernel would divide or compare numbers of more than 32 bits, although every
+/// Returns true if a kernel would divide or compare numbers of more than 32 bits, although each
 /// array of the nest has fewer units than that.
 fn passes_words(nest: &CopyNest) -> bool {
     let limit = u64::from(u32::MAX);
@@ -721,9 +737,9 @@ fn passes_words(nest: &CopyNest) -> bool {
     units.all(|units| units <= limit) && GreatestSums::of(nest).tested > limit
 }
 
-/// Returns the value to compute into a scratch buffer if a kernel exceeds a bound. It is a value
-/// that is used several times, preferably about [`SHARED_VISITS`] times. Returns `None` if every
-/// value is used once.
+/// Returns the value to compute into a scratch buffer if a kernel exceeds a bound: a value that is
+/// used several times, preferably about [`SHARED_VISITS`] times. `visits` has the number of uses of
+/// each value. Returns `None` if every value is used once.
 fn shared(visits: &[(GraphNode, usize)]) -> Option<GraphNode> {
     let several = visits.iter().filter(|(_, count)| *count > 1);
     several.min_by_key(|(_, count)| count.abs_diff(SHARED_VISITS)).map(|(node, _)| *node)

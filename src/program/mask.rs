@@ -1,8 +1,8 @@
-//! Masks as guards. A mask is a predicate that depends only on the index of the element.
+//! Masks, which are predicates that depend only on the index of the element, as guards of the nest.
 //!
 //! For example, JAX zeroes a triangle with `select(row >= column, x, 0)`, in which `iota` gives the
-//! row and the column. Instead of computing a comparison for each element, stridec makes one guard
-//! of it, `0 <= row - column`, like the guards of padding.
+//! row and the column. stridec does not compute a comparison for each element. The predicate
+//! becomes the guard `0 <= row - column`, like the guards of padding.
 
 use super::{
     graph::{ArrayOrigin, GraphNode, TuplePath},
@@ -17,11 +17,11 @@ use crate::{
 };
 
 /// The greatest length of a chain of instructions that is followed from a predicate or an integer.
-/// If the chain is longer, a lookup computes the value at run time.
+/// At the end of a longer chain, a lookup computes the value at run time.
 const MAX_DEPTH: usize = 32;
 
-/// A predicate as a guard: true if `0 <= index < end`. If `negated` is set, it is true for all
-/// other positions instead.
+/// A predicate as a guard: true if `0 <= index < end`. If `negated` is set, the predicate is true
+/// if this does not hold.
 struct Mask {
     index: Index,
     end: u64,
@@ -29,9 +29,9 @@ struct Mask {
 }
 
 impl Pull<'_, '_> {
-    /// Traces an element of `select`. A guard tests the predicate, and the trace continues in
-    /// `on_true` if the predicate holds and in `on_false` otherwise. If the predicate is not a
-    /// [`Mask`], a lookup loads it.
+    /// Traces an element of `select`. A guard tests the predicate. The trace continues in `on_true`
+    /// for positions at which the guard holds, and in `on_false` for the others. If the predicate
+    /// is not a [`Mask`], a lookup loads it at run time.
     pub(super) fn select(&mut self, node: GraphNode, item: PendingValue) -> Result<(), Halt> {
         let [predicate, on_true, on_false] =
             [0, 1, 2].map(|number| self.graph.operand(node, number));
@@ -56,8 +56,8 @@ impl Pull<'_, '_> {
         Ok(())
     }
 
-    /// Returns a predicate as a guard, or `None` if the predicate depends on anything except the
-    /// index of the element.
+    /// Returns a predicate as a guard. Returns `None` if the predicate depends on anything except
+    /// the index of the element.
     fn mask(
         &mut self,
         region: &mut WalkRegion,
@@ -73,7 +73,7 @@ impl Pull<'_, '_> {
             let Opcode::Compare { direction, total_order: false } =
                 self.graph.instruction(found).opcode()
             else {
-                // Continue with the operand if the instruction only moves the predicate.
+                // An instruction that only moves the predicate is passed.
                 match self.substituted(region, found, &index)? {
                     Some((operand, moved)) => (node, index) = (operand, moved),
                     None => return Ok(None),
@@ -100,8 +100,8 @@ impl Pull<'_, '_> {
         Ok(None)
     }
 
-    /// Returns an integer value as an affine form of the index of the element. Returns `None` if
-    /// the integer depends on anything else, or may wrap around.
+    /// Returns an integer as an affine form of the index of the element. Returns `None` if the
+    /// integer depends on anything else, or may wrap around in its type.
     pub(super) fn integer(
         &mut self,
         region: &mut WalkRegion,
@@ -142,8 +142,8 @@ impl Pull<'_, '_> {
         Ok(value.filter(|value| fits(value, element_type)))
     }
 
-    /// Returns the operand that an element is copied from and its index there, or `None` if the
-    /// instruction does more than move elements.
+    /// Returns the operand from which an element is copied, and its index there. Returns `None` if
+    /// the instruction does more than move elements.
     fn substituted(
         &mut self,
         region: &mut WalkRegion,
@@ -168,7 +168,7 @@ impl Pull<'_, '_> {
     }
 }
 
-/// Returns the integer that the bits of an element encode, or `None` if it exceeds an `i64`.
+/// Returns the integer that the bits of an element encode, or `None` if an `i64` cannot hold it.
 fn number(element_type: ElementType, bits: u128) -> Option<Index> {
     let unused = 128 - element_type.bits()?;
     let high = bits << unused;
@@ -180,7 +180,7 @@ fn number(element_type: ElementType, bits: u128) -> Option<Index> {
     Some(Index::constant_signed(i64::try_from(number).ok()?))
 }
 
-/// Returns true if every value of the index is in the range of the integer type.
+/// Returns true if all values that the index can have are in the range of the integer type.
 fn fits(index: &Index, element_type: ElementType) -> bool {
     let bits = element_type.bits().unwrap_or(0);
     let (least, most) = if element_type.is_signed_integer() {

@@ -1,17 +1,23 @@
-//! Programs: HLO modules that move data, compiled to one kernel for each result.
+//! Programs: HLO modules that move data, compiled to about one kernel for each result.
 //!
-//! A module is a graph of instructions such as `transpose` and `concatenate`. Running them one
-//! after the other would copy every element once for each instruction. Instead, [`compile_module`]
-//! visits each place of a result's memory. It follows the index of the element at this place
-//! backwards through the instructions, up to a parameter or a constant (`pull`). For example, index
-//! (2,1) of the result below becomes (1,2) through `transpose`. Column 2 belongs to the first
-//! operand of `concatenate`, so the element is (1,2) of `x`. All of these steps together become one
-//! [`CopyNest`](crate::nest::CopyNest), so each element is copied once.
+//! A module is a graph of instructions such as `transpose` and `concatenate`. If each of them ran
+//! as a copy of its own, every element would be copied many times. [`compile_module`] avoids this.
+//! It takes the index of the element at each place of a result's memory, and follows it backwards
+//! through the instructions, up to a parameter or a constant. This is called to *pull* the index
+//! (`pull`).
 //!
-//! If a result exceeds a bound of one kernel, an intermediate value is first computed into a
-//! scratch buffer (`lower`). If a kernel reads more buffers than it can bind, some of these buffers
-//! are first copied into one (`pack`). Instructions that compute new element values are refused
-//! with an error that names the instruction.
+//! In the example below, index (2,1) of the result becomes (1,2) through `transpose`. Column 2
+//! belongs to the first operand of `concatenate`, so that the element is (1,2) of `x`. All places
+//! are handled at once, because an index is an affine form of the loops over the result. The forms
+//! make one [`CopyNest`](crate::nest::CopyNest), and each element is copied only once.
+//!
+//! Two things add kernels. If a result exceeds a bound of one kernel, an intermediate value is
+//! first computed into a scratch buffer (`lower`). If a kernel reads more buffers than it can bind,
+//! some of them are first copied into one (`pack`).
+//!
+//! An instruction that computes new element values from a parameter, such as `add` of two arrays of
+//! floats, is refused with an error that names it. Only integers that decide which element is
+//! moved, such as indices, are computed at run time.
 //!
 //! ```
 //! use stridec::{Target, hlo::{Builder, Opcode}, program::compile_module};

@@ -1,4 +1,5 @@
-//! Instructions that copy every element from the same operand, such as transpose, slice and gather.
+//! The rules of instructions that copy every element from the same operand, such as transpose,
+//! slice and gather. For example, element (i,j) of a transpose is element (j,i) of its operand.
 
 use super::{
     graph::{Graph, GraphNode},
@@ -14,13 +15,16 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// An operand, the index of an element in it, and the number of a unit inside that element.
+/// An operand, the index of an element in it, and the index of a unit inside that element.
 pub(super) type Moved = (GraphNode, Vec<Index>, Index);
 
 impl Pull<'_, '_> {
-    /// Returns the operand that an element is copied from, its index there, and its unit there.
-    /// Elements may be moved in parts: `part` is the number of a unit of `unit` bits inside the
-    /// element. Returns `None` if the instruction chooses between operands or computes elements.
+    /// Returns the operand from which an element is copied, the index of the element there, and the
+    /// index of the unit in it. Returns `None` if the instruction chooses between operands or
+    /// computes elements.
+    ///
+    /// Elements may be moved in units of `unit` bits; `part` is the index of the unit inside the
+    /// element.
     pub(super) fn moved(
         &mut self,
         node: GraphNode,
@@ -59,7 +63,7 @@ impl Pull<'_, '_> {
             Opcode::Slice { dimensions } => {
                 let moved = index.iter().zip(dimensions).map(|(index, of)| {
                     let stride = i64::try_from(of.stride).unwrap_or(1);
-                    // The stride of a dimension with one element has no effect, and may be any
+                    // In a dimension with a single element, the stride has no effect and may be any
                     // number.
                     let stride = if index.as_constant() == Some(0) { 1 } else { stride };
                     index.scaled(stride, signed(of.start))
@@ -108,9 +112,9 @@ impl Pull<'_, '_> {
         Ok(Some((operand, source, part.clone())))
     }
 
-    /// Returns the index in the operand of a gather: the index inside the slice plus the start of
-    /// the slice. A lookup reads the start from the array of indices and clamps it, so that the
-    /// slice lies inside the operand.
+    /// Returns the index in the operand of a gather: the start of the slice plus the index inside
+    /// the slice. A lookup reads the start from the array of indices, and clamps it so that the
+    /// slice is inside the operand.
     fn gather(
         &mut self,
         node: GraphNode,
@@ -149,16 +153,18 @@ impl Pull<'_, '_> {
         Ok(source)
     }
 
-    /// Returns true if a conversion between integers keeps all bits that the kernel writes. This is
-    /// only possible if the kernel writes fewer than 8 bits of each element, because wider elements
-    /// are moved in units of bytes. `part` is the number of the unit inside the element.
+    /// Returns true if a conversion between integers keeps all bits that the kernel writes. `part`
+    /// is the index of the unit inside the element.
+    ///
+    /// This is possible only if the kernel writes fewer than 8 bits of each element, because wider
+    /// elements are moved in units of bytes.
     pub(super) fn keeps(&self, node: GraphNode, operand: GraphNode, part: &Index) -> bool {
         let types = [node, operand].map(|of| self.graph.instruction(of).shape().element_type());
         if !types.into_iter().all(is_integer) {
             return false;
         }
         if self.unit < 8 {
-            // Both types have this unit.
+            // Both types are divided into units of this size.
             return part.interval().1 < signed(parts(types[1], self.unit).into());
         }
         self.bits < 8 && types.into_iter().all(|of| of.bits() >= Some(self.bits))
@@ -168,9 +174,9 @@ impl Pull<'_, '_> {
         self.graph.instruction(node).shape().rank()
     }
 
-    /// Traces an element of a bitcast, which may divide elements into smaller ones or join them. If
-    /// `in_memory` is true, the dimensions are taken in the order of the layout; otherwise they are
-    /// taken in the order of the shape.
+    /// Traces an element of a bitcast, which may divide elements into smaller ones or join them.
+    /// Dimensions are taken in the order of memory if `in_memory` is true, and otherwise in the
+    /// order of the shape.
     fn bitcast(
         &mut self,
         node: GraphNode,
@@ -186,8 +192,8 @@ impl Pull<'_, '_> {
         let logical = types.map(packed_bits);
         let widths = if in_memory { memory_bits(&sides) } else { logical };
         let least = widths[0].min(widths[1]);
-        // A byte that holds a smaller signed integer repeats its sign bit, and one that holds an
-        // unsigned integer does not. So a change of signedness changes the byte.
+        // In a byte that holds a smaller integer, the unused bits repeat the sign if the type is
+        // signed, and are zero otherwise. So a change of signedness changes the byte.
         let changes_sign =
             !in_memory && least < 8 && types[0].is_signed_integer() != types[1].is_signed_integer();
         if unit > least && (widths[0] != widths[1] || changes_sign) {
@@ -236,8 +242,8 @@ impl Pull<'_, '_> {
 }
 
 impl Pull<'_, '_> {
-    /// Traces an element of a bitcast between layouts with tiles. The place of the element along
-    /// each axis of memory is the same on both sides.
+    /// Traces an element of a bitcast between tiled layouts. The place of the element along each
+    /// axis of memory is the same on both sides.
     fn tiled_bitcast(
         &mut self,
         (node, operand): (GraphNode, GraphNode),
@@ -269,8 +275,9 @@ impl Pull<'_, '_> {
     }
 }
 
-/// Returns the index of entry `number` of an index vector, in an array of indices that has `rank`
-/// dimensions. `batch` is the index of the vector without the dimension `index_vector_dim`.
+/// Returns the index of an entry of an index vector in the array of indices, which has `rank`
+/// dimensions. `number` is the place of the entry in its vector, and `batch` the index of the
+/// vector along the other dimensions.
 pub(super) fn vector_at(
     batch: &[&Index],
     index_vector_dim: usize,
@@ -284,7 +291,7 @@ pub(super) fn vector_at(
     at
 }
 
-/// Returns the size of an element of each array in memory, in bits.
+/// Returns the size of an element in memory for each of the arrays, in bits.
 fn memory_bits(sides: &[Shape; 2]) -> [u32; 2] {
     sides.each_ref().map(|side| {
         let descriptor = StrideDescriptor::try_from(side).ok();

@@ -2,8 +2,8 @@
 //! predicates.
 //!
 //! An integer that depends only on the index of the element, such as an `iota`, becomes an affine
-//! form, which needs no load. Any other integer becomes a lookup: the kernel loads and computes it
-//! at run time.
+//! form, which needs no load. Any other integer becomes a *lookup*: the kernel loads its operands
+//! and computes it at run time. The intermediate results of a lookup are called its numbers.
 
 use super::{
     BufferId, ProgramError,
@@ -20,11 +20,11 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The greatest depth of nested computations in a lookup. It bounds the depth of the recursion.
-/// Modules with deeper computations are refused.
+/// The greatest depth of nested computations in a lookup. Modules with deeper computations are
+/// refused. The limit bounds the depth of the recursion.
 const MAX_DEPTH: usize = 128;
 
-/// The range `0..=last` of a lookup, and the treatment of values outside it.
+/// The range `0..=last` of a lookup, and the treatment of values outside this range.
 #[derive(Clone, Copy)]
 pub(super) struct NumberRange {
     pub(super) last: u64,
@@ -32,16 +32,20 @@ pub(super) struct NumberRange {
 }
 
 impl NumberRange {
-    /// Returns the range `0..=last`, into which values are clamped as XLA clamps starts.
+    /// Returns the range `0..=last`. Values are clamped into it, as XLA clamps the starts of
+    /// slices.
     pub(super) fn clamped(last: u64) -> Self {
         Self { last, out_of_range: OutOfRange::Clamp }
     }
 }
 
 impl Pull<'_, '_> {
-    /// Returns the starts of a dynamic slice of `sizes` elements from an array of `extents`
-    /// elements, clamped so that the slice lies inside the array. The starts are the operands from
-    /// number `first` on: one scalar for each dimension, or a single vector.
+    /// Returns the starts of a dynamic slice along each dimension. `extents` are the extents of the
+    /// array, and `sizes` the extents of the slice. Starts are clamped so that the slice is inside
+    /// the array.
+    ///
+    /// The starts are the operands of `node` from `first` on: a scalar for each dimension, or a
+    /// single vector.
     pub(super) fn starts(
         &mut self,
         region: &mut WalkRegion,
@@ -66,7 +70,7 @@ impl Pull<'_, '_> {
         Ok(starts)
     }
 
-    /// Returns the integer at an index of a value, brought into the given range.
+    /// Returns the integer at `index` of the array `node`, brought into the given range.
     pub(super) fn number(
         &mut self,
         region: &mut WalkRegion,
@@ -93,8 +97,8 @@ impl Pull<'_, '_> {
         Ok(self.assembly.lookup(lookup)?)
     }
 
-    /// Reads the integer at `index` from a constant or a scratch buffer, and brings it into a
-    /// range.
+    /// Returns the integer at `index` of a constant or a scratch buffer, brought into a range. It
+    /// is used for the tables of scatters.
     pub(super) fn entry(
         &mut self,
         region: &mut WalkRegion,
@@ -113,7 +117,8 @@ impl Pull<'_, '_> {
         Ok(self.assembly.lookup(Lookup { numbers: numbers.all, last, out_of_range })?)
     }
 
-    /// Adds the integer at an index of a value to a lookup. Returns its number in `numbers`.
+    /// Adds the integer at `index` of the array `node` to the lookup in `numbers`. Returns the
+    /// index of its number there.
     pub(super) fn computed(
         &mut self,
         region: &mut WalkRegion,
@@ -186,7 +191,7 @@ impl Pull<'_, '_> {
     }
 
     /// Adds the result of an arithmetic instruction to a lookup. Returns `None` if the instruction
-    /// only moves elements or is a reduce.
+    /// only moves elements, or is a reduce.
     fn operation(
         &mut self,
         region: &mut WalkRegion,
@@ -230,7 +235,7 @@ impl Pull<'_, '_> {
             if integer(self.graph.instruction(operand).shape().element_type()).is_none() {
                 return Err(Halt::Stop(Stop::Compute(node)));
             }
-            // The bounds of clamp and the predicate of select may be scalars even if the other
+            // The bounds of clamp and the predicate of select may be scalars although the other
             // operands are arrays.
             let is_scalar = self.graph.instruction(operand).shape().rank() == 0;
             let index = if is_scalar { &[] } else { index };
@@ -258,8 +263,8 @@ impl Pull<'_, '_> {
         Ok(Some(numbers.compute(own, of)?))
     }
 
-    /// Returns the operand that an element is copied from and its index there. Returns `None` for a
-    /// reduce that combines elements.
+    /// Returns the operand from which an element is copied, and its index there. Returns `None` for
+    /// a reduce that combines elements.
     fn elsewhere(
         &mut self,
         region: &mut WalkRegion,
@@ -298,15 +303,15 @@ impl Pull<'_, '_> {
         match self.moved(node, region, index, &Index::constant(0), unit) {
             Ok(Some((operand, index, _))) => Ok(Some((operand, index))),
             Ok(None) if matches!(instruction.opcode(), Opcode::Reduce { .. }) => Ok(None),
-            // If the instruction chooses between operands or divides elements, its value has to be
+            // The instruction chooses between operands or divides elements. Its value must be
             // computed into a scratch buffer first.
             Ok(None) | Err(Halt::Unit(_)) => Err(Halt::Stop(Stop::Before(node, TuplePath::new()))),
             Err(halt) => Err(halt),
         }
     }
 
-    /// Adds an element of a constant to a lookup. The element is a number of the lookup if its
-    /// index is known or all elements are equal; otherwise the kernel loads it.
+    /// Adds an element of a constant to a lookup. If the index of the element is known, or if all
+    /// elements are equal, the element becomes a constant number. Otherwise the kernel loads it.
     fn known(
         &mut self,
         region: &mut WalkRegion,
@@ -336,8 +341,8 @@ impl Pull<'_, '_> {
         self.loaded(region, numbers, node, (value, shape), index)
     }
 
-    /// Adds the load of an integer from a buffer to a lookup. Returns an error if the buffer does
-    /// not hold integers of at least 8 bits.
+    /// Adds the load of an integer from a buffer to a lookup. Returns an error if the buffer holds
+    /// anything except integers of at least 8 bits.
     fn loaded(
         &mut self,
         region: &mut WalkRegion,

@@ -1,5 +1,5 @@
-//! [`LookupBuilder`]: builds a lookup, an integer that a kernel computes at run time. Equal numbers
-//! are added once. HLO's types and operators are translated to those of lookups.
+//! [`LookupBuilder`]: builds a lookup, which is an integer that a kernel computes at run time.
+//! HLO's types and operators are translated to the types and operators of lookups.
 
 use std::collections::HashMap;
 
@@ -10,18 +10,19 @@ use crate::{
     shape::ElementType,
 };
 
-/// A lookup under construction.
+/// A lookup under construction. Its numbers are the intermediate results; each may use earlier
+/// ones.
 #[derive(Default)]
 pub(super) struct LookupBuilder {
     pub(super) all: Vec<Number>,
-    /// The number in `all` of each value at each index, so that a value that is used twice is
-    /// computed once.
+    /// The index in `all` for each value that was added, by the instruction and the element's
+    /// index. So a value that is used twice is computed once.
     pub(super) of: HashMap<(GraphNode, Vec<Affine>), usize>,
 }
 
 impl LookupBuilder {
-    /// Adds a number if `all` does not have it, and returns its index in `all`. Returns an error if
-    /// the lookup already has [`MAX_NUMBERS`] numbers.
+    /// Adds a number and returns its index in `all`. A number that is there already is not added
+    /// again. Returns an error if the lookup already has [`MAX_NUMBERS`] numbers.
     pub(super) fn add(&mut self, integer: Integer, of: LookupExpr) -> Result<usize, NestError> {
         let number = Number { integer, of };
         let known = self.all.iter().position(|known| *known == number);
@@ -34,8 +35,8 @@ impl LookupBuilder {
         }))
     }
 
-    /// Adds a computed number and returns its index in `all`. A number whose operands are constants
-    /// is computed at once. A conversion to the type that the operand has already is left out.
+    /// Adds a computed number and returns its index in `all`. If all operands are constants, the
+    /// result is added as a constant. A conversion to the type of the operand adds nothing.
     pub(super) fn compute(&mut self, integer: Integer, of: LookupExpr) -> Result<usize, NestError> {
         let of = match of {
             LookupExpr::Select(holds, a, b) => match self.constant(holds) {
@@ -57,8 +58,8 @@ impl LookupBuilder {
         self.add(integer, constant.unwrap_or(of))
     }
 
-    /// Returns a binary operation on two numbers of the type `own`, and adds the numbers that it
-    /// needs. Returns `None` if lookups do not have the operation.
+    /// Returns the expression for a binary operation on two numbers of the type `own`, and adds the
+    /// numbers that the expression needs. Returns `None` if lookups have no such operation.
     pub(super) fn binary(
         &mut self,
         own: Integer,
@@ -75,15 +76,14 @@ impl LookupBuilder {
         if own == Integer::PRED {
             return Ok(Some(LookupExpr::Binary(Operator::NotEqual, a, b)));
         }
-        // An exclusive or has the bits that either number has, without those that both numbers
-        // have.
+        // An exclusive or is the bits that either operand has, minus the bits that both have.
         let [either, both] = [Operator::Or, Operator::And]
             .map(|operator| self.compute(own, LookupExpr::Binary(operator, a, b)));
         Ok(Some(LookupExpr::Binary(Operator::Subtract, either?, both?)))
     }
 
-    /// Returns a unary operation as a binary one, and adds the numbers that it needs. Returns
-    /// `None` if lookups cannot express the operation.
+    /// Returns an expression with the result of a unary operation, and adds the numbers that the
+    /// expression needs. Returns `None` if lookups cannot express the operation.
     pub(super) fn unary(
         &mut self,
         own: Integer,
@@ -112,6 +112,7 @@ impl LookupBuilder {
         }))
     }
 
+    /// Returns the value of a number if it is a constant.
     fn constant(&self, number: usize) -> Option<i128> {
         match self.all[number].of {
             LookupExpr::Constant(value) => Some(value),
@@ -119,8 +120,8 @@ impl LookupBuilder {
         }
     }
 
-    /// Returns the number at index `last` and the numbers that it depends on, with their references
-    /// adapted to the shorter list.
+    /// Returns only the number at index `last` and the numbers on which it depends. Their
+    /// references to each other are adapted to the shorter list.
     pub(super) fn used(self, last: usize) -> Vec<Number> {
         let mut used = vec![false; self.all.len()];
         used[last] = true;
@@ -142,6 +143,7 @@ impl LookupBuilder {
     }
 }
 
+/// Returns the indices of the numbers that an expression uses.
 fn operands(of: &LookupExpr) -> impl Iterator<Item = usize> {
     let all = match *of {
         LookupExpr::Load { .. } | LookupExpr::Index(_) | LookupExpr::Constant(_) => [None; 3],
@@ -152,6 +154,7 @@ fn operands(of: &LookupExpr) -> impl Iterator<Item = usize> {
     all.into_iter().flatten()
 }
 
+/// Returns a number whose operands are replaced according to `places`, from old to new indices.
 fn renamed(number: Number, places: &[usize]) -> Number {
     let of = match number.of {
         LookupExpr::Convert(a) => LookupExpr::Convert(places[a]),
@@ -162,8 +165,8 @@ fn renamed(number: Number, places: &[usize]) -> Number {
     Number { of, ..number }
 }
 
-/// Returns the integer type of lookups for an element type, or `None` if lookups cannot compute
-/// with the type.
+/// Returns the integer type of lookups for an element type. Returns `None` if lookups cannot
+/// compute with the type: for floats, and for integers below 8 bits.
 pub(super) fn integer(element_type: ElementType) -> Option<Integer> {
     if element_type == ElementType::Pred {
         return Some(Integer::PRED);
@@ -173,8 +176,7 @@ pub(super) fn integer(element_type: ElementType) -> Option<Integer> {
     (is_integer(element_type) && bits >= 8).then_some(Integer { bits, is_signed })
 }
 
-/// Returns the lookup operator for a binary instruction, or `None` if lookups have no such
-/// operator.
+/// Returns the operator of lookups for a binary instruction, or `None` if there is none.
 pub(super) fn operator(binary: Binary) -> Option<Operator> {
     Some(match binary {
         Binary::And => Operator::And,
@@ -190,7 +192,7 @@ pub(super) fn operator(binary: Binary) -> Option<Operator> {
     })
 }
 
-/// Returns the lookup operator for a comparison.
+/// Returns the operator of lookups for a comparison.
 pub(super) fn comparison(direction: ComparisonDirection) -> Operator {
     match direction {
         ComparisonDirection::Eq => Operator::Equal,

@@ -1,5 +1,5 @@
-//! Packs buffers for steps that read more buffers than a kernel can bind: some of the buffers are
-//! first copied into one scratch buffer.
+//! Packs buffers: if a step reads more buffers than a kernel can bind, some of them are first
+//! copied into one scratch buffer.
 
 use super::{ArrayBuffer, BufferId, Program, ProgramError, ProgramStep};
 use crate::{
@@ -8,15 +8,15 @@ use crate::{
 };
 
 impl Program {
-    /// Adds steps that pack buffers, until no step reads more than `most` buffers. Runs on the host
-    /// do not need these steps.
+    /// Adds steps that pack buffers, until no step reads more than `most` buffers. Kernels need
+    /// this; runs on the host do not.
     ///
     /// Each added step copies the smallest buffers, so that few bytes are copied twice. If `most`
     /// is less than 2, nothing is packed, because a kernel with one source cannot pack.
     ///
     /// # Errors
     ///
-    /// Returns an error if packed buffers exceed the size of a buffer.
+    /// Returns an error if a packed buffer would exceed the size limit of buffers.
     pub(crate) fn within_bindings(mut self, most: usize) -> Result<Self, ProgramError> {
         for mut step in std::mem::take(&mut self.steps) {
             while most > 1 && step.sources.len() > most {
@@ -28,8 +28,8 @@ impl Program {
         Ok(self)
     }
 
-    /// Returns the sources of a step to pack next: the smallest ones, and at most `most` of them.
-    /// Sources that lookups load from are packed before all others, if there are several.
+    /// Returns the sources of a step to pack next, as indices: the smallest ones, at most `most`.
+    /// If lookups load from several sources, only these are packed first.
     fn packed(&self, step: &ProgramStep, most: usize) -> Vec<usize> {
         let of = |numbers: bool| -> Vec<usize> {
             let all = 0..step.sources.len();
@@ -42,8 +42,8 @@ impl Program {
         packed
     }
 
-    /// Adds a step that packs the sources `packed` of `step`. Returns a copy of `step` that reads
-    /// the packed buffer instead.
+    /// Adds a step that packs the sources with the indices `packed`. Returns a copy of `step` that
+    /// reads the packed buffer instead.
     fn pack(&mut self, step: ProgramStep, packed: &[usize]) -> Result<ProgramStep, ProgramError> {
         let scratch = BufferId::Scratch(self.scratch.len());
         let values: Vec<BufferId> = packed.iter().map(|&source| step.sources[source]).collect();

@@ -1,4 +1,5 @@
-//! [`Program`]: a module as a list of copies, with the buffers that they read and write.
+//! [`Program`]: a compiled module. It is a list of steps, which are copies, together with the
+//! buffers that the steps read and write.
 //!
 //! A step reads parameters, constants and scratch buffers, and writes one buffer. The steps run in
 //! order, on a device or on the host.
@@ -16,16 +17,18 @@ use crate::{
     wgsl::{self, Kernel},
 };
 
-/// The identity of one of a program's buffers.
+/// The name of one of a program's buffers. The number is an index into the list of its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BufferId {
-    /// An array of the parameters. Each array inside a tuple has a number of its own.
+    /// An array of the parameters, as an index into [`Program::parameters`]. If a parameter is a
+    /// tuple, each array inside it counts.
     Parameter(usize),
-    /// A constant of the module.
+    /// A constant of the module, as an index into [`Program::constants`].
     Constant(usize),
-    /// A buffer that one kernel writes and later kernels read.
+    /// A buffer that one step writes and later steps read, as an index into [`Program::scratch`].
     Scratch(usize),
-    /// An array of the result. Each array inside a tuple has a number of its own.
+    /// An array of the result, as an index into [`Program::results`]. If the result is a tuple,
+    /// each array inside it counts.
     Result(usize),
 }
 
@@ -40,7 +43,7 @@ impl fmt::Display for BufferId {
     }
 }
 
-/// A buffer and the shape of the array in it.
+/// The shape of a buffer's array, with its layout in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArrayBuffer {
     shape: Shape,
@@ -60,21 +63,21 @@ impl ArrayBuffer {
         &self.shape
     }
 
-    /// Returns the strides and the offset that locate the array's elements.
+    /// Returns the layout as strides and an offset, which locate the array's elements.
     #[must_use]
     pub fn descriptor(&self) -> &StrideDescriptor {
         &self.descriptor
     }
 
-    /// Returns the size of the whole buffer, in bytes.
+    /// Returns the size of the whole buffer, with padding, in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.descriptor.image_bytes()
     }
 }
 
-/// One kernel of a program: the nest of its copy, the buffers that it reads, and the buffer that it
-/// writes.
+/// One step of a program, which runs as one kernel: a copy as a nest, the buffers that it reads,
+/// and the buffer that it writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramStep {
     pub(super) nest: CopyNest,
@@ -102,7 +105,7 @@ impl ProgramStep {
     }
 }
 
-/// A module that moves data, as a list of steps that run one after another.
+/// A module that moves data, as a list of steps that run one after the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     pub(super) name: String,
@@ -114,7 +117,7 @@ pub struct Program {
     pub(super) kernels: Vec<Kernel>,
     /// The results that take over the buffer of a parameter.
     pub(super) aliases: Vec<ProgramAlias>,
-    /// The aliases of the module that are not honoured.
+    /// The aliases of the module that the program does not honour.
     pub(super) refused_aliases: Vec<(ProgramAlias, AliasRefusal)>,
 }
 
@@ -143,8 +146,8 @@ impl Program {
         lower(module)
     }
 
-    /// Lowers one result of a module as a dense, row-major array, without merging loops: the nest
-    /// of the last step has one axis for each dimension of more than one index.
+    /// Lowers one result of a module as a dense, row-major array, without merging loops. The nest
+    /// of the last step then has one axis for each dimension with an extent of more than 1.
     ///
     /// # Panics
     ///
@@ -166,27 +169,28 @@ impl Program {
         &self.name
     }
 
-    /// Returns the arrays that the program reads, in the order of the parameters. The arrays inside
-    /// a tuple are listed one by one.
+    /// Returns the arrays that the program reads, in the order of the parameters. If a parameter is
+    /// a tuple, each array inside it is listed.
     #[must_use]
     pub fn parameters(&self) -> &[ArrayBuffer] {
         &self.parameters
     }
 
-    /// Returns the arrays that the program writes, in the order of the result's parts.
+    /// Returns the arrays that the program writes. If the result is a tuple, each array inside it
+    /// is listed, in order.
     #[must_use]
     pub fn results(&self) -> &[ArrayBuffer] {
         &self.results
     }
 
-    /// Returns the scratch buffers, which hold values between kernels.
+    /// Returns the scratch buffers, which hold values between steps.
     #[must_use]
     pub fn scratch(&self) -> &[ArrayBuffer] {
         &self.scratch
     }
 
-    /// Returns a buffer and its shape. Returns `None` if the program has no such buffer, and for a
-    /// constant, which is stored as bytes only.
+    /// Returns a buffer with its shape. Returns `None` if the program has no such buffer. Also
+    /// returns `None` for a constant, which is stored as bytes without a shape.
     #[must_use]
     pub fn buffer(&self, value: BufferId) -> Option<&ArrayBuffer> {
         match value {
@@ -209,15 +213,16 @@ impl Program {
         &self.steps
     }
 
-    /// Returns the kernel of each step for the target that [`compile_module`] was called with.
-    /// Returns an empty slice if the program was only lowered.
+    /// Returns the kernel of each step, for the target that [`compile_module`] was called with. The
+    /// slice is empty if the program was only lowered.
     #[must_use]
     pub fn kernels(&self) -> &[Kernel] {
         &self.kernels
     }
 
-    /// Returns the program with a kernel for each step, as [`compile_module`] does for a module.
-    /// Adds steps that pack buffers before steps that read more buffers than a kernel can bind.
+    /// Returns the program with a kernel for each step, as [`compile_module`] does for a module. If
+    /// a step reads more buffers than a kernel can bind, steps that pack buffers are added before
+    /// it.
     ///
     /// # Errors
     ///
@@ -243,8 +248,8 @@ impl Program {
         Ok(kernels)
     }
 
-    /// Compiles a kernel for each step without validation. This saves time if the kernels are
-    /// validated later, for example by wgpu.
+    /// Compiles a kernel for each step, without validation. This saves time if another tool
+    /// validates the kernels, such as wgpu.
     ///
     /// # Errors
     ///
@@ -258,8 +263,9 @@ impl Program {
         self.steps.iter().map(compile).collect()
     }
 
-    /// Returns the numbers of the steps that compute a result, in ascending order: the steps that
-    /// write the scratch buffers that it depends on, and the step that writes the result.
+    /// Returns the steps that compute a result, as indices into [`steps`](Self::steps) in ascending
+    /// order. They are the step that writes the result, and the steps that write the scratch
+    /// buffers on which the result depends.
     ///
     /// # Panics
     ///
@@ -294,9 +300,9 @@ impl Program {
         }
     }
 
-    /// Returns the number of bytes that the kernels bind of a buffer, which is at least the size of
-    /// its image; 0 for a parameter that no kernel reads or writes, and for any other buffer
-    /// without bytes that no kernel binds.
+    /// Returns the number of bytes of a buffer that the kernels bind. It is at least the size of
+    /// the buffer's image, rounded up to 4 bytes. It is 0 for a parameter that no kernel reads or
+    /// writes, and for a buffer without bytes that no kernel binds.
     ///
     /// # Panics
     ///
@@ -319,8 +325,8 @@ impl Program {
         image.max(bound.unwrap_or(0))
     }
 
-    /// Returns the size of each scratch buffer, in bytes. A caller that runs the kernels itself has
-    /// to provide buffers of these sizes.
+    /// Returns the size that each scratch buffer needs, in bytes. A caller that runs the kernels
+    /// itself must provide buffers of these sizes.
     ///
     /// # Panics
     ///
@@ -340,8 +346,8 @@ impl Program {
         check("parameter", &self.parameters, parameters.iter().map(|given| given.len()))
     }
 
-    /// Runs the program on the CPU. Takes the bytes of each parameter and returns the bytes of each
-    /// result.
+    /// Runs the program on the CPU. `parameters` has the bytes of each parameter, and the returned
+    /// vectors have the bytes of each result.
     ///
     /// # Errors
     ///
@@ -355,8 +361,8 @@ impl Program {
         Ok(results)
     }
 
-    /// Runs the program as [`run_on_host`](Self::run_on_host) does, but writes the results to the
-    /// given buffers.
+    /// Runs the program as [`run_on_host`](Self::run_on_host) does, and writes the results to the
+    /// given buffers, one for each result.
     ///
     /// # Errors
     ///
@@ -380,7 +386,7 @@ impl Program {
         Ok(())
     }
 
-    /// Returns the contents of the scratch buffers.
+    /// Runs the steps that write scratch buffers, and returns the contents of all scratch buffers.
     ///
     /// # Errors
     ///
@@ -398,12 +404,12 @@ impl Program {
         Ok(scratch)
     }
 
-    /// Allocates zeroed bytes for the scratch buffers.
+    /// Allocates zeroed memory for the scratch buffers.
     pub(super) fn empty_scratch(&self) -> Result<Vec<Vec<u8>>, ProgramError> {
         room(&self.scratch, BufferId::Scratch)
     }
 
-    /// Runs a step that writes a scratch buffer. Other steps are skipped.
+    /// Runs a step if it writes a scratch buffer; skips any other step.
     pub(super) fn run_scratch_step(
         &self,
         step: &ProgramStep,
@@ -418,7 +424,7 @@ impl Program {
         Ok(())
     }
 
-    /// Runs a step that writes `written`.
+    /// Runs a step. `written` is the buffer that it writes.
     pub(super) fn run_step(
         &self,
         step: &ProgramStep,
@@ -437,8 +443,8 @@ impl Program {
     }
 }
 
-/// Checks that there is one given length for each buffer, and that each is the length of that
-/// buffer.
+/// Checks that `given` has one length for each buffer, and that it is the length of that buffer.
+/// `what` is the kind of the buffers in errors, `parameter` or `result`.
 pub(super) fn check(
     what: &'static str,
     buffers: &[ArrayBuffer],
@@ -458,15 +464,15 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Allocates zeroed bytes for each buffer. Returns [`ProgramError::Memory`] if there is no memory
-/// for one of the buffers.
+/// Allocates zeroed memory for each buffer. Returns [`ProgramError::Memory`] for a buffer for which
+/// there is no memory.
 fn room(
     buffers: &[ArrayBuffer],
     value: fn(usize) -> BufferId,
 ) -> Result<Vec<Vec<u8>>, ProgramError> {
     let image = |(number, of): (usize, &ArrayBuffer)| {
         let length = usize::try_from(of.bytes()).unwrap_or(usize::MAX);
-        // `vec!` takes zeroed pages from the system, but aborts the process if there are none.
+        // `vec!` gets zeroed pages from the system, but aborts the process if there are none left.
         if Vec::<u8>::new().try_reserve_exact(length).is_err() {
             let (value, shape, bytes) = (value(number), Box::new(of.shape().clone()), of.bytes());
             return Err(ProgramError::Memory { value, shape, bytes });

@@ -1,10 +1,10 @@
-//! [`pull`]: traces the elements of a result backwards through the instructions, to the buffers and
-//! constants that they are copied from.
+//! [`pull`]: traces the elements of a value backwards through the instructions, to the buffers and
+//! constants from which they are copied. The result is a nest.
 //!
-//! All elements are traced at once: an index is not a number but an affine form of the loops over
-//! the result's memory, with bounds. An instruction that chooses between operands, such as
-//! `concatenate`, divides the loops into regions, and the elements of each region continue to
-//! another operand. Regions whose source is not yet known wait on a stack.
+//! All elements are traced at once. An index is not an integer but an affine form of the loops over
+//! the value's memory, with bounds. An instruction that chooses between operands, such as
+//! `concatenate`, divides the positions of these loops into *regions*, and the trace continues in
+//! another operand for each region. Regions whose source is not known yet wait on a stack.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,21 +22,23 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The parameters, constants and scratch buffers that kernels read, and the values that are folded
+/// The parameters, constants and scratch buffers that kernels read, and the values that were folded
 /// to constants so far.
 #[derive(Debug, Default)]
 pub(super) struct ModuleBuffers {
-    /// The arrays of the parameters, in order. Each entry has the number of the parameter, the path
-    /// to the array in the parameter, and the shape of the array.
+    /// The arrays of the parameters, in order. An entry has the index of the parameter, the path to
+    /// the array inside the parameter, and the shape of the array.
     pub(super) parameters: Vec<(usize, TuplePath, Shape)>,
     /// The shape and bytes of each constant that a kernel reads.
     pub(super) constants: Vec<(Shape, Vec<u8>)>,
+    /// The constant of each value that became one, as an index into `constants`.
     pub(super) constant_of: HashMap<ArrayOrigin, usize>,
-    /// The constant or the scratch buffer that maps places to windows, by scatter with many windows.
+    /// The table of each scatter that has one: a constant or a scratch buffer with the last window
+    /// at each place.
     pub(super) tables: HashMap<GraphNode, BufferId>,
     /// The values that were folded to constants.
     pub(super) folded: HashMap<ArrayOrigin, Literal>,
-    /// The scratch buffer of each value that has one.
+    /// The scratch buffer of each value that has one, as an index into `scratch`.
     pub(super) scratch_of: HashMap<ArrayOrigin, usize>,
     /// The shapes of the scratch buffers, in default layouts.
     pub(super) scratch: Vec<Shape>,
@@ -54,16 +56,16 @@ pub(super) struct KernelOutput<'a> {
     pub(super) keeps_trail: bool,
     /// The maximum number of cases in the nest.
     pub(super) most_cases: usize,
-    /// The number of places of the table, if the node is a scatter whose table is made at run time.
-    /// `destination` is then the walk that marks its places.
+    /// The number of entries of the table, if the kernel makes the table of the scatter `node`.
+    /// Then `destination` describes the walk over all windows that marks their places.
     pub(super) table_places: Option<u64>,
     /// The parameter whose buffer the array may take over, and the function that makes the nest of
-    /// such a copy: [`Assembly::in_place`].
+    /// such a copy, [`Assembly::in_place`].
     pub(super) takes_over: Option<(BufferId, InPlace)>,
 }
 
 impl<'a> KernelOutput<'a> {
-    /// Returns the output of a value that is an array, without a trail.
+    /// Returns the output for a node whose value is an array, without a trail.
     pub(super) fn plain(
         node: GraphNode,
         element_type: ElementType,
@@ -83,8 +85,9 @@ impl<'a> KernelOutput<'a> {
     }
 }
 
-/// A function that makes the nest of a copy into the buffer of a source, as [`Assembly::in_place`]
-/// does. It is passed along so that programs that honour no alias need not link it.
+/// A function that makes the nest of a copy into the buffer of one of its sources, given the index
+/// of that source. It is passed as a value so that programs without aliases need not link
+/// [`Assembly::in_place`].
 pub(super) type InPlace = fn(&Assembly, usize) -> Option<CopyNest>;
 
 /// The result of tracing a value back to its sources.
@@ -92,33 +95,34 @@ pub(super) struct Pulled {
     pub(super) nest: CopyNest,
     /// The buffer of each source.
     pub(super) sources: Vec<BufferId>,
-    /// The instructions that elements pass through, in the order of the first visits.
+    /// The instructions through which elements pass, in the order of the first visits.
     pub(super) nodes: Vec<GraphNode>,
     /// The trail, or `None` if none is recorded.
     pub(super) trail: Option<Trail>,
-    /// The nest and the sources of the copy into the buffer that the array takes over; `None` if
-    /// it takes over none, or needs places of it that the copy overwrites.
+    /// The nest and the sources of a copy into the buffer that the array takes over. `None` if it
+    /// takes over no buffer, or if the copy would read places after it has overwritten them.
     pub(super) in_place: Option<(CopyNest, Vec<BufferId>)>,
 }
 
-/// The reason why a value cannot be copied by one nest yet.
+/// The reason why one nest cannot compute a value yet. The caller removes the reason if it can, and
+/// traces the value again.
 pub(super) enum Stop {
     /// The value is not supported.
     Refused(Box<ProgramError>),
-    /// This array inside a value must be computed into a scratch buffer first.
+    /// This array inside the value of a node must be computed into a scratch buffer first.
     Before(GraphNode, TuplePath),
-    /// This array must be computed into a scratch buffer without padding first. Its elements are
+    /// This array must first be computed into a scratch buffer without padding. Its elements are
     /// put together from units, but its layout adds padding or gives elements another width.
     Apart(GraphNode, TuplePath),
-    /// The value of this instruction is computed from others. Lowering can continue only if it
-    /// folds to a constant.
+    /// The node computes its value from others. The trace can continue only if the value folds to a
+    /// constant.
     Compute(GraphNode),
-    /// This conversion must be folded to a constant, or else allowed in kernels.
+    /// This conversion must be folded to a constant. If it does not fold, kernels may perform it.
     Convert(GraphNode),
-    /// The table of this scatter must be made at run time, unless the value `folds` folds to a
-    /// constant. If there can be no such table, the error applies.
+    /// The table of this scatter must be made at run time, unless the value of `folds` folds to a
+    /// constant. The error applies if no such table is possible.
     Table { scatter: GraphNode, folds: Option<GraphNode>, error: Box<ProgramError> },
-    /// A bound of one kernel is exceeded. The list has the number of visits of each node, in the
+    /// A bound of a kernel is exceeded. The list has the number of visits of each node, in the
     /// order of the first visits.
     Bound(Box<NestError>, Vec<(GraphNode, usize)>),
 }
@@ -129,8 +133,8 @@ impl From<ProgramError> for Stop {
     }
 }
 
-/// Builds the nest that copies the elements of a value from the buffers that hold them. Starts
-/// again with smaller units if an instruction divides elements.
+/// Builds the nest that copies the elements of a value from the buffers that hold them. If an
+/// instruction divides elements, the trace starts again with smaller units.
 pub(super) fn pull(
     graph: &mut Graph,
     buffers: &mut ModuleBuffers,
@@ -158,10 +162,10 @@ pub(super) fn pull(
     }
 }
 
-/// The reason why the trace of a value stops.
+/// The reason why a trace ends early.
 pub(super) enum Halt {
     Stop(Stop),
-    /// Elements have to be divided into units of this width in bits, so the trace has to start
+    /// Elements must be divided into units of this width in bits, so that the trace has to start
     /// again.
     Unit(u32),
     /// The nest cannot express the copy.
@@ -180,42 +184,48 @@ impl From<NestError> for Halt {
     }
 }
 
-/// Elements whose source is not yet known: at the positions in `region`, the element that is
-/// written is a copy of element `index` of `node`.
+/// Elements whose source is not known yet. At each position in `region`, the element to write is
+/// element `index` of the array at `path` in the value of `node`.
 pub(super) struct PendingValue {
     pub(super) node: GraphNode,
     pub(super) path: TuplePath,
     pub(super) region: WalkRegion,
     pub(super) index: Vec<Index>,
-    /// The number of the unit inside the element; 0 if elements are moved whole.
+    /// The index of the unit inside the element; 0 if elements are moved whole.
     pub(super) part: Index,
 }
 
+/// The state of tracing one value.
 pub(super) struct Pull<'g, 'm> {
     pub(super) graph: &'g mut Graph<'m>,
     pub(super) buffers: &'g mut ModuleBuffers,
     pub(super) assembly: Assembly,
-    /// The width of a unit, in bits. An element is one or more units.
+    /// The width of a unit, in bits. An element consists of one or more units.
     pub(super) unit: u32,
     /// The width of the destination's element type, in bits.
     pub(super) width: u32,
-    /// True if units are signed and the destination gives each unit a wider place, in which the
-    /// sign is repeated.
+    /// True if units are signed and the destination gives each unit a wider place. The sign is then
+    /// repeated in the rest of the place.
     pub(super) extends: bool,
     /// The number of bits of an element that are written. If it is less than 8, the kernel copies
     /// only the low bits of the source's elements.
     pub(super) bits: u32,
-    /// True if the destination packs elements that are narrower than a byte.
+    /// True if the destination packs elements that are smaller than a byte.
     pub(super) packs: bool,
+    /// The sources of the nest. The flag is true for a source from which lookups load.
     pub(super) sources: Vec<(BufferId, bool)>,
     /// The elements whose source is not known yet, as a stack.
     pub(super) pending: Vec<PendingValue>,
+    /// The part of the trace that lies before a conversion.
     pub(super) converted: ConvertedElements,
+    /// The number of visits of each node.
     pub(super) visits: HashMap<GraphNode, usize>,
+    /// The nodes, in the order of their first visits.
     pub(super) order: Vec<GraphNode>,
 }
 
 impl<'g, 'm> Pull<'g, 'm> {
+    /// Traces a value in units of `unit` bits.
     fn run(
         graph: &'g mut Graph<'m>,
         buffers: &'g mut ModuleBuffers,
@@ -307,8 +317,8 @@ impl<'g, 'm> Pull<'g, 'm> {
         Ok(Pulled { nest, sources, nodes, trail, in_place })
     }
 
-    /// Traces an element back through one instruction, or ends the trace if the element is in a
-    /// buffer or consists of constant bits.
+    /// Traces elements back through one instruction. If they are in a buffer or consist of known
+    /// bits, the trace of these elements ends.
     fn follow(&mut self, item: PendingValue) -> Result<(), Halt> {
         let origin = self.graph.origin(item.node, item.path.clone())?;
         if let Some(&scratch) = self.buffers.scratch_of.get(&origin) {
@@ -341,8 +351,8 @@ impl<'g, 'm> Pull<'g, 'm> {
         self.instruction(item, node)
     }
 
-    /// Returns the number of the source of the nest that reads `value`. Calls `add` on first use.
-    /// `of_numbers` is true if lookups load from the source.
+    /// Returns the index of the source of the nest that reads `value`. `add` adds the source to the
+    /// assembly when it is first used. `of_numbers` is true if lookups load from it.
     pub(super) fn source(
         &mut self,
         value: BufferId,
@@ -366,8 +376,8 @@ impl<'g, 'm> Pull<'g, 'm> {
     }
 }
 
-/// Adds the visits of each node to an error that a scratch buffer may avoid, in the order of the
-/// first visits. Returns all other errors unchanged.
+/// Turns an error that a scratch buffer may avoid into [`Stop::Bound`], with the visits of each
+/// node in the order of the first visits. All other errors are returned unchanged.
 fn bounded(halt: Halt, order: &[GraphNode], visits: &HashMap<GraphNode, usize>) -> Halt {
     match halt {
         Halt::Nest(error @ (NestError::Bound { .. } | NestError::Reach { .. })) => {
@@ -379,7 +389,8 @@ fn bounded(halt: Halt, order: &[GraphNode], visits: &HashMap<GraphNode, usize>) 
 }
 
 impl ModuleBuffers {
-    /// Returns the number of an array among the arrays of all parameters, and its shape.
+    /// Returns an array of a parameter: its index among the arrays of all parameters, and its
+    /// shape.
     pub(super) fn parameter(&self, number: usize, path: &TuplePath) -> (usize, Shape) {
         let found =
             self.parameters.iter().enumerate().find(|(_, of)| (of.0, &of.1) == (number, path));
@@ -388,11 +399,12 @@ impl ModuleBuffers {
     }
 }
 
+/// Returns the error for an instruction that is not supported, as a [`Halt`].
 pub(super) fn unsupported(graph: &Graph, node: GraphNode, reason: &str) -> Halt {
     refused(graph, node, reason).into()
 }
 
-/// Returns the error for an instruction that is not supported.
+/// Returns the error for an instruction that is not supported. `reason` is the end of the message.
 pub(super) fn refused(graph: &Graph, node: GraphNode, reason: &str) -> ProgramError {
     let instruction = graph.instruction(node);
     ProgramError::Unsupported {

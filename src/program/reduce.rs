@@ -1,6 +1,6 @@
-//! Reduces of integers and predicates.
+//! Reduces of integers and predicates, which are folded or become lookups.
 //!
-//! Modules that only move data contain such reduces too. For example, JAX's `take` uses one to test
+//! Modules that only move data contain them too. For example, JAX's `take` uses a reduce to test
 //! that all entries of an index vector are in range.
 
 use super::{
@@ -16,9 +16,11 @@ use crate::{
     shape::ElementType,
 };
 
-/// Returns the operation with which a reduce combines elements, or `None` if the operation is not
-/// supported or its result depends on the order of the elements. Also returns `None` for floats:
-/// not even adding 0.0 leaves a float unchanged, because it turns -0.0 into 0.0.
+/// Returns the operation with which a reduce combines elements.
+///
+/// Returns `None` if the operation is not supported, or if its result depends on the order of the
+/// elements. Floats are not supported: not even adding 0.0 leaves a float unchanged, because it
+/// turns -0.0 into 0.0.
 pub(super) fn combiner(graph: &Graph, instruction: &Instruction) -> Option<Binary> {
     let Opcode::Reduce { computation, .. } = *instruction.opcode() else { return None };
     let callee = &graph.computations()[computation];
@@ -42,7 +44,8 @@ pub(super) fn combiner(graph: &Graph, instruction: &Instruction) -> Option<Binar
     is_known.then_some(binary)
 }
 
-/// Returns the bits of the neutral element of an operation, or `None` if it has none.
+/// Returns the bits of the neutral element of an operation, such as 0 for `add`. Returns `None` if
+/// the operation has none.
 fn neutral(binary: Binary, kind: ElementType) -> Option<u128> {
     let bits = kind.bits()?;
     let ones = u128::MAX >> (128 - bits);
@@ -58,8 +61,8 @@ fn neutral(binary: Binary, kind: ElementType) -> Option<u128> {
     })
 }
 
-/// Returns the result of a reduce whose operands are constants, or `None` if it is not folded or
-/// has more than [`MAX_ELEMENTS`] elements.
+/// Returns the result of a reduce whose operands are constants. Returns `None` if the reduce is not
+/// folded, or has more than [`MAX_ELEMENTS`] elements.
 pub(super) fn fold(
     instruction: &Instruction,
     binary: Binary,
@@ -69,7 +72,7 @@ pub(super) fn fold(
     let [array, start] = operands else { return None };
     let (shape, sizes) = (instruction.shape(), extents(array.shape())?);
     let kind = shape.element_type();
-    // If an array without elements is reduced, the result may still have elements.
+    // The result may have elements even if the reduced array has none.
     let count = elements(&extents(shape)?);
     if count > MAX_ELEMENTS {
         return None;
@@ -96,9 +99,9 @@ pub(super) fn fold(
 }
 
 impl Pull<'_, '_> {
-    /// Returns the index of an element in the operand of a reduce that only copies elements: it
-    /// reduces dimensions of extent 1 and starts with the neutral element. Returns `None` for any
-    /// other reduce.
+    /// Returns the index of an element in the operand of a reduce that only copies elements: all
+    /// reduced dimensions have extent 1, and the start value is the neutral element. Returns `None`
+    /// for any other reduce.
     pub(super) fn unreduced(
         &mut self,
         node: GraphNode,
@@ -113,7 +116,7 @@ impl Pull<'_, '_> {
     }
 
     /// Adds one element of a reduce's result to a lookup, as a chain of operations on the elements
-    /// that are combined.
+    /// that it combines. Returns the index of its number.
     pub(super) fn reduced(
         &mut self,
         region: &mut WalkRegion,
@@ -188,8 +191,8 @@ impl Pull<'_, '_> {
     }
 }
 
-/// Returns an index in the operand: the index in the result, with `digits` inserted as the index
-/// along the reduced dimensions.
+/// Returns the index in the operand of a reduce, given the index in its result. `digits` has the
+/// index along each of the reduced dimensions.
 fn spread(index: &[Index], dimensions: &[usize], digits: &[u64]) -> Vec<Index> {
     let mut kept = index.iter();
     let entry = |dimension: usize| match dimensions.iter().position(|&d| d == dimension) {

@@ -1,18 +1,18 @@
-//! Converts an index between shapes with the same elements, for reshape, bitcast and
+//! Converts an index between two shapes with the same elements, for reshape, bitcast and
 //! bitcast-convert.
 //!
-//! For example, index (i,j) of an array `[6,4]` is the element number `n = 4·i + j`, and in
-//! `[2,12]` its index is `n / 12` and `n % 12`.
+//! For example, element (i,j) of an array `[6,4]` is element `n = 4·i + j` in row-major order. In
+//! `[2,12]`, its index is (n / 12, n % 12).
 
 use super::literal::signed;
 use crate::nest::{Assembly, Index, NestError, WalkRegion};
 
-/// Converts an index in an array with the dimensions `from` to the index of the same element in an
-/// array with the dimensions `to`. Both are in row-major order.
+/// Converts the index of an element in an array with the dimensions `from` to its index in an array
+/// with the dimensions `to`. Both arrays are in row-major order.
 ///
 /// Consecutive dimensions whose extents have the same product on both sides form a group. The index
-/// along a group is joined to one number, which is then split again. If this reverses an earlier
-/// split, the divisions cancel out.
+/// along a group is first joined to one number, which is then split again. If this reverses an
+/// earlier split, the divisions cancel out.
 pub(super) fn regroup(
     assembly: &mut Assembly,
     region: &mut WalkRegion,
@@ -25,7 +25,7 @@ pub(super) fn regroup(
     while next_from < from.len() || next_to < to.len() {
         let (first_from, first_to) = (next_from, next_to);
         let (mut elements, mut wanted) = (1_u64, 1_u64);
-        // Find the shortest next group, with at least one dimension of `to`.
+        // Find the shortest next group that has at least one dimension of `to`.
         loop {
             let take_from = elements <= wanted && next_from < from.len();
             if take_from {

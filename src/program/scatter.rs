@@ -1,10 +1,11 @@
-//! Scatters that replace: windows of an array take new values, in order. If windows overlap, the
-//! last one wins.
+//! Scatters that replace: windows of an array take new values. If windows overlap, the last one
+//! wins.
 //!
-//! A scatter reads its updates and writes wherever the indices say. A nest works the other way
-//! around: it asks, for each place of the array, which window was the last to be written there. If
-//! there are many windows, a table has the answer for each place. The table is a constant, or a
-//! scratch buffer in which a kernel marks the places of all windows before.
+//! A scatter reads its updates in order, and writes each at the place that its indices give. A nest
+//! works the other way around: for each place of the array, it needs to know which window was
+//! written there last. Up to 16 windows are tested one by one. If there are more, the nest reads
+//! the last window at each place from a table. The table is a constant, or a scratch buffer that an
+//! earlier kernel fills by marking the places of all windows.
 
 use super::{
     BufferId,
@@ -23,12 +24,13 @@ use crate::{
     shape::{ElementType, Shape},
 };
 
-/// The greatest number of windows that are tested one by one. If there are more, the window of each
-/// place is read from a table. A higher limit makes kernels longer; with a lower one, more scatters
-/// need a table, which a kernel makes first if the indices are not constant.
+/// The greatest number of windows that are tested one by one. A higher limit makes kernels longer.
+/// With a lower one, more scatters need a table, which a kernel has to make first unless the
+/// indices are constant.
 const MAX_WINDOWS: u64 = 16;
 
-/// A scatter, with the shape and the numbering of its windows.
+/// A scatter, and the shape of its windows. Windows are numbered from 0 in the order in which they
+/// are written.
 struct ScatterWindows<'a> {
     scatter: &'a Scatter,
     /// The array, the indices and the updates.
@@ -38,18 +40,18 @@ struct ScatterWindows<'a> {
     /// The extents of a window, one for each dimension of the array.
     extents: Vec<u64>,
     /// The dimension of the updates that corresponds to each dimension of the array inside a
-    /// window, or `None` if windows have extent 1 there.
+    /// window. `None` if windows have extent 1 in the dimension.
     window_of: Vec<Option<usize>>,
-    /// The dimensions of the updates that number the windows. `sizes` has their extents.
+    /// The dimensions of the updates that number the windows, and in `sizes` their extents.
     batches: Vec<usize>,
     sizes: Vec<u64>,
-    /// The rank of the updates and the rank of the indices.
+    /// The rank of the updates, and the rank of the indices.
     ranks: [usize; 2],
 }
 
 impl<'a> ScatterWindows<'a> {
-    /// Returns the windows of the operand with this number of a scatter; `None` if an extent is not
-    /// fixed.
+    /// Returns the windows of one of the arrays that a scatter updates. `number` is the index of
+    /// the array among the operands. Returns `None` if an extent is not fixed.
     fn new(graph: &Graph, node: GraphNode, scatter: &'a Scatter, number: usize) -> Option<Self> {
         let count = graph.instruction(node).operands().len() / 2;
         let operands = [number, count, count + 1 + number];
@@ -74,8 +76,8 @@ impl<'a> ScatterWindows<'a> {
         Some(Self { scatter, operands, own, extents, window_of, batches, sizes, ranks })
     }
 
-    /// Returns the dimensions of the array along which windows have places of their own, in
-    /// ascending order.
+    /// Returns the dimensions of the array along which windows have different places, in ascending
+    /// order.
     fn placed(&self) -> Vec<usize> {
         let mut dimensions = self.scatter.scatter_dims_to_operand_dims.clone();
         dimensions.extend(&self.scatter.input_batching_dims);
@@ -83,12 +85,12 @@ impl<'a> ScatterWindows<'a> {
         dimensions
     }
 
-    /// Returns the greatest start along a dimension at which a window is inside the array.
+    /// Returns the greatest start along a dimension at which a window is still inside the array.
     fn last_start(&self, dimension: usize) -> u64 {
         self.own[dimension] - self.extents[dimension]
     }
 
-    /// Returns the index of a window along the batch dimensions, given the window's number.
+    /// Returns the index of window `number` along the batch dimensions.
     fn batch(&self, number: u64) -> Vec<Index> {
         let mut rest = number;
         let mut batch = vec![Index::constant(0); self.sizes.len()];
@@ -98,8 +100,9 @@ impl<'a> ScatterWindows<'a> {
         batch
     }
 
-    /// Calls `start` for each dimension in which the start of a window is read from the indices.
-    /// The arguments are the dimension, and the index of the start in the array of indices.
+    /// Calls `start` for each dimension in which the indices contain the starts of windows. The
+    /// arguments are the dimension, and the index in the array of indices of the start of window
+    /// `batch`.
     fn starts<E>(
         &self,
         batch: &[Index],
@@ -113,8 +116,7 @@ impl<'a> ScatterWindows<'a> {
         Ok(())
     }
 
-    /// Returns pairs of a batching dimension of the array and the number of that dimension in the
-    /// batch.
+    /// Returns each batching dimension of the array, with the index of that dimension in the batch.
     fn batching(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let scatter = self.scatter;
         let pairs = scatter.input_batching_dims.iter();
@@ -123,7 +125,8 @@ impl<'a> ScatterWindows<'a> {
             .map(|(&dimension, &of)| (dimension, of - usize::from(of > scatter.index_vector_dim)))
     }
 
-    /// Returns the index in the updates of the element at `place` inside the window `batch`.
+    /// Returns the index in the updates of an element of window `batch`. `place` is the index of
+    /// the element inside the window.
     fn update(&self, batch: impl IntoIterator<Item = Index>, place: &[Index]) -> Vec<Index> {
         let mut index = vec![Index::constant(0); self.ranks[0]];
         for (&dimension, digit) in self.batches.iter().zip(batch) {
@@ -138,10 +141,12 @@ impl<'a> ScatterWindows<'a> {
     }
 }
 
-/// Returns the shapes for the table of a scatter that is made at run time: that of the table, an
-/// entry for each place along the dimensions in which windows are placed, and that of the walk
-/// which marks them, over all windows and the places inside each. Returns `None` if one is too
-/// large for numbers of 32 bits.
+/// Returns the two shapes that are needed to make the table of a scatter at run time.
+///
+/// The first is the shape of the table, which has an entry for each place along the dimensions in
+/// which windows have different places. The second is the shape of the walk that marks these
+/// places: all windows, and the places inside each. Returns `None` if a shape has too many elements
+/// for 32-bit indices.
 pub(super) fn table_shapes(graph: &Graph, node: GraphNode) -> Option<[Shape; 2]> {
     let Opcode::Scatter(scatter) = graph.instruction(node).opcode() else { return None };
     let windows = ScatterWindows::new(graph, node, scatter, 0)?;
@@ -158,8 +163,8 @@ pub(super) fn table_shapes(graph: &Graph, node: GraphNode) -> Option<[Shape; 2]>
 }
 
 impl Pull<'_, '_> {
-    /// Traces an element of a scatter. It is copied from the last window that contains it, or from
-    /// the array if no window does. A window that lies partly outside the array is ignored.
+    /// Traces an element of a scatter. The element is copied from the last window that contains it,
+    /// or from the array if no window does. A window that is partly outside the array is ignored.
     pub(super) fn scatter(
         &mut self,
         node: GraphNode,
@@ -180,8 +185,8 @@ impl Pull<'_, '_> {
         }
     }
 
-    /// Returns the start of a window along each dimension of the array, given the window's index
-    /// along the batch dimensions. A start that leaves no room for the window is past the last one.
+    /// Returns the start of window `batch` along each dimension of the array. A start that leaves
+    /// no room for the window becomes the first start past the last valid one.
     fn window_starts(
         &mut self,
         region: &mut WalkRegion,
@@ -201,7 +206,7 @@ impl Pull<'_, '_> {
         Ok(starts)
     }
 
-    /// Tests the windows with guards, from the last window to the first.
+    /// Tests all windows with guards, from the last one to the first.
     fn one_by_one(&mut self, windows: &ScatterWindows, item: PendingValue) -> Result<(), Halt> {
         let [operand, _, updates] = windows.operands;
         let PendingValue { mut region, index, part, .. } = item;
@@ -251,7 +256,7 @@ impl Pull<'_, '_> {
         };
         let dimensions = windows.placed();
         let PendingValue { mut region, mut index, part, .. } = item;
-        // In the other dimensions every window starts at 0, and may be shorter than the array.
+        // Along the other dimensions, every window starts at 0, and may be shorter than the array.
         for (dimension, &extent) in windows.extents.iter().enumerate() {
             if dimensions.contains(&dimension) || extent == windows.own[dimension] {
                 continue;
@@ -265,7 +270,7 @@ impl Pull<'_, '_> {
         }
         let at: Vec<Index> = dimensions.iter().map(|&d| index[d].clone()).collect();
         let window = self.entry(&mut region, node, table, &at, NumberRange::clamped(count))?;
-        // Windows are counted from 1.
+        // Entries count windows from 1. An entry of 0 means that no window contains the place.
         let split = self.assembly.split_region(&region, &window, 1, count + 1)?;
         if let Some((region, _)) = split.outside {
             self.go_on(operand, region, index.clone(), part.clone());
@@ -282,7 +287,7 @@ impl Pull<'_, '_> {
         }
         let mut starts = Vec::new();
         windows.starts(&batch, |dimension, at| {
-            // A window has one place along most of these dimensions.
+            // Most windows have extent 1 along these dimensions.
             if windows.extents[dimension] > 1 {
                 let range = NumberRange::clamped(windows.last_start(dimension));
                 starts.push((dimension, self.number(&mut region, indices, &at, range)?));
@@ -293,7 +298,7 @@ impl Pull<'_, '_> {
             let within = index[dimension].plus(-1, &start).ok_or(NestError::PAST_LIMIT)?;
             let extent = windows.extents[dimension];
             let split = self.assembly.split_region(&region, &within, 0, extent)?;
-            // The table has only windows that contain the place.
+            // The table has only windows that contain the place, so this case is never taken.
             if let Some((region, _)) = split.outside {
                 self.go_on(operand, region, index.clone(), part.clone());
             }
@@ -304,8 +309,9 @@ impl Pull<'_, '_> {
         Ok(())
     }
 
-    /// Makes the nest one that marks the places of each window in a table. `index` is the number of
-    /// a window along each batch dimension, and a place in it along each dimension of the table.
+    /// Turns the nest into one that marks the places of each window in a table. `index` has the
+    /// index of a window along each batch dimension, and then a place inside the window along each
+    /// dimension of the table.
     pub(super) fn mark_windows(
         &mut self,
         node: GraphNode,
@@ -343,8 +349,8 @@ impl Pull<'_, '_> {
         Ok(self.assembly.mark(region, at, number)?)
     }
 
-    /// Returns the indices of a scatter with many windows, if they are constants. Otherwise the
-    /// table of windows has to be made at run time.
+    /// Returns the indices of a scatter with many windows if they are constants. Otherwise returns
+    /// the error that requests a table at run time.
     fn indices(
         &mut self,
         node: GraphNode,
@@ -373,9 +379,9 @@ impl Pull<'_, '_> {
         Err(Halt::Stop(Stop::Table { scatter: node, folds, error }))
     }
 
-    /// Returns the table of windows. It has an entry for each place along the dimensions in which
-    /// windows are placed: the number of the last window there, counted from 1, or 0 if there is
-    /// none.
+    /// Returns the table of a scatter with constant indices. It has an entry for each place along
+    /// the dimensions in which windows have different places: the last window there, counted from
+    /// 1, or 0 if there is none.
     fn table(
         &self,
         node: GraphNode,
@@ -426,7 +432,8 @@ impl Pull<'_, '_> {
         Ok((shape, table.into_iter().flat_map(u32::to_le_bytes).collect()))
     }
 
-    /// Returns true if the combiner returns the update unchanged for the array with this number.
+    /// Returns true if the combiner returns its update unchanged for one of the arrays, given by
+    /// its index.
     fn replaces(&self, scatter: &Scatter, array: usize) -> bool {
         let combiner = &self.graph.computations()[scatter.computation];
         let count = combiner.parameters().len() / 2;

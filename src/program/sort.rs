@@ -1,4 +1,4 @@
-//! Sorts constants with the comparator of a `sort` instruction.
+//! Sorts constants at compile time, with the comparator of a `sort` instruction.
 
 use super::{
     fold::element_bits,
@@ -14,11 +14,11 @@ use crate::{
 /// with a lower one, more modules are refused.
 const MAX_SORTED: u64 = 1 << 16;
 
-/// Sorts constants along a dimension and returns the results. Returns `None` if there are too many
-/// elements, or if the comparator has an instruction that is not folded.
+/// Sorts constants together along a dimension, and returns the sorted constants. Returns `None` if
+/// there are too many elements, or if the comparator has an instruction that is not folded.
 ///
-/// The sort is stable. This is also correct for an instruction that does not ask for a stable sort,
-/// because its equal elements may be in any order.
+/// The sort is stable. An instruction may also permit any order of equal elements, and a stable
+/// order is one of them.
 pub(super) fn sort(
     dimension: usize,
     comparator: &Computation,
@@ -49,12 +49,12 @@ pub(super) fn sort(
     moved.collect()
 }
 
-/// The comparator of a sort, with the constants that it compares.
+/// The comparator of a sort, and the constants that it compares.
 struct Comparator<'a> {
     instructions: &'a [Instruction],
     root: usize,
     operands: &'a [Literal],
-    /// The type and the bits of each instruction's value, for the two elements that are compared.
+    /// The type and the bits of each instruction's value, in the evaluation for two places.
     values: Vec<(ElementType, u128)>,
 }
 
@@ -64,7 +64,7 @@ impl<'a> Comparator<'a> {
         Self { instructions, root, operands, values: Vec::with_capacity(instructions.len()) }
     }
 
-    /// Returns true if the elements at place `first` come before those at place `second`. Returns
+    /// Returns true if the elements at place `first` belong before those at place `second`. Returns
     /// `None` if the comparator has an instruction that is not folded.
     fn is_before(&mut self, first: u64, second: u64) -> Option<bool> {
         self.values.clear();
@@ -90,9 +90,9 @@ impl<'a> Comparator<'a> {
         Some(self.values.get(self.root)?.1 != 0)
     }
 
-    /// Sorts places by merging. Unlike the sorts of `std`, it accepts a comparator that does not
-    /// define an order, such as one that compares NaNs. Returns `None` if the comparator has an
-    /// instruction that is not folded.
+    /// Sorts places by merging. The sorts of `std` require an order, which a comparator of floats
+    /// with NaNs may not define; this one accepts any comparator. Returns `None` if the comparator
+    /// has an instruction that is not folded.
     fn sorted(&mut self, mut places: Vec<u64>) -> Option<Vec<u64>> {
         if places.len() < 2 {
             return Some(places);

@@ -1,4 +1,4 @@
-//! A program as text: the comments at the top of its kernels, and all stages of its compilation.
+//! A program as text: the comments at the top of its kernels, and the stages of its compilation.
 
 use std::fmt::Write as _;
 
@@ -10,8 +10,8 @@ use crate::{
 };
 
 impl Program {
-    /// Returns the comments at the top of a step's kernel: each is a label and a text. They list
-    /// the buffers and the nest of the step.
+    /// Returns the comments at the top of a step's kernel, each as a label and a text. They
+    /// describe the buffers and the nest of the step.
     pub(super) fn header(&self, step: &ProgramStep) -> Vec<(&'static str, String)> {
         let mut header = vec![("", format!("{} of {}", step.destination, self.name))];
         let source = |(number, &source): (usize, &BufferId)| match step.sources.len() {
@@ -41,13 +41,13 @@ impl Program {
         }
     }
 
-    /// Returns the name of a buffer and the shape of its array as text.
+    /// Returns a buffer's name and the shape of its array, as text.
     fn described(&self, value: BufferId) -> String {
         format!("{value}, {}", self.shape_of(value))
     }
 
-    /// Returns the shape of a buffer's array as text. A constant has no shape here, so its size is
-    /// returned instead.
+    /// Returns the shape of a buffer's array as text. A constant is stored as bytes without a
+    /// shape, so its size is returned instead.
     fn shape_of(&self, value: BufferId) -> String {
         match self.buffer(value) {
             Some(buffer) => buffer.shape().to_string(),
@@ -55,8 +55,8 @@ impl Program {
         }
     }
 
-    /// Returns all stages of the program as text, from its buffers to its kernels. The texts in
-    /// `snapshots/` have the same form.
+    /// Returns all stages of the compilation as text: the buffers, and for each step its nest, its
+    /// schedule and its kernel. The texts in `snapshots/` have the same form.
     ///
     /// The text depends only on the module and the target.
     ///
@@ -67,8 +67,8 @@ impl Program {
         self.stages_of_steps(0..self.steps.len(), target)
     }
 
-    /// Returns the stages of one result: the steps that [`steps_of`](Self::steps_of) returns, with
-    /// all buffers of the program.
+    /// Returns the stages of one result, with all buffers of the program. The steps are listed by
+    /// [`steps_of`](Self::steps_of).
     ///
     /// # Errors
     ///

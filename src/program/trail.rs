@@ -1,7 +1,7 @@
-//! [`Trail`]: a record of the instructions that `pull` passes through while it builds a nest.
+//! [`Trail`]: a record of the instructions through which elements pass while `pull` builds a nest.
 //!
-//! [`Ways`](super::Ways) reads from it where each element is copied from. It evaluates the same
-//! forms as the nest, so the report cannot differ from the copy.
+//! [`Ways`](super::Ways) reads from the trail where an element is copied from. A trail evaluates
+//! the same forms as the nest, so that this report cannot differ from the copy.
 
 use super::{
     BufferId, ProgramError,
@@ -14,39 +14,41 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The instructions that the elements of one kernel pass through, with the forms of their indices.
+/// The instructions through which the elements of one kernel pass, with the index in each as a
+/// form.
 #[derive(Debug)]
 pub(super) struct Trail {
-    /// The width of a unit in bits.
+    /// The width of a unit, in bits.
     unit: u32,
     /// The number of units in an element of the destination.
     parts: u32,
     visits: Vec<Visit>,
-    /// The number of the visit that added each case.
+    /// The visit that added each case.
     ends: Vec<usize>,
-    /// The number of the visit that added each pending element.
+    /// The visit that added each pending element; `None` for the element with which the trace
+    /// starts.
     parents: Vec<Option<usize>>,
     cases: Vec<Case>,
-    /// The nest before any pass runs. The forms refer to its axes and quotients.
+    /// The nest before any pass changes it. The forms refer to its axes and quotients.
     nest: Option<CopyNest>,
     sources: Vec<BufferId>,
 }
 
-/// One step of `pull`: the elements that are traced back through one instruction together.
+/// One step of `pull`, which traces some elements back through one instruction.
 #[derive(Debug)]
 struct Visit {
     parent: Option<usize>,
-    /// The instructions whose value contains the elements, each as the numbers of its computation
-    /// and of the instruction.
+    /// The instructions whose value contains the elements, each as the index of its computation and
+    /// its index there.
     passed: Vec<[usize; 2]>,
     index: Vec<Affine>,
     part: Affine,
 }
 
-/// The origin of an element as far as one kernel knows it.
+/// The end of an element's trace in one kernel.
 pub(super) enum End {
-    /// An element of an array: its buffer, its index, the number of the bit inside the element, and
-    /// the number of the bit inside the buffer.
+    /// An element of an array: its buffer, its index, the index of the bit inside the element, and
+    /// the index of the bit inside the buffer.
     Array { value: BufferId, index: Vec<u64>, within: u32, bit: u64 },
     /// Constant bits.
     Bits(u128),
@@ -66,7 +68,7 @@ impl Trail {
         }
     }
 
-    /// Records that `pull` now follows the last pending element.
+    /// Records that `pull` now follows the pending element on top of its stack.
     pub(super) fn enter(
         &mut self,
         item: &PendingValue,
@@ -84,8 +86,8 @@ impl Trail {
         Ok(())
     }
 
-    /// Records the cases and the number of pending elements after a visit. New ones are attributed
-    /// to that visit.
+    /// Records the state after a visit: `items` is the number of pending elements, and `cases` are
+    /// all cases so far. Those that are new belong to the visit.
     pub(super) fn leave(&mut self, items: usize, cases: &[Case]) {
         let visit = self.visits.len() - 1;
         self.parents.resize(items, Some(visit));
@@ -93,23 +95,25 @@ impl Trail {
         self.cases.extend_from_slice(&cases[self.cases.len()..]);
     }
 
-    /// Returns the trail with the nest and the sources of the kernel.
+    /// Returns the trail, completed with the nest and the sources of the kernel.
     pub(super) fn finished(mut self, nest: &CopyNest, sources: &[BufferId]) -> Self {
         (self.nest, self.sources) = (Some(nest.clone()), sources.to_vec());
         self
     }
 
-    /// Returns the buffers that lookups load from.
+    /// Returns the buffers from which lookups load.
     pub(super) fn numbers(&self) -> impl Iterator<Item = BufferId> {
         let loads = self.nest.iter().flat_map(CopyNest::lookups).flat_map(Lookup::loads);
         loads.map(|(source, _)| self.sources[source])
     }
 
-    /// Returns the instructions that a bit of an element passes through, with the index in each,
-    /// and the end of the trace in this kernel. `index` is the index of the element in the
-    /// destination. If `image` returns `None` for a buffer, lookups load 0 from it. Returns `None`
-    /// if the bit belongs to no unit, for example if it comes after the bits of an element below a
-    /// byte.
+    /// Returns the instructions through which a bit of an element passes, with the index in each,
+    /// and the end of the trace in this kernel.
+    ///
+    /// `index` is the index of the element in the destination, and `bit` the bit inside the
+    /// element. `image` returns the contents of a buffer; if it returns `None`, lookups load 0 from
+    /// that buffer. The result is `None` if the bit belongs to no unit, such as an unused bit of a
+    /// byte that holds a smaller element.
     pub(super) fn way<'a>(
         &self,
         destination: &StrideDescriptor,
@@ -163,15 +167,15 @@ impl Trail {
     }
 }
 
-/// Returns the offset of an element in units from the start of the buffer, or `None` if the array
-/// has no such element.
+/// Returns the offset of an element from the start of the buffer, in units. Returns `None` if the
+/// array has no such element.
 fn unit(descriptor: &StrideDescriptor, index: &[u64]) -> Option<u64> {
     Some(descriptor.prefix_elements()? + descriptor.offset(index).ok()?)
 }
 
 impl End {
     /// Returns the origin of the element. Returns `None` if the element is in a scratch buffer,
-    /// because the trace continues in the kernel that writes it.
+    /// because its trace continues in the kernel that writes this buffer.
     pub(super) fn origin(&self, constants: &[Vec<u8>]) -> Option<Origin> {
         match self {
             Self::Bits(bits) => Some(Origin::Constant { bits: *bits }),

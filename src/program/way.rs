@@ -1,5 +1,5 @@
-//! [`Ways`]: reports for each element of a result the instructions between the result and the
-//! origin of the element, which is a parameter or a constant.
+//! [`Ways`]: reports where an element of a result is from. The *way* of an element is the list of
+//! instructions between the result and its origin, a parameter or a constant.
 
 use std::collections::HashMap;
 
@@ -12,11 +12,11 @@ use super::{
 };
 use crate::hlo::Module;
 
-/// A lowered module that can report the [`Way`] of each element: the instructions that the element
-/// passes through, from the result back to its origin.
+/// A lowered module that reports the [`Way`] of each element: the instructions through which it
+/// passes, from the result back to its origin.
 ///
-/// The report evaluates the affine forms of the kernels for one element, so it cannot differ from
-/// the kernels.
+/// The report evaluates the affine forms of the kernels for one element. Therefore it cannot differ
+/// from the kernels.
 ///
 /// ```
 /// use stridec::{hlo::Module, program::{Origin, Ways}};
@@ -38,14 +38,14 @@ use crate::hlo::Module;
 pub struct Ways<'m> {
     module: &'m Module,
     program: Program,
-    /// The arrays that the program reads. Each has the number of its parameter and the path to the
-    /// array.
+    /// The parameter that contains each array that the program reads, with the path to the array.
     parameters: Vec<(usize, TuplePath)>,
     /// The trail of each step of the program.
     trails: Vec<Trail>,
-    /// The contents of the parameters and of the scratch buffers, from which lookups load; `None`
+    /// The contents of the parameters and of the scratch buffers, from which lookups load. `None`
     /// if the parameters were not given.
     images: Option<[Vec<Vec<u8>>; 2]>,
+    /// The step that writes each buffer, as an index into the program's steps.
     steps: HashMap<BufferId, usize>,
 }
 
@@ -68,7 +68,7 @@ pub struct Passed {
     pub instruction: usize,
     /// The index of the element in the instruction's value.
     pub index: Vec<u64>,
-    /// The number of the bit inside the element. It differs from the requested bit if elements are
+    /// The index of the bit inside the element. It differs from the requested bit if elements are
     /// joined or divided on the way.
     pub bit: u32,
 }
@@ -82,13 +82,13 @@ pub enum Origin {
         number: usize,
         /// The index of the element in the array.
         index: Vec<u64>,
-        /// The number of the bit in the array's buffer.
+        /// The index of the bit in the array's buffer.
         bit: u64,
     },
     /// A constant, or a value that is computed from constants.
     Constant {
-        /// The bits of the element from the requested bit on, the requested bit lowest. Bits past
-        /// the end of the element have no meaning.
+        /// The bits of the element from the requested bit on, which is the lowest bit here. Bits
+        /// past the end of the element have no meaning.
         bits: u128,
     },
 }
@@ -106,8 +106,8 @@ impl<'m> Ways<'m> {
         Ok(Self { module, program, parameters, trails, images: None, steps })
     }
 
-    /// Sets the contents of the parameters, one buffer for each array that the program reads.
-    /// Lookups load from them. Without contents, every lookup loads 0.
+    /// Sets the contents of the parameters, from which lookups load: one buffer for each array that
+    /// the program reads. Without contents, every lookup loads 0.
     ///
     /// # Errors
     ///
@@ -136,8 +136,8 @@ impl<'m> Ways<'m> {
         &self.program
     }
 
-    /// Returns the number of the parameter that contains an array, and the path to the array in
-    /// that parameter: part numbers, outermost first. `number` is an index into
+    /// Returns the parameter that contains an array, and the path to the array inside that
+    /// parameter: the index of the part in each tuple, outermost first. `number` is an index into
     /// [`Program::parameters`].
     ///
     /// # Panics
@@ -149,7 +149,7 @@ impl<'m> Ways<'m> {
         (*parameter, path)
     }
 
-    /// Returns the parameters and scratch buffers that the lookups of a result load from. They
+    /// Returns the parameters and scratch buffers from which the lookups of a result load. They
     /// contain indices and starts that are known only at run time.
     ///
     /// # Panics
@@ -166,8 +166,8 @@ impl<'m> Ways<'m> {
         values
     }
 
-    /// Returns the way of bit `bit` of the element at an index of a result. Returns `None` if the
-    /// result has no such element or the element has no such bit.
+    /// Returns the way of one bit of an element of a result. `index` is the index of the element.
+    /// Returns `None` if the result has no such element, or if the element has no such bit.
     #[must_use]
     pub fn way(&self, result: usize, index: &[u64], bit: u32) -> Option<Way> {
         let (mut value, mut index, mut bit) = (BufferId::Result(result), index.to_vec(), bit);
@@ -180,8 +180,8 @@ impl<'m> Ways<'m> {
                 return None;
             }
             let trail = &self.trails[step];
-            // If no contents were given, only constants have images. No memory is allocated for the
-            // other buffers, because a module may have arrays that are larger than any memory.
+            // Without given contents, only constants have images. No memory is allocated for other
+            // buffers, because a module may have arrays that are larger than any memory.
             let image = |value: BufferId| match (value, &self.images) {
                 (BufferId::Constant(number), _) => Some(&self.program.constants()[number][..]),
                 (BufferId::Parameter(number), Some([parameters, _])) => {
@@ -193,7 +193,8 @@ impl<'m> Ways<'m> {
             };
             let (found, end) = trail.way(buffer.descriptor(), &index, bit, &image)?;
             // An instruction whose value is in a scratch buffer is found twice: as the last one on
-            // the way to the buffer, and as the first one on the way from it. It is kept only once.
+            // the way to the buffer, and as the first one on the way from it. Only one of the two
+            // is kept.
             let again = passed.last() == found.first();
             passed.extend(found.into_iter().skip(usize::from(again)));
             match end {

@@ -1,5 +1,5 @@
-//! Windows: boxes of an array that are replaced by another value, as in pad, dynamic-update-slice
-//! and scatter.
+//! Windows: boxes of an array that another value replaces, as in pad, dynamic-update-slice and
+//! scatter.
 
 use super::pull::{Halt, Pull};
 use crate::{
@@ -7,19 +7,19 @@ use crate::{
     nest::{Index, NestError, WalkRegion},
 };
 
-/// One dimension of a window. The range starts at `start` and has `extent` places, and every
-/// `every`-th of them is part of the window.
+/// The range of a window along one dimension. It begins at `start` and has `extent` places. Every
+/// `every`-th of them belongs to the window, beginning with the first.
 pub(super) struct WindowRange {
     pub(super) start: Index,
-    /// The number of starts at which the window lies inside the array. A window that starts at or
+    /// The number of starts at which the window is inside the array. A window that starts at or
     /// after this number is ignored. `None` if the window is never outside.
     pub(super) starts: Option<u64>,
     pub(super) extent: u64,
     pub(super) every: u64,
 }
 
-/// Returns the window of a pad's result that the operand occupies. `extents` are the extents of the
-/// operand.
+/// Returns the window that the operand of a pad occupies in the result. `extents` are the extents
+/// of the operand.
 pub(super) fn padded(extents: &[u64], dimensions: &[PaddingDimension]) -> Vec<WindowRange> {
     let window = |(&extent, of): (&u64, &PaddingDimension)| {
         let gaps = extent.saturating_sub(1).saturating_mul(of.interior_padding);
@@ -30,13 +30,13 @@ pub(super) fn padded(extents: &[u64], dimensions: &[PaddingDimension]) -> Vec<Wi
     extents.iter().zip(dimensions).map(window).collect()
 }
 
-/// The region inside a window together with the index in the window, and the region outside. Each
-/// is `None` if it is empty.
+/// The region inside a window together with the index inside the window, and the region outside.
+/// Each is `None` if it is empty.
 type WindowSplit = (Option<(WalkRegion, Vec<Index>)>, Option<WalkRegion>);
 
 impl Pull<'_, '_> {
-    /// Splits a region into the part whose index lies inside a window, and the rest. The rest may
-    /// overlap the inside, so the cases of the inside have to come first.
+    /// Splits a region into the part whose index is inside a window, and the rest. The rest may
+    /// overlap the part inside, so that the cases of the inside must be added first.
     pub(super) fn inside(
         &mut self,
         region: &WalkRegion,
@@ -48,8 +48,8 @@ impl Pull<'_, '_> {
         let mut outside = Vec::new();
         let mut is_there = true;
         for (own, WindowRange { start, starts, extent, every }) in index.iter().zip(windows) {
-            // Each guard has a meaning only if the guards before it hold: first the start, then the
-            // place in the window, then the step.
+            // Each guard has a meaning only if the guards before it hold. The start is tested
+            // first, then the place in the window, then the step.
             if let Some(end) = starts {
                 let split = self.assembly.split_region(&inside, &start, 0, end)?;
                 outside.extend(split.outside.map(|(region, _)| region));
@@ -79,9 +79,9 @@ impl Pull<'_, '_> {
             }
             source.push(moved);
         }
-        // If a single guard separates the inside from the outside, the outside is exact. With
-        // several guards it is the whole region, which is correct because the inside comes first.
-        // Without guards there is no outside.
+        // If a single guard separates the inside from the outside, the rest is exact. With several
+        // guards, the rest is the whole region, which is correct because the inside has priority.
+        // Without guards there is no rest.
         let outside = match outside.len() {
             0 => None,
             1 if is_there => outside.pop(),

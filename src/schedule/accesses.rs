@@ -1,55 +1,57 @@
-//! [`Accesses`]: estimates the memory traffic of neighbouring invocations.
+//! [`Accesses`]: an estimate of the memory traffic of neighbouring invocations, for the cost model.
 //!
 //! Invocations that run together share the cache lines of 128 bytes and the sectors of 32 bytes
 //! that they touch. For example, 32 invocations that load 4 bytes each touch one line if the bytes
-//! are contiguous, and 32 lines if they are 128 bytes apart. The cost model needs these counts.
+//! are contiguous, and 32 lines if they are 128 bytes apart.
 
 use smallvec::SmallVec;
 
 use crate::nest::gcd;
 
+/// The size of a cache line of a GPU, in bytes.
 const LINE_BYTES: u64 = 128;
+/// The size of a sector, the least that a GPU transfers, in bytes.
 pub(super) const SECTOR_BYTES: u64 = 32;
 
-/// Evenly spaced memory locations: how many there are, and the distance in bytes from each to the
-/// next.
+/// Evenly spaced memory locations: their number, and the distance from each to the next, in bytes.
 pub(super) type Progression = (u64, u64);
 
-/// The accesses of one invocation to the source or to the destination, and their distances to the
+/// The accesses of one invocation to the source or to the destination, and their distances from the
 /// accesses of neighbouring invocations.
 pub(super) struct Accesses {
+    /// The number of accesses.
     pub(super) count: u64,
     /// The size of an access, in bytes.
     pub(super) bytes: u64,
     /// The number of items that the invocation reads or writes. An item is one unit of the nest, or
-    /// a whole access.
+    /// one whole access.
     pub(super) moved: u64,
     /// The size of an item, in bytes.
     pub(super) unit: u64,
-    /// The locations of one invocation's items, as nested progressions. Several items can lie in
-    /// one sector.
+    /// The locations of the items of one invocation, as nested progressions. A sector may hold
+    /// several items.
     pub(super) inside: SmallVec<[Progression; 4]>,
     /// The distances between invocations. The index of an invocation is split into mixed-radix
-    /// digits, the fastest-varying first. Each digit is a progression: the number of values that it
-    /// has, and the distance in bytes that the accesses move when it increases by 1.
+    /// digits, the fastest-varying first. An entry is the number of values of a digit, and the
+    /// distance in bytes by which accesses move when the digit grows by 1.
     pub(super) outside: SmallVec<[Progression; 8]>,
-    /// The number of neighbouring invocations that can share sectors: for loads, the invocations
-    /// that use one cache; for stores, the invocations that store at the same time.
+    /// The number of neighbouring invocations that can share sectors. Loads share them if the
+    /// invocations use one cache, and stores if the invocations store at the same time.
     pub(super) together: u64,
-    /// The alignment of the first item, in bytes. The distances in `inside` and `outside` can
-    /// reduce the alignment of the other items.
+    /// The alignment of the first item, in bytes. Other items may be aligned less, because of the
+    /// distances in `inside` and `outside`.
     pub(super) align: u64,
 }
 
 impl Accesses {
-    /// Returns the number of cache lines that one access of `lanes` neighbouring invocations
-    /// touches.
+    /// Returns the number of cache lines that one access touches, in `lanes` neighbouring
+    /// invocations together.
     pub(super) fn lines(&self, lanes: u64) -> u64 {
         lines(first_lanes(&self.outside, lanes))
     }
 
-    /// Returns the memory traffic for each item, in hundredths of a byte. Sectors are transferred
-    /// whole, so the unused bytes of touched sectors count.
+    /// Returns the memory traffic for each item, in hundredths of a byte. A sector is transferred
+    /// as a whole, so its unused bytes count too.
     pub(super) fn fetched(&self) -> u64 {
         let shared = first_lanes(&self.outside, self.together);
         let mut steps: SmallVec<[Progression; 12]> = shared.collect();
@@ -59,8 +61,8 @@ impl Accesses {
         steps.extend(self.inside.iter().copied());
         steps.retain(|step| step.0 > 1);
         steps.sort_unstable_by_key(|step| step.1);
-        // `used` is the number of bytes that belong to items. `span` is the length of the range
-        // that contains them, as long as every sector of the range holds some of these bytes.
+        // `used` is the number of bytes in items, and `span` the length of the range that contains
+        // these bytes, while every sector of the range has some of them.
         let (mut used, mut span) = (self.unit, self.unit);
         let mut apart = &steps[..];
         while let [(extent, distance), rest @ ..] = apart
@@ -77,14 +79,14 @@ impl Accesses {
     }
 }
 
-/// Returns the number of cache lines that nested progressions of places touch together.
+/// Returns the number of cache lines that places in nested progressions touch together.
 pub(super) fn lines(steps: impl Iterator<Item = Progression>) -> u64 {
     steps
         .map(|(extent, distance)| (extent * distance.min(LINE_BYTES)).div_ceil(LINE_BYTES).max(1))
         .product()
 }
 
-/// Returns the digits restricted to the first `lanes` invocations.
+/// Returns the digits, limited to the first `lanes` invocations.
 pub(super) fn first_lanes(
     digits: &[Progression],
     mut lanes: u64,

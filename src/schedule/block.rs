@@ -1,8 +1,8 @@
 //! [`Block`]: the units that one invocation of a kernel moves.
 //!
 //! A block decides how well a kernel uses memory: its runs should be as long as an access on both
-//! sides, and its units must fit in registers. It also fixes at compile time which unit of which
-//! loaded value goes to which stored word, so that a kernel needs no arithmetic for it.
+//! sides, and its units must fit in registers. A block also fixes, at compile time, the loaded
+//! value for each part of a stored word, so that a kernel needs no arithmetic for this.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use crate::nest::{Affine, Bounds, CopyNest, Guard, Interleaved, SOURCE_DISTANCE,
 
 /// The units that one invocation moves: a few steps along each of some axes of the nest.
 ///
-/// Usually it takes steps along two kinds of axes: those with contiguous units in the destination,
-/// and those with contiguous units in the source. In the destination, a block consists of
+/// Usually a block has steps along two kinds of axes: those along which the destination is
+/// contiguous, and those along which the source is. In the destination, a block consists of
 /// [`width`](Self::width) runs of [`rows`](Self::rows) contiguous units each. For example, a copy
 /// from image planes to pixels, `u8[3,240,320]` to `{0,2,1}`:
 ///
@@ -23,14 +23,18 @@ use crate::nest::{Affine, Bounds, CopyNest, Guard, Interleaved, SOURCE_DISTANCE,
 /// a1: 3 steps, source +76800, destination +1        and all 3: one run of 48 bytes in the destination
 /// ```
 ///
-/// If blocks do not divide an axis evenly, the last block along the axis stores only the units
-/// before its end. If rows of the destination start inside words, the blocks of a row start at its
-/// first whole word, and other invocations write the words between the blocks of two rows, a
-/// [`Seam`](super::Seam). Rows that start inside accesses of 16 bytes are handled in the same way.
-/// A block then covers several rows, such as 16 rows of bytes or 4 rows of words, so that all
-/// blocks start at the same distance from a 16-byte boundary.
+/// Blocks do not always fit the nest exactly:
 ///
-/// Only [`candidates`](super::candidates) creates blocks, and blocks cannot be changed, because the
+/// - If they do not divide an axis, the last block along it stores only the units before the end of
+///   the axis.
+/// - If rows of the destination start inside words, the blocks of a row start at its first whole
+///   word. Other invocations write the words between the blocks of two rows, a
+///   [`Seam`](super::Seam).
+/// - If rows start inside accesses of 16 bytes, the same is done with such accesses. A block then
+///   covers several rows, such as 16 rows of bytes or 4 rows of words, so that all blocks start at
+///   the same distance from a 16-byte boundary.
+///
+/// Only [`candidates`](super::candidates) creates blocks, and they cannot be changed, because the
 /// proof of a kernel relies on them:
 ///
 /// ```compile_fail,E0616
@@ -43,23 +47,28 @@ use crate::nest::{Affine, Bounds, CopyNest, Guard, Interleaved, SOURCE_DISTANCE,
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Block {
+    /// The nest that is divided into blocks.
     pub(super) nest: Arc<CopyNest>,
+    /// The nest in which each axis is split in two: the blocks along the axis, and the steps inside
+    /// a block.
     pub(super) tiled: Box<CopyNest>,
+    /// The part of a block along each axis of the nest, outermost first.
     pub(super) axes: SmallVec<[BlockAxis; 8]>,
-    /// The number of innermost axes that a run of the destination covers.
+    /// The number of innermost axes along which a run of the destination has several steps.
     pub(super) run_axes: usize,
     pub(super) row_alignment: RowAlignment,
     /// The number of steps along the outermost axis of a run that one aligned access covers.
     pub(super) steps_per_access: u64,
-    /// True if a block has one access in each of several rows, and in the last block of the rows
-    /// some of these accesses are left out. Rows that start late inside an access need one access
-    /// less.
+    /// True if a block has one access in each of several rows, and the last block of these rows
+    /// lacks some of them. A row that starts late inside an access needs one access less.
     pub(super) cuts_rows: bool,
+    /// The number of units in a store.
     pub(super) store: u64,
     pub(super) load: Load,
     pub(super) order: BlockOrder,
+    /// The number of blocks that an invocation moves in sequence.
     pub(super) rounds: u64,
-    /// The source that is read at each step along the axis of [`Interleaved::axis`]. Empty if the
+    /// The source for each step along the axis of [`Interleaved::axis`], as an index. Empty if the
     /// block reads one source.
     sources: SmallVec<[usize; 4]>,
 }
@@ -69,10 +78,11 @@ pub struct Block {
 pub struct BlockAxis {
     /// The number of steps in a block.
     pub steps: u64,
-    /// The number of steps in all blocks together: the whole axis, except for the steps in seams.
+    /// The number of steps in all blocks together. This is the whole axis, except for steps in
+    /// seams.
     pub covered: u64,
     /// The axis of the tiled nest that counts the blocks along this axis. In the tiled nest, an
-    /// axis of 100 steps in blocks of 4 is two axes, of 25 and of 4 steps.
+    /// axis of 100 steps in blocks of 4 becomes two axes, of 25 and of 4 steps.
     pub number: usize,
     /// The axis of the tiled nest that counts the steps inside a block; `None` if a block has one
     /// step.
@@ -99,24 +109,24 @@ impl BlockAxis {
 /// Contiguous units of a block in the destination.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The number of the run's first access, counted from the first access of the block.
+    /// The index of the run's first access, counted from the first access of the block.
     pub place: u64,
     /// The step of the run along each axis of the nest.
     pub steps: SmallVec<[u64; 8]>,
     /// The source offset of the run's first unit, counted from the first unit of the block.
     pub src: i64,
-    /// True if the last block of a row does not contain this run.
+    /// True if the last block of a row lacks this run.
     pub is_cut: bool,
 }
 
 impl Block {
-    /// Returns a block with the given number of steps along each axis of the nest. A run of the
-    /// block in the destination covers the last `run_axes` axes: the first of these in part, the
-    /// others in full.
+    /// Returns a block with the given number of steps along each axis of the nest, or `None` if it
+    /// is not possible.
     ///
-    /// Returns `None` if the block is not possible. For example, a quotient may change inside it,
-    /// or rows of the destination may start inside words at offsets that differ between blocks.
-    /// Blocks start on an `align`-byte boundary even if rows do not.
+    /// In the destination, a run of the block covers the last `run_axes` axes: the first of these
+    /// in part, the others in full. Blocks start on an `align`-byte boundary even if rows do not. A
+    /// block is not possible, for example, if a quotient changes inside it, or if rows of the
+    /// destination start inside words at offsets that differ between blocks.
     pub(super) fn new(
         nest: &Arc<CopyNest>,
         steps: &[u64],
@@ -192,8 +202,8 @@ impl Block {
         Some(self)
     }
 
-    /// Splits an offset in the source of an [`Interleaved`] nest into the index of the actual
-    /// source and the offset in that source. Both offsets are in accesses of `access` units.
+    /// Splits an offset in the source of an [`Interleaved`] nest into the index of the real source
+    /// and the offset there. Both offsets are in accesses of `access` units.
     pub(crate) fn source_of(&self, place: i64, access: i64) -> (usize, i64) {
         let distance = SOURCE_DISTANCE / access;
         let number = (place + distance / 2).div_euclid(distance);
@@ -201,8 +211,8 @@ impl Block {
         (source.copied().unwrap_or(0), place - number * distance)
     }
 
-    /// Returns true if the kernel can find the blocks in which a guard holds for some units only.
-    /// It copies these blocks word by word.
+    /// Returns true if the kernel can recognize the blocks in which a guard holds for some units
+    /// only. It copies these blocks word by word.
     fn can_vary(&self) -> bool {
         let can = |guard: &Guard| {
             let (low, high) = self.inside(&guard.of);
@@ -228,14 +238,14 @@ impl Block {
         self.inside(&guard.of) != (0, 0)
     }
 
-    /// Returns the guards that vary inside the block, and the bits that excluded units get instead,
-    /// if the kernel can apply the guards to whole words. The kernel then loads every word and
-    /// selects either it or these bits, without a branch. Returns `None` if the guards cannot be
-    /// applied to whole words, or if no guard varies.
+    /// Returns the guards that vary inside the block, if the kernel can apply them to whole words,
+    /// and the bits that excluded units get instead. The kernel then loads every word, and selects
+    /// either the word or these bits, without a branch. Returns `None` if this is not possible, or
+    /// if no guard varies.
     ///
-    /// All guards must give excluded units the same bits, and each must hold for all units of a
-    /// word or for none. Also, no unit may be read before the start of the image, even if its
-    /// guards fail.
+    /// It is possible if all guards give excluded units the same bits, if each guard holds for all
+    /// units of a word or for none, and if no unit before the start of the image would be read,
+    /// even if its guards fail.
     pub(crate) fn word_guards(&self) -> Option<(SmallVec<[&Guard; 2]>, u128)> {
         let guards: SmallVec<[&Guard; 2]> = self.varying_guards().collect();
         if guards.is_empty() {
@@ -254,28 +264,28 @@ impl Block {
         if can { Some((guards, refusal.bits?)) } else { None }
     }
 
-    /// Returns true if guards vary inside the block and cannot be applied to whole words. If such a
-    /// guard fails inside a block, the kernel copies that block unit by unit.
+    /// Returns true if guards vary inside the block and cannot be applied to whole words. The
+    /// kernel then copies a block in which such a guard fails unit by unit.
     pub(crate) fn moves_unit_by_unit(&self) -> bool {
         self.varying_guards().next().is_some() && self.word_guards().is_none()
     }
 
     /// Returns true if blocks may read more units than they store. This happens at the end of an
-    /// axis that they do not divide evenly, and if guards exclude words that were loaded.
+    /// axis that they do not divide, and if guards exclude words that were loaded.
     pub(crate) fn reads_more(&self) -> bool {
         self.cuts_rows || self.axes.iter().any(BlockAxis::is_ragged) || self.word_guards().is_some()
     }
 
-    /// Returns, for each unit of a run, the difference between a form at that unit and at the first
-    /// unit of the run.
+    /// Returns, for each unit of a run, the value of a form minus its value at the first unit of
+    /// the run.
     fn steps_of(&self, form: &Affine) -> Vec<i64> {
         self.along_run(|block_axis| {
             block_axis.inside.map_or(0, |inside| form.weight(Value::Axis(inside)))
         })
     }
 
-    /// Returns the weighted sum of the steps inside a run, for each of its units. `of` gives the
-    /// weight of an axis.
+    /// Returns, for each unit of a run, the weighted sum of its steps inside the run. `of` returns
+    /// the weight of an axis.
     fn along_run(&self, of: impl Fn(&BlockAxis) -> i64) -> Vec<i64> {
         self.axes[self.axes.len() - self.run_axes..].iter().fold(vec![0], |units, block_axis| {
             let weight = of(block_axis);
@@ -284,8 +294,8 @@ impl Block {
         })
     }
 
-    /// Returns, for each unit that access number `access` of a run stores, the difference between a
-    /// form at that unit and at the first unit of the block.
+    /// Returns, for each unit that store number `access` of a run writes, the value of a form minus
+    /// its value at the first unit of the block.
     pub(crate) fn steps_in(&self, form: &Affine, run: &Run, access: u64) -> Vec<i64> {
         let outer = self.axes[..self.axes.len() - self.run_axes].iter().zip(&run.steps);
         let of_run: i64 = outer
@@ -298,8 +308,8 @@ impl Block {
         units.take(usize::try_from(self.store).unwrap_or(1)).map(|unit| of_run + unit).collect()
     }
 
-    /// Returns the least and the greatest difference between a form at a unit of a block and at the
-    /// first unit of that block.
+    /// Returns the least and the greatest value that a form has inside a block, minus its value at
+    /// the first unit of the block.
     pub(crate) fn inside(&self, form: &Affine) -> (i64, i64) {
         let parts = self.axes.iter().filter_map(|block_axis| {
             Some(
@@ -375,8 +385,8 @@ impl Block {
         &self.nest
     }
 
-    /// Returns the nest in which each axis is split into the number of a block and the step inside
-    /// it.
+    /// Returns the nest in which each axis is split in two: the blocks along the axis, and the
+    /// steps inside a block.
     #[must_use]
     pub fn tiled(&self) -> &CopyNest {
         &self.tiled
@@ -389,7 +399,7 @@ impl Block {
     }
 
     /// Returns the outermost axis along which a run of the destination has several steps. The run
-    /// covers the axes inside it in full.
+    /// covers all axes inside this one in full.
     #[must_use]
     pub fn outermost_of_run(&self) -> usize {
         self.axes.len() - self.run_axes.max(1)
@@ -463,8 +473,8 @@ impl Block {
         self.steps_per_access
     }
 
-    /// Returns true if the last accesses may extend past the ends of the images. The bindings must
-    /// then consist of whole accesses.
+    /// Returns true if the last accesses may extend past the ends of the images. The sizes of the
+    /// bindings must then be whole accesses.
     pub(crate) fn may_pass_ends(&self) -> bool {
         self.row_alignment != RowAlignment::Aligned
             && self.store * u64::from(self.nest.dst_bits()) > 32
@@ -497,8 +507,8 @@ impl Block {
         Bounds::of_box(&self.tiled, axes)
     }
 
-    /// Returns the form that gives the value of `form` at the first unit of a block: without the
-    /// terms for steps inside blocks.
+    /// Returns the form with the value of `form` at the first unit of a block. It lacks the terms
+    /// for steps inside blocks.
     pub(crate) fn at_first(&self, form: &Affine) -> Affine {
         let alone = self
             .axes

@@ -1,6 +1,6 @@
 //! [`candidates`]: the possible ways to run a nest, each with its estimated cost.
 //!
-//! This file builds all blocks that may be fast for a nest. The cost model then compares them.
+//! This file makes all blocks that may be fast for a nest. The cost model then compares them.
 
 use std::{fmt, sync::Arc};
 
@@ -35,7 +35,8 @@ pub struct Candidate {
     cost: u64,
 }
 
-/// The work that is divided among the invocations of a kernel.
+/// The work that is divided among the invocations of a kernel: blocks, segments of rows, or the
+/// words of the whole nest.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Body {
     Block(Box<Block>),
@@ -68,7 +69,7 @@ impl Body {
 }
 
 impl Candidate {
-    /// Returns the candidate for a block, with the cheapest order of blocks.
+    /// Returns the candidate for a block, with the order of blocks that costs least.
     fn of_block(
         strategy: Strategy,
         reason: &'static str,
@@ -97,21 +98,21 @@ impl Candidate {
         self.body.block()
     }
 
-    /// Returns the reason why this strategy is possible, for readers of a kernel.
+    /// Returns the reason why this strategy is possible, as words for readers of a kernel.
     #[must_use]
     pub fn reason(&self) -> &'static str {
         self.reason
     }
 
-    /// Returns the cost for each word of the destination, in hundredths of an operation. Only costs
-    /// of candidates of one nest can be compared.
+    /// Returns the cost for each word of the destination, in hundredths of an operation. Only the
+    /// costs of candidates for the same nest can be compared.
     #[must_use]
     pub fn cost(&self) -> u64 {
         self.cost
     }
 
-    /// Returns the [`cost`](Self::cost) by the model of another target, which must have the same
-    /// kind of adapter.
+    /// Returns the [`cost`](Self::cost) by the model of another target. The other target must have
+    /// the same kind of adapter.
     #[must_use]
     pub fn cost_by(&self, target: &Target) -> u64 {
         match &self.body {
@@ -130,8 +131,8 @@ pub fn block_of_candidate(candidate: &Candidate) -> Option<&Block> {
     candidate.block()
 }
 
-/// Returns the candidate with another number of rounds: the blocks that an invocation moves one
-/// after the other. If its block cannot have rounds, the number is 1.
+/// Returns the candidate with another number of rounds. In each round, an invocation moves one
+/// block. The number is 1 if the block cannot have rounds.
 #[must_use]
 pub fn in_rounds(mut candidate: Candidate, rounds: u64) -> Candidate {
     if let Body::Block(block) = &mut candidate.body {
@@ -155,7 +156,7 @@ impl fmt::Display for Candidate {
 }
 
 /// Returns the possible ways to run a nest, the cheapest first: all blocks and segments that can
-/// divide it, and a gather, which works for every nest.
+/// divide it, and a gather, which is possible for every nest.
 ///
 /// The kernels of all candidates write the same bytes. If the nest is one contiguous run, all
 /// candidates are copies.
@@ -207,7 +208,7 @@ pub fn candidates(nest: CopyNest, target: &Target) -> Vec<Candidate> {
     list
 }
 
-/// Returns true if the rows of the destination are whole sectors of 32 bytes.
+/// Returns true if the rows of the destination are whole sectors, multiples of 32 bytes.
 fn has_whole_rows(nest: &CopyNest) -> bool {
     let row = nest.extents().last().map_or(0, |row| row * u64::from(nest.dst_bits()));
     row.is_multiple_of(SECTOR_BYTES * 8)
@@ -225,7 +226,7 @@ fn is_copy(nest: &CopyNest) -> bool {
 }
 
 /// The longest row, in bits, that one CPU invocation moves whole. If a row that starts inside an
-/// access were divided, both invocations would load the access at the cut.
+/// access were divided, two invocations would load the access at the cut.
 const WHOLE_ROW_BITS: u64 = 1024;
 
 /// Adds the candidates that divide a nest into blocks, with runs of several lengths in the
@@ -246,8 +247,8 @@ fn add_blocks(
     let src_axes = source_order(&axes);
     let is_long = axes[inner].extent >= longest && src_axes.first() == Some(&inner);
     let shares_run = is_long || is_copy(nest);
-    // If one axis is innermost on both sides, try runs of 4 to 64 bytes along this axis, or whole
-    // rows. Otherwise, try rectangles whose sides have up to 16 bytes, or two wide units.
+    // If one axis is innermost on both sides, try runs of 4 to 64 bytes along it, or whole rows.
+    // Otherwise try rectangles whose sides have up to 16 bytes, or two wide units.
     let runs: SmallVec<[u64; 8]> = if shares_run {
         let row = axes[inner].extent * u64::from(bits);
         let most = match axes[inner].src_stride.abs() {
@@ -261,7 +262,7 @@ fn add_blocks(
         sides.filter(|&run| run * u64::from(bits) <= 256).collect()
     };
     // If rows of the destination start inside accesses, also try blocks that store one word in each
-    // of several rows, so that the invocations of a warp store to contiguous memory.
+    // of several rows. The invocations of a warp then store to contiguous memory.
     let is_aligned = (axes[inner].extent * u64::from(bits)).is_multiple_of(ACCESS_BYTES * 8);
     let many_rows = (target.kind == AdapterKind::Gpu && !is_aligned).then_some(word << 3);
     let is_seamed = target.kind == AdapterKind::Gpu && !has_whole_rows(nest);
@@ -285,7 +286,7 @@ fn add_blocks(
             }
             let run_axes = run_axes.max(run_of(&axes, &steps));
             seen.push(steps.clone());
-            // Neighbouring invocations store to unaligned rows, with one access each.
+            // Rows start inside accesses, and neighbouring invocations store one access each.
             let begins_anywhere = is_seamed && !is_aligned && !shares_run && run_axes <= 1;
             if begins_anywhere && dst_run > stored {
                 continue;
@@ -297,8 +298,8 @@ fn add_blocks(
                 else {
                     continue;
                 };
-                // A cache must keep the sectors of partial loads until neighbours load the rest, so
-                // the block must not be large.
+                // A cache must keep the sectors of partial loads until neighbouring invocations
+                // load the rest. So the block must not be large.
                 let is_partial = block.load() * u64::from(bits) < ACCESS_BYTES * 8;
                 if begins_anywhere && is_partial && units * u64::from(bits) > 9 * 32 {
                     continue;
@@ -327,10 +328,10 @@ fn add_blocks(
 /// Returns the steps of blocks that store one access in each of several rows, each with the
 /// alignment of the blocks in bytes. `across` is the axis from one row to the next.
 ///
-/// Rows of 7 bytes start at 0, 7, 14, … and so at every remainder modulo 16. After 16 rows the
-/// remainders repeat, so all blocks of 16 rows have the same alignment. On a CPU, such blocks are
-/// faster only if the source is read with a stride. With a stride, they copy at 1.03 to 1.16 times
-/// the rate of other blocks, and without one at 0.7 to 0.87 times (`benches/NOTES.md`).
+/// Rows of 7 bytes start at 0, 7, 14 and so on, at every remainder modulo 16. After 16 rows the
+/// remainders repeat, so that all blocks of 16 rows have the same alignment. On a CPU, such blocks
+/// are faster only if the source is read with a stride: they then copy at 1.03 to 1.16 times the
+/// rate of other blocks, and at 0.7 to 0.87 times without one (`benches/NOTES.md`).
 fn equally_aligned_rows(
     axes: &[CopyAxis],
     across: usize,
@@ -368,8 +369,8 @@ fn equally_aligned_rows(
     all
 }
 
-/// Adds candidates in which an invocation moves the same block at several steps of another axis, so
-/// that it computes addresses only once.
+/// Adds candidates in which an invocation moves the same block at several steps of another axis. It
+/// then computes addresses only once.
 fn add_repeated(
     whole: &Arc<CopyNest>,
     axes: &[CopyAxis],
@@ -377,8 +378,8 @@ fn add_repeated(
     target: &Target,
     list: &mut Vec<Candidate>,
 ) {
-    // On a CPU, this is faster only if a guard can hold for some units of a block and fail for
-    // others, or if the only alternative is a gather (`benches/NOTES.md`).
+    // On a CPU, this is faster only if a guard can hold for a part of a block, or if the only
+    // alternative is a gather (`benches/NOTES.md`).
     let is_gpu = target.kind == AdapterKind::Gpu;
     let several = |block: &Block, strategy, reason| {
         let block = repeated_block(block, axes, target)?;
@@ -446,20 +447,20 @@ fn strategy_of(nest: &CopyNest, steps: &[u64], is_woven: bool) -> (Strategy, &'s
     }
 }
 
-/// The number of rows of any length in bytes that together are a multiple of 16 bytes.
+/// The number of rows whose bytes together are a multiple of 16, whatever the length of a row in
+/// bytes.
 const ALIGNED_ROWS: u64 = 16;
-/// The maximum number of words that a GPU invocation holds besides its intermediate values. It is
-/// half of an invocation's share of the registers when a core runs its maximum number of
-/// invocations.
+/// The maximum number of words that a GPU invocation holds, apart from intermediate values. It is
+/// half of the registers that an invocation has when a core runs as many invocations as it can.
 const MOST_HELD_WORDS: u64 = 32;
 /// The least number of blocks that keeps the cores of a GPU busy. Blocks are combined into larger
-/// ones only if at least this many remain. With 2^16, transposed TPU tiles get worse, from 5.5 to
-/// 6.2 (`benches/NOTES.md`, "A GPU on paper").
+/// ones only if at least this number remains. With 2^16, transposed TPU tiles get worse, from 5.5
+/// to 6.2 (`benches/NOTES.md`, "A GPU on paper").
 const LEAST_REPEATED_BLOCKS: u64 = 1 << 15;
 
-/// Returns a block that has several steps along one more axis, on which `block` has one step. Its
-/// invocation then computes the addresses for all of these steps together. Returns `None` if no
-/// axis is suitable, or if too few blocks would remain to keep a GPU busy.
+/// Returns a block with several steps along one more axis, along which `block` has one step. An
+/// invocation then computes the addresses of all these steps together. Returns `None` if no axis is
+/// suitable, or if too few blocks would remain to keep a GPU busy.
 fn repeated_block(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<Block> {
     let words = block.rows() * block.width() * u64::from(block.nest().dst_bits()) / 32;
     let most = (MOST_HELD_WORDS / words.max(1)).min(block.count() / LEAST_REPEATED_BLOCKS);
@@ -472,7 +473,7 @@ fn repeated_block(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<B
         return None;
     }
     let steps: SmallVec<[u64; 8]> = block.axes().iter().map(|side| side.steps).collect();
-    // Units that are close together on either side are left to other invocations of the warp, which
+    // Units that are close together on one side are left to other invocations of the warp, which
     // then access contiguous memory.
     let apart = |axis: usize| axes[axis].src_stride.unsigned_abs().min(axes[axis].dst_stride);
     let is_far = |axis: usize| {
@@ -495,9 +496,9 @@ fn repeated_block(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<B
     })
 }
 
-/// Returns a block that has several steps along one more axis. Their number is chosen so that all
-/// blocks start at the same distance from a 16-byte boundary of the source and can load 16 bytes at
-/// a time. Returns `None` if the block already loads 16 bytes at a time, or if no axis is suitable.
+/// Returns a block with several steps along one more axis. Their number is chosen so that all
+/// blocks start at the same distance from a 16-byte boundary of the source, and can load 16 bytes
+/// at a time. Returns `None` if the block does this already, or if no axis is suitable.
 fn repeated_until_aligned(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<Block> {
     let bits = u64::from(block.nest().src_bits());
     let is_wide = |block: &Block| block.load() * bits == ACCESS_BYTES * 8;
@@ -523,9 +524,9 @@ fn repeated_until_aligned(block: &Block, axes: &[CopyAxis], target: &Target) -> 
     })
 }
 
-/// Returns the maximum number of units in a block. The code for a block is unrolled, so drivers
-/// take long to compile larger blocks. A square of 16 by 16 units of 2 bits or of 32 by 32 bits is
-/// still short, because each operation on a word moves all of its units.
+/// Returns the maximum number of units in a block. The code for a block is unrolled, so that
+/// drivers take long to compile a larger one. Squares of 16 by 16 units of 2 bits, or of 32 by 32
+/// bits, are still short, because an operation on a word moves all of its units.
 fn most_units(bits: u32, shares_run: bool) -> u64 {
     match bits {
         _ if shares_run => u64::MAX,

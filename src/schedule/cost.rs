@@ -10,7 +10,7 @@
 //! ```
 //!
 //! The sum is over the loads and stores of an invocation. Some invocations have no work, because
-//! their index leads past the end of an axis; they cost the same as the others.
+//! their index leads past the end of an axis; they cost as much.
 //!
 //! - *operations* compute addresses and shift units into words. A term of an affine expression
 //!   counts as one operation, a division or a remainder by a power of two as one, another division
@@ -52,19 +52,20 @@ use super::{
 };
 use crate::nest::{Affine, CopyNest, Value, gcd};
 
-/// The number of words that an invocation can hold in registers without a cost. See *spilled* at
-/// the head of this file.
+/// The number of words that an invocation can hold in registers at no cost. See *spilled* at the
+/// top of this file.
 pub(super) const REGISTERS: u64 = 16;
-/// The number of invocations in a workgroup, which share a cache for their loads.
+/// The number of invocations in a workgroup. They share a cache for their loads.
 const WORKGROUP: u64 = 256;
 /// The minimum number of invocations that keeps a GPU busy if each moves a wide block of up to 64
-/// words: about two workgroups of 64 for each of 132 cores. With fewer, the cost of a block is
-/// increased.
+/// words: about two workgroups of 64 for each of 132 cores. With fewer invocations, a block costs
+/// more.
 const LEAST_WIDE_BLOCKS: u64 = 1 << 14;
 
-/// The work of a typical invocation, and the number of invocations. `accesses` has the source first
-/// and the destination second.
+/// The work of a typical invocation, and the number of invocations. `accesses` has the accesses to
+/// the source, then the accesses to the destination.
 struct InvocationWork {
+    /// The number of operations, apart from accesses.
     operations: u64,
     accesses: [Accesses; 2],
     /// The number of lines that the stores of all lanes of a vector touch together.
@@ -104,15 +105,15 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     let model = &target.model.clamped();
     let digits = block.digits();
     let (loads, stores) = (block.loads(), block.rows() * block.width() / block.store());
-    // Each access takes an operation for its address and one for its value. Moving a unit into a
-    // word takes a shift, a mask and an or.
+    // Each access takes an operation for its address, and one for its value. To move a unit into a
+    // word takes a shift, a mask and an `or`.
     let shifting = loads * block.load.shifting(nest.src_bits());
     let mut operations = decoding(&digits) + evaluation(tiled) + 2 * (loads + stores) + shifting;
     if nest.dst_bits() < 32 && !block.moves_words() {
         operations += 3 * block.rows() * block.width();
     }
-    // The last block along an axis may be incomplete, and some stores are only for complete blocks.
-    // They take one test for each such axis: a comparison, an `and` and a branch.
+    // The last block along an axis may be incomplete, and some stores belong to complete blocks
+    // only. This takes a test for each such axis: a comparison, an `and` and a branch.
     operations +=
         3 * block.axes().iter().filter(|block_axis| block_axis.is_ragged()).count() as u64;
     let word_guards = block.word_guards();
@@ -130,7 +131,7 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     };
     let from = |side: &BlockAxis| side.src_stride.unsigned_abs();
     let inside = block.axes().iter().filter(|block_axis| block_axis.steps > 1);
-    // A sector that several loads of an invocation and of its neighbours share is fetched once.
+    // A sector that several loads share, of an invocation or of neighbouring ones, is fetched once.
     let (moved, unit) = match nest.src_bits() {
         bits @ 8.. => (block.rows() * block.width(), u64::from(bits / 8)),
         bits => (loads, bytes(block.load(), bits)),
@@ -149,8 +150,8 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
         align: aligned(nest.src().offset().unsigned_abs(), nest.src_bits()),
     };
     let stored = bytes(block.store(), nest.dst_bits());
-    // Blocks of rows that start inside accesses are moved to multiples of `piece` bytes, so the
-    // distance between the blocks of two rows is a multiple of `piece` too.
+    // Blocks of rows that start inside accesses are moved to multiples of `piece` bytes. So the
+    // distance between the blocks of two rows is such a multiple too.
     let piece = match block.row_alignment() {
         RowAlignment::Aligned => 1,
         _ => bytes(block.steps_per_access() * block.run_stride(), nest.dst_bits()).max(1),
@@ -164,7 +165,8 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     let first = first_lanes(&all, model.lanes.into());
     let inside = inside.map(|side| apart((side.steps, bytes(side.dst_stride, nest.dst_bits()))));
     let stored_lines = lines(first.chain(inside.clone()));
-    // Each store touches sectors of its own, aligned to the distance between the stores of a block.
+    // Each store touches sectors of its own. They are aligned to the distance between the stores of
+    // a block.
     let steps = inside.filter(|step| step.1 >= stored);
     let written = Accesses {
         count: stores,
@@ -188,14 +190,13 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
         accesses: [read, written],
         stored_lines,
         held,
-        // This is the mean over all invocations. Blocks that extend past the end of an axis write
-        // less, and invocations without a block write nothing.
+        // This is the mean over all invocations. A block that extends past the end of an axis
+        // writes less, and an invocation without a block writes nothing.
         bytes: (bytes(moved, nest.dst_bits()) / count).max(1),
         invocations: count,
     };
-    // Two parts are computed word by word, as a gather does: the words between rows, and blocks in
-    // which a guard fails for some units. The other lanes of a vector wait for the lanes that do
-    // so.
+    // Two parts are computed word by word, as in a gather: the words between rows, and the blocks
+    // in which a guard fails for some units. Meanwhile the other lanes of the vector wait.
     let rest = nest.dst_units() - moved;
     let waits = block.varying_guards().filter(|_| word_guards.is_none()).map(|guard| {
         let is_along = |side: &&BlockAxis| guard.of.weight(Value::Axis(side.number)) != 0;
@@ -218,8 +219,8 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
 /// Returns the estimated cost of [`RowSegments`] for each word of the destination, in hundredths of
 /// an operation.
 ///
-/// Each loop counts as one additional access, because a CPU runs a loop even if no lane of the
-/// vector has an access in it.
+/// Each loop counts as one more access, because a CPU also runs a loop in which no lane of the
+/// vector has an access.
 pub(super) fn of_segments(rows: &RowSegments, model: &CostModel) -> u64 {
     let model = &model.clamped();
     let nest = &rows.nest;
@@ -310,8 +311,8 @@ pub(super) fn of_gather(nest: &CopyNest, model: &CostModel) -> u64 {
     work.cost(model)
 }
 
-/// Returns the alignment, in bytes, of an address that is `units` units of `bits` bits after an
-/// aligned one. The result is at most the size of a sector.
+/// Returns the alignment of an address that is `units` units of `bits` bits after an aligned one,
+/// in bytes. The result is at most the size of a sector.
 fn aligned(units: u64, bits: u32) -> u64 {
     gcd(SECTOR_BYTES, units.saturating_mul(bits.into()) / 8)
 }
@@ -322,10 +323,11 @@ fn bytes(units: u64, bits: u32) -> u64 {
 }
 
 /// Returns the number of operations that split the index of an invocation into digits, such as
-/// `block / 8 % 4`, and compute its offset in the destination from them.
+/// `block / 8 % 4`, and compute the offset in the destination from these digits.
 fn decoding(digits: &[BlockDigit]) -> u64 {
-    // True if the index has yet to be shifted past the previous digit, whose extent is a power of
-    // two. If it is not, the quotient was computed together with the remainder.
+    // True if the index is not shifted past the previous digit yet. This is so if the extent of
+    // that digit is a power of two; otherwise, the quotient was computed together with the
+    // remainder.
     let mut is_shifted = false;
     let mut operations = 0;
     for (number, digit) in digits.iter().enumerate() {

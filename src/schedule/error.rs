@@ -11,7 +11,7 @@ pub enum ScheduleError {
         "{operand}: expected an image of at most {limit} bytes, which is what target {target} binds, got {given}"
     )]
     Binding {
-        /// The tensor.
+        /// The source or destination that is too large.
         operand: Operand,
         /// The size of the image, in bytes.
         given: u64,
@@ -35,7 +35,7 @@ pub enum ScheduleError {
         "{operand}: expected at most {limit} units, as many as 32-bit indices count, got {given}"
     )]
     Index {
-        /// The tensor.
+        /// The source or destination that is too large.
         operand: Operand,
         /// The number of units in the image, or of positions in the walk.
         given: u64,
@@ -77,7 +77,7 @@ pub enum ScheduleError {
     /// A limit of the target is so small that no kernel can run.
     #[error("target.{field}: expected at least {least}, got {given}")]
     Target {
-        /// The field of the target.
+        /// The name of the target's field.
         field: &'static str,
         /// The least limit with which a kernel can run.
         least: u32,
@@ -87,7 +87,7 @@ pub enum ScheduleError {
     /// A number of the target's cost model is out of range.
     #[error("target.model.{field}: expected a number from {least} to {most}, got {given}")]
     Model {
-        /// The field of the model.
+        /// The name of the model's field.
         field: &'static str,
         /// The given number.
         given: u32,
@@ -116,7 +116,8 @@ impl ScheduleError {
         }
     }
 
-    /// Returns the tensor that is too large, or `None` if the error is not about one tensor.
+    /// Returns the source or destination that is too large, or `None` if the error is about
+    /// something else.
     #[must_use]
     pub fn operand(&self) -> Option<Operand> {
         match self {
@@ -125,8 +126,8 @@ impl ScheduleError {
         }
     }
 
-    /// Returns the field that the error is about: the tensor that is too large, or a field of the
-    /// target; `None` if it is neither.
+    /// Returns the field that the error is about: a source or destination that is too large, or a
+    /// field of the target. Returns `None` if it is neither.
     #[must_use]
     pub fn field(&self) -> Option<FieldPath> {
         match self {

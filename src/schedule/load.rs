@@ -1,9 +1,9 @@
-//! Chooses how a block reads the source: the width of its loads, and whether loaded values are
-//! shifted into place.
+//! Chooses how a block reads the source: the width of its loads, and if loaded values are shifted
+//! into place.
 //!
 //! A run of bytes that starts inside a word can be read byte by byte, with a load and a mask for
-//! each, or in whole words that are then shifted. The cheaper way depends on the adapter, so the
-//! cost model decides.
+//! each byte, or in whole words that are then shifted. The cheaper way depends on the adapter, so
+//! the cost model decides.
 
 use super::{Block, CostModel, seam::RowAlignment};
 use crate::nest::ACCESS_BYTES;
@@ -21,8 +21,10 @@ pub(super) struct Load {
 
 impl Load {
     /// Returns the number of operations that shift the value of one access into place. `bits` is
-    /// the width of a unit. A word takes two shifts and an or. A value of several words is first
-    /// moved by whole words, which takes two `select`s for each of its words and for one word more.
+    /// the width of a unit.
+    ///
+    /// A word takes two shifts and an `or`. A value of several words is first moved by whole words.
+    /// This takes two `select`s for each of its words, and for one word more.
     pub(super) fn shifting(&self, bits: u32) -> u64 {
         let words = (self.units * u64::from(bits)).div_ceil(32);
         match (self.is_shifted, words, bits) {
@@ -37,9 +39,9 @@ impl Load {
 impl Block {
     /// Chooses the loads with the lowest estimated cost in accesses, words and operations.
     ///
-    /// Accesses are aligned to their width. A CPU loads for one lane after the other, so each
-    /// access costs time. Values may then also be read with wide accesses and shifted into place.
-    /// On a GPU, whose lanes load contiguous words together, an access counts as much as eight
+    /// Accesses are aligned to their width. On a CPU, each access costs time, because it loads for
+    /// one lane after the other. Values may then also be read with wide accesses and shifted into
+    /// place. On a GPU, lanes load contiguous words together, and an access counts as much as eight
     /// words.
     pub(super) fn choose_load(&mut self, model: &CostModel) {
         let [access, word_cost] = match [model.access, model.word].map(u64::from) {
@@ -66,8 +68,7 @@ impl Block {
             is_bound(units) && moved % by == 0 && base.terms().iter().all(|term| term.1 % by == 0)
         };
         let whole = |units: u64| {
-            // The width of an access is a power of two. A shift rounds down, even for negative
-            // offsets.
+            // The width of an access is a power of two. A shift also rounds negative offsets down.
             let place = |offset: &i64| (base.offset() + offset) >> units.trailing_zeros();
             let mut last = None;
             let count =
@@ -93,17 +94,17 @@ impl Block {
     }
 }
 
-/// Returns the number of accesses of `units` units that load a run that may start inside an access.
-/// It is one more than the number of values of `units` units in the run. If the last value has only
-/// one unit, the two numbers are equal.
+/// Returns the number of accesses of `units` units that load a run, if the run may start inside an
+/// access. It is one more than the number of values of `units` units in the run, except if the last
+/// value has only one unit; then the two numbers are equal.
 pub(crate) fn shifted_accesses(run: &(i64, i64), units: u64) -> u64 {
     let values = run_words(run, units);
     let is_single = (run.1 - run.0).unsigned_abs().is_multiple_of(units);
     if is_single { values } else { values + 1 }
 }
 
-/// Splits sorted offsets into runs at distances of more than `gap` units, and returns the first and
-/// the last offset of each run.
+/// Splits sorted offsets into runs at distances of more than `gap` units. Returns the first and the
+/// last offset of each run.
 pub(crate) fn runs(offsets: &[i64], gap: u64) -> Vec<(i64, i64)> {
     let mut runs: Vec<(i64, i64)> = Vec::new();
     for &offset in offsets {
@@ -115,14 +116,14 @@ pub(crate) fn runs(offsets: &[i64], gap: u64) -> Vec<(i64, i64)> {
     runs
 }
 
-/// Returns the number of accesses of `word` units that cover a run if the first access starts with
+/// Returns the number of accesses of `word` units that cover a run, if the first access starts with
 /// the run.
 pub(crate) fn run_words(&(first, last): &(i64, i64), word: u64) -> u64 {
     ((last - first).unsigned_abs() + 1).div_ceil(word)
 }
 
-/// Returns the possible widths of an access, 16, 8 and 4 bytes, as numbers of units of `bits` bits.
-/// Widths below one unit are left out.
+/// Returns the possible widths of an access, 16, 8 and 4 bytes, in units of `bits` bits. Widths
+/// below one unit are left out.
 pub(super) fn accesses(bits: u32) -> impl Iterator<Item = u32> {
     [128, 64, 32].into_iter().filter(move |&access| access >= bits).map(move |access| access / bits)
 }

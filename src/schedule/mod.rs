@@ -1,7 +1,7 @@
 //! Chooses how the work of a nest is divided among the invocations of a kernel.
 //!
-//! The input is a [`CopyNest`](crate::nest::CopyNest), which says what has to be copied, and a
-//! [`Target`], which describes the adapter as data. The output is a [`Schedule`], from which
+//! The input is a [`CopyNest`](crate::nest::CopyNest), which defines the copy, and a [`Target`],
+//! which describes the adapter as data. The output is a [`Schedule`], from which
 //! [`wgsl`](crate::wgsl) writes the kernel. [`candidates()`] lists the possible divisions, a cost
 //! model estimates the time of each, and [`schedule()`] takes the cheapest that the target's limits
 //! allow.
@@ -20,9 +20,9 @@
 //! - A *word* is 32 bits, and an *access* is one load or store, of 4, 8 or 16 bytes. Kernels can
 //!   address only whole words. So if rows start inside words, the word that two rows share, a
 //!   *seam*, is written by an invocation of its own.
-//! - A *round* is one of several blocks that an invocation moves one after the other on a CPU.
+//! - A *round* is one of several blocks that an invocation moves in sequence on a CPU.
 //! - A *segment* is a part of every row that one case of the nest fills, as in a concatenation.
-//! - A *lane* is one of the invocations that run together: the 32 of a warp, or those that a CPU
+//! - A *lane* is one of the invocations that run together: the 32 of a warp, or the ones that a CPU
 //!   puts into one vector.
 
 mod accesses;

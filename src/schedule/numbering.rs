@@ -1,31 +1,32 @@
-//! The order of blocks: decides which blocks neighbouring invocations move.
+//! The order of blocks: it decides which blocks neighbouring invocations move.
 //!
 //! Invocations that run together should touch neighbouring memory, in the source and in the
-//! destination. In a transpose, an order along the rows of the source scatters the stores, and an
-//! order along the rows of the destination scatters the loads. Blocks are therefore numbered in
+//! destination. In a transpose, the order along the rows of the source scatters the stores, and the
+//! order along the rows of the destination scatters the loads. Therefore blocks are ordered in
 //! patches, such as 8 blocks along the source by 4 along the destination.
 
 use smallvec::{SmallVec, smallvec};
 
 use super::{AdapterKind, Block, block::BlockAxis};
 
-/// The order in which blocks are assigned to neighbouring invocations: some along the contiguous
-/// axes of the source, then some along those of the destination, and so on.
+/// The order in which blocks are assigned to neighbouring invocations: some blocks along the
+/// contiguous axes of the source, then some along the contiguous axes of the destination, and so
+/// on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct BlockOrder(&'static [OrderStep]);
 
-/// One step of a [`BlockOrder`], which extends the patch that the steps before it cover.
+/// One step of a [`BlockOrder`]. It extends the patch that the steps before it cover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum OrderStep {
     /// Up to this many blocks along the contiguous axes of the source.
     Src(u64),
     /// Up to this many blocks along the contiguous axes of the destination.
     Dst(u64),
-    /// Blocks along the contiguous axes of the source, until together they read about this many
-    /// contiguous bytes.
+    /// Blocks along the contiguous axes of the source, until they together read about this number
+    /// of contiguous bytes.
     SrcBytes(u64),
-    /// Blocks along the contiguous axes of the destination, until together they write about this
-    /// many contiguous bytes.
+    /// Blocks along the contiguous axes of the destination, until they together write about this
+    /// number of contiguous bytes.
     DstBytes(u64),
     /// All remaining blocks along the next axis of the source.
     SrcAxis,
@@ -35,11 +36,11 @@ impl BlockOrder {
     /// Returns the orders to choose from. A new block has the first one.
     ///
     /// On a GPU, the orders fill whole sectors and cache lines of both sides with the accesses of a
-    /// warp and of a workgroup. The loads of a workgroup share a cache, the stores of a warp do not
-    /// wait for those of others. Which side needs the longer runs depends on the block and on the
-    /// extents, so the cost model compares the orders. Without the last one, which grows patches on
-    /// both sides in turns, an H100 takes 1.02 times the time for the operations of `--cases sweep`
-    /// and the transposes of TTC.
+    /// warp and of a workgroup. The loads of a workgroup share a cache, but the stores of a warp do
+    /// not wait for the stores of other warps. Which side needs the longer runs depends on the
+    /// block and on the extents, so the cost model compares the orders. Without the last one, which
+    /// grows patches on both sides in turns, an H100 takes 1.02 times the time for the operations
+    /// of `--cases sweep` and the transposes of TTC.
     ///
     /// On a CPU, the invocations of a vector store to contiguous memory or load from it. In the
     /// first order, the following invocations continue along the run until the processor prefetches
@@ -64,8 +65,8 @@ impl BlockOrder {
     }
 }
 
-/// One mixed-radix digit of a block's index, such as `block / 8 % 4`. Together, the digits give the
-/// block's position along each axis of the tiled nest.
+/// One mixed-radix digit of a block's index, such as `block / 8 % 4`. The digits together give the
+/// position of the block along each axis of the tiled nest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BlockDigit {
     /// The axis of the tiled nest along which the digit moves the block.
@@ -77,8 +78,8 @@ pub struct BlockDigit {
 }
 
 impl Block {
-    /// Returns the digits of a block's index, the fastest-varying first. A kernel computes the
-    /// block's position along each axis from them.
+    /// Returns the digits of a block's index, the fastest-varying first. From these, a kernel
+    /// computes the position of the block along each axis.
     #[must_use]
     pub fn digits(&self) -> SmallVec<[BlockDigit; 8]> {
         let mut by_source: SmallVec<[usize; 8]> =
@@ -131,16 +132,16 @@ impl Block {
         digits
     }
 
-    /// Returns the number of block indices: the product of the extents of all digits. It exceeds
-    /// the number of blocks if the digits do not divide an axis evenly. Some indices then lead past
-    /// the end of that axis and have no block.
+    /// Returns the number of block indices, which is the product of the extents of all digits. It
+    /// exceeds the number of blocks if the digits do not divide an axis. Some indices then lead
+    /// past the end of the axis and have no block.
     #[must_use]
     pub fn numbers(&self) -> u64 {
         self.digits().iter().map(|digit| digit.extent).product()
     }
 
     /// Returns the axes along which some block indices lead past the end. A kernel must test the
-    /// position of a block along these axes.
+    /// position of a block along them.
     pub fn overrun_axes(&self) -> impl Iterator<Item = &BlockAxis> {
         let digits = self.digits();
         self.axes.iter().filter(move |block_axis| {
@@ -155,8 +156,8 @@ impl Block {
     }
 }
 
-/// The digits of a block's index while they are chosen, the fastest-varying first. The axis of each
-/// digit is an index in `axes`.
+/// The digits of a block's index while they are chosen, the fastest-varying first. `axis` of a
+/// digit is an index into `axes` here.
 struct DigitBuilder<'a> {
     axes: &'a [BlockAxis],
     /// The number of blocks that one step of the next digit skips, for each axis.
@@ -177,8 +178,8 @@ impl DigitBuilder<'_> {
         }
     }
 
-    /// Adds digits along these axes, one axis after the other, for at most `most` blocks in all.
-    /// Each digit divides its axis evenly, so no block index leads past the end.
+    /// Adds digits along some axes, in their order, for at most `most` blocks together. Each digit
+    /// divides its axis, so that no block index leads past the end.
     fn take(&mut self, axes: impl Iterator<Item = usize>, mut most: u64) {
         for axis in axes {
             if most == 1 {
@@ -194,8 +195,8 @@ impl DigitBuilder<'_> {
         }
     }
 
-    /// Adds digits along these axes, one axis after the other, until about `units` units are
-    /// contiguous. `stride` returns the distance of one step along an axis, in units.
+    /// Adds digits along some axes, in their order, until about `units` units are contiguous.
+    /// `stride` returns the distance of one step along an axis, in units.
     fn reach(
         &mut self,
         axes: impl Iterator<Item = usize>,
@@ -218,9 +219,9 @@ impl DigitBuilder<'_> {
     }
 }
 
-/// Returns a number of values near `wanted` for a digit along an axis with `left` remaining blocks,
-/// chosen so that few block indices lead past the end of the axis. Returns `left` if it is at most
-/// about twice `wanted`.
+/// Returns about `wanted` as the number of values of a digit along an axis with `left` remaining
+/// blocks. It is chosen so that few block indices lead past the end of the axis. Returns `left` if
+/// this is at most about twice `wanted`.
 fn about(wanted: u64, left: u64) -> u64 {
     if left / 2 <= wanted {
         return left;

@@ -1,12 +1,11 @@
-//! Rounds: on a CPU, one invocation moves several blocks, one after the other.
+//! Rounds: on a CPU, one invocation moves several blocks in sequence.
 //!
-//! Starting an invocation takes time in a software driver; several blocks share this time. On a
-//! GPU, an invocation has one round.
+//! Starting an invocation takes time in a software driver, and several blocks share this time. On a
+//! GPU, an invocation always has one round.
 
 use super::{AdapterKind, Block};
 
-/// The number of invocations that a CPU runs together in a vector, which therefore move
-/// neighbouring blocks.
+/// The number of invocations that a CPU runs together in a vector. They move neighbouring blocks.
 pub(crate) const VECTOR_LANES: u64 = 8;
 
 /// The maximum number of rounds of an invocation. On lavapipe, 16 rounds raise a copy from 5.4 to
@@ -22,16 +21,16 @@ impl Block {
     /// apart.
     ///
     /// A CPU starts the invocations of a vector together, which takes about a tenth of the time of
-    /// one block. In each round, the invocations of a vector move neighbouring blocks. The next
-    /// round moves the blocks that follow, so the order of blocks is kept.
+    /// one block. In each round, the invocations of a vector move neighbouring blocks, and the next
+    /// round moves the blocks that follow. So the order of blocks is kept.
     #[must_use]
     pub fn rounds(&self) -> u64 {
         self.rounds
     }
 
-    /// Returns the number of invocations in a workgroup. Workgroups are smaller if stores of
-    /// several words go to unaligned rows. Each invocation then moves more and there are fewer of
-    /// them, and smaller workgroups still give work to all cores.
+    /// Returns the number of invocations in a workgroup. It is smaller if stores of several words
+    /// go to unaligned rows: each invocation then moves more, and with fewer invocations, smaller
+    /// workgroups still give work to all cores.
     pub(super) fn workgroup(&self) -> u32 {
         if self.may_pass_ends() { 64 } else { 256 }
     }
@@ -55,12 +54,12 @@ impl Block {
         self.rounds = if have_work && is_one_way { rounds } else { 1 };
     }
 
-    /// Returns the number of invocations, and the number of those with work.
+    /// Returns the number of invocations, and the number of them that have work.
     ///
-    /// With one round, an invocation for each seam (the words between two rows) follows the
-    /// invocations of the blocks. With several rounds, the invocations of the blocks also write the
-    /// seams, after their blocks. A CPU executes a branch even if no lane of the vector takes it;
-    /// with several rounds it executes the branch for seams only once.
+    /// With one round, the invocations of the blocks are followed by one for each seam, the words
+    /// between two rows. With several rounds, the invocations of the blocks also write the seams,
+    /// after their blocks. A CPU executes a branch even if no lane of the vector takes it. With
+    /// several rounds, it executes the branch for seams only once.
     pub(crate) fn invocations(&self) -> (u64, u64) {
         let seam = self.seam();
         if self.rounds == 1 {

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::AdapterKind;
 use crate::nest::{ACCESS_BYTES, Affine, Case, CaseValue, CopyNest, GreatestSums, Guard, Value};
 
-/// The maximum number of loops in a kernel, which has one for each source of each segment.
+/// The maximum number of loops in a kernel. It has a loop for each source of each segment.
 const MAX_LOOPS: usize = 12;
 
 /// A division of a destination's rows among the cases of a nest. A row is all steps of the
@@ -22,9 +22,9 @@ const MAX_LOOPS: usize = 12;
 /// on the innermost axis, and each source is read contiguously.
 ///
 /// A row is divided among groups of [`lanes`](Self::lanes) invocations. An invocation copies its
-/// part in a loop. In each iteration, called a turn, it copies [`width`](Self::width) contiguous
-/// accesses of 16 bytes, and the next invocation of the group copies the accesses after these. An
-/// access that two segments share, a *meeting*, is copied by an invocation of its own.
+/// part in a loop. One iteration, called a *turn*, copies [`width`](Self::width) contiguous
+/// accesses of 16 bytes; the accesses after these belong to the next invocation of the group. An
+/// access that two segments share, called a *meeting*, is copied by an invocation of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct RowSegments {
     pub(crate) nest: Arc<CopyNest>,
@@ -34,11 +34,11 @@ pub(crate) struct RowSegments {
     pub(crate) accesses: u64,
     /// The number of invocations in a group. Together they copy a row or a part of it.
     pub(crate) lanes: u64,
-    /// The number of contiguous accesses that an invocation copies in one iteration. It is up to 4
-    /// on a CPU, because consecutive unaligned accesses share loads: one takes two loads, but two
-    /// take three.
+    /// The number of contiguous accesses that an invocation copies in one turn. It is up to 4 on a
+    /// CPU, because consecutive unaligned accesses share loads: one takes two loads, but two take
+    /// three.
     pub(crate) width: u64,
-    /// The number of iterations in which a group copies its part of a row if the part lies in one
+    /// The number of turns in which a group copies its part of a row, if the part is in one
     /// segment.
     pub(crate) turns: u64,
     /// The segments of a row, in order.
@@ -52,21 +52,21 @@ pub(crate) struct RowSegment {
     pub(crate) first: u64,
     /// The unit after the last one of the segment.
     pub(crate) end: u64,
-    /// The cases that can apply in the segment, in order: the first whose guards all hold decides.
+    /// The cases that can apply in the segment, in order. The first whose guards all hold decides.
     /// Guards do not depend on the place in the row, and the last case has none.
     pub(crate) cases: SmallVec<[Case; 1]>,
 }
 
 impl RowSegment {
-    /// Returns the range of accesses, of `units` units each, that lie entirely inside the segment;
-    /// the end is exclusive. Returns `None` if there are none.
+    /// Returns the half-open range of accesses, of `units` units each, that are entirely inside the
+    /// segment. Returns `None` if there are none.
     pub(crate) fn alone(&self, units: u64) -> Option<(u64, u64)> {
         let (first, end) = (self.first.div_ceil(units), self.end / units);
         (first < end).then_some((first, end))
     }
 
-    /// Returns the sources that the segment reads, without duplicates. The entry `None` means that
-    /// some case fills it with constant bits.
+    /// Returns the sources that the segment reads, without duplicates. `None` in the list means
+    /// that a case fills the segment with constant bits.
     pub(crate) fn sources(&self) -> SmallVec<[Option<usize>; 2]> {
         let mut sources: SmallVec<[Option<usize>; 2]> =
             self.cases.iter().map(|case| source(&case.take)).collect();
@@ -118,7 +118,7 @@ impl RowSegments {
         let width = accesses.min(width);
         let lanes = (accesses / width).min(lanes);
         let turns = accesses.div_ceil(lanes * width).min(turns);
-        // The kernel computes in 32 bits. It adds to a form at most the units of a row and of all
+        // The kernel computes with 32 bits. It adds to a form at most the units of a row and of all
         // accesses of a group, so this sum must fit.
         let most = GreatestSums::of(nest).any.checked_add(row + lanes * width * turns * units)?;
         if most > u64::from(u32::MAX) {
@@ -133,8 +133,7 @@ impl RowSegments {
         self.nest.dst_units() / (self.accesses * self.units)
     }
 
-    /// Returns the number of accesses that a group of invocations copies in all its iterations
-    /// together.
+    /// Returns the number of accesses that a group of invocations copies in all its turns together.
     pub(crate) fn group(&self) -> u64 {
         self.lanes * self.width * self.turns
     }
@@ -149,8 +148,8 @@ impl RowSegments {
         self.rows() * self.groups() * self.lanes
     }
 
-    /// Returns the meetings of a row, which are the accesses that two segments share, as indices
-    /// from the start of the row.
+    /// Returns the meetings of a row, the accesses that two segments share, as indices from the
+    /// start of the row.
     pub(crate) fn meetings(&self) -> SmallVec<[u64; 4]> {
         let ends = self.segments.iter().map(|segment| segment.end);
         let mut meetings: SmallVec<[u64; 4]> = ends
@@ -161,8 +160,8 @@ impl RowSegments {
         meetings
     }
 
-    /// Returns the number of invocations, including those for meetings, and the number of those
-    /// with work.
+    /// Returns the number of invocations, including those for meetings, and the number of them that
+    /// have work.
     pub(crate) fn invocations(&self) -> (u64, u64) {
         // The longest part of a segment decides how many lanes of a group have work.
         let busy = |segments: SmallVec<[u64; 8]>| {
@@ -173,7 +172,7 @@ impl RowSegments {
         (self.runs() + met, self.rows() * busy.sum::<u64>() + met)
     }
 
-    /// Returns, for each group of a row, the number of its accesses that lie in each segment.
+    /// Returns, for each group of a row, the number of its accesses in each segment.
     fn shares(&self) -> impl Iterator<Item = SmallVec<[u64; 8]>> {
         let group = self.group();
         (0..self.groups()).map(move |number| {
@@ -183,7 +182,7 @@ impl RowSegments {
         })
     }
 
-    /// Returns the maximum number of loop iterations of an invocation, over its accesses or over
+    /// Returns the greatest number of loop iterations of an invocation, over its accesses or over
     /// the units of a meeting.
     pub(crate) fn trips(&self) -> u32 {
         let bits = self.nest.dst_bits();
@@ -209,7 +208,7 @@ impl RowSegments {
     }
 }
 
-/// Returns the units at which a guard cuts a row of `row` units, including both ends of the row.
+/// Returns the units at which guards cut a row of `row` units, including both ends of the row.
 /// Returns `None` if a case does not read contiguously along rows, or if a guard depends on the
 /// place in the row and also on other axes.
 fn cuts(nest: &CopyNest, axis: Value, row: u64) -> Option<SmallVec<[u64; 8]>> {
@@ -235,9 +234,9 @@ fn cuts(nest: &CopyNest, axis: Value, row: u64) -> Option<SmallVec<[u64; 8]>> {
     Some(cuts)
 }
 
-/// Returns the segment from unit `first` to unit `end` of a row, in which no guard changes. A guard
-/// that depends on `axis` either holds in the whole segment, and is removed, or fails there, and
-/// its case is removed.
+/// Returns the segment from unit `first` to unit `end` of a row, inside which no guard changes. A
+/// guard that depends on `axis` holds in the whole segment or fails there. In the first case the
+/// guard is removed, and in the second one its case.
 fn segment(nest: &CopyNest, axis: Value, first: u64, end: u64) -> Option<RowSegment> {
     let mut cases: SmallVec<[Case; 1]> = SmallVec::new();
     let zero = Case { when: Vec::new(), take: CaseValue::Bits(0) };

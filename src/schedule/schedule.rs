@@ -1,4 +1,4 @@
-//! [`Schedule`]: the chosen way to run a nest, with its numbers of invocations and workgroups.
+//! [`Schedule`]: the chosen way to run a nest, with the numbers of its invocations and workgroups.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use super::{
 use crate::nest::{ACCESS_BYTES, CopyNest, Count, GreatestSums, LastRead, Operand, width};
 
 /// The number of greater values of y that are tried if x · y · z exceeds the number of workgroups
-/// by too much. If the excess may be a few thousand workgroups, the least possible y already fits.
+/// by too much. If the excess may be a few thousand workgroups, the least possible y fits already.
 const MOST_TRIALS: u64 = 1 << 13;
 
 /// The division of a nest among the invocations of a kernel.
@@ -51,8 +51,8 @@ impl Schedule {
         self.body.block()
     }
 
-    /// Returns the segments of rows if invocations copy rows that several cases fill; `None`
-    /// otherwise.
+    /// Returns the segments of rows, if several cases fill the rows and each segment has a loop.
+    /// Otherwise returns `None`.
     pub(crate) fn segments(&self) -> Option<&RowSegments> {
         self.body.segments()
     }
@@ -75,7 +75,7 @@ impl Schedule {
         self.workgroups
     }
 
-    /// Returns the number of invocations, including the few that do nothing because their index
+    /// Returns the number of invocations. It includes a few that do nothing, because their index
     /// leads past the end of an axis.
     #[must_use]
     pub fn invocations(&self) -> u64 {
@@ -120,13 +120,13 @@ impl fmt::Display for Schedule {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// The destination has no elements, and nothing is dispatched.
+    /// The destination has no elements. Nothing is dispatched.
     #[default]
     Empty,
     /// The whole copy is one contiguous run. An invocation copies a part of it.
     Copy,
-    /// The destination's innermost axis has one stride in the source. An invocation copies a part
-    /// of a row. If several cases fill a row, the invocation copies a part from each in turn.
+    /// The innermost axis of the destination has one stride in the source. An invocation copies a
+    /// part of a row. If several cases fill a row, it copies a part from each in turn.
     Rows,
     /// The innermost axes of the two sides differ. An invocation transposes a rectangle of elements
     /// in registers.
@@ -137,7 +137,7 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// Returns the name that headers and protos use.
+    /// Returns the name in headers of kernels and in protos.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -173,7 +173,7 @@ pub fn schedule(nest: CopyNest, target: &Target) -> Result<Schedule, ScheduleErr
     schedule_with(nest, target, |_| ())
 }
 
-/// Returns the result of [`schedule`], after it has passed the candidates to `inspect`, the
+/// Chooses a candidate as [`schedule`] does, after it has passed the candidates to `inspect`, the
 /// cheapest first.
 pub(crate) fn schedule_with(
     nest: CopyNest,
@@ -184,8 +184,8 @@ pub(crate) fn schedule_with(
     let mut all = candidates(nest, target);
     inspect(&all);
     let least = all.remove(0);
-    // Larger blocks need fewer workgroups, so if the cheapest candidate exceeds a limit, another
-    // may not.
+    // If the cheapest candidate exceeds a limit, another may not: larger blocks need fewer
+    // workgroups.
     least.schedule(target).or_else(|error| {
         all.into_iter().find_map(|candidate| candidate.schedule(target).ok()).ok_or(error)
     })
@@ -229,8 +229,8 @@ impl Candidate {
         let size = schedule.block().map_or(256, Block::workgroup);
         schedule.workgroup_size = target.max_compute_invocations_per_workgroup.min(size);
         let groups = schedule.invocations.div_ceil(schedule.workgroup_size.into());
-        // The last workgroups may have no work, but the indices of their invocations must fit in 32
-        // bits too.
+        // The last workgroups may have no work. The indices of their invocations must fit in 32
+        // bits nevertheless.
         let rounds = schedule.block().map_or(1, Block::rounds);
         let size = u64::from(schedule.workgroup_size) * rounds;
         schedule.workgroups = workgroups(groups, u64::from(u32::MAX) / size, target)?;
@@ -238,8 +238,8 @@ impl Candidate {
     }
 }
 
-/// Checks that a kernel is within the target's limits. Its bindings are multiples of `access`
-/// bytes. `varies` is true if a guard may hold for some units of a block only.
+/// Checks that a kernel is within the target's limits. The sizes of its bindings are multiples of
+/// `access` bytes. `varies` is true if a guard may hold for some units of a block only.
 fn check_limits(
     nest: &CopyNest,
     tiled: &CopyNest,
@@ -270,14 +270,13 @@ fn check_limits(
         let (operand, given, limit) = (Operand::Destination, walked, MAX_UNITS);
         return Err(ScheduleError::Index { operand, given, limit });
     }
-    // If a guard holds for some units of a block only, the kernel also computes the addresses of
-    // units that it does not read.
+    // With such a guard, the kernel also computes the addresses of units that it does not read.
     check_sums(tiled, varies)?;
     check_sums(nest, varies)
 }
 
-/// The maximum number of units that 32-bit indices can count. The last invocations may go a few
-/// units past the end without an overflow.
+/// The maximum number of units that 32-bit indices can count. The last invocations may go past the
+/// end by a few units, which must not overflow.
 const MAX_UNITS: u64 = u32::MAX as u64 - 64;
 
 /// Checks that code that computes with 32-bit words finds the value of every position, and reads
@@ -293,6 +292,7 @@ pub(crate) fn check_words(nest: &CopyNest) -> Result<(), ScheduleError> {
     check_sums(nest, false)
 }
 
+/// Checks that sources have few enough units, and that all reads are proved to be inside them.
 fn check_reads(nest: &CopyNest) -> Result<(), ScheduleError> {
     for (number, source) in nest.sources().iter().enumerate() {
         let (operand, given, limit) = (Operand::Source(number), source.units(), MAX_UNITS);
@@ -308,11 +308,12 @@ fn check_reads(nest: &CopyNest) -> Result<(), ScheduleError> {
     Ok(())
 }
 
-/// Checks that `u32` is wide enough to evaluate the forms of a nest. Every integer that is divided
-/// or compared must fit, and so must the intermediate results of its computation. In the
-/// computation of an address, intermediate results may wrap around, because the address itself lies
-/// in the source. If `computes_all` is true, addresses of units that are not read are computed too,
-/// and no intermediate result may wrap around.
+/// Checks that `u32` is wide enough to evaluate the forms of a nest.
+///
+/// An integer that is divided or compared must fit, and so must the intermediate results of its
+/// computation. The intermediate results of an address may wrap around, because the address itself
+/// is inside the source. If `computes_all` is true, the kernel also computes addresses of units
+/// that it does not read. Then no intermediate result may wrap around.
 fn check_sums(nest: &CopyNest, computes_all: bool) -> Result<(), ScheduleError> {
     let sums = GreatestSums::of(nest);
     let (given, limit) = (if computes_all { sums.any } else { sums.tested }, u64::from(u32::MAX));

@@ -1,49 +1,50 @@
-//! [`Seam`]: the words that two neighbouring rows share, in a destination whose rows start inside
-//! words or wider accesses.
+//! [`Seam`]: the words that neighbouring rows share, if rows of the destination start inside words
+//! or wider accesses.
 //!
-//! Kernels store whole words. For example, with rows of 7 bytes, word 1 holds the last 3 bytes of
-//! row 0 and the first byte of row 1. Two invocations must not write one word, because the later
-//! store would undo the earlier one. Blocks therefore write only words that belong to one row;
-//! additional invocations write the words in between, the seam.
+//! Kernels store whole words. With rows of 7 bytes, for example, word 1 has the last 3 bytes of row
+//! 0 and the first byte of row 1. Two invocations must not write one word, because the later store
+//! would undo the earlier one. So blocks write only words that belong to a single row. Additional
+//! invocations write the words between, the seam.
 
 use super::{Block, block::BlockAxis, load::accesses};
 use crate::nest::{Affine, Value, gcd};
 
-/// The place in a row of the destination at which its first block starts.
+/// The place in a row of the destination at which the first block of the row starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RowAlignment {
     /// At the first unit of the row, because rows are whole accesses.
     Aligned,
-    /// At the first aligned access of the row, after a number of steps that is known at compile
-    /// time because it is equal in all blocks.
+    /// At the first aligned access of the row. Its distance from the start of the row, in steps, is
+    /// known at compile time, because it is equal in all blocks.
     Fixed,
-    /// At the first aligned access of the row. The kernel computes its distance from the start of
+    /// At the first aligned access of the row. The kernel computes the distance from the start of
     /// the row.
     Computed,
 }
 
-/// The accesses that no block writes, between the blocks of one row and the blocks of the next. The
-/// invocations of the seams write them.
+/// The accesses between the blocks of one row and the blocks of the next. No block writes them; the
+/// invocations of seams do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Seam {
     /// The number of rows in the destination. A seam follows the blocks of each row.
     pub rows: u64,
     /// The number of steps in a row.
     pub extent: u64,
-    /// The number of steps between two possible starts of a block. These steps fill whole accesses.
+    /// The number of steps between two places at which a block can start. These steps fill whole
+    /// accesses.
     pub step: u64,
     /// The number of accesses in `step` steps.
     pub words: u64,
     /// The number of accesses that the blocks of a row write, or `None` if they write every access
-    /// that lies entirely inside the row.
+    /// that is entirely inside the row.
     pub covered: Option<u64>,
     /// The number of accesses in the destination.
     pub end: u64,
 }
 
 impl Seam {
-    /// Returns the first access that the blocks of row `row` may write, counted from the start of
-    /// the image. The result for the row after the last is the end of the image.
+    /// Returns the first access that the blocks of a row may write, counted from the start of the
+    /// image. After the last row, this is the end of the image.
     #[must_use]
     pub fn first(&self, row: u64) -> u64 {
         if row == self.rows {
@@ -53,7 +54,7 @@ impl Seam {
         }
     }
 
-    /// Returns the access after the last block of a row, the first of its seam.
+    /// Returns the access after the last block of a row, which is the first of its seam.
     #[must_use]
     pub fn after_blocks(&self, row: u64) -> u64 {
         match self.covered {
@@ -79,8 +80,8 @@ impl Seam {
 }
 
 impl Block {
-    /// Chooses the width of stores, and aligns blocks if rows start inside an access. Blocks are
-    /// then aligned to at most `align` bytes. Returns `None` if blocks cannot be aligned.
+    /// Chooses the width of stores. If rows start inside an access, also aligns blocks, to at most
+    /// `align` bytes. Returns `None` if blocks cannot be aligned.
     pub(super) fn place_stores(&mut self, align: u64) -> Option<()> {
         let bits = self.nest.dst_bits();
         let image = self.nest.dst_units();
@@ -95,12 +96,12 @@ impl Block {
             self.store = store;
             return Some(());
         }
-        // Rows start inside words or sectors, so the blocks of a row start at its first whole word
-        // or sector.
+        // Rows start inside words or sectors. The blocks of a row start at its first whole word or
+        // sector.
         if self.run_axes == 0 || !run.is_multiple_of(word) || aligned > word && image == row {
             return None;
         }
-        // Moving units one by one needs stores that are a fixed number of words apart, but here the
+        // Single units can be moved only if stores are a fixed number of words apart. Here the
         // distance varies.
         if self.varying_guards().next().is_some() {
             return None;
@@ -112,8 +113,8 @@ impl Block {
         // A store may have several words. The last one may extend past the end of the image.
         let fits = |units: &u64| start.is_multiple_of(*units) && run.is_multiple_of(*units);
         self.store = accesses(bits).map(u64::from).find(fits).unwrap_or(word);
-        // If a block has one such access in each of several rows, the last block has an access only
-        // in some of these rows. The others start too late inside an access for one more.
+        // If a block has one such access in each of several rows, the last block has it only in
+        // some of these rows. The others start too late inside an access for one more.
         let outermost = self.outermost_of_run();
         let block_axis = &mut self.axes[outermost];
         self.cuts_rows = self.row_alignment == RowAlignment::Fixed
@@ -165,7 +166,7 @@ impl Block {
         Some(())
     }
 
-    /// Returns the seam that blocks leave to other invocations, or `None` if blocks write all
+    /// Returns the seam that blocks leave to other invocations. Returns `None` if blocks write all
     /// units.
     #[must_use]
     pub fn seam(&self) -> Option<Seam> {

@@ -1,11 +1,11 @@
-//! [`take`]: chooses the number of steps that a block has along each axis.
+//! [`take`]: chooses the number of steps of a block along each axis.
 
 use smallvec::SmallVec;
 
 use crate::nest::{CopyAxis, gcd};
 
 /// Returns the axes along which the source is contiguous, or nearly so, the innermost first. Each
-/// axis continues at the end of the previous one.
+/// axis continues at the end of the axis before it.
 pub(super) fn source_order(axes: &[CopyAxis]) -> SmallVec<[usize; 8]> {
     let stride = |axis: usize| axes[axis].src_stride.unsigned_abs();
     let mut order: SmallVec<[usize; 8]> = SmallVec::new();
@@ -25,8 +25,8 @@ pub(super) fn source_order(axes: &[CopyAxis]) -> SmallVec<[usize; 8]> {
     order
 }
 
-/// Increases `steps`, the block's number of steps along each axis, until a multiple of `run` units
-/// is contiguous. The axes in `order` are extended one after the other. `is_wide` is true if a unit
+/// Increases `steps`, the number of a block's steps along each axis, until a multiple of `run`
+/// units is contiguous. The axes are extended in the order of `order`. `is_wide` is true if a unit
 /// fills at least a word.
 pub(super) fn take(
     axes: &[CopyAxis],
@@ -42,8 +42,8 @@ pub(super) fn take(
         }
         let multiple = run / gcd(run, taken);
         let mut part = run.div_ceil(taken).next_multiple_of(multiple).min(axes[axis].extent);
-        // Avoid a last block of one step after a block of nearly all steps. Only wide units allow
-        // this, because narrow units must fill words.
+        // Avoid a last block of one step after a block of nearly all steps. This is possible only
+        // with wide units, because narrow ones must fill words.
         if axes[axis].extent - part == 1 && part > 1 && is_wide {
             part += 1;
         }

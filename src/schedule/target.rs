@@ -1,13 +1,13 @@
-//! [`Target`]: describes the adapter that a kernel is compiled for, as data, so that compiling
+//! [`Target`]: describes the adapter for which a kernel is compiled. It is data, so that compiling
 //! needs no device.
 
 use super::{CostModel, ScheduleError};
 
-/// The limits, the kind and the cost model of the adapter that a kernel is compiled for.
+/// The limits, the kind and the cost model of the adapter for which a kernel is compiled.
 ///
-/// A target is an input of compilation, like the shapes: the same operation and target give the
-/// same kernel on every machine. `stridec calibrate` measures a target, and `Target::from_json`
-/// reads it. A preset can be changed:
+/// A target is an input of compilation, like the shapes: on every machine, the same operation and
+/// target give the same kernel. `stridec calibrate` measures a target, and `Target::from_json`
+/// reads it. The fields of a preset can be changed:
 ///
 /// ```
 /// use stridec::Target;
@@ -18,7 +18,7 @@ use super::{CostModel, ScheduleError};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Target {
-    /// The name, for messages.
+    /// The name of the target, for messages.
     pub name: String,
     /// The kind of adapter: a GPU, or a CPU that runs invocations in a loop.
     pub kind: AdapterKind,
@@ -28,15 +28,15 @@ pub struct Target {
     pub max_compute_workgroups_per_dimension: u32,
     /// The maximum number of invocations in a workgroup.
     pub max_compute_invocations_per_workgroup: u32,
-    /// The maximum number of storage buffers that a kernel binds, its destination included.
+    /// The maximum number of storage buffers that a kernel binds, including its destination.
     pub max_storage_buffers_per_shader_stage: u32,
     /// True if kernels declare their sources `read_write`, like their destination. WebGPU then
-    /// allows that parts of one buffer are bound for all of them, as a pool allocator wants. By
-    /// default, sources are read-only.
+    /// allows that all of them are parts of one buffer, as a pool allocator needs. By default,
+    /// sources are read-only.
     pub read_write_sources: bool,
     /// The cost model, which estimates the time of possible kernels so that the fastest is chosen.
     pub model: CostModel,
-    /// The machine on which the model was measured, and the date; empty if it was not measured.
+    /// The machine on which the model was measured, with the date. Empty if it was not measured.
     pub measured_on: String,
 }
 
@@ -46,7 +46,7 @@ pub struct Target {
 pub enum AdapterKind {
     /// A GPU. Neighbouring invocations run together and share memory transactions.
     Gpu,
-    /// A software driver. Invocations run in a loop, vectorised a few at a time.
+    /// A software driver, which runs invocations in a loop, a few at a time as a vector.
     Cpu,
 }
 
@@ -62,7 +62,7 @@ impl AdapterKind {
 }
 
 impl Target {
-    /// The storage buffers that the WebGPU standard guarantees.
+    /// The number of storage buffers that the WebGPU standard guarantees.
     pub(super) const STORAGE_BUFFERS: u32 = 8;
 
     /// Returns a GPU with the limits that the WebGPU standard guarantees.
@@ -113,8 +113,8 @@ impl Target {
         }
     }
 
-    /// Returns the maximum number of sources of a kernel: one less than the buffers that it binds,
-    /// and at most 7 even on targets that bind more.
+    /// Returns the maximum number of sources of a kernel. It is one less than the number of buffers
+    /// that a kernel binds, and at most 7, even on targets that bind more.
     pub(crate) fn max_sources(&self) -> usize {
         let most = self.max_storage_buffers_per_shader_stage.clamp(1, Self::STORAGE_BUFFERS) - 1;
         usize::try_from(most).unwrap_or(usize::MAX)

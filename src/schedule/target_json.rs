@@ -1,6 +1,7 @@
-//! [`Target`] as JSON: the file that `stridec calibrate` writes and `--target @FILE` reads.
+//! [`Target`] as JSON: the format of the file that `stridec calibrate` writes and `--target @FILE`
+//! reads.
 //!
-//! Every field must be present, known and in range, and the error names the one that is not.
+//! Every field must be present, known and in range. Otherwise an error names the field.
 
 use std::fmt;
 
@@ -15,14 +16,14 @@ const MAX_TEXT: usize = 1 << 16;
 /// The maximum length of `name` and of `measured_on`, in characters.
 const MAX_NAME: usize = 200;
 
-/// The reason why the JSON of a target is refused.
+/// The reason why the JSON of a target was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TargetError {
     /// A field is missing, unknown or repeated, or its value is out of range.
     #[error("target{}{field}: expected {expected}, got {given}", if field.is_empty() { "" } else { "." })]
     Field {
-        /// The path of the field; empty for the whole text.
+        /// The path of the field. Empty for the whole text.
         field: String,
         /// The accepted values.
         expected: String,
@@ -32,9 +33,9 @@ pub enum TargetError {
     /// The text is not JSON.
     #[error("target: line {line}, column {column}: {reason}; expected a target as JSON")]
     Text {
-        /// The line, from 1.
+        /// The line, counted from 1.
         line: usize,
-        /// The column, from 1.
+        /// The column, counted from 1.
         column: usize,
         /// The parser's message.
         reason: String,
@@ -51,7 +52,7 @@ impl TargetError {
 
 impl Target {
     /// Reads the output of [`to_json`](Self::to_json): an object with exactly the fields of this
-    /// example. Two of them may be missing, as they are in older files:
+    /// example. Two fields may be missing, as in older files:
     /// `max_storage_buffers_per_shader_stage`, which is then 8, and `read_write_sources`, which is
     /// then false.
     ///
@@ -123,7 +124,7 @@ impl Target {
         Ok(target)
     }
 
-    /// Returns the target as JSON, with one field on each line.
+    /// Returns the target as JSON, with each field on a line of its own.
     #[must_use]
     pub fn to_json(&self) -> String {
         let operations = |thousandths: u32| match thousandths % 1000 {
@@ -148,12 +149,12 @@ impl Target {
     }
 }
 
-/// The fields of a JSON object that have not been read yet.
+/// The fields of a JSON object that were not read yet.
 struct ObjectFields {
-    /// The name of the field that contains the object; empty for the outermost one.
+    /// The name of the field that contains the object. Empty for the outermost object.
     of: &'static str,
     left: Vec<(String, JsonValue)>,
-    /// The names of the fields that have been read.
+    /// The names of the fields that were read.
     known: Vec<&'static str>,
 }
 
@@ -169,11 +170,14 @@ impl ObjectFields {
         }
     }
 
+    /// Returns the error for a field of this object.
     fn error(&self, field: &str, expected: impl Into<String>, given: String) -> TargetError {
         let field = if self.of.is_empty() { field.into() } else { format!("{}.{field}", self.of) };
         TargetError::Field { field, expected: expected.into(), given }
     }
 
+    /// Removes a field from the list and returns its value. Returns an error if there is no such
+    /// field.
     fn take(&mut self, name: &'static str, expected: &str) -> Result<JsonValue, TargetError> {
         self.known.push(name);
         match self.left.iter().position(|(field, _)| field == name) {
@@ -182,7 +186,7 @@ impl ObjectFields {
         }
     }
 
-    /// Checks that no field is left. Such a field is unknown or repeated.
+    /// Checks that no field is left, since such a field would be unknown or repeated.
     fn finish(self) -> Result<(), TargetError> {
         match self.left.first() {
             None => Ok(()),
@@ -196,6 +200,7 @@ impl ObjectFields {
         }
     }
 
+    /// Reads a text of at least `least` characters.
     fn text(&mut self, name: &'static str, least: usize) -> Result<String, TargetError> {
         let expected =
             format!("a text of {least} to {MAX_NAME} characters, none a control character");
@@ -210,6 +215,7 @@ impl ObjectFields {
         }
     }
 
+    /// Reads the kind of adapter.
     fn kind(&mut self) -> Result<AdapterKind, TargetError> {
         let kinds = [AdapterKind::Gpu, AdapterKind::Cpu];
         let expected = kinds.map(|kind| format!("{:?}", kind.name())).join(" or ");
@@ -220,6 +226,7 @@ impl ObjectFields {
         found.ok_or_else(|| self.error("kind", expected, given.to_string()))
     }
 
+    /// Reads a whole number in a range.
     fn whole(&mut self, name: &'static str, least: u64, most: u64) -> Result<u64, TargetError> {
         let expected = format!("a whole number from {least} to {most}");
         match self.take(name, &expected)? {
@@ -228,6 +235,7 @@ impl ObjectFields {
         }
     }
 
+    /// Reads a count from 1 to `most`.
     fn count(&mut self, name: &'static str, most: u32) -> Result<u32, TargetError> {
         let number = self.whole(name, 1, most.into())?;
         Ok(u32::try_from(number).unwrap_or(most))
@@ -256,7 +264,7 @@ impl ObjectFields {
         }
     }
 
-    /// Returns true if the field is there. The field is known from then on.
+    /// Returns true if there is a field of this name. It counts as known in any case.
     fn has(&mut self, name: &'static str) -> bool {
         let has = self.left.iter().any(|(field, _)| field == name);
         if !has {
@@ -299,7 +307,7 @@ enum JsonValue {
     Other(&'static str),
 }
 
-/// Writes a value as messages show it.
+/// Prints a value for error messages.
 impl fmt::Display for JsonValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

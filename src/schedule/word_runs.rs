@@ -1,27 +1,29 @@
-//! [`WordRuns`]: the words of the destination that a gather computes, one for each invocation.
+//! [`WordRuns`]: the words of the destination that a gather computes. Each invocation computes one
+//! word.
 
 use smallvec::SmallVec;
 
 use crate::nest::{CopyNest, Gaps, footprint, signed};
 
-/// Runs of contiguous words of the destination, all of one length, at the steps of a few loops.
+/// Runs of contiguous words of the destination. All have the same length, and start at the steps of
+/// a few loops.
 ///
 /// If a nest fills its gaps, there is one run, the whole destination. If gaps keep their bits, the
 /// runs contain every word in which the nest writes, and few others. For example, a window of 64
-/// rows in a large destination is 64 runs. No two runs share a word. A unit wider than a word
-/// counts as one word.
+/// rows in a large destination is 64 runs. No two runs share a word. A unit that is wider than a
+/// word counts as one word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WordRuns {
     /// The first word of the first run.
     pub(crate) first: u64,
     /// The number of words in a run.
     pub(crate) words: u64,
-    /// The number of steps of each loop and the words from one step to the next, outermost first.
+    /// The loops, outermost first: the number of steps, and the words from one step to the next.
     pub(crate) loops: SmallVec<[(u64, u64); 4]>,
 }
 
 impl WordRuns {
-    /// Returns the runs of a nest; `None` if it writes nothing.
+    /// Returns the runs of a nest, or `None` if it writes nothing.
     pub(crate) fn of(nest: &CopyNest) -> Option<Self> {
         let lanes = i64::from((32 / nest.dst_bits()).max(1));
         let units = signed(nest.dst_units());
@@ -41,9 +43,8 @@ impl WordRuns {
             .collect();
         let lows = written.iter().zip(&axes).map(|(&(low, _), &(_, stride))| low * stride);
         let start = nest.dst_base() + lows.sum::<i64>();
-        // The length of a run in units, gaps included. Axes are added to the run, the innermost
-        // first, until each step of the remaining loops moves by whole words and no two runs share
-        // a word.
+        // The length of a run in units, with gaps. Axes are added to the run, the innermost first,
+        // until each step of the remaining loops moves by whole words and no two runs share a word.
         let mut reach = 1;
         for inner in (0..=axes.len()).rev() {
             let loops = axes[..inner].iter().filter(|(steps, _)| *steps > 1);
@@ -65,8 +66,8 @@ impl WordRuns {
                 reach += (steps - 1) * stride;
             }
         }
-        // The box of written positions may be larger than necessary, and some of its corners lie
-        // outside the destination. A single run then contains all words inside.
+        // The box of written positions may be larger than necessary, so that some of its corners
+        // are outside the destination. Then a single run contains all words inside.
         let (first, end) = (start.max(0), (start + reach).min(units));
         (first < end).then(|| whole(first, end))
     }

@@ -1,7 +1,8 @@
-//! A folder of its own for each test.
+//! A temporary folder that a test has to itself.
 
 use std::{fs, path::PathBuf};
 
+/// A folder, which is removed when this value is dropped.
 pub(crate) struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -9,6 +10,7 @@ impl Folder {
         Self(tempfile::tempdir().unwrap())
     }
 
+    /// Returns the path of a file in the folder, which need not exist.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
@@ -21,7 +23,8 @@ impl Folder {
         fs::read(self.path(name)).unwrap()
     }
 
-    /// The sorted names of the files in the folder: a run leaves no others in it.
+    /// Returns the sorted names of the files in the folder. A test uses them to show that a run
+    /// left no other file.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.0.path()).unwrap();
         let mut names: Vec<String> =

@@ -1,15 +1,17 @@
-//! The device for the tests, if there is one.
+//! The GPU on which tests run kernels, if the machine has one.
 
 use std::sync::{Arc, LazyLock};
 
 use stridec::gpu::{Gpu, GpuError};
 
+/// The adapter, which is opened at its first use and shared by all tests of a program.
 static GPU: LazyLock<Result<Arc<Gpu>, GpuError>> = LazyLock::new(|| Gpu::open().map(Arc::new));
 
-/// Returns the machine's best adapter, opened once for a test program, or `None` without one.
+/// Returns the machine's best adapter, or `None` if there is none. `test` is the name of the test
+/// that asks.
 ///
-/// Without one the test passes and says on standard error that it was skipped, or fails if
-/// `STRIDEC_REQUIRE_GPU=1`.
+/// A test that gets `None` passes, and a line on standard error says that it was skipped. With
+/// `STRIDEC_REQUIRE_GPU=1` it fails.
 ///
 /// # Panics
 ///

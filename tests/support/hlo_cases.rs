@@ -1,5 +1,6 @@
-//! The modules of `tests/data/hlo_cases.jsonl` and the texts of `tests/data/stablehlo_cases.jsonl`,
-//! with their inputs and outputs.
+//! Recorded modules, with their inputs and the outputs that XLA computed. They lie in
+//! `tests/data/hlo_cases.jsonl`, `stablehlo_cases.jsonl`, `donated_cases.jsonl` and
+//! `scatter_rows_cases.jsonl`.
 
 use std::{collections::BTreeMap, fs, sync::LazyLock};
 
@@ -32,7 +33,8 @@ static SCATTER_ROWS_CASES: LazyLock<Vec<HloCase>> = LazyLock::new(|| {
     cases("scatter_rows_cases", |record| base64::decode(record["module"].as_str().unwrap()))
 });
 
-/// Reads the cases of a file, one on each line.
+/// Reads the cases of `tests/data/{name}.jsonl`, one on each line. `bytes` takes the module out of
+/// a line.
 fn cases(name: &str, bytes: impl Fn(&Value) -> Vec<u8>) -> Vec<HloCase> {
     let path = format!("{}/tests/data/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
     let text = fs::read_to_string(path).unwrap();
@@ -44,42 +46,46 @@ fn cases(name: &str, bytes: impl Fn(&Value) -> Vec<u8>) -> Vec<HloCase> {
     text.lines().map(case).collect()
 }
 
-/// A module that JAX or XLA wrote.
+/// A module that JAX or XLA wrote, and what XLA does with it.
 pub struct HloCase {
+    /// The name of the case, for messages.
     pub id: String,
     /// The serialized module, or its text.
     pub bytes: Vec<u8>,
+    /// The line of the file, which also has the inputs and the outputs.
     pub record: Value,
 }
 
 impl HloCase {
-    /// True if XLA runs the module, so that there are outputs.
+    /// Returns true if XLA runs the module, so that there are outputs.
     pub fn is_ok(&self) -> bool {
         self.record["expect"] == "ok"
     }
 
-    /// True if XLA refuses the module.
+    /// Returns true if XLA refuses the module.
     pub fn is_invalid(&self) -> bool {
         self.record["expect"] == "invalid"
     }
 
-    /// The features that the module uses beyond the core.
+    /// Returns the features that the module uses beyond the core, or `core` if there are none. The
+    /// results are counted by this text.
     pub fn needs(&self) -> String {
         let needs = self.record["needs"].as_array().map(Vec::as_slice).unwrap_or_default();
         let needs: Vec<&str> = needs.iter().map(|need| need.as_str().unwrap()).collect();
         if needs.is_empty() { "core".to_owned() } else { needs.join(" + ") }
     }
 
-    /// The images of the parameters.
+    /// Returns the images of the parameters, which are the bytes of their memory.
     pub fn inputs(&self) -> Vec<Vec<u8>> {
         self.images("inputs")
     }
 
-    /// The images of the results, as XLA computed them.
+    /// Returns the images of the results, as XLA computed them.
     pub fn outputs(&self) -> Vec<Vec<u8>> {
         self.images("outputs")
     }
 
+    /// Returns the images in a field of the record: bytes in base64, or the product of a generator.
     fn images(&self, field: &str) -> Vec<Vec<u8>> {
         let images = self.record[field].as_array().map(Vec::as_slice).unwrap_or_default();
         let bytes = |image: &Value| match image["data"].as_str() {
@@ -89,7 +95,8 @@ impl HloCase {
         images.iter().map(bytes).collect()
     }
 
-    /// Returns true if these are the images of the results. Large ones are recorded by their CRC.
+    /// Returns true if these are the images of the results. The record has only the CRC of a large
+    /// image.
     pub fn has_outputs(&self, images: &[Vec<u8>]) -> bool {
         let expected = self.record["outputs"].as_array().map(Vec::as_slice).unwrap_or_default();
         let is_same = |(expected, image): (&Value, &Vec<u8>)| match expected["crc32"].as_str() {
@@ -113,12 +120,12 @@ impl HloCase {
     }
 }
 
-/// Returns all cases, which are read once.
+/// Returns all cases of HLO protos. The file is read once.
 pub fn hlo_cases() -> &'static [HloCase] {
     &CASES
 }
 
-/// Returns all cases of StableHLO text, which are read once.
+/// Returns all cases of StableHLO text. The file is read once.
 pub fn stablehlo_cases() -> &'static [HloCase] {
     &STABLEHLO_CASES
 }
@@ -128,7 +135,8 @@ pub fn convert_cases() -> &'static [HloCase] {
     &CONVERT_CASES
 }
 
-/// Returns the modules of functions that JAX compiled with donated arguments.
+/// Returns the modules that JAX compiled with donated arguments: parameters whose buffers the
+/// results may overwrite.
 pub fn donated_cases() -> &'static [HloCase] {
     &DONATED_CASES
 }
@@ -138,7 +146,8 @@ pub fn scatter_rows_cases() -> &'static [HloCase] {
     &SCATTER_ROWS_CASES
 }
 
-/// Returns the image of an input that is given by a generator. The layout is row-major.
+/// Returns the image of an input that the record describes by a formula, in row-major order. The
+/// formula makes indices, or words that are cut to the width of the element.
 fn generated(image: &Value) -> Vec<u8> {
     let dims = image["dims"].as_array().unwrap().iter().map(|dim| dim.as_u64().unwrap());
     let (count, dtype) = (dims.product::<u64>(), image["dtype"].as_str().unwrap());
@@ -177,7 +186,12 @@ pub fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, of_byte)
 }
 
-/// Runs every case that has outputs, and compares these byte for byte.
+/// Runs every case that has outputs, and compares these byte for byte. Prints the number of equal
+/// cases by the features that they need.
+///
+/// # Panics
+///
+/// Panics with a list of the cases that fail or have other bytes.
 pub fn check_outputs(
     cases: &[HloCase],
     mut run: impl FnMut(&Program, &[&[u8]]) -> Result<Vec<Vec<u8>>, Error>,

@@ -1,5 +1,8 @@
-//! Random modules whose results take over parameters: updates at run-time starts, scatters with
-//! many indices, parts that are kept, and results that read what another overwrites.
+//! Random modules whose results are written to the buffers of parameters.
+//!
+//! The modules are updates at run-time starts, scatters with many indices, concatenations in which
+//! some rows stay at their place, and pairs of results. In some pairs, a result reads a buffer that
+//! the other result overwrites.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +13,15 @@ use stridec::{
 
 use super::random::Random;
 
-/// A module, and the bytes of its parameters.
+/// A module whose results have aliases, and the bytes of its parameters.
 pub struct InPlaceCase {
+    /// The module as HLO text, for messages.
     pub text: String,
     pub module: Module,
     pub images: Vec<Vec<u8>>,
 }
 
-/// An integer type of indices, and its size in bytes.
+/// The integer types of indices, each with its size in bytes.
 const INDICES: [(&str, usize); 4] = [("s32", 4), ("s64", 8), ("u32", 4), ("u8", 1)];
 
 impl InPlaceCase {
@@ -33,7 +37,8 @@ impl InPlaceCase {
             images[0] = random.bytes(places * bytes);
         }
         let (index, width) = random.pick(&INDICES);
-        // Numbers around both ends of the rows, or around numbers with other high bits.
+        // Starts from three before the first row to two after the last row. In some modules, a few
+        // starts also have other high bits, which a narrow type cuts off.
         let far = random.pick(&[0_i64, 0, 0, 1 << 32, 1 << 8, i64::MIN]);
         let number = |random: &mut Random| {
             let near = random.below(rows + 6).cast_signed() - 3;
@@ -154,7 +159,9 @@ impl InPlaceCase {
     }
 }
 
-/// Runs a program in place, and returns the buffers of all results.
+/// Runs a program on the host in place. Returns the contents of all results, in their order.
+///
+/// A result without an alias has a buffer of its own, which is filled with 0xa5 before the run.
 pub fn run_in_place(program: &Program, images: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut images = images.to_vec();
     let mut own: BTreeMap<usize, Vec<u8>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Nests that no operation builds.
+//! Random copy nests, also of forms that no operation lowers to.
 
 use smallvec::SmallVec;
 use stridec::{
@@ -8,11 +8,13 @@ use stridec::{
 
 use super::random::Random;
 
-/// Returns a nest of random axes, quotients of axes and of earlier quotients, and guards of both.
-/// With one source, one case reads it and one fills; with several sources, up to five cases read
-/// any of them or fill, each under any of the guards.
+/// Returns a random nest. Its values are axes, and quotients of axes and of earlier quotients. Its
+/// guards are conditions on both.
 ///
-/// In half of the nests all numbers except the innermost strides are multiples of 4, so that units
+/// With one source, the first case reads the source, and a second case may fill. With several
+/// sources, up to five cases read any of them or fill, each under some of the guards.
+///
+/// In half of the nests, all numbers except the innermost strides are multiples of 4, so that units
 /// can be widened.
 pub fn arbitrary(random: &mut Random, sources: u64) -> CopyNest {
     let grain = random.pick(&[1, 4]);

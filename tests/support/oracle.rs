@@ -1,13 +1,14 @@
-//! The oracle: the result of an operation, element by element, from `offset()` alone.
+//! The oracle: computes the result of an operation element by element. It takes only the offset of
+//! an index from the library, so that it shares no lowering or scheduling code with the kernels.
 
 use std::ops::Range;
 
 use stridec::{shape::Shape, stride::StrideDescriptor, window::Window};
 
-/// Returns the destination's image after the operation.
+/// Returns the destination's image after the operation. All bits outside the elements are 0.
 ///
-/// `padded` is the destination's shape if it has padded dimensions: its cells get the padding
-/// value.
+/// `padded` is the destination's shape. If its layout has padded dimensions, the cells of these get
+/// the padding value.
 pub fn run(
     source: &StrideDescriptor,
     destination: &StrideDescriptor,
@@ -32,8 +33,8 @@ pub fn run(
     out
 }
 
-/// Writes the elements of the operation to `out`, the destination's image before it, and nothing
-/// else.
+/// Writes the elements of the operation to `out`, and keeps all other bits. `out` is the image of
+/// the destination before the operation.
 pub fn keep(
     source: &StrideDescriptor,
     destination: &StrideDescriptor,
@@ -47,7 +48,8 @@ pub fn keep(
     });
 }
 
-/// Writes all elements of the source to `out`, from the index `start` of the destination on.
+/// Writes all elements of the source to `out`, the image of the destination. The element at index 0
+/// of the source goes to the index `start`. All other bits are kept.
 pub fn update(
     source: &StrideDescriptor,
     destination: &StrideDescriptor,
@@ -61,7 +63,7 @@ pub fn update(
     });
 }
 
-/// Copies one element.
+/// Copies the element at index `from` of the source to index `to` of the destination.
 fn copy(
     (source, from): (&StrideDescriptor, &[u64]),
     (destination, to): (&StrideDescriptor, &[u64]),
@@ -74,8 +76,8 @@ fn copy(
     put(out, destination.prefix_bytes() * 8, destination.offset(to).unwrap(), dst, value);
 }
 
-/// Returns the number of cells of padded dimensions, after tiles: a tile of `k` extents rounds the
-/// `k` most minor ones up, and puts its own behind them.
+/// Returns the number of cells in an array with padded dimensions, after its tiles. A tile of `k`
+/// extents rounds the `k` most minor extents up, and appends its own extents.
 fn cells(layout: &stridec::shape::Layout) -> u64 {
     use stridec::shape::TileDimension::{Combine, Size};
     let order = layout.minor_to_major.iter().rev();
@@ -116,6 +118,8 @@ pub fn each_index(sizes: &[u64], mut each: impl FnMut(&[u64])) {
     }
 }
 
+/// Converts the bits of an element to another width. A signed element is extended by its sign, and
+/// others by zeros.
 fn resize(value: u128, from: u32, to: u32, signed: bool) -> u128 {
     if from == to {
         return value;
@@ -127,7 +131,8 @@ fn resize(value: u128, from: u32, to: u32, signed: bool) -> u128 {
     })
 }
 
-/// The range of an element that begins and ends with a byte.
+/// Returns the range of bytes of an element, or `None` if the element does not begin and end with a
+/// byte. `offset` counts elements.
 fn bytes(prefix: u64, offset: u64, bits: u32) -> Option<Range<usize>> {
     let first = prefix + offset * u64::from(bits);
     let is_whole = first.is_multiple_of(8) && bits.is_multiple_of(8);
@@ -137,7 +142,7 @@ fn bytes(prefix: u64, offset: u64, bits: u32) -> Option<Range<usize>> {
     })
 }
 
-/// Returns the bits of an element, the first one lowest.
+/// Returns the bits of an element. The first bit in memory is the lowest one.
 fn get(image: &[u8], prefix: u64, offset: u64, bits: u32) -> u128 {
     if let Some(bytes) = bytes(prefix, offset, bits) {
         return image[bytes].iter().rev().fold(0, |value, byte| value << 8 | u128::from(*byte));
@@ -149,6 +154,7 @@ fn get(image: &[u8], prefix: u64, offset: u64, bits: u32) -> u128 {
     })
 }
 
+/// Sets the bits of an element, and keeps all others.
 fn put(image: &mut [u8], prefix: u64, offset: u64, bits: u32, value: u128) {
     if let Some(bytes) = bytes(prefix, offset, bits) {
         let length = bytes.len();

@@ -1,4 +1,4 @@
-//! Seeded random operations.
+//! Random operations from a seed, so that a failing case can be repeated.
 
 use stridec::{
     request::Tensor,
@@ -7,10 +7,12 @@ use stridec::{
     window::{Slice, Window},
 };
 
-/// A small generator (splitmix64), with equal numbers on every machine.
+/// A small generator of random numbers (splitmix64). The numbers of a seed are equal on every
+/// machine.
 pub struct Random(pub u64);
 
 impl Random {
+    /// Returns the next number, of any 64 bits.
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -19,7 +21,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number in `0..n`.
+    /// Returns a number in `0..n`.
     pub fn below(&mut self, n: u64) -> u64 {
         self.next() % n
     }
@@ -29,10 +31,12 @@ impl Random {
         self.below(n) == 0
     }
 
+    /// Returns one of the given values. A value that is given twice is twice as likely.
     pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {
         of[usize::try_from(self.below(of.len() as u64)).unwrap()]
     }
 
+    /// Returns the numbers below `n` in a random order.
     pub fn permutation(&mut self, n: usize) -> Vec<usize> {
         let mut out: Vec<usize> = (0..n).collect();
         for i in (1..n).rev() {
@@ -41,12 +45,13 @@ impl Random {
         out
     }
 
+    /// Returns `n` bytes.
     pub fn bytes(&mut self, n: u64) -> Vec<u8> {
         (0..n).map(|_| self.next().to_le_bytes()[3]).collect()
     }
 }
 
-/// One side of an operation: a shape, or explicit strides.
+/// The source or the destination of an operation: an XLA shape, or explicit strides.
 #[derive(Clone, Debug)]
 pub enum Side {
     Shape(Box<Shape>),
@@ -54,7 +59,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// The side in a request.
+    /// Returns the tensor in the form of a request.
     pub fn tensor(&self) -> Tensor {
         match self {
             Side::Shape(shape) => Shape::clone(shape).try_into().unwrap(),
@@ -74,7 +79,7 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// The destination's shape, if it has one.
+    /// Returns the destination's shape, or `None` if it has explicit strides.
     pub fn destination_shape(&self) -> Option<&Shape> {
         match &self.destination_side {
             Side::Shape(shape) => Some(shape),
@@ -83,6 +88,7 @@ impl Operation {
     }
 }
 
+/// Element types of all widths and kinds, from which operations choose.
 pub const TYPES: [ElementType; 14] = [
     ElementType::Pred,
     ElementType::S1,
@@ -100,13 +106,13 @@ pub const TYPES: [ElementType; 14] = [
     ElementType::C128,
 ];
 
-/// A random operation up to rank 5 over tensors of up to a few thousand elements.
+/// Returns a random operation up to rank 5, on tensors of up to a few thousand elements.
 pub fn operation(random: &mut Random) -> Operation {
     let rank = usize::try_from(random.below(6)).unwrap();
     operation_of_rank(random, rank)
 }
 
-/// A random operation of a rank up to 8.
+/// Returns a random operation of a rank up to 8.
 pub fn operation_of_rank(random: &mut Random, rank: usize) -> Operation {
     let element_type = random.pick(&TYPES);
     let sizes = sizes(random, rank);
@@ -121,7 +127,7 @@ pub fn operation_of_rank(random: &mut Random, rank: usize) -> Operation {
     Operation { source_side, destination_side, source, destination, window }
 }
 
-/// A random relayout: two layouts of one shape, tiles among them.
+/// Returns a random relayout between two layouts of one shape. Some of the layouts have tiles.
 pub fn relayout(random: &mut Random) -> Operation {
     let element_type = random.pick(&TYPES);
     let rank = usize::try_from(random.below(6)).unwrap();
@@ -132,7 +138,7 @@ pub fn relayout(random: &mut Random) -> Operation {
     Operation { source_side, destination_side, source, destination, window }
 }
 
-/// A random relayout to padded dimensions under tiles, which also the source may have.
+/// Returns a random relayout between two layouts with both tiles and padded dimensions.
 pub fn padded_tiles(random: &mut Random) -> Operation {
     let Operation { source_side, destination_side, window, .. } = relayout(random);
     let [(source_side, source), (destination_side, destination)] = [source_side, destination_side]
@@ -162,8 +168,9 @@ pub fn padded_tiles(random: &mut Random) -> Operation {
     Operation { source_side, destination_side, source, destination, window }
 }
 
-/// A random operation that is compiled to blocks: a few channels, odd extents and pitches, steps in
-/// both directions, mostly of bytes, long enough for several blocks along an axis.
+/// Returns a random operation of the kind that is compiled to blocks: mostly of bytes, with a few
+/// channels, odd extents and pitches, and steps in both directions. It is long enough for several
+/// blocks along an axis.
 pub fn runs(random: &mut Random) -> Operation {
     let element_type = random.pick(&[
         ElementType::U8,
@@ -234,12 +241,13 @@ pub fn runs(random: &mut Random) -> Operation {
     Operation { source_side, destination_side, source, destination, window }
 }
 
+/// Returns random extents. The higher the rank, the smaller they are; a few are 0.
 fn sizes(random: &mut Random, rank: usize) -> Vec<u64> {
     let most = [1, 60, 24, 12, 7, 5, 4, 3, 2][rank];
     (0..rank).map(|_| if random.one_in(40) { 0 } else { 1 + random.below(most) }).collect()
 }
 
-/// A random window over `sizes`.
+/// Returns a random window over an array of `sizes`.
 pub fn slice(random: &mut Random, sizes: &[u64]) -> Slice {
     let mut slice = Slice::new([], [], []);
     for &size in sizes {
@@ -260,8 +268,9 @@ pub fn slice(random: &mut Random, sizes: &[u64]) -> Slice {
     slice
 }
 
-/// A random layout of `sizes`, or random strides. A source's strides may be any; a destination's
-/// must nest.
+/// Returns a random layout of `sizes`, or random strides. The strides of a source may be 0,
+/// negative or overlap. Those of a destination do not, because each element needs memory of its
+/// own.
 pub fn side(
     random: &mut Random,
     element_type: ElementType,
@@ -274,6 +283,7 @@ pub fn side(
     shaped(random, element_type, sizes)
 }
 
+/// Returns a shape of these sizes with a random layout.
 fn shaped(
     random: &mut Random,
     element_type: ElementType,
@@ -285,6 +295,7 @@ fn shaped(
     (Side::Shape(Box::new(shape)), descriptor)
 }
 
+/// Returns these sizes with random strides.
 fn strided(
     random: &mut Random,
     element_type: ElementType,
@@ -318,6 +329,8 @@ fn strided(
     (Side::Strided(shape), descriptor)
 }
 
+/// Returns a random layout: any order of dimensions, sometimes wider or packed elements, padding,
+/// tiles, an aligned end or a prefix.
 pub fn layout(random: &mut Random, element_type: ElementType, sizes: &[u64]) -> Layout {
     let mut layout = Layout::new(random.permutation(sizes.len()));
     let bits = element_type.bits().unwrap();

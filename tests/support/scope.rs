@@ -1,8 +1,8 @@
-//! The scope of a test: the number of random cases, and all small values of a kind.
+//! The scope of a test: its number of random cases, or all small values of a kind.
 
 use stridec::shape::ElementType;
 
-/// A type for each unit: 1, 2 and 4 bits, then 1, 2, 4, 8 and 16 bytes.
+/// An element type for each width: 1, 2 and 4 bits, then 1, 2, 4, 8 and 16 bytes.
 pub const UNITS: [ElementType; 8] = [
     ElementType::U1,
     ElementType::S2,
@@ -14,18 +14,18 @@ pub const UNITS: [ElementType; 8] = [
     ElementType::C128,
 ];
 
-/// Returns the number of random cases: `STRIDEC_CASES`, or the default.
+/// Returns the number of random cases: the environment variable `STRIDEC_CASES`, or the default.
 pub fn cases(by_default: u64) -> u64 {
     given_cases().unwrap_or(by_default)
 }
 
-/// Returns `STRIDEC_CASES`, or `None` if it is not set, or empty.
+/// Returns `STRIDEC_CASES`, or `None` if it is not set or empty.
 pub fn given_cases() -> Option<u64> {
     let cases = std::env::var("STRIDEC_CASES").ok().filter(|cases| !cases.is_empty())?;
     Some(cases.parse().unwrap_or_else(|_| panic!("STRIDEC_CASES: expected a number, got {cases}")))
 }
 
-/// Every order of `rank` dimensions.
+/// Returns every order of `rank` dimensions.
 pub fn permutations(rank: usize) -> Vec<Vec<usize>> {
     let Some(last) = rank.checked_sub(1) else { return vec![vec![]] };
     let longer = |shorter: Vec<usize>| {

@@ -1,4 +1,4 @@
-//! Programs that need several kernels, with the buffers between them in scratch memory.
+//! Programs that need several kernels. The buffers between the kernels lie in scratch memory.
 
 use stridec::{
     Target,
@@ -14,26 +14,28 @@ pub struct ScratchCase {
 }
 
 impl ScratchCase {
-    /// The program as lowered, then as compiled for a target that binds 7 sources.
+    /// Returns the program as lowered, and as compiled for a target whose kernels bind at most 7
+    /// sources.
     pub fn programs(&self) -> [Program; 2] {
         let lowered = Program::lower(&self.module).unwrap();
         [lowered, compile_module(&self.module, &Target::webgpu()).unwrap()]
     }
 
-    /// The images, in the form that a program takes.
+    /// Returns the images in the form that a program takes.
     pub fn sources(&self) -> Vec<&[u8]> {
         self.images.iter().map(Vec::as_slice).collect()
     }
 }
 
-/// Returns `count` bytes whose neighbours differ.
+/// Returns `count` bytes in which neighbours differ.
 pub fn bytes(count: usize, start: usize) -> Vec<u8> {
     (start..start + count)
         .map(|byte| (byte * 7).to_le_bytes()[0] ^ (byte >> 6).to_le_bytes()[0])
         .collect()
 }
 
-/// A concatenation of `count` parameters along their first dimension; number n has n % 3 + 1 rows.
+/// Returns a concatenation of `count` parameters along their first dimension. The parameter at
+/// index n has n % 3 + 1 rows.
 pub fn concatenate(count: usize, element: &str, columns: usize) -> ScratchCase {
     let mut builder = Builder::new("concatenate");
     let (mut operands, mut images) = (Vec::new(), Vec::new());
@@ -49,7 +51,7 @@ pub fn concatenate(count: usize, element: &str, columns: usize) -> ScratchCase {
     ScratchCase { module: builder.finish("main", root).unwrap(), images, expected }
 }
 
-/// A stack of 16 parameters along a new innermost dimension.
+/// Returns a stack of 16 parameters along a new innermost dimension.
 pub fn stack() -> ScratchCase {
     let mut builder = Builder::new("stack");
     let (mut operands, mut images) = (Vec::new(), Vec::new());
@@ -65,7 +67,7 @@ pub fn stack() -> ScratchCase {
     ScratchCase { module: builder.finish("main", root).unwrap(), images, expected }
 }
 
-/// A concatenation of nine dynamic slices, whose starts have several widths.
+/// Returns a concatenation of nine dynamic slices, whose starts have several integer types.
 pub fn dynamic_slices() -> ScratchCase {
     let mut builder = Builder::new("starts");
     let (mut parts, mut images, mut expected) = (Vec::new(), Vec::new(), Vec::new());
@@ -86,7 +88,8 @@ pub fn dynamic_slices() -> ScratchCase {
     ScratchCase { module: builder.finish("main", root).unwrap(), images, expected }
 }
 
-/// A value that is used at two runtime starts at each of eight levels, so that it has 256 ways.
+/// Returns a program of eight levels. Each level slices the value before it at two run-time starts
+/// and concatenates the parts, so that an element may come from 256 places.
 pub fn doubling() -> ScratchCase {
     let mut builder = Builder::new("doubling");
     let mut value = builder.parameter("u8[64]".parse().unwrap()).unwrap();
@@ -107,7 +110,7 @@ pub fn doubling() -> ScratchCase {
     ScratchCase { module, images: vec![array, vec![5, 0, 0, 0], vec![20, 0, 0, 0]], expected }
 }
 
-/// The concatenations that the tests run, with the number of kernels that each needs.
+/// Returns the concatenations that the tests run, with the number of kernels that each needs.
 pub fn concatenations() -> impl Iterator<Item = (ScratchCase, usize)> {
     let counts = [(7, 1), (8, 2), (9, 2), (13, 2), (14, 3), (30, 5), (100, 17)];
     counts.into_iter().flat_map(|(count, kernels)| {

@@ -77,7 +77,8 @@ impl Header {
     }
 }
 
-/// Parses the Python dict of a header, with its keys in any order.
+/// Parses the Python dict of a header, with its keys in any order. The methods skip whitespace
+/// before what they read.
 struct DictParser<'a> {
     text: &'a str,
     rest: std::iter::Peekable<CharIndices<'a>>,
@@ -88,6 +89,7 @@ impl<'a> DictParser<'a> {
         Self { text, rest: text.char_indices().peekable() }
     }
 
+    /// Parses the whole dict. Each of the three keys must occur once, and no other key may occur.
     fn header(mut self) -> Result<Header, String> {
         let (mut descr, mut fortran_order, mut shape) = (None, None, None);
         self.expect('{')?;
@@ -126,6 +128,7 @@ impl<'a> DictParser<'a> {
         })
     }
 
+    /// Parses the value of `descr`. A structured dtype, which is a list or a tuple, is refused.
     fn descr(&mut self) -> Result<&'a str, String> {
         self.blanks();
         match self.rest.peek() {
@@ -136,6 +139,7 @@ impl<'a> DictParser<'a> {
         }
     }
 
+    /// Parses the value of `shape`, a tuple of extents.
     fn shape(&mut self) -> Result<Vec<u64>, String> {
         let mut shape = Vec::new();
         self.expect('(')?;
@@ -154,6 +158,7 @@ impl<'a> DictParser<'a> {
         Ok(shape)
     }
 
+    /// Parses `True` or `False`.
     fn boolean(&mut self) -> Result<bool, String> {
         match self.word() {
             "True" => Ok(true),
@@ -162,6 +167,7 @@ impl<'a> DictParser<'a> {
         }
     }
 
+    /// Parses a string in single or double quotes. Escapes are not interpreted.
     fn string(&mut self) -> Result<&'a str, String> {
         self.blanks();
         let unterminated = "its header has no string where one belongs";
@@ -179,7 +185,8 @@ impl<'a> DictParser<'a> {
         }
     }
 
-    /// Reads letters, digits and signs.
+    /// Reads letters, digits and signs, at most [`MAX_STRING`] characters. The word is empty if
+    /// another character follows.
     fn word(&mut self) -> &'a str {
         self.blanks();
         let start = self.position();
@@ -189,19 +196,23 @@ impl<'a> DictParser<'a> {
         word.char_indices().nth(MAX_STRING).map_or(word, |(end, _)| &word[..end])
     }
 
+    /// Returns the offset of the next character, in bytes.
     fn position(&mut self) -> usize {
         self.rest.peek().map_or(self.text.len(), |&(at, _)| at)
     }
 
+    /// Skips whitespace.
     fn blanks(&mut self) {
         while self.rest.next_if(|&(_, c)| c.is_whitespace()).is_some() {}
     }
 
+    /// Skips `sign`. Returns false if another character follows.
     fn eat(&mut self, sign: char) -> bool {
         self.blanks();
         self.rest.next_if(|&(_, c)| c == sign).is_some()
     }
 
+    /// Skips `sign`. Returns an error if another character follows.
     fn expect(&mut self, sign: char) -> Result<(), String> {
         if self.eat(sign) {
             return Ok(());

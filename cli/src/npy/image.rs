@@ -12,9 +12,10 @@ const MAX_SHOWN: usize = 16;
 
 /// Returns the header of the file that holds a tensor's image.
 ///
-/// A dimension of a tiled layout is the array's dimensions that its parts make. If memory is not
-/// such an array, it is one dimension of elements. Packed elements, and elements after a prefix,
-/// are one dimension of bytes.
+/// The array in the file has the dimensions of the tensor's memory, such as `[2, 3, 1, 5, 8]` for
+/// `f32[2,24,1,5]{3,2,1,0:T(8,1,1)}`. If memory is not such an array, the array has one dimension
+/// of elements. It has one dimension of bytes if elements are smaller than a byte or follow a
+/// prefix.
 pub(crate) fn header_of(tensor: &StrideDescriptor) -> Header {
     let header = |descr: String, shape| Header { descr, fortran_order: false, shape };
     if tensor.element_bits() < 8 || tensor.prefix_bytes() > 0 {
@@ -25,8 +26,12 @@ pub(crate) fn header_of(tensor: &StrideDescriptor) -> Header {
 }
 
 /// Checks that a file's array is the image of a tensor: either the array of its memory, or the
-/// tensor itself in an order that its layout describes. `parameter` is the number of a program's
+/// tensor itself in an order that its layout describes. `parameter` is the index of a program's
 /// parameter; `None` means the source of an operation.
+///
+/// # Errors
+///
+/// Returns a message with the expected dtype or extents if the array is another one.
 pub(crate) fn check(
     header: &Header,
     tensor: &StrideDescriptor,
@@ -46,7 +51,7 @@ pub(crate) fn check(
             header.descr.escape_debug()
         ));
     }
-    // The memory of tiles may also have the dimensions of one place that tiles add.
+    // Tiles may add dimensions of extent 1. A file may have these dimensions, or leave them out.
     let with_tiles = tensor.physical_dimensions().filter(|_| !bytes);
     let is_memory = header.shape == image.shape || with_tiles.as_ref() == Some(&header.shape);
     let physical = is_memory
@@ -106,8 +111,8 @@ fn shown(extents: &[u64]) -> String {
     }
 }
 
-/// Returns true if the memory of a tensor has its elements in order and nothing else, so that its
-/// file is the tensor as an array.
+/// Returns true if the memory of a tensor is the tensor as an array: all elements in row-major
+/// order, and nothing else.
 pub(crate) fn is_array(tensor: &StrideDescriptor) -> bool {
     header_of(tensor).shape == tensor.sizes() && lies_in_order(tensor, false)
 }
@@ -118,7 +123,8 @@ fn is_logical(header: &Header, tensor: &StrideDescriptor) -> bool {
     header.shape == tensor.sizes() && lies_in_order(tensor, header.fortran_order)
 }
 
-/// Returns the order of a file, `C` or `Fortran`, that describes the tensor's memory.
+/// Returns the order of a file, `C` or `Fortran`, that describes the tensor's memory. Returns
+/// `None` if neither order does.
 fn file_order(tensor: &StrideDescriptor) -> Option<&'static str> {
     match (lies_in_order(tensor, false), lies_in_order(tensor, true)) {
         (true, _) => Some("C"),

@@ -1,4 +1,5 @@
-//! Checks that several opcodes share, such as the number of operands and equal element types.
+//! Checks that several opcodes have in common, such as the number of operands and equal element
+//! types.
 
 use super::{Inputs, Result, Signature, structure::unknown_computation};
 use crate::{
@@ -6,11 +7,11 @@ use crate::{
     shape::{Dimension, ElementType, FieldPath, Shape, ShapeError, queries},
 };
 
-/// An operand's or result's shape, known to be an array without unknown extents.
+/// The shape of an operand or result that is known to be an array without unknown extents.
 pub(super) struct ArrayShape<'a> {
     pub(super) shape: &'a Shape,
     pub(super) element_type: ElementType,
-    /// The extents, with the bound of each bounded dimension.
+    /// The extents. A bounded dimension has its bound here.
     pub(super) extents: Vec<u64>,
 }
 
@@ -19,17 +20,17 @@ impl ArrayShape<'_> {
         self.extents.len()
     }
 
-    /// Returns the extents, which may be bounded.
+    /// Returns the dimensions, each with a fixed extent or a bound.
     pub(super) fn dimensions(&self) -> &[Dimension] {
         self.shape.dimensions()
     }
 
-    /// Returns the shape of an array with the same element type but other extents.
+    /// Returns the shape of an array with the same element type and other extents.
     pub(super) fn with_extents(&self, extents: impl IntoIterator<Item = u64>) -> Result<Shape> {
         self.with_dimensions(extents.into_iter().map(Dimension::Fixed))
     }
 
-    /// Returns the shape of an array with the same element type but other extents, which may be
+    /// Returns the shape of an array with the same element type and other dimensions, which may be
     /// bounded.
     pub(super) fn with_dimensions(
         &self,
@@ -38,7 +39,7 @@ impl ArrayShape<'_> {
         Ok(Shape::array(self.element_type, dimensions, None)?)
     }
 
-    /// Returns the shape of an array with the same extents but another element type.
+    /// Returns the shape of an array with the same dimensions and another element type.
     pub(super) fn with_type(&self, element_type: ElementType) -> Result<Shape> {
         Ok(Shape::array(element_type, self.dimensions().iter().copied(), None)?)
     }
@@ -54,9 +55,11 @@ impl<'a> Inputs<'a> {
         Err(InstructionError::OperandCount { expected, given: self.operands.len() })
     }
 
-    /// Returns the shape of operand number `operand`, or an error if that operand is not an array.
-    /// Extents are not fixed only if the shape of the instruction is undeclared: one with a
-    /// declared shape has already been turned into [`Opcode::Other`](crate::hlo::Opcode::Other).
+    /// Returns the shape of an operand. Returns an error if it is not an array, or has unknown
+    /// extents.
+    ///
+    /// Dynamic extents occur only if the instruction has no declared shape. Any other instruction
+    /// with such extents has become [`Opcode::Other`](crate::hlo::Opcode::Other) before.
     pub(super) fn array(&self, operand: usize) -> Result<ArrayShape<'a>> {
         let shape = self.operands[operand];
         let of_known_extents = if shape.is_array() { " without unknown extents" } else { "" };
@@ -64,8 +67,8 @@ impl<'a> Inputs<'a> {
         array(shape).ok_or_else(|| self.operand_error(operand, expected()))
     }
 
-    /// Returns the shape of operand number `operand`, or an error if that operand is not an array
-    /// with the element type of `other`.
+    /// Returns the shape of an operand. Returns an error if it is not an array with the element
+    /// type of `other`.
     pub(super) fn array_like(
         &self,
         operand: usize,
@@ -78,8 +81,8 @@ impl<'a> Inputs<'a> {
         Err(self.operand_error(operand, format!("an array of {}", other.element_type)))
     }
 
-    /// Returns the shape of an array of `element_type` with the extents of `other` and of operand
-    /// number `operand`, or an error unless these have the same element type and extents.
+    /// Returns the shape of an array of `element_type` with the dimensions of `other`. Returns an
+    /// error unless `other` and the operand have the same element type and extents.
     pub(super) fn same(
         &self,
         operand: usize,
@@ -93,7 +96,7 @@ impl<'a> Inputs<'a> {
         Err(self.operand_error(operand, other.shape.without_layout().to_string()))
     }
 
-    /// Returns the error for an operand whose shape is not the expected one.
+    /// Returns the error for an operand that does not have the expected shape.
     pub(super) fn operand_error(
         &self,
         operand: usize,
@@ -103,8 +106,8 @@ impl<'a> Inputs<'a> {
         InstructionError::Operand { operand, expected: expected.into(), given }
     }
 
-    /// Returns the shapes of the computation with the given index, or an error if it does not
-    /// exist.
+    /// Returns the shapes of a computation, given by its index. Returns an error if there is no
+    /// such computation.
     pub(super) fn callee(&self, computation: usize) -> Result<Signature<'a>> {
         self.callees.signature(computation).ok_or_else(|| unknown_computation(0, computation))
     }
@@ -116,12 +119,14 @@ impl<'a> Inputs<'a> {
     }
 }
 
+/// Returns an array's shape, or `None` if the shape is no array or has unknown extents.
 fn array(shape: &Shape) -> Option<ArrayShape<'_>> {
     let extents = shape.is_array().then(|| queries::bounds(shape)).flatten()?;
     Some(ArrayShape { shape, element_type: shape.element_type(), extents })
 }
 
-/// Returns the extents of two arrays of equal extents, bounded where either is.
+/// Returns the dimensions of two arrays with equal extents. A dimension is bounded if it is in
+/// either array.
 pub(super) fn bounds_of_either(one: &Shape, other: &Shape) -> impl Iterator<Item = Dimension> {
     let pairs = one.dimensions().iter().zip(other.dimensions());
     pairs.map(|(&one, &other)| if matches!(other, Dimension::Fixed(_)) { one } else { other })
@@ -132,7 +137,7 @@ pub(super) fn mismatch(expected: impl Into<String>, given: &Shape) -> Instructio
     InstructionError::Result { expected: expected.into(), given: given.clone().into() }
 }
 
-/// Returns an error, which names the field, if a number is greater than `greatest`.
+/// Returns an error, which names the field, if a number exceeds `greatest`.
 pub(super) fn at_most(field: impl FnOnce() -> FieldPath, given: u64, greatest: u64) -> Result<()> {
     in_range(field, given, 0, greatest)
 }
@@ -153,7 +158,8 @@ pub(super) fn in_range(
     Err(ShapeError::Range { field: field(), given: given.into(), least, greatest }.into())
 }
 
-/// Returns an error, which names the field, unless a dimension number is below the rank.
+/// Returns an error, which names the field, unless a number is a dimension of an array of this
+/// rank.
 pub(super) fn dimension(
     field: impl FnOnce() -> FieldPath,
     given: usize,
@@ -176,7 +182,7 @@ pub(super) fn one_each(field: impl FnOnce() -> FieldPath, given: usize, rank: us
     Err(ShapeError::Count { field: field(), given, rank, accepted }.into())
 }
 
-/// Returns an error, which names the field, unless the dimension numbers are distinct and below the
+/// Returns an error, which names the field, unless the dimensions are distinct and less than the
 /// rank.
 pub(super) fn distinct(
     field: impl Fn() -> FieldPath,
@@ -194,8 +200,8 @@ pub(super) fn distinct(
     Ok(())
 }
 
-/// Returns an error, which names the field, unless the dimension numbers are strictly ascending and
-/// below the rank.
+/// Returns an error, which names the field, unless the dimensions are in ascending order, distinct,
+/// and less than the rank.
 pub(super) fn ascending(
     field: impl Fn() -> FieldPath,
     dimensions: &[usize],

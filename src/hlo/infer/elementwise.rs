@@ -1,4 +1,4 @@
-//! Opcodes that compute each element on its own, such as add and convert.
+//! Infers the shapes of opcodes that compute each element on its own, such as `add` and `convert`.
 
 use super::{
     Inputs, Result,
@@ -10,6 +10,7 @@ use crate::{
     shape::{ElementType, Shape, queries},
 };
 
+/// Infers the shape of a conversion. Complex numbers can only be converted to complex numbers.
 pub(super) fn convert(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let (from, to) = (inputs.array(0)?, inputs.declared_array()?);
@@ -20,12 +21,15 @@ pub(super) fn convert(inputs: &Inputs<'_>) -> Result<Shape> {
     from.with_type(to.element_type)
 }
 
+/// Infers the shape of a comparison, an array of `pred`.
 pub(super) fn compare(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(2)?;
     let first = inputs.array(0)?;
     inputs.same(1, &first, ElementType::Pred)
 }
 
+/// Infers the shape of a select. Its predicate is a scalar or has the extents of the other
+/// operands.
 pub(super) fn select(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(3)?;
     let (predicate, on_true) = (inputs.array(0)?, inputs.array(1)?);
@@ -37,6 +41,7 @@ pub(super) fn select(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.same(2, &on_true, on_true.element_type)
 }
 
+/// Infers the shape of a clamp. Each bound is a scalar or has the shape of the clamped array.
 pub(super) fn clamp(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(3)?;
     let value = inputs.array(1)?;
@@ -49,6 +54,7 @@ pub(super) fn clamp(inputs: &Inputs<'_>) -> Result<Shape> {
     value.with_type(value.element_type)
 }
 
+/// Infers the shape of an operation on one operand.
 pub(super) fn unary(unary: Unary, inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let array = inputs.array(0)?;
@@ -83,6 +89,7 @@ fn is_of_floats(unary: Unary) -> bool {
     )
 }
 
+/// Infers the shape of an operation on two operands, which must have the same shape.
 pub(super) fn binary(binary: Binary, inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(2)?;
     let first = inputs.array(0)?;
@@ -93,6 +100,7 @@ pub(super) fn binary(binary: Binary, inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.same(1, &first, first.element_type)
 }
 
+/// Infers the shape of an array of complex numbers, from arrays of their two parts.
 pub(super) fn complex(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(2)?;
     let real = inputs.array(0)?;
@@ -104,8 +112,8 @@ pub(super) fn complex(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.same(1, &real, element_type)
 }
 
-/// Infers the shape of the real or imaginary part of an array. An array of floats is accepted as
-/// well, and keeps its element type.
+/// Infers the shape of the real or imaginary parts of an array. An array of floats is accepted too;
+/// its parts have the same type.
 pub(super) fn part(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let number = inputs.array(0)?;

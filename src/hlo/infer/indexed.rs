@@ -1,4 +1,4 @@
-//! Opcodes that take indices as operands, such as gather and dynamic-slice.
+//! Infers the shapes of opcodes that take indices as operands, such as gather and dynamic-slice.
 
 use super::{
     Inputs, Result,
@@ -9,6 +9,7 @@ use crate::{
     shape::{Dimension, FieldPath, Shape, ShapeError, queries},
 };
 
+/// Infers the shape of a dynamic slice: an array of the extents `sizes`.
 pub(super) fn dynamic_slice(sizes: &[u64], inputs: &Inputs<'_>) -> Result<Shape> {
     let array = first_operand(inputs, 1)?;
     check_starts(inputs, 1, array.rank())?;
@@ -20,6 +21,7 @@ pub(super) fn dynamic_slice(sizes: &[u64], inputs: &Inputs<'_>) -> Result<Shape>
     array.with_extents(sizes.iter().copied())
 }
 
+/// Infers the shape of a dynamic update: the shape of the array that is updated.
 pub(super) fn dynamic_update_slice(inputs: &Inputs<'_>) -> Result<Shape> {
     let array = first_operand(inputs, 2)?;
     let update = inputs.array_like(1, &array)?;
@@ -33,8 +35,8 @@ pub(super) fn dynamic_update_slice(inputs: &Inputs<'_>) -> Result<Shape> {
     array.with_type(array.element_type)
 }
 
-/// Returns the shape of the first operand, which must be an array, or an error if there are fewer
-/// than `least` operands.
+/// Returns the shape of operand 0, which must be an array. Returns an error if there are fewer than
+/// `least` operands.
 fn first_operand<'a>(inputs: &Inputs<'a>, least: usize) -> Result<ArrayShape<'a>> {
     if inputs.operands.len() < least {
         let expected = format!("at least {least}");
@@ -43,8 +45,8 @@ fn first_operand<'a>(inputs: &Inputs<'a>, least: usize) -> Result<ArrayShape<'a>
     inputs.array(0)
 }
 
-/// Checks that the operands from `first` on are valid starts in an array of `rank` dimensions:
-/// either one integer scalar for each dimension, or a single vector with one integer for each.
+/// Checks that the operands from `first` on are the start of a slice in an array of `rank`
+/// dimensions: one integer scalar for each dimension, or a single vector of `rank` integers.
 fn check_starts(inputs: &Inputs<'_>, first: usize, rank: usize) -> Result<()> {
     let given = inputs.operands.len() - first;
     let vector = given == 1 && inputs.operands[first].rank() == 1;
@@ -67,9 +69,12 @@ fn check_starts(inputs: &Inputs<'_>, first: usize, rank: usize) -> Result<()> {
     Ok(())
 }
 
-/// The dimension numbers that gather and scatter have in common. They identify the dimension of the
-/// indices that holds index vectors, and the dimension of the operand for each entry of such a
-/// vector. `names` are XLA's names for them, for error messages.
+/// The attributes that gather and scatter have in common. They say which dimension of the indices
+/// contains the index vectors, and which dimension of the operand each entry of such a vector is a
+/// start in.
+///
+/// `names` has XLA's names for them, for error messages: the name of the message, then the names of
+/// `map`, `operand_batching` and `batching`.
 struct Indices<'a> {
     names: [&'static str; 4],
     index_vector_dim: usize,
@@ -83,8 +88,8 @@ impl Indices<'_> {
         FieldPath::new(self.names[0]).field(name)
     }
 
-    /// Checks the dimension numbers. Returns the extents of the indices without the dimension that
-    /// holds the index vectors.
+    /// Checks the attributes. Returns the dimensions of the indices, without the one that contains
+    /// the index vectors.
     fn check(&self, operand: &ArrayShape<'_>, indices: &ArrayShape<'_>) -> Result<Vec<Dimension>> {
         let [_, map, operand_batching, indices_batching] = self.names;
         let rank = indices.rank();
@@ -133,6 +138,7 @@ impl Indices<'_> {
     }
 }
 
+/// Returns the shape of an operand, which must be an array of integers.
 fn indices<'a>(inputs: &Inputs<'a>, operand: usize) -> Result<ArrayShape<'a>> {
     let indices = inputs.array(operand)?;
     if is_integer(indices.element_type) {
@@ -141,6 +147,8 @@ fn indices<'a>(inputs: &Inputs<'a>, operand: usize) -> Result<ArrayShape<'a>> {
     Err(inputs.operand_error(operand, "an array of integers"))
 }
 
+/// Infers the shape of a gather. It has the dimensions of the slices, and all dimensions of the
+/// indices except the one with the index vectors.
 pub(super) fn gather(gather: &Gather, inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(2)?;
     let (operand, indices) = (inputs.array(0)?, indices(inputs, 1)?);
@@ -193,6 +201,8 @@ pub(super) fn gather(gather: &Gather, inputs: &Inputs<'_>) -> Result<Shape> {
     operand.with_dimensions(extents.collect::<Vec<_>>())
 }
 
+/// Infers the shape of a scatter: the shape of the array that is updated, or a tuple for several
+/// arrays.
 pub(super) fn scatter(scatter: &Scatter, inputs: &Inputs<'_>) -> Result<Shape> {
     let count = inputs.operands.len() / 2;
     if inputs.operands.len() != 2 * count + 1 || count == 0 {
@@ -212,8 +222,8 @@ pub(super) fn scatter(scatter: &Scatter, inputs: &Inputs<'_>) -> Result<Shape> {
     if count == 1 { Ok(parts.remove(0)) } else { Ok(Shape::tuple(parts)?) }
 }
 
-/// Checks the dimension numbers of a scatter for one of its arrays, `operand`, and the updates in
-/// operand `number`.
+/// Checks the attributes of a scatter for one of its arrays. `number` is the operand with the
+/// updates of this array.
 fn scatter_updates(
     scatter: &Scatter,
     inputs: &Inputs<'_>,
@@ -265,8 +275,8 @@ fn scatter_updates(
     Ok(())
 }
 
-/// Checks that a computation takes two scalars for each operand and returns one for each, all with
-/// the operand's element type.
+/// Checks the computation that combines elements. It must take two scalars for each operand and
+/// return one, all of the operand's element type.
 fn check_combiner(
     computation: usize,
     inputs: &Inputs<'_>,

@@ -1,5 +1,6 @@
-//! Infers the shape of an instruction's result from its operands and attributes, and checks them by
-//! the rules of XLA's `shape_inference.cc`.
+//! Infers the shape of an instruction's result from its operands and attributes, and checks them.
+//! The rules are those of XLA's `shape_inference.cc`. [`Builder`](super::Builder) calls this for
+//! every instruction.
 
 mod checks;
 mod elementwise;
@@ -15,12 +16,12 @@ pub(super) use reduce::reduced;
 
 type Result<T> = std::result::Result<T, InstructionError>;
 
-/// The inputs of shape inference besides the opcode.
+/// The inputs of shape inference, apart from the opcode.
 pub(super) struct Inputs<'a> {
     /// The shapes of the operands.
     pub(super) operands: &'a [&'a Shape],
-    /// The shape that the instruction's text or proto declares for the result. Instructions from a
-    /// builder may lack one.
+    /// The declared shape of the result. Texts and protos declare it; an instruction that is built
+    /// in code may have none.
     pub(super) declared: Option<&'a Shape>,
     /// The computations that the instruction may call.
     pub(super) callees: &'a dyn Callees,
@@ -29,38 +30,38 @@ pub(super) struct Inputs<'a> {
 /// The shapes that a computation takes and returns.
 pub(super) struct Signature<'a> {
     pub(super) name: &'a str,
-    /// The shapes of the parameters, ordered by parameter number.
+    /// The shapes of the parameters, in their order.
     pub(super) parameters: Vec<&'a Shape>,
     pub(super) result: &'a Shape,
 }
 
-/// Computations that instructions may call, by their index in the module.
+/// The computations that instructions may call, by their indices in the module.
 pub(super) trait Callees {
     /// Returns the shapes of a computation, or `None` if there is no computation with this index.
     fn signature(&self, computation: usize) -> Option<Signature<'_>>;
 }
 
 impl<'a> Inputs<'a> {
-    /// Returns the declared shape as the result, for opcodes whose operands and attributes do not
-    /// determine it. Returns an error if it is missing.
+    /// Returns the declared shape as the result, for an opcode whose operands and attributes do not
+    /// determine it. Returns an error if there is no declared shape.
     fn declared(&self) -> Result<&'a Shape> {
         let accepted = "a shape, which the operands and attributes of this opcode do not give";
         let missing = || InstructionError::Missing { field: FieldPath::new("shape"), accepted };
         self.declared.ok_or_else(missing)
     }
 
-    /// Returns true if any extent of an operand or of the declared shape is bounded or unknown.
+    /// Returns true if an operand or the declared shape has an extent that is bounded or unknown.
     pub(super) fn are_dynamic(&self) -> bool {
         self.operands.iter().copied().chain(self.declared).any(is_dynamic)
     }
 }
 
-/// Checks an instruction that mixes float types, if XLA lets its opcode convert between them, and
-/// returns its shape. Returns `None` for any other instruction.
+/// Infers the shape of an instruction that mixes float types, if XLA converts between them for its
+/// opcode. Returns `None` for any other instruction.
 ///
 /// # Errors
 ///
-/// Returns the errors of [`infer`], with every float as an `f32`.
+/// Returns the errors of [`infer`] for the instruction in which all floats are `f32`.
 pub(super) fn infer_mixed(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Option<Shape>> {
     let mut all = inputs.operands.iter().copied().chain(inputs.declared);
     if !mixes_floats(all.clone())
@@ -79,7 +80,7 @@ pub(super) fn infer_mixed(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Option
     Ok(Some(inputs.declared()?.clone()))
 }
 
-/// Returns true if the shapes have more than one float type.
+/// Returns true if there is more than one float type among the shapes.
 pub(super) fn mixes_floats<'a>(shapes: impl Iterator<Item = &'a Shape>) -> bool {
     let mut floats = shapes.map(Shape::element_type).filter(|&of| is_float(of));
     floats.next().is_some_and(|first| floats.any(|other| other != first))
@@ -91,11 +92,12 @@ fn is_float(element_type: ElementType) -> bool {
         || matches!(element_type, ElementType::F32 | ElementType::F64)
 }
 
+/// Returns arrays' shapes with `f32` in place of every float type.
 fn all_with_equal_floats(shapes: &[&Shape]) -> Result<Vec<Shape>> {
     shapes.iter().map(|shape| with_equal_floats(shape)).collect()
 }
 
-/// Returns the array's shape with `f32` in place of any other float type.
+/// Returns an array's shape with `f32` in place of a float type.
 fn with_equal_floats(shape: &Shape) -> Result<Shape> {
     let element_type = match shape.element_type() {
         float if is_float(float) => ElementType::F32,
@@ -104,14 +106,14 @@ fn with_equal_floats(shape: &Shape) -> Result<Shape> {
     Ok(Shape::array(element_type, shape.dimensions().iter().copied(), None)?)
 }
 
-/// Returns true if any extent of the shape is bounded or unknown.
+/// Returns true if an extent of the shape is bounded or unknown.
 pub(super) fn is_dynamic(shape: &Shape) -> bool {
     shape.dimensions().iter().any(|extent| !matches!(extent, Dimension::Fixed(_)))
         || shape.tuple_shapes().iter().any(is_dynamic)
 }
 
-/// Infers the shape of an instruction and compares it with the declared shape, if there is one.
-/// Layouts in the result are either missing or copied from an operand or the declared shape.
+/// Infers the shape of an instruction, and compares it with the declared shape if there is one. The
+/// result has either no layouts, or the layouts of an operand or of the declared shape.
 ///
 /// # Errors
 ///
@@ -127,9 +129,10 @@ pub(super) fn infer(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Shape> {
     }
 }
 
-/// Infers the shape of an instruction whose text declares none. Unlike [`infer`], it keeps bounds,
-/// and mixes float types as XLA does: the result has the wider type, or that of the array that is
-/// changed in part.
+/// Infers the shape of an instruction that has no declared shape.
+///
+/// In contrast to [`infer`], bounds are kept, and float types may be mixed as in XLA: the result
+/// has the wider type. If an array is changed in part, it keeps its type.
 ///
 /// # Errors
 ///
@@ -162,14 +165,15 @@ pub(super) fn infer_undeclared(
     Ok(Shape::array(element_type, shape.dimensions().iter().copied(), None)?)
 }
 
-/// Returns the widest float type of the operands, and the first of equally wide ones.
+/// Returns the widest float type of the operands. If several are equally wide, returns the first.
 fn widest_float(operands: &[&Shape]) -> ElementType {
     let floats = operands.iter().map(|shape| shape.element_type()).filter(|&of| is_float(of));
     let wider = |a: ElementType, b: ElementType| if b.bits() > a.bits() { b } else { a };
     floats.reduce(wider).unwrap_or(ElementType::F32)
 }
 
-/// Infers the shape of an instruction without comparing it with the declared one.
+/// Infers the shape of an instruction without regard to its declared shape, unless the opcode needs
+/// one.
 fn inferred(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Shape> {
     match opcode {
         Opcode::Parameter { .. } => structure::parameter(inputs),

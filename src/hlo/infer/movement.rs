@@ -1,4 +1,5 @@
-//! Opcodes that move elements to places known at compile time, such as transpose and pad.
+//! Infers the shapes of opcodes that move elements to places known at compile time, such as
+//! transpose and pad.
 
 use super::{
     Inputs, Result,
@@ -13,10 +14,12 @@ use crate::{
     stride::size,
 };
 
+/// Returns the path of the attribute `dimensions`, for errors.
 fn dimensions_field() -> FieldPath {
     FieldPath::new("dimensions")
 }
 
+/// Infers the shape of an iota, the declared shape.
 pub(super) fn iota(dimension: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(0)?;
     let array = inputs.declared_array()?;
@@ -27,13 +30,13 @@ pub(super) fn iota(dimension: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     array.with_type(array.element_type)
 }
 
-/// Infers the shape of a bitcast, which is the declared shape. It must occupy as many bytes as the
-/// operand, including padding.
+/// Infers the shape of a bitcast, the declared shape. With padding, it must take the same number of
+/// bytes as the operand.
 pub(super) fn bitcast(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let (from, to) = (inputs.array(0)?, inputs.declared_array()?);
-    // A layout that cannot be expressed with strides is reported later, and only if the program
-    // needs this instruction.
+    // A layout that has no strides is no error here. It is reported later, if the program needs
+    // this instruction at all.
     if let (Ok(expected), Ok(given)) = (size::array_size(from.shape), size::array_size(to.shape))
         && expected != given
     {
@@ -42,6 +45,8 @@ pub(super) fn bitcast(inputs: &Inputs<'_>) -> Result<Shape> {
     Ok(to.shape.clone())
 }
 
+/// Infers the shape of a bitcast-convert. A minor-most dimension appears or disappears if the width
+/// of elements changes: `f32[2,3]` becomes `u8[2,3,4]`.
 pub(super) fn bitcast_convert(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let (from, to) = (inputs.array(0)?, inputs.declared_array()?);
@@ -75,6 +80,7 @@ pub(super) fn bitcast_convert(inputs: &Inputs<'_>) -> Result<Shape> {
     }
 }
 
+/// Infers the shape of a reshape: the declared extents, with the element type of the operand.
 pub(super) fn reshape(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let (from, to) = (inputs.array(0)?, inputs.declared_array()?);
@@ -87,6 +93,7 @@ pub(super) fn reshape(inputs: &Inputs<'_>) -> Result<Shape> {
     to.with_type(from.element_type)
 }
 
+/// Infers the shape of a transpose, the operand's with permuted dimensions.
 pub(super) fn transpose(dimensions: &[usize], inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let array = inputs.array(0)?;
@@ -95,6 +102,8 @@ pub(super) fn transpose(dimensions: &[usize], inputs: &Inputs<'_>) -> Result<Sha
     array.with_dimensions(dimensions.iter().map(|&dimension| array.dimensions()[dimension]))
 }
 
+/// Infers the shape of a broadcast: the declared extents, with the operand's extents along its
+/// dimensions.
 pub(super) fn broadcast(dimensions: &[usize], inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let (from, to) = (inputs.array(0)?, inputs.declared_array()?);
@@ -107,6 +116,7 @@ pub(super) fn broadcast(dimensions: &[usize], inputs: &Inputs<'_>) -> Result<Sha
     from.with_extents(extents)
 }
 
+/// Infers the shape of a reverse, which is the operand's.
 pub(super) fn reverse(dimensions: &[usize], inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let array = inputs.array(0)?;
@@ -114,6 +124,7 @@ pub(super) fn reverse(dimensions: &[usize], inputs: &Inputs<'_>) -> Result<Shape
     array.with_type(array.element_type)
 }
 
+/// Infers the shape of a slice from the number of selected indices along each dimension.
 pub(super) fn slice(dimensions: &[SliceDimension], inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let array = inputs.array(0)?;
@@ -130,6 +141,7 @@ pub(super) fn slice(dimensions: &[SliceDimension], inputs: &Inputs<'_>) -> Resul
     array.with_extents(extents)
 }
 
+/// Infers the shape of a pad. Negative padding may not remove more elements than there are.
 pub(super) fn pad(dimensions: &[PaddingDimension], inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(2)?;
     let array = inputs.array(0)?;
@@ -157,6 +169,7 @@ pub(super) fn pad(dimensions: &[PaddingDimension], inputs: &Inputs<'_>) -> Resul
     array.with_dimensions(extents)
 }
 
+/// Infers the shape of a concatenation. Only the extents along `dimension` may differ.
 pub(super) fn concatenate(dimension: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     if inputs.operands.is_empty() {
         let expected = "at least 1".to_owned();

@@ -1,5 +1,5 @@
-//! Opcodes that apply a computation along dimensions: reduce, which combines all elements, and
-//! sort.
+//! Infers the shapes of opcodes that apply a computation along dimensions: reduce, which combines
+//! elements, and sort.
 
 use super::{
     Inputs, Result,
@@ -10,8 +10,8 @@ use crate::{
     shape::{ElementType, FieldPath, Shape, queries},
 };
 
-/// Infers the shape of a reduce. The result keeps the dimensions that are not reduced, and has the
-/// element type that the combining computation returns.
+/// Infers the shape of a reduce. The result has all dimensions except the reduced ones, and the
+/// element type that the computation returns.
 pub(super) fn reduce(
     dimensions: &[usize],
     computation: usize,
@@ -34,7 +34,7 @@ pub(super) fn reduce(
     reduced(array.shape, dimensions, callee.result.element_type())
 }
 
-/// Returns the shape of the result of a reduce: the array without the reduced dimensions.
+/// Returns the shape of the result of a reduce: the array's shape without the reduced dimensions.
 pub(in crate::hlo) fn reduced(
     array: &Shape,
     dimensions: &[usize],
@@ -44,8 +44,7 @@ pub(in crate::hlo) fn reduced(
     Ok(Shape::array(element_type, kept.map(|(_, &extent)| extent), None)?)
 }
 
-/// Infers the shape of a sort: the shape of its only operand, or a tuple of the shapes of several
-/// operands.
+/// Infers the shape of a sort: the operand's shape, or a tuple of the shapes of several operands.
 pub(super) fn sort(along: usize, computation: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     if inputs.operands.is_empty() {
         let expected = "at least 1".to_owned();

@@ -1,4 +1,5 @@
-//! Parameters, constants, tuples, calls, and opcodes that return their operand.
+//! Infers the shapes of parameters, constants, tuples, calls, and opcodes that return their
+//! operand.
 
 use super::{
     Inputs, Result,
@@ -9,11 +10,13 @@ use crate::{
     shape::{ElementType, FieldPath, Shape, queries},
 };
 
+/// Infers the shape of a parameter, the declared shape.
 pub(super) fn parameter(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(0)?;
     inputs.declared().cloned()
 }
 
+/// Infers the shape of a constant, the shape of its value.
 pub(super) fn constant(literal: &Literal, inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(0)?;
     Ok(literal.shape().clone())
@@ -39,6 +42,7 @@ pub(super) fn identity_call(call: IdentityCall, inputs: &Inputs<'_>) -> Result<S
     }
 }
 
+/// Infers the shape of an add-dependency, the shape of operand 0. Operand 1 must be a token.
 pub(super) fn add_dependency(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(2)?;
     if inputs.operands[1].element_type() != ElementType::Token {
@@ -47,6 +51,7 @@ pub(super) fn add_dependency(inputs: &Inputs<'_>) -> Result<Shape> {
     Ok(inputs.operands[0].clone())
 }
 
+/// Infers the shape of a conditional, the shape that all its branches return.
 pub(super) fn conditional(computations: &[usize], inputs: &Inputs<'_>) -> Result<Shape> {
     let [chooser, operands @ ..] = inputs.operands else {
         let expected = "at least 2".to_owned();
@@ -87,7 +92,8 @@ pub(super) fn conditional(computations: &[usize], inputs: &Inputs<'_>) -> Result
     Ok(result)
 }
 
-/// Returns the first of two compatible shapes, with the bounds of either if they are arrays.
+/// Returns the first of two compatible shapes. If they are arrays, a dimension is bounded if it is
+/// in either of them.
 fn bounded_as_either(one: &Shape, other: &Shape) -> Result<Shape> {
     if !one.is_array() || one.dimensions() == other.dimensions() {
         return Ok(one.clone());
@@ -96,12 +102,12 @@ fn bounded_as_either(one: &Shape, other: &Shape) -> Result<Shape> {
     Ok(Shape::array(one.element_type(), dimensions, one.layout().cloned())?)
 }
 
-/// Infers the shape of the start of an asynchronous call: a tuple of the operands, the result, and
-/// parts without a meaning, which are taken from the declared shape.
+/// Infers the shape of the start of an asynchronous call: a tuple of the operands' tuple, the
+/// result, and parts without a meaning, which are taken from the declared shape.
 pub(super) fn async_start(computation: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     let operands = Shape::tuple(inputs.operands.iter().copied().cloned())?;
     let callee = inputs.callee(computation)?;
-    // XLA also binds operands later, in updates.
+    // In XLA, operands may also be passed later, by updates.
     let result = if inputs.operands.len() < callee.parameters.len() {
         callee.result.clone()
     } else {
@@ -110,6 +116,8 @@ pub(super) fn async_start(computation: usize, inputs: &Inputs<'_>) -> Result<Sha
     started(vec![operands, result], inputs)
 }
 
+/// Infers the shape of an async-update, which is its operand's, or the declared shape if the update
+/// passes more operands.
 pub(super) fn async_update(inputs: &Inputs<'_>) -> Result<Shape> {
     match (inputs.operands, inputs.declared) {
         ([_], _) => identity(inputs),
@@ -118,13 +126,14 @@ pub(super) fn async_update(inputs: &Inputs<'_>) -> Result<Shape> {
     }
 }
 
+/// Infers the shape of a copy-start, a tuple of the copy, the operand and a context.
 pub(super) fn copy_start(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     started(vec![inputs.operands[0].clone(); 2], inputs)
 }
 
-/// Returns a tuple of `parts`, which replace the first parts of the declared tuple, and its other
-/// parts. Without a declared shape, one scalar `u32` follows.
+/// Returns a tuple that begins with the two `parts`. The rest is taken from the declared tuple;
+/// without one, it is a scalar `u32`.
 fn started(mut parts: Vec<Shape>, inputs: &Inputs<'_>) -> Result<Shape> {
     match inputs.declared {
         Some(declared) => parts.extend(declared.tuple_shapes().iter().skip(2).cloned()),
@@ -133,6 +142,7 @@ fn started(mut parts: Vec<Shape>, inputs: &Inputs<'_>) -> Result<Shape> {
     Ok(Shape::tuple(parts)?)
 }
 
+/// Infers the shape of an extent as a value, an `s32`.
 pub(super) fn dimension_size(dimension: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let array = inputs.array(0)?;
@@ -146,9 +156,10 @@ fn field_of_size() -> FieldPath {
     FieldPath::new("operand_ids").index(0)
 }
 
+/// Infers the shape of a tuple of the operands.
 pub(super) fn tuple(inputs: &Inputs<'_>) -> Result<Shape> {
-    // Reuse the declared shape. A large tuple may be an operand of many instructions, and
-    // rebuilding its shape for each of them would take too long.
+    // Reuse the declared shape. A large tuple may be an operand of many instructions, and building
+    // its shape again for each would take too long.
     let Some(declared) = inputs.declared else {
         return Ok(Shape::tuple(inputs.operands.iter().copied().cloned())?);
     };
@@ -162,6 +173,7 @@ pub(super) fn tuple(inputs: &Inputs<'_>) -> Result<Shape> {
     Err(mismatch("a tuple of the operands' shapes", declared))
 }
 
+/// Infers the shape of an element of a tuple.
 pub(super) fn element(index: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let tuple = inputs.operands[0];
@@ -173,6 +185,8 @@ pub(super) fn element(index: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     Ok(parts[index].clone())
 }
 
+/// Infers the shape of a call, the shape that the computation returns. The operands must fit its
+/// parameters.
 pub(super) fn call(computation: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     let callee = inputs.callee(computation)?;
     inputs.expect(callee.parameters.len())?;
@@ -186,6 +200,7 @@ pub(super) fn call(computation: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     Ok(callee.result.clone())
 }
 
+/// Infers the shape of an opcode that the compiler does not support, the declared shape.
 pub(super) fn other(computations: &[usize], inputs: &Inputs<'_>) -> Result<Shape> {
     let is_unknown = |callee: usize| inputs.callees.signature(callee).is_none();
     match computations.iter().enumerate().find(|(_, callee)| is_unknown(**callee)) {
@@ -194,7 +209,8 @@ pub(super) fn other(computations: &[usize], inputs: &Inputs<'_>) -> Result<Shape
     }
 }
 
-/// Returns the error for a call to a computation that does not exist.
+/// Returns the error for a call of a computation that does not exist. `callee` is the index of the
+/// call in the list of called computations.
 pub(super) fn unknown_computation(callee: usize, computation: usize) -> InstructionError {
     let field = FieldPath::new("called_computation_ids").index(callee);
     let accepted = "a computation before this one";

@@ -1,8 +1,10 @@
 //! Finds the instructions that have buffers of their own, by the rules of XLA's dataflow and alias
 //! analyses.
 //!
-//! Every array in the result of an instruction is a *leaf*. Leaves that share a buffer are joined.
-//! A buffer is counted once, for the first instruction that defines it.
+//! Every array in the result of an instruction is a *leaf*: the result `(f32[2], s8[3])` has two.
+//! Some instructions do not write their leaves anew but pass on the buffers of their operands, as
+//! `tuple` does. Leaves that share a buffer are therefore *joined*, and each buffer is counted
+//! once, for the first instruction that defines it.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -17,20 +19,23 @@ use crate::shape::{ElementType, Shape};
 
 /// The memory of the buffers of a module.
 pub(super) struct Buffers {
-    /// The memory of the buffers that are counted for each instruction, or `None` if the
-    /// instruction has no such buffer.
+    /// The memory of the buffers that are counted for each instruction. `None` if an instruction
+    /// has none.
     pub(super) own: Vec<Option<Footprint>>,
+    /// The memory of all buffers.
     pub(super) total: Footprint,
-    /// The memory of the buffers that hold neither a parameter nor the result of the entry.
+    /// The memory of the buffers that hold neither a parameter nor the result of the entry
+    /// computation.
     pub(super) temporaries: Footprint,
 }
 
-/// The buffer of one leaf of a computation's root.
+/// The buffer of one leaf of a computation's root, as callers see it.
 #[derive(Clone, Copy)]
 enum RootLeaf {
-    /// A leaf of a parameter. `is_updated` is true if the computation writes to its buffer.
+    /// The buffer of a leaf of a parameter. `is_updated` is true if the computation writes to this
+    /// buffer.
     Parameter { number: i64, leaf: usize, is_updated: bool },
-    /// The number of a buffer that the computation itself defines.
+    /// A buffer that the computation itself defines, given by the leaf that represents it.
     Own(usize),
 }
 
@@ -66,18 +71,18 @@ fn sum(one: Footprint, other: Footprint) -> Footprint {
     }
 }
 
-/// The leaves of all instructions, in joined groups that share a buffer.
+/// The leaves of all instructions, in groups that share a buffer.
 struct Analysis<'a> {
     scan: &'a ScannedModule,
-    /// The number of the first leaf of each instruction.
+    /// The first leaf of each instruction. Leaves are numbered over the whole module.
     first: Vec<usize>,
-    /// The parent of each leaf in a forest. The leaves of a tree share a buffer.
+    /// The parent of each leaf in a forest. The leaves of one tree share a buffer.
     parents: Vec<usize>,
-    /// True for each leaf that an instruction defines.
+    /// True for each leaf that its instruction writes.
     is_defined: Vec<bool>,
-    /// True for each leaf that represents a buffer that must not be overwritten.
+    /// True for each leaf that represents a buffer which must not be overwritten.
     is_kept: Vec<bool>,
-    /// The buffers of the root of each finished computation, by the id of the computation.
+    /// The buffers of the root's leaves, for each finished computation by its id.
     roots: HashMap<i64, Vec<RootLeaf>>,
 }
 
@@ -99,7 +104,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Returns the leaf that represents all leaves with the same buffer as this one.
+    /// Returns the leaf that represents the group of a leaf.
     fn find(&mut self, mut leaf: usize) -> usize {
         while self.parents[leaf] != leaf {
             self.parents[leaf] = self.parents[self.parents[leaf]];
@@ -108,10 +113,10 @@ impl<'a> Analysis<'a> {
         leaf
     }
 
+    /// Joins the groups of two leaves.
     fn join(&mut self, one: usize, other: usize) {
         let (one, other) = (self.find(one), self.find(other));
-        // The earlier leaf represents both, so that the result does not depend on the order of
-        // joins.
+        // The earlier leaf represents both groups, so that the order of joins has no effect.
         let (earlier, later) = (one.min(other), one.max(other));
         self.parents[later] = earlier;
         self.is_kept[earlier] |= self.is_kept[later];
@@ -123,8 +128,8 @@ impl<'a> Analysis<'a> {
         self.first[place]..self.first[place] + count
     }
 
-    /// Returns the leaves of a part of an instruction's result, or an empty range if there is no
-    /// such part.
+    /// Returns the leaves of a part of an instruction's result. `path` leads to the part through
+    /// nested tuples. Returns an empty range if there is no such part.
     fn part(&self, place: usize, path: impl IntoIterator<Item = usize>) -> Range<usize> {
         let mut shape: &Shape = self.scan.shape(place);
         let mut start = self.first[place];
@@ -137,12 +142,13 @@ impl<'a> Analysis<'a> {
         start..start + count_leaves(shape)
     }
 
+    /// Marks leaves as written by their instruction.
     fn define(&mut self, leaves: Range<usize>) {
         leaves.for_each(|leaf| self.is_defined[leaf] = true);
     }
 
-    /// Joins the leaves of a part of a result with the leaves of a part of an operand. If the two
-    /// parts have different numbers of leaves, the result has buffers of its own.
+    /// Joins the leaves of a result with those of an operand, pair by pair. If their numbers
+    /// differ, the result gets buffers of its own.
     fn forward(&mut self, leaves: Range<usize>, from: Range<usize>) {
         if leaves.len() == from.len() {
             leaves.zip(from).for_each(|(leaf, from)| self.join(leaf, from));
@@ -151,6 +157,8 @@ impl<'a> Analysis<'a> {
         }
     }
 
+    /// Handles all instructions of a computation, and records the buffers of its root for its
+    /// callers.
     fn computation(&mut self, computation: &ScannedComputation) {
         let scan = self.scan;
         let is_entry = scan.entry == Some(computation.id);
@@ -215,6 +223,7 @@ impl<'a> Analysis<'a> {
         self.roots.insert(computation.id, leaves);
     }
 
+    /// Joins or defines the leaves of one instruction, by the rule of its opcode.
     fn instruction(&mut self, place: usize, instruction: &ScannedInstruction) {
         let all = self.leaves(place);
         let operands = &instruction.operands;
@@ -310,8 +319,8 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Defines leaves that write to the buffers of an operand. A buffer that must be kept is not
-    /// shared.
+    /// Handles leaves that an instruction writes in the buffers of an operand, as
+    /// `dynamic-update-slice` does. A buffer that must be kept is not shared.
     fn update(&mut self, leaves: Range<usize>, from: Range<usize>) {
         self.define(leaves.clone());
         if leaves.len() == from.len() {
@@ -324,8 +333,8 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Handles the start of an asynchronous instruction. Its value has the operands, the result and
-    /// the state.
+    /// Handles the start of an asynchronous instruction. Its value is a tuple of the operands, the
+    /// result and the state.
     fn start(&mut self, place: usize, instruction: &ScannedInstruction) {
         let from: Vec<usize> =
             instruction.operands.iter().flat_map(|&operand| self.leaves(operand)).collect();
@@ -352,7 +361,8 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Joins the result of a call with the operands that the called computation returns unchanged.
+    /// Handles a call: joins its leaves with the operands that the called computation returns
+    /// unchanged.
     fn called(&mut self, leaves: Range<usize>, callee: Option<i64>, operands: &[usize]) {
         let roots = callee.and_then(|callee| self.roots.get(&callee)).cloned().unwrap_or_default();
         if roots.len() != leaves.len() {
@@ -380,8 +390,8 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Joins each leaf of a conditional's result with an operand if all branches return that
-    /// operand's buffer.
+    /// Handles a conditional: joins a leaf with an operand if all branches return the buffer of
+    /// that operand.
     fn conditional(&mut self, leaves: Range<usize>, instruction: &ScannedInstruction) {
         for (i, leaf) in leaves.enumerate() {
             let mut shared = None;
@@ -403,7 +413,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Counts every buffer once, for the instruction that owns it.
+    /// Counts every buffer once, for the instruction that owns it, and returns the sums.
     fn count(mut self) -> Buffers {
         let scan = self.scan;
         let applied = scan.applied();
@@ -464,8 +474,8 @@ impl<'a> Analysis<'a> {
     }
 }
 
-/// Returns the leaf with the number `leaf` of an operand, or an empty range if the operand has
-/// fewer leaves.
+/// Returns one leaf of an operand as a range. `leaf` is its index among the leaves of the operand.
+/// The range is empty if the operand has fewer leaves.
 fn from_leaf(leaves: &Range<usize>, leaf: usize) -> Range<usize> {
     let place = leaves.start.saturating_add(leaf);
     if place < leaves.end { place..place + 1 } else { 0..0 }
@@ -480,8 +490,7 @@ fn count_leaves(shape: &Shape) -> usize {
     if is_tuple(shape) { shape.tuple_shapes().iter().map(count_leaves).sum() } else { 1 }
 }
 
-/// Returns the index of a parameter's instruction, or `None` if the computation has no such
-/// parameter.
+/// Returns the instruction of a parameter, or `None` if the computation has no such parameter.
 fn parameter(scan: &ScannedModule, computation: &ScannedComputation, number: i64) -> Option<usize> {
     computation.instructions.iter().copied().find(|&place| {
         let instruction = &scan.instructions[place];

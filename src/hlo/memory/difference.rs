@@ -1,4 +1,4 @@
-//! The difference between two reports: layouts that changed, with the change in bytes, and copies
+//! The difference between two memory reports: changed layouts, with the change in bytes, and copies
 //! that were added or removed.
 
 use std::{
@@ -12,12 +12,12 @@ use crate::{
     text::human_readable_num_bytes as num_bytes,
 };
 
-/// The opcodes that only move elements.
+/// The opcodes that count as copies, because they only move elements.
 const COPIES: [&str; 3] = ["copy", "transpose", "copy-start"];
 
 impl MemoryReport {
-    /// Describes the changes from `self` to `new`, after a one-line summary. Returns `None` if
-    /// nothing changed. `stridec diff` prints this text.
+    /// Describes the changes from `self` to `new`, with a summary in the first line. Returns `None`
+    /// if nothing changed. `stridec diff` prints this text.
     ///
     /// ```
     /// use stridec::hlo::MemoryReport;
@@ -34,8 +34,8 @@ impl MemoryReport {
     }
 }
 
-/// Describes the changes from `old` to `new`, after a one-line summary. Returns `None` if nothing
-/// changed.
+/// Describes the changes from `old` to `new`, with a summary in the first line. Returns `None` if
+/// nothing changed.
 fn compare(old: &MemoryReport, new: &MemoryReport) -> Option<String> {
     let layouts = layouts(old, new);
     let copies = copies(old, new);
@@ -59,7 +59,7 @@ fn compare(old: &MemoryReport, new: &MemoryReport) -> Option<String> {
     Some(text)
 }
 
-/// Formats the change of a number of bytes, such as `+512.0K` or `-512.0K`.
+/// Formats a change of a size, such as `+512.0K` or `-512.0K`.
 fn signed_bytes(old: u64, new: u64) -> String {
     let sign = if new < old { '-' } else { '+' };
     format!("{sign}{}", num_bytes(old.abs_diff(new)))
@@ -69,8 +69,8 @@ fn bytes(instruction: &InstructionMemory) -> u64 {
     instruction.memory.map_or(0, |memory| memory.bytes)
 }
 
-/// Lists the instructions that have the same name in both reports but different layouts, the
-/// greatest change in bytes first.
+/// Lists the instructions that have the same name in both reports, but another layout. The greatest
+/// change in bytes is first.
 fn layouts(old: &MemoryReport, new: &MemoryReport) -> String {
     type Key<'a> = (&'a str, &'a str);
     let by_name: HashMap<Key<'_>, &InstructionMemory> = old
@@ -98,7 +98,8 @@ fn layouts(old: &MemoryReport, new: &MemoryReport) -> String {
     text
 }
 
-/// Returns the number of instructions with each key, and the size in bytes of the first of them.
+/// Counts instructions by a key. Returns the number for each key, and the size of the first of
+/// these instructions, in bytes.
 fn count_by<'a>(
     report: &'a MemoryReport,
     counts: impl Fn(&InstructionMemory) -> bool,
@@ -112,11 +113,11 @@ fn count_by<'a>(
     counted
 }
 
-/// Lists the copies that only one of the reports has. Their names are ignored, because XLA
-/// renumbers the copies of every module.
+/// Lists the copies that only one of the reports has. Copies are compared by opcode and shape,
+/// because XLA names them anew in every module.
 fn copies(old: &MemoryReport, new: &MemoryReport) -> String {
     let is_copy = |it: &InstructionMemory| COPIES.contains(&it.opcode.as_ref());
-    // Default layouts are made explicit, because protos have them and texts may omit them.
+    // Make default layouts explicit. Protos have them, but texts may omit them.
     let key = |it: &InstructionMemory| {
         format!("{} {}", it.opcode, Shape::clone(&it.shape).with_default_layouts())
     };
@@ -139,10 +140,9 @@ fn copies(old: &MemoryReport, new: &MemoryReport) -> String {
     text
 }
 
-/// Lists the other opcodes whose number of instructions changed.
+/// Lists the opcodes, except copies, of which the reports have different numbers.
 fn other_opcodes(old: &MemoryReport, new: &MemoryReport) -> String {
-    // The parameters of called computations are ignored, because their number changes with every
-    // fusion.
+    // Ignore the parameters of called computations. Their number changes with every fusion.
     let is_other = |it: &InstructionMemory| {
         !COPIES.contains(&it.opcode.as_ref()) && (it.has_buffer || &*it.opcode != "parameter")
     };
@@ -161,6 +161,7 @@ fn other_opcodes(old: &MemoryReport, new: &MemoryReport) -> String {
     text
 }
 
+/// Lists the totals that changed.
 fn sums(old: &MemoryReport, new: &MemoryReport) -> String {
     let mut text = String::new();
     for (name, old, new) in [

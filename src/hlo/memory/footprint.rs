@@ -1,24 +1,24 @@
-//! The memory of a shape: its size with and without padding.
+//! The memory of a shape, with and without padding.
 
 use crate::{
     shape::{Shape, queries},
     stride::size,
 };
 
-/// The memory that a shape occupies. For a tuple, this is the sum over its elements.
+/// The memory that a shape takes. The memory of a tuple is the sum over its elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Footprint {
     /// The number of elements. A bounded dimension counts with its bound.
     pub elements: u64,
     /// The size of the elements alone, in bytes.
     pub unpadded_bytes: u64,
-    /// The size of the allocation including all padding, in bytes.
+    /// The size of the allocation with all padding, in bytes.
     pub bytes: u64,
 }
 
 impl Footprint {
-    /// Returns the memory of a shape. Returns `None` if an extent is unknown or the layout cannot
-    /// be described by strides.
+    /// Returns the memory of a shape. Returns `None` if an extent is unknown, or if the layout
+    /// cannot be described by strides.
     ///
     /// ```
     /// use stridec::hlo::Footprint;
@@ -52,8 +52,8 @@ impl Footprint {
         self.bytes.saturating_sub(self.unpadded_bytes)
     }
 
-    /// Returns the size of the allocation divided by the size of its elements. Returns 1 if there
-    /// are no elements.
+    /// Returns the factor by which padding enlarges the array: the size of the allocation, divided
+    /// by the size of its elements. The factor is 1 if there are no elements.
     #[must_use]
     #[allow(clippy::cast_precision_loss)] // a factor needs fewer than 53 bits
     pub fn expansion(&self) -> f64 {
@@ -64,8 +64,8 @@ impl Footprint {
     }
 }
 
-/// Returns the size of an array's elements, in bytes. An element takes the bits of its type, even
-/// if the layout gives it more. Returns `None` if an extent is unknown.
+/// Returns the size of an array's elements, in bytes. An element counts with the bits of its type,
+/// even if the layout gives it more. Returns `None` if an extent is unknown.
 fn unpadded_bytes(shape: &Shape) -> Option<u64> {
     let bytes = size::byte_size_of(shape).ok()?;
     let bits = shape.element_type().storage_bits()?;

@@ -1,6 +1,8 @@
-//! The memory that the buffers of a module occupy, and the part of it that is padding. With the
-//! tiles of a TPU, a row of 3 elements takes as much memory as a row of 128. The report lists such
-//! arrays, and orders of their dimensions that occupy less memory.
+//! The memory of a module's buffers, and the part of this memory that is padding.
+//!
+//! With the tiles of a TPU, a row of 3 elements takes as much memory as a row of 128. The report
+//! lists the arrays with the most padding, each with an order of its dimensions that takes less
+//! memory, if there is one.
 
 mod buffers;
 mod difference;

@@ -1,18 +1,18 @@
 //! Finds an order of dimensions with less padding. For example, with tiles of 8 by 128,
-//! `f32[1024,3]` occupies 512 KiB, and 32 KiB if its dimensions are stored in the other order.
+//! `f32[1024,3]` takes 512 KiB, but only 32 KiB if its dimensions are stored in the opposite order.
 
 use super::Footprint;
 use crate::shape::Shape;
 
-/// The maximum number of orders to try. [`cheapest_order`] returns `None` for an array with more
-/// orders.
+/// The maximum number of orders that are tried. For an array with more orders, [`cheapest_order`]
+/// returns `None`.
 const MAX_TRIED: usize = 10_000;
 
-/// Returns the order of dimensions that occupies the fewest bytes under the same tiling, with its
-/// footprint. Returns `None` if no order occupies fewer bytes than the current one.
+/// Returns the array with the order of dimensions that takes the fewest bytes under the same
+/// tiling, and its footprint. Returns `None` if no order takes fewer bytes than the present one.
 ///
-/// Only the minor-most dimensions are covered by tiles. All choices of these dimensions are tried;
-/// the other dimensions keep their relative order.
+/// Tiles cover only the minor-most dimensions. All choices of these are tried; the others keep
+/// their relative order.
 ///
 /// ```
 /// use stridec::hlo::cheapest_order;
@@ -47,8 +47,8 @@ pub fn cheapest_order(shape: &Shape) -> Option<(Shape, Footprint)> {
     found
 }
 
-/// Returns an array in every order of its dimensions, its own order first. Returns an empty list
-/// for any other shape.
+/// Returns an array in every order of its dimensions, with its own order first. Returns an empty
+/// list for a shape that is no array.
 pub(super) fn orders(shape: &Shape) -> Vec<Shape> {
     if !shape.is_array() {
         return Vec::new();
@@ -70,7 +70,7 @@ pub(super) fn orders(shape: &Shape) -> Vec<Shape> {
     found
 }
 
-/// Enumerates the choices of minor-most dimensions. The order that the array has comes first.
+/// An enumeration of the choices of minor-most dimensions, in which the array's own order is first.
 struct MinorOrders<'a> {
     order: &'a [usize],
     chosen: usize,

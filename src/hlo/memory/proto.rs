@@ -1,4 +1,4 @@
-//! Reads the fields of a serialized module that its memory depends on, and skips all others.
+//! Reads the fields of a serialized module on which its memory depends, and skips all others.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -38,6 +38,8 @@ pub(super) fn scan(bytes: &[u8]) -> Result<ScannedModule> {
     Ok(scan)
 }
 
+/// Returns the shapes of the entry's parameters and of its result. Returns `None` if the module
+/// does not declare them.
 fn buffers(bytes: &[u8]) -> Result<Option<(Vec<Shape>, Shape)>> {
     let path = FieldPath::new("host_program_shape");
     let program: proto::ProgramShape = decoded("host_program_shape", bytes)?;
@@ -55,14 +57,17 @@ fn decoded<M: Message + Default>(name: &str, bytes: &[u8]) -> Result<M> {
     M::decode(bytes).map_err(|error| malformed(name, &error.to_string()).into())
 }
 
+/// Returns the parts of the result that reuse buffers of parameters.
 fn aliases(bytes: &[u8]) -> Result<Vec<InputOutputAlias>> {
     let aliases: proto::HloInputOutputAliasProto = decoded("input_output_alias", bytes)?;
     Ok(aliases.entries.into_iter().map(Into::into).collect())
 }
 
-/// The shapes that are decoded so far, by their serialized form.
+/// The shapes that were decoded so far, by their serialized form. Most instructions share a few
+/// shapes.
 type KnownShapes<'a> = HashMap<&'a [u8], Arc<Shape>>;
 
+/// Reads a computation, with its instructions.
 fn computation<'a>(
     bytes: &'a [u8],
     scan: &mut ScannedModule,
@@ -88,7 +93,7 @@ fn computation<'a>(
     Ok(())
 }
 
-/// Adds an instruction, records its index under its id, and returns the index.
+/// Reads an instruction, records its index under its id, and returns the index.
 fn instruction<'a>(
     bytes: &'a [u8],
     ids: &mut HashMap<u32, usize>,

@@ -1,4 +1,4 @@
-//! [`MemoryReport`]: the memory that the instructions of a module occupy.
+//! [`MemoryReport`]: the memory that the buffers of a module take, instruction by instruction.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use crate::{
     shape::Shape,
 };
 
-/// The memory that the buffers of a module occupy. Only shapes are needed, so every module can be
-/// measured, even if it has opcodes that stridec does not support.
+/// The memory that the buffers of a module take. A report needs only the shapes, so that every
+/// module can be measured, also one with opcodes that stridec does not support.
 ///
 /// ```
 /// use stridec::hlo::MemoryReport;
@@ -27,12 +27,12 @@ use crate::{
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemoryReport {
-    /// All instructions, the greatest padding first, and instructions with equal padding by
-    /// decreasing size.
+    /// All instructions, in the order of decreasing padding. Instructions with equal padding are in
+    /// the order of decreasing size.
     pub instructions: Vec<InstructionMemory>,
     /// The total size of all buffers, in bytes.
     pub total_bytes: u64,
-    /// The number of bytes in `total_bytes` that hold no element.
+    /// The part of `total_bytes` that holds no element.
     pub total_padding_bytes: u64,
     /// The size of the entry computation's parameters, in bytes.
     pub parameters_bytes: u64,
@@ -41,16 +41,16 @@ pub struct MemoryReport {
     /// The size of the buffers that hold neither a parameter nor the result of the entry
     /// computation, in bytes.
     pub temporaries_bytes: u64,
-    /// True if the rows are the same array in different orders of its dimensions.
+    /// True if the rows are one array in different orders of its dimensions.
     pub(super) is_of_orders: bool,
 }
 
-/// The memory that one instruction occupies.
+/// The memory that one instruction takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InstructionMemory {
-    /// The name of the computation. Empty for a single shape, and for the rows of an out-of-memory
-    /// report.
+    /// The name of the computation. Empty in a report of a single shape, and for a row of an
+    /// out-of-memory report.
     pub computation: Arc<str>,
     /// The name of the instruction.
     pub name: Box<str>,
@@ -58,20 +58,22 @@ pub struct InstructionMemory {
     pub opcode: Arc<str>,
     /// The shape of the result.
     pub shape: Arc<Shape>,
-    /// The memory of the result. `None` if an extent is unknown or the layout cannot be described
-    /// by strides.
+    /// The memory of the result. `None` if an extent is unknown, or if the layout cannot be
+    /// described by strides.
     pub memory: Option<Footprint>,
-    /// True if the instruction has a buffer of its own. Tuples, tuple elements, bitcasts, loops,
-    /// updates in place, and the parameters and roots of called computations have no buffer.
-    /// Instructions in a fusion or in a computation that is applied to elements have none either.
+    /// True if the instruction has a buffer of its own.
+    ///
+    /// Tuples, tuple elements, bitcasts, loops, updates in place, and the parameters and roots of
+    /// called computations have none. Instructions inside a fusion, or inside a computation that is
+    /// applied to elements, have none either.
     pub has_buffer: bool,
-    /// The memory of the instruction's own buffers. It is less than `memory` if parts of the result
-    /// are in buffers of other instructions, as in `copy-start`.
+    /// The memory of the instruction's own buffers. It is less than `memory` if a part of the
+    /// result is in a buffer of another instruction, as in `copy-start`.
     pub buffers: Footprint,
 }
 
 impl MemoryReport {
-    /// Reads a serialized `xla.HloModuleProto` or `xla.HloProto`.
+    /// Measures a serialized `xla.HloModuleProto` or `xla.HloProto`.
     ///
     /// # Errors
     ///
@@ -81,8 +83,8 @@ impl MemoryReport {
         Self::of_proto_tiled(bytes, DefaultTiles::None)
     }
 
-    /// Reads a serialized module as [`of_proto`](Self::of_proto) does. Arrays without tiles get the
-    /// tiles of a device.
+    /// Measures a serialized module as [`of_proto`](Self::of_proto) does, after arrays without
+    /// tiles got the given tiles.
     ///
     /// # Errors
     ///
@@ -91,8 +93,8 @@ impl MemoryReport {
         Ok(proto::scan(bytes)?.report(tiles))
     }
 
-    /// Reads HLO text, StableHLO text, or XLA's out-of-memory report, which lists allocations.
-    /// StableHLO text is read by [`Module::parse`] first.
+    /// Measures a module in HLO text or StableHLO text, or reads XLA's out-of-memory report, which
+    /// lists allocations. StableHLO text is first converted by [`Module::parse`].
     ///
     /// # Errors
     ///
@@ -101,8 +103,8 @@ impl MemoryReport {
         Self::of_text_tiled(text, DefaultTiles::None)
     }
 
-    /// Reads text as [`of_text`](Self::of_text) does. Arrays without tiles get the tiles of a
-    /// device.
+    /// Measures a text as [`of_text`](Self::of_text) does, after arrays without tiles got the given
+    /// tiles.
     ///
     /// ```
     /// use stridec::hlo::{DefaultTiles, MemoryReport};
@@ -126,18 +128,18 @@ impl MemoryReport {
         Ok(text::scan(text)?.report(tiles))
     }
 
-    /// Returns a report with a single shape, as if it were an instruction without a name.
+    /// Returns a report of a single shape, as if it were an instruction without a name.
     #[must_use]
     pub fn of_shape(shape: &Shape) -> Self {
         ScannedModule::of_shape(shape).report(DefaultTiles::None)
     }
 
-    /// Returns a report with an array in every order of its dimensions, the cheapest order first.
-    /// An array without tiles gets the tiles of a device. Each row is an instruction without a
-    /// name. The totals are those of the array's own order.
+    /// Returns a report of one array in every order of its dimensions, the cheapest order first.
+    /// Each order is a row without a name, and the totals are those of the array's own order. If
+    /// the array has no tiles, it gets the given ones.
     ///
     /// If an array has more than 7 dimensions, only the dimensions that tiles cover change places.
-    /// Any other shape has one row.
+    /// A shape that is no array has one row.
     ///
     /// ```
     /// use stridec::hlo::{DefaultTiles, MemoryReport};
@@ -156,8 +158,7 @@ impl MemoryReport {
         let mut rows: Vec<InstructionMemory> =
             rows.flat_map(|shape| Self::of_shape(&tiles.apply(&shape)).instructions).collect();
         if !rows.is_empty() {
-            // The sort is stable, so the array's own order comes before other orders of the same
-            // size.
+            // The sort is stable: the array's own order precedes other orders of the same size.
             rows.sort_by_key(|row| row.buffers.bytes);
             report.instructions = rows;
             report.is_of_orders = true;

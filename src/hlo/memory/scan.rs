@@ -1,5 +1,5 @@
-//! The instructions of a module and their shapes, as the readers of protos and of texts collect
-//! them. Equal shapes are measured only once.
+//! The instructions and shapes of a module that is measured. The readers of protos and of texts
+//! collect them here. Equal shapes are measured only once.
 
 use std::{
     cmp::Reverse,
@@ -17,24 +17,28 @@ use crate::{
 /// The maximum number of instructions in a module that is measured.
 const MAX_SCANNED: usize = 1 << 22;
 
-/// The maximum number of arrays in the results of all instructions.
+/// The maximum number of arrays in the results of all instructions together.
 const MAX_LEAVES: usize = 1 << 26;
 
-/// The instructions of a module with the fields that their memory depends on.
+/// The instructions of a module, with the fields on which their memory depends.
 #[derive(Default)]
 pub(super) struct ScannedModule {
-    /// The computations. Each one comes after the computations that it calls.
+    /// The computations. Each one follows the computations that it calls.
     pub(super) computations: Vec<ScannedComputation>,
+    /// The instructions of all computations.
     pub(super) instructions: Vec<ScannedInstruction>,
+    /// The different shapes of the instructions.
     pub(super) shapes: Vec<MeasuredShape>,
     /// The index of each shape in `shapes`.
     shape_numbers: HashMap<Arc<Shape>, usize>,
+    /// The opcodes that occur, so that equal ones share their text.
     opcodes: HashMap<String, Arc<str>>,
+    /// The number of arrays in the results of all instructions so far.
     leaves: usize,
-    /// The id of the entry computation. If it is `None`, every instruction has a buffer of its own.
+    /// The id of the entry computation. If it is `None`, every instruction has a buffer of its own,
+    /// as in an out-of-memory report.
     pub(super) entry: Option<i64>,
-    /// The shapes of the entry's parameters and result, or `None` if the module does not declare
-    /// them.
+    /// The shapes of the entry's parameters and of its result, if the module declares them.
     pub(super) buffers: Option<(Vec<Shape>, Shape)>,
     /// The parts of the entry's result that reuse buffers of parameters.
     pub(super) aliases: Vec<InputOutputAlias>,
@@ -44,9 +48,9 @@ pub(super) struct ScannedModule {
 pub(super) struct ScannedComputation {
     pub(super) id: i64,
     pub(super) name: Arc<str>,
-    /// The indices of the computation's instructions in [`ScannedModule::instructions`].
+    /// The computation's instructions, as indices into [`ScannedModule::instructions`].
     pub(super) instructions: Vec<usize>,
-    /// The index of the root in [`ScannedModule::instructions`], or `None` if there is no root.
+    /// The root, as an index into [`ScannedModule::instructions`], or `None` if there is no root.
     pub(super) root: Option<usize>,
 }
 
@@ -54,17 +58,20 @@ pub(super) struct ScannedComputation {
 pub(super) struct ScannedInstruction {
     pub(super) name: Box<str>,
     pub(super) opcode: Arc<str>,
+    /// The shape of the result, as an index into [`ScannedModule::shapes`].
     pub(super) shape: usize,
-    /// The indices of the operands in [`ScannedModule::instructions`].
+    /// The operands, as indices into [`ScannedModule::instructions`].
     pub(super) operands: Vec<usize>,
     /// The ids of the called computations.
     pub(super) called: Vec<i64>,
-    /// The number of the parameter, or the number of the tuple element.
+    /// The index of the parameter, if it is a `parameter`; otherwise the index of the tuple
+    /// element.
     pub(super) number: i64,
+    /// The parts of the result that share buffers with operands.
     pub(super) aliases: Vec<proto::OutputOperandAliasing>,
 }
 
-/// A shape, the memory of the whole shape, and the memory of each array in it.
+/// A shape with its memory: of the whole shape, and of each array in it.
 pub(super) struct MeasuredShape {
     pub(super) shape: Arc<Shape>,
     pub(super) memory: Option<Footprint>,
@@ -79,6 +86,7 @@ impl MeasuredShape {
     }
 }
 
+/// Adds the memory of each array in a shape to `leaves`.
 fn measure(shape: &Shape, leaves: &mut Vec<Footprint>) {
     if shape.element_type() == ElementType::Tuple {
         shape.tuple_shapes().iter().for_each(|part| measure(part, leaves));
@@ -88,6 +96,7 @@ fn measure(shape: &Shape, leaves: &mut Vec<Footprint>) {
 }
 
 impl ScannedModule {
+    /// Returns a module with a single instruction of the given shape.
     pub(super) fn of_shape(shape: &Shape) -> Self {
         let mut scan = Self::default();
         let proto = proto::HloInstructionProto::default();
@@ -98,8 +107,8 @@ impl ScannedModule {
         scan
     }
 
-    /// Adds an instruction and returns its index. `operands` are indices in `instructions`. Returns
-    /// an error if the module has too many instructions or arrays.
+    /// Adds an instruction and returns its index. `operands` are indices into `instructions`.
+    /// Returns an error if the module has too many instructions or arrays.
     pub(super) fn add(
         &mut self,
         name: &str,
@@ -138,7 +147,7 @@ impl ScannedModule {
         Ok(self.instructions.len() - 1)
     }
 
-    /// Adds a computation whose instructions have been added before.
+    /// Adds a computation. Its instructions were added before.
     pub(super) fn finish(
         &mut self,
         id: i64,
@@ -154,6 +163,7 @@ impl ScannedModule {
         &self.shapes[self.instructions[instruction].shape].shape
     }
 
+    /// Returns the index of a shape in `shapes`. A new shape is measured and added.
     fn measured(&mut self, shape: &Arc<Shape>) -> usize {
         if let Some(&number) = self.shape_numbers.get(shape) {
             return number;
@@ -163,7 +173,7 @@ impl ScannedModule {
         self.shapes.len() - 1
     }
 
-    /// Returns the ids of the computations that are fused or applied to elements. Their
+    /// Returns the ids of the computations that are fused, or applied to elements. Their
     /// instructions have no buffers.
     pub(super) fn applied(&self) -> HashSet<i64> {
         let runs = |opcode: &str| {
@@ -174,8 +184,7 @@ impl ScannedModule {
         callers.flat_map(|instruction| instruction.called.iter().copied()).collect()
     }
 
-    /// Returns the report, with instructions sorted by padding. Arrays without tiles first get the
-    /// tiles of `tiles`.
+    /// Returns the report. Arrays without tiles get the given tiles first.
     pub(super) fn report(mut self, tiles: DefaultTiles) -> MemoryReport {
         if tiles != DefaultTiles::None {
             for measured in &mut self.shapes {

@@ -1,4 +1,4 @@
-//! Formats a memory report as a table for readers.
+//! Formats a memory report as a table.
 
 use std::fmt::Write as _;
 
@@ -6,9 +6,9 @@ use super::{InstructionMemory, MemoryReport, cheapest_order};
 use crate::text::human_readable_num_bytes as num_bytes;
 
 impl MemoryReport {
-    /// Formats the `top` buffers with the most padding, and below them the totals. If another order
-    /// of dimensions occupies fewer bytes, the line below the buffer shows that order. `stridec
-    /// memory` prints this table.
+    /// Formats the `top` buffers with the most padding, followed by the totals. If another order of
+    /// a buffer's dimensions takes fewer bytes, the next line shows that order. `stridec memory`
+    /// prints this table.
     ///
     /// ```
     /// use stridec::hlo::MemoryReport;
@@ -47,7 +47,7 @@ impl MemoryReport {
                 "{unknown} shapes have extents or layouts whose bytes are not known"
             );
         }
-        // The rows are different orders of one array, so they have no sum.
+        // The rows are one array in different orders, so they have no sum.
         if self.is_of_orders {
             return text;
         }
@@ -69,7 +69,7 @@ impl MemoryReport {
     }
 }
 
-/// Formats the name of an instruction and the name of its computation, such as `x.1 (main)`.
+/// Formats the name of an instruction with the name of its computation, such as `x.1 (main)`.
 fn name(instruction: &InstructionMemory) -> String {
     match (instruction.name.as_ref(), instruction.computation.as_ref()) {
         ("", _) => String::new(),

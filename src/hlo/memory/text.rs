@@ -1,5 +1,5 @@
-//! Reads the parts of HLO text that the memory of a module depends on, and the allocations of XLA's
-//! out-of-memory report.
+//! Reads the parts of HLO text on which the memory of a module depends, and the allocations in
+//! XLA's out-of-memory report.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -21,8 +21,8 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The first words of XLA's other memory dumps, which stridec does not read, and the name of each
-/// dump.
+/// The first words of other memory dumps of XLA, each with a name for errors. stridec does not read
+/// these dumps.
 const OTHER_DUMPS: [(&str, &str); 5] = [
     ("HLO temp ", "the total of such a report"),
     ("Memory Space: ", "a memory-usage report"),
@@ -31,7 +31,7 @@ const OTHER_DUMPS: [(&str, &str); 5] = [
     ("HloLiveRange ", "live ranges"),
 ];
 
-/// Reads the instructions of HLO text, or the allocations of an out-of-memory report.
+/// Reads the instructions of an HLO text, or the allocations of an out-of-memory report.
 pub(super) fn scan(text: &str) -> Result<ScannedModule> {
     if is_report(text) {
         return scan_report(text);
@@ -60,7 +60,7 @@ pub(super) fn scan(text: &str) -> Result<ScannedModule> {
     Ok(scan)
 }
 
-/// Words that occur in the reports of GPUs, which have no shapes.
+/// Phrases in the out-of-memory reports of GPUs. These reports have no shapes, so they are refused.
 const OF_GPUS: [&str; 5] = [
     "Out of memory while trying to allocate",
     "Out of memory allocating",
@@ -69,18 +69,19 @@ const OF_GPUS: [&str; 5] = [
     "CUDA_ERROR_OUT_OF_MEMORY",
 ];
 
-/// The receiver that collects the instructions of a text.
+/// A receiver that collects the instructions of a text, for the report.
 #[derive(Default)]
 struct MemoryTarget {
     scan: ScannedModule,
-    /// The instructions of the unfinished computations, outermost first.
+    /// The instructions of each unfinished computation, outermost first.
     open: Vec<Vec<usize>>,
-    /// Each shape that was read, and the same shape with explicit layouts.
+    /// The shape with explicit layouts for each shape that was read.
     shapes: HashMap<Arc<Shape>, Arc<Shape>>,
 }
 
 impl MemoryTarget {
-    /// Returns a shape with the default layout in place of each layout that it lacks.
+    /// Returns a shape with explicit layouts: every layout that it lacks becomes the default
+    /// layout.
     fn explicit(&mut self, shape: Arc<Shape>) -> Arc<Shape> {
         let explicit = |shape: &Arc<Shape>| Shape::clone(shape).with_default_layouts().into();
         self.shapes.entry(shape).or_insert_with_key(explicit).clone()
@@ -127,10 +128,10 @@ impl TextTarget for MemoryTarget {
         let operands = operands.into_iter().map(|operand| open[operand]).collect();
         let called = called.into_iter().map(|callee| i64::try_from(callee).unwrap_or(i64::MAX));
         proto.called_computation_ids = called.collect();
-        // Texts may omit layouts, but protos have them.
+        // Texts may omit layouts. They are made explicit, as in protos.
         let mut shape = self.explicit(shape);
         if proto.opcode == "constant" && shape.element_type().bits() < Some(8) {
-            // In XLA's literals each element takes a byte, whatever layout the text has.
+            // XLA's literals have a byte for each element, whatever layout the text gives.
             shape = unpacked(&shape).map_or(shape, Arc::new);
         }
         let place = self.scan.add(&name, &shape, &proto, operands)?;
@@ -165,15 +166,15 @@ impl TextTarget for MemoryTarget {
     }
 }
 
-/// Returns an array in which each element below a byte takes a byte of its own. Returns `None` for
-/// any other shape.
+/// Returns an array's shape in which each element below a byte has a byte of its own. Returns
+/// `None` for a shape without a layout.
 fn unpacked(shape: &Shape) -> Option<Shape> {
     let layout = Layout { element_size_in_bits: 0, ..shape.layout()?.clone() };
     Shape::array(shape.element_type(), shape.dimensions().iter().copied(), layout).ok()
 }
 
-/// Returns true if a text is an out-of-memory report: it has lines with shapes, or with sizes and
-/// kinds of allocations.
+/// Returns true if a text is an out-of-memory report: it has lines with shapes, or lines with sizes
+/// and with kinds of allocations.
 fn is_report(text: &str) -> bool {
     let begins = |line: &str, name: &str| {
         let line = line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
@@ -183,12 +184,13 @@ fn is_report(text: &str) -> bool {
     has("Shape: ") || has("Size: ") && (has("Allocation type: ") || has("XLA label: "))
 }
 
-/// The usual tilings on a TPU, for types of 32, 16 and 8 bits.
+/// The usual tilings of types of 32, 16 and 8 bits on a TPU.
 const TILINGS: [&[[u64; 2]]; 3] = [&[[8, 128]], &[[8, 128], [2, 1]], &[[8, 128], [4, 1]]];
 
-/// The lines of a report about one allocation.
+/// The lines of a report about one allocation. A field is empty if its line is missing.
 #[derive(Clone, Copy, Default)]
 struct Allocation<'a> {
+    /// The position of the shape in the text, and the shape as text.
     shape: Option<(usize, &'a str)>,
     /// The size of the allocation, as text.
     size: &'a str,
@@ -198,8 +200,8 @@ struct Allocation<'a> {
     kind: &'a str,
 }
 
-/// Reads the allocations of a report. A `Size:` line begins the next allocation, and so does a
-/// `Shape:` line if the current allocation has one already.
+/// Reads the allocations of a report. An allocation begins with a `Size:` line, or with a `Shape:`
+/// line if the one before has a shape already.
 fn scan_report(text: &str) -> Result<ScannedModule> {
     let cursor = Cursor::new(text);
     let mut scan = ScannedModule::default();
@@ -237,10 +239,12 @@ fn scan_report(text: &str) -> Result<ScannedModule> {
 }
 
 impl<'a> Allocation<'a> {
+    /// Adds the allocation to `scan` as an instruction. One without a shape and without a size is
+    /// left out.
     fn add(self, cursor: &Cursor<'a>, scan: &mut ScannedModule) -> Result<()> {
         let shape = match self.shape {
             Some((start, shape)) => self.with_tiles(cursor.shape_at(start, shape)?),
-            // Stack and spill slots have a size, but no shape.
+            // Stack and spill slots have a size but no shape.
             None => match printed_bytes(self.size) {
                 Some(bytes) if !self.label.is_empty() || !self.kind.is_empty() => {
                     Shape::new(ElementType::U8, [bytes], None)?
@@ -257,14 +261,13 @@ impl<'a> Allocation<'a> {
         let opcode = if is_parameter { "parameter" } else { "" };
         let proto = proto::HloInstructionProto { opcode: opcode.to_owned(), ..Default::default() };
         let place = scan.add(name.trim_start_matches('%'), &shape.into(), &proto, Vec::new())?;
-        // Each allocation becomes a computation of its own, so that several allocations can be
-        // results.
+        // Each allocation is a computation of its own, so that several can be results.
         scan.finish(0, "", vec![place], kind.contains("output").then_some(place));
         Ok(())
     }
 
-    /// Returns the shape with tiles if it was printed without tiles and its printed size shows that
-    /// it has some. Old versions of XLA and reports of vector memory omit tiles.
+    /// Returns the shape with tiles, if it was printed without them and only a tiled shape has the
+    /// printed size. Old versions of XLA omit tiles, and so do reports of vector memory.
     fn with_tiles(self, shape: Shape) -> Shape {
         let fits_printed_size = |shape: &Shape| {
             Footprint::of(shape).is_some_and(|memory| {
@@ -287,7 +290,7 @@ impl<'a> Allocation<'a> {
     }
 }
 
-/// Reads a rounded number of bytes, such as `29.66M`. Returns `None` if the text is not one.
+/// Reads a rounded size, such as `29.66M`, as a number of bytes. Returns `None` for any other text.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // sizes are below 2^53
 fn printed_bytes(text: &str) -> Option<u64> {
     let text = text.trim().trim_end_matches(['i', 'B']);

@@ -1,22 +1,26 @@
-//! [`DefaultTiles`]: the tiles that a compiler gives to shapes that have none.
+//! [`DefaultTiles`]: the tiles that a compiler gives to arrays without tiles.
 
 use crate::shape::{Dimension, ElementType, Shape, Tile, queries};
 
-/// The tiles of arrays whose layouts have none. XLA assigns tiles together with layouts, so a
-/// module that was written before that has layouts without tiles.
+/// The tiles for arrays whose layouts have none. XLA assigns tiles together with layouts, so a
+/// module that was written before this step has arrays without tiles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DefaultTiles {
     /// No tiles, as on a CPU or a GPU.
     #[default]
     None,
-    /// The tiles of a TPU, by XLA's `docs/tiled_layout.md`: 8 rows of 128 elements, and 1, 2 or 4
-    /// rows if the second most minor dimension has at most as many. (The document gives a single
-    /// row a tile of 2, as older compilers did; dumps of current ones have
-    /// `f32[1,128]{1,0:T(1,128)}`, for example in XLA's `host_offloader_test.cc`.) Elements below
-    /// 32 bits are put together to words of 32 bits, from consecutive rows. A vector takes whole
-    /// tiles of 128 words up to 1024 elements, and a scalar a tile of 128 words. Elements below a
-    /// byte are packed.
+    /// The tiles of a TPU, by XLA's `docs/tiled_layout.md`.
+    ///
+    /// - A tile has 8 rows of 128 elements. If the second most minor dimension has at most 4
+    ///   elements, the tile has only 1, 2 or 4 rows.
+    /// - Elements below 32 bits are put together from consecutive rows to words of 32 bits.
+    /// - A vector takes whole tiles of 128 words, up to 1024 elements; a scalar takes a tile of 128
+    ///   words.
+    /// - Elements below a byte are packed.
+    ///
+    /// The document gives a single row a tile of 2 rows, as older compilers did. Dumps of current
+    /// ones have `f32[1,128]{1,0:T(1,128)}`, for example in XLA's `host_offloader_test.cc`.
     ///
     /// ```
     /// use stridec::hlo::DefaultTiles;
@@ -32,8 +36,8 @@ pub enum DefaultTiles {
 }
 
 impl DefaultTiles {
-    /// Returns the shape with these tiles. Arrays with tiles, padded dimensions, a sparse format or
-    /// unknown extents are returned unchanged.
+    /// Returns the shape with these tiles for each of its arrays. An array that has tiles, padded
+    /// dimensions, a sparse format or unknown extents stays as it is.
     #[must_use]
     pub fn apply(self, shape: &Shape) -> Shape {
         match (self, shape.element_type()) {
@@ -53,6 +57,7 @@ const LANES: u64 = 128;
 /// The number of rows in a TPU's tile.
 const ROWS: u64 = 8;
 
+/// Returns an array's shape with the tiles of a TPU, or `None` if it stays as it is.
 fn tpu(shape: &Shape) -> Option<Shape> {
     if !shape.is_array() {
         return None;
@@ -67,7 +72,7 @@ fn tpu(shape: &Shape) -> Option<Shape> {
     let bits = queries::packed_bits(element_type)
         .filter(|bits| bits.is_power_of_two() || *bits > 8)
         .unwrap_or(8);
-    // The number of elements in a word of 32 bits; 1 if an element takes one or more words.
+    // The number of elements in a word of 32 bits. It is 1 if an element takes a word or more.
     let packed = u64::from((32 / bits).max(1));
     let extent = |place: usize| match shape.dimensions()[layout.minor_to_major[place]] {
         Dimension::Fixed(extent) | Dimension::AtMost(extent) => Some(extent),

@@ -1,4 +1,4 @@
-//! Reads the values of attributes, in each of the forms that versions of MLIR print.
+//! Reads the values of attributes, in all forms in which versions of MLIR print them.
 
 use super::{
     cursor::{Place, decoded, find_entry},
@@ -13,9 +13,10 @@ use crate::{
 type Result<T> = std::result::Result<T, HloError>;
 
 impl<'a> MlirParser<'a> {
-    /// Returns the place of an attribute's value in the text. The attribute is either a field of
-    /// the operation's own syntax, named by one of `fields`, or the entry `name` of a dictionary.
-    /// Aliases are followed. Returns `None` if the attribute is missing.
+    /// Returns the place of an attribute's value in the text. The attribute is a field of the
+    /// operation's own syntax, with one of the names `fields`, or else the entry `name` of a
+    /// dictionary. An alias is replaced by its attribute. Returns `None` if there is no such
+    /// attribute.
     pub(super) fn attribute(
         &self,
         operation: &MlirOperation<'a>,
@@ -32,8 +33,8 @@ impl<'a> MlirParser<'a> {
         Some(self.resolved(place))
     }
 
-    /// Returns the place of an attribute's value as [`Self::attribute`] does, or an error if it is
-    /// missing.
+    /// Returns the place of an attribute's value as [`Self::attribute`] does. Returns an error if
+    /// there is no such attribute.
     pub(super) fn required(
         &self,
         operation: &MlirOperation<'a>,
@@ -46,8 +47,8 @@ impl<'a> MlirParser<'a> {
         })
     }
 
-    /// Follows an alias: returns the place of its attribute if the text at `place` is the name of
-    /// an alias, and `place` otherwise.
+    /// Follows an alias: if the text at `place` is the name of an alias, returns the place of its
+    /// attribute; otherwise returns `place`.
     pub(super) fn resolved(&self, place: Place) -> Place {
         let name = self.cursor.text(place.clone()).trim().strip_prefix('#');
         name.and_then(|name| self.aliases.get(name)).cloned().unwrap_or(place)
@@ -90,14 +91,14 @@ impl<'a> MlirParser<'a> {
         integer(&mut self.cursor.part(place))
     }
 
-    /// Reads the name of an enum's case, such as `LT` in `#stablehlo<comparison_direction LT>` or
-    /// on its own.
+    /// Reads the name of a case of an enum, such as `LT`, either alone or as in
+    /// `#stablehlo<comparison_direction LT>`.
     pub(super) fn enum_case(&self, place: Place) -> &'a str {
         let text = self.cursor.text(place).trim_matches(['>', '"', ' ']);
         text.rsplit([' ', '<', '"']).next().unwrap_or(text)
     }
 
-    /// Reads a quoted string and returns its decoded contents.
+    /// Reads a quoted string, and returns its contents with escapes decoded.
     pub(super) fn decoded_string(&self, place: Place) -> Result<String> {
         let place = self.cursor.part(place).string()?;
         Ok(decoded(self.cursor.text(place)))
@@ -108,7 +109,7 @@ impl<'a> MlirParser<'a> {
         self.cursor.part(place).symbol()
     }
 
-    /// Reads the names of functions in a list, such as `f` and `g` in `[@f, @g]`.
+    /// Reads the names of functions in a list: `f` and `g` in `[@f, @g]`.
     pub(super) fn symbol_names(&self, place: Place) -> Result<Vec<String>> {
         let mut names = Vec::new();
         let mut cursor = self.cursor.part(place);
@@ -121,7 +122,7 @@ impl<'a> MlirParser<'a> {
     }
 
     /// Reads the fields of a structured attribute, such as `#stablehlo.gather<offset_dims = [1],
-    /// …>`, and returns each name with the place of its value.
+    /// …>`. Returns the name of each field with the place of its value.
     pub(super) fn structure(&self, place: Place) -> Result<Vec<(&'a str, Place)>> {
         let mut cursor = self.cursor.part(place);
         let mut fields = Vec::new();

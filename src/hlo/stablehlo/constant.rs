@@ -1,4 +1,4 @@
-//! The values of constants: `dense<…>`, with numbers or with bytes in hexadecimal digits.
+//! Reads the values of constants: `dense<…>`, with numbers or with bytes as hexadecimal digits.
 
 use super::{cursor::Place, parse::MlirParser};
 use crate::{
@@ -12,23 +12,24 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The maximum size, in bytes, for which a constant that repeats one number is stored in full. A
-/// larger one becomes a broadcast, so that a short text cannot use much memory.
+/// The maximum size of a constant that repeats one number and is nevertheless stored with all
+/// elements, in bytes. A larger one becomes a broadcast, so that a short text cannot use much
+/// memory.
 const MAX_REPEATED_BYTES: usize = 256;
 
-/// The value of a constant, as far as the text gives it.
+/// The value of a constant, as far as the text has it.
 pub(super) enum MlirConstant {
     /// The text leaves the value out.
     Elided,
-    /// The value of every element.
+    /// The value of all elements.
     Whole(Literal),
-    /// A scalar that all elements are equal to.
+    /// A scalar to which all elements are equal.
     Repeated(Literal),
 }
 
 impl MlirParser<'_> {
-    /// Reads a list of integers that is written as a constant with its type, such as `dense<[1, 0]>
-    /// : tensor<2xi64>`.
+    /// Reads a list of integers that is written as a constant, such as `dense<[1, 0]> :
+    /// tensor<2xi64>`.
     pub(super) fn integer_constant(&mut self, place: Place) -> Result<Vec<i64>> {
         let start = place.start;
         let mut cursor = self.cursor.part(place);
@@ -47,8 +48,8 @@ impl MlirParser<'_> {
         }
     }
 
-    /// Checks that the type after a constant's value, if there is one, is the type of the result.
-    /// The generic form has such a type.
+    /// Checks the type after the value of a constant. The generic form has such a type, which must
+    /// be the type of the result.
     pub(super) fn check_constant_type(&mut self, place: Place, shape: &Shape) -> Result<()> {
         let mut cursor = self.cursor.part(place);
         cursor.attribute_value()?;
@@ -65,7 +66,7 @@ impl MlirParser<'_> {
         Ok(())
     }
 
-    /// Reads the value of a constant that has the given shape.
+    /// Reads the value of a constant of the given shape.
     pub(super) fn constant(&self, place: Place, shape: &Shape) -> Result<MlirConstant> {
         let start = place.start;
         let mut cursor = self.cursor.part(place);
@@ -112,13 +113,13 @@ impl MlirParser<'_> {
     }
 }
 
-/// Returns the size of a stored element, in bytes.
+/// Returns the size of an element in a literal, in bytes.
 fn width(element_type: ElementType) -> usize {
     usize::try_from(element_type.storage_bits().unwrap_or(8) / 8).unwrap_or(1)
 }
 
 /// Reads elements that are written as numbers: nested lists, or one number for all elements.
-/// Returns the bytes of all elements, or of the one number.
+/// Returns the bytes of all elements, or only of this one.
 fn decimal(
     cursor: &mut Cursor<'_>,
     element_type: ElementType,
@@ -141,6 +142,7 @@ fn decimal(
     Ok(bytes)
 }
 
+/// Reads the nested lists of an array with these extents.
 fn list(
     cursor: &mut Cursor<'_>,
     element_type: ElementType,
@@ -164,6 +166,7 @@ fn list(
     Ok(())
 }
 
+/// Reads one element. A complex number has two parts.
 fn element(cursor: &mut Cursor<'_>, element_type: ElementType, bytes: &mut Vec<u8>) -> Result<()> {
     let part = match element_type {
         ElementType::C64 => ElementType::F32,
@@ -177,6 +180,7 @@ fn element(cursor: &mut Cursor<'_>, element_type: ElementType, bytes: &mut Vec<u
     cursor.expect(")")
 }
 
+/// Reads a number, and appends its bytes.
 fn number(cursor: &mut Cursor<'_>, element_type: ElementType, bytes: &mut Vec<u8>) -> Result<()> {
     let start = cursor.start()?;
     let text = cursor.number_text();
@@ -191,9 +195,11 @@ fn number(cursor: &mut Cursor<'_>, element_type: ElementType, bytes: &mut Vec<u8
     Ok(())
 }
 
-/// Returns the bits of a number: an integer, a decimal float with a point, or `0x` and the bits.
-/// For a signed type, unsigned numbers of its width are accepted too. Floats are rounded, beyond
-/// the type's range to infinity. Returns `None` if the text is not such a number.
+/// Returns the bits of a number, or `None` if the text is no number of the type.
+///
+/// A number is an integer, a decimal float with a point, or `0x` and its bits. For a signed type,
+/// an unsigned integer of the same width is accepted too. A float is rounded; beyond the range of
+/// the type it becomes infinite.
 fn bits(element_type: ElementType, text: &str) -> Option<u128> {
     if let Some(digits) = text.strip_prefix("0x") {
         let bits = u128::from_str_radix(digits, 16).ok()?;
@@ -216,7 +222,8 @@ fn bits(element_type: ElementType, text: &str) -> Option<u128> {
 }
 
 /// Reads elements that are written as a string of hexadecimal digits. Returns the bytes of all
-/// elements, or of one element that is repeated. Values of `pred` may be packed, eight to a byte.
+/// elements, or of one element that all are equal to. Values of `pred` may be packed, eight in a
+/// byte.
 fn hexadecimal(
     cursor: &Cursor<'_>,
     place: Place,

@@ -1,5 +1,5 @@
-//! Reads the tokens of MLIR's text, such as `%0`, `@main` and `dense<1>`, on top of the [`Cursor`]
-//! for HLO text.
+//! Reads the tokens of MLIR's text, such as `%0`, `@main` and `dense<1>`, with the [`Cursor`] of
+//! HLO text.
 
 use std::ops::Range;
 
@@ -13,12 +13,12 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// A range of bytes in the module's text.
+/// A range of bytes in the text of the module. The parser keeps places instead of copies of the
+/// text.
 pub(super) type Place = Range<usize>;
 
 impl<'a> text::Cursor<'a, HloError> {
-    /// Returns an error at the given position, for text that is valid MLIR but that stridec does
-    /// not support.
+    /// Returns the error for text that is valid MLIR, but that stridec does not support.
     pub(super) fn not_supported(&self, position: usize, reason: impl Into<String>) -> HloError {
         match self.error(position, reason) {
             HloError::Text { line, column, reason } => {
@@ -29,7 +29,7 @@ impl<'a> text::Cursor<'a, HloError> {
     }
 
     /// Reads a keyword, or the name of an operation or an attribute, such as `public` or
-    /// `stablehlo.add`. Returns an empty text if there is none at this position.
+    /// `stablehlo.add`. Returns an empty text if there is none.
     pub(super) fn keyword(&mut self) -> &'a str {
         self.skip_blanks();
         if !self.rest().starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_') {
@@ -38,8 +38,7 @@ impl<'a> text::Cursor<'a, HloError> {
         self.word(|letter| letter.is_ascii_alphanumeric() || "_.$".contains(letter)).0
     }
 
-    /// Returns true and consumes `keyword` if it is at this position and not the start of a longer
-    /// one.
+    /// Reads `keyword` if the text continues with it as a whole word. Returns true if it did.
     pub(super) fn eat_keyword(&mut self, keyword: &str) -> bool {
         let start = self.position();
         let found = self.keyword() == keyword;
@@ -49,7 +48,7 @@ impl<'a> text::Cursor<'a, HloError> {
         found
     }
 
-    /// Reads the name after the sign of a value, block or alias, such as `0` in `%0`. `expected`
+    /// Reads the name after the sign of a value, block or alias, such as `0` after `%`. `expected`
     /// describes the name in the error if there is none.
     pub(super) fn suffix(&mut self, expected: &str) -> Result<&'a str> {
         let rest = self.rest();
@@ -63,8 +62,8 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(&rest[..length])
     }
 
-    /// Reads the name of a symbol, such as `@main` or `@"<lambda>"`, and returns it decoded and
-    /// without its `@`.
+    /// Reads the name of a symbol, such as `@main` or `@"<lambda>"`. Returns it decoded and without
+    /// its `@`.
     pub(super) fn symbol(&mut self) -> Result<String> {
         self.expect("@")?;
         if self.rest().starts_with('"') {
@@ -74,7 +73,7 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(self.suffix("the name of a symbol")?.to_owned())
     }
 
-    /// Reads a string and returns its place, including the quotation marks.
+    /// Reads a string. Returns its place, which includes the quotes.
     pub(super) fn string(&mut self) -> Result<Place> {
         let start = self.start()?;
         let bytes = self.rest().as_bytes();
@@ -101,8 +100,8 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(place)
     }
 
-    /// Reads an opening bracket, one of `([{<`, and everything up to its closing bracket. Returns
-    /// the place of both and the text between.
+    /// Reads a bracket, one of `([{<`, up to its closing bracket. Returns the place of both with
+    /// the text between them.
     pub(super) fn group(&mut self) -> Result<Place> {
         let start = self.start()?;
         let whole = self.rest();
@@ -156,9 +155,9 @@ impl<'a> text::Cursor<'a, HloError> {
         Err(self.error(position, format!("expected `{}` after this", char::from(closing))))
     }
 
-    /// Reads a single attribute without its type, and returns its place. Examples are `1`, `[0,
-    /// 1]`, `@f`, `array<i64: 1>`, `loc("x")`, the type `(i1) -> i1` and, in an operation's own
-    /// syntax, `[1] x [0]`.
+    /// Reads one attribute without its type, and returns its place. Examples are `1`, `[0, 1]`,
+    /// `@f`, `array<i64: 1>`, `loc("x")`, the type `(i1) -> i1`, and `[1] x [0]` in the syntax of
+    /// some operations.
     pub(super) fn attribute_value(&mut self) -> Result<Place> {
         let start = self.start()?;
         if self.rest().starts_with('"') {
@@ -186,7 +185,7 @@ impl<'a> text::Cursor<'a, HloError> {
         }
         let is_part = |letter: char| is_word(letter) || "$#@!+:".contains(letter);
         let (word, place) = self.word(is_part);
-        // The colon of a type is no part of the word, unlike those of `@f::@g`.
+        // The colon of a type does not belong to the word, in contrast to the colons of `@f::@g`.
         let length = word.find(':').filter(|&colon| !word[colon..].starts_with("::"));
         let end = start + length.unwrap_or(word.len());
         self.set_position(end);
@@ -201,7 +200,7 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(start..self.position())
     }
 
-    /// Reads an attribute and its type, if it has one, such as `1 : i64`. Returns the place of
+    /// Reads an attribute with its type, if it has one, such as `1 : i64`. Returns the place of
     /// both.
     pub(super) fn typed_attribute(&mut self) -> Result<Place> {
         let start = self.attribute_value()?.start;
@@ -212,7 +211,7 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(start..self.position())
     }
 
-    /// Reads a type, such as `tensor<2xf32>`, `!stablehlo.token` or `(i32) -> i32`, and returns its
+    /// Reads a type, such as `tensor<2xf32>`, `!stablehlo.token` or `(i32) -> i32`. Returns its
     /// place.
     pub(super) fn type_text(&mut self) -> Result<Place> {
         let start = self.start()?;
@@ -240,7 +239,8 @@ impl<'a> text::Cursor<'a, HloError> {
     }
 
     /// Reads the entries of a dictionary up to and including `close`. An entry is `name`, `name =
-    /// value` or `"name" = value`. Calls `entry` with each name and the place of its value.
+    /// value` or `"name" = value`. Calls `entry` with each name and the place of its value, which
+    /// is empty if there is none.
     pub(super) fn entries(
         &mut self,
         close: &str,
@@ -265,8 +265,8 @@ impl<'a> text::Cursor<'a, HloError> {
         })
     }
 
-    /// Reads a dictionary in braces or in `<{…}>`. The returned place starts after the opening sign
-    /// and includes the closing brace, as [`find_entry`] expects.
+    /// Reads a dictionary in `{…}` or in `<{…}>`. The returned place begins after the opening brace
+    /// and includes the closing one, as [`find_entry`] expects.
     pub(super) fn dictionary(&mut self) -> Result<Place> {
         let is_of_properties = self.eat("<{");
         if !is_of_properties {
@@ -282,8 +282,8 @@ impl<'a> text::Cursor<'a, HloError> {
     }
 }
 
-/// Returns the place of an entry's value in a dictionary that was read by
-/// [`Cursor::dictionary`](text::Cursor::dictionary), or `None` if there is no such entry.
+/// Returns the place of an entry's value in a dictionary, or `None` if there is no such entry.
+/// `dictionary` is the result of [`Cursor::dictionary`](text::Cursor::dictionary).
 pub(super) fn find_entry(cursor: &Cursor<'_>, dictionary: &Place, name: &str) -> Option<Place> {
     let mut found = None;
     let mut part = cursor.part(dictionary.clone());
@@ -296,8 +296,8 @@ pub(super) fn find_entry(cursor: &Cursor<'_>, dictionary: &Place, name: &str) ->
     read.ok().and(found)
 }
 
-/// Decodes a string with its quotation marks. A backslash precedes two hexadecimal digits, a letter
-/// for a control character, or a character that stands for itself.
+/// Decodes a string with its quotes. A backslash precedes two hexadecimal digits, the letter of a
+/// control character such as `\n`, or a character that means itself.
 pub(super) fn decoded(quoted: &str) -> String {
     let mut rest = quoted.strip_prefix('"').unwrap_or(quoted);
     rest = rest.strip_suffix('"').unwrap_or(rest);

@@ -1,7 +1,8 @@
 //! Builds the computations of an HLO module from the functions and regions of a StableHLO module.
 //!
-//! A region is the body of an operation, such as each of the two branches of an `if`. HLO has
-//! computations instead, which cannot see values from outside, so such values become parameters.
+//! A *region* is a body inside an operation, such as each of the two branches of an `if`. It may
+//! use values of the function around it; these are called *captured* values. A computation of HLO
+//! has no access to outside values, so they become parameters of the region's computation.
 
 use std::collections::{HashMap, HashSet};
 
@@ -24,50 +25,48 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The builder of the HLO module, with the state that its computations share.
+/// The builder of the HLO module, with the state that all its computations share.
 pub(super) struct MlirEmitter<'a, 'f> {
     pub(super) parser: MlirParser<'a>,
     pub(super) builder: Builder,
-    /// The index of the computation of each function that was already built, by the function's
-    /// name.
+    /// The index of the computation of each function that was built, by the function's name.
     functions: HashMap<&'f str, usize>,
-    /// The operations that define constants, by their values. A region may use constants of the
-    /// regions around it; they are copied into its computation.
+    /// The operations that define constants, by their values. Some regions may use constants from
+    /// outside; these are copied into the computation of the region.
     constants: HashMap<ValueId, &'f MlirOperation<'a>>,
-    /// The number of computations that were built for regions, used for their names.
+    /// The number of computations that were built for regions. Their names count them.
     regions: usize,
 }
 
-/// The location of a value in the computation that is being built.
+/// The place of a value in the computation that is being built.
 #[derive(Clone, Copy)]
 enum ValuePlace {
     /// The result of the instruction with this index.
     Instruction(usize),
-    /// An element of a tuple, for which a `get-tuple-element` is added when it is first used.
+    /// An element of a tuple. A `get-tuple-element` is added when the element is first used.
     Element { tuple: usize, index: usize },
 }
 
 type ValuePlaces = HashMap<ValueId, ValuePlace>;
 
-/// The computations that were built for an operation's regions, and for each region the values that
-/// it uses from outside.
+/// The computations that were built for the regions of one operation, and the captured values of
+/// each region.
 #[derive(Default)]
 struct MlirCallees {
     computations: Vec<usize>,
     captured: Vec<Vec<ValueId>>,
 }
 
-/// The convention by which a computation receives the arguments of its region and the values from
-/// outside.
+/// The way in which a computation receives the arguments of its region and the captured values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RegionInput {
-    /// One parameter for each argument. From outside, only constants may be used; they are copied.
+    /// One parameter for each argument. Only constants may be captured, and are copied.
     Separate,
-    /// One parameter for the arguments and the values from outside: a tuple, unless there is
-    /// exactly one. Used for conditions and branches.
+    /// A single parameter, which is a tuple of the arguments and the captured values, or the only
+    /// one of them. Conditions and branches have it.
     Joined,
-    /// One parameter as for `Joined`. The result is also a tuple that includes the values from
-    /// outside, so that it is the next state of a loop.
+    /// A single parameter as in `Joined`. The result also contains the captured values, so that it
+    /// is the next state of a loop.
     State,
 }
 
@@ -77,7 +76,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         Self { parser, builder, functions: HashMap::new(), constants: HashMap::new(), regions: 0 }
     }
 
-    /// Builds the computations of all functions, callees first. Returns the index of the
+    /// Builds the computations of all functions, callees before callers. Returns the index of the
     /// computation of the entry function, `functions[entry]`.
     pub(super) fn functions(
         &mut self,
@@ -99,7 +98,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         })
     }
 
-    /// Returns the functions' indices, callees before their callers. Returns an error if a function
+    /// Returns the indices of the functions, callees before callers. Returns an error if a function
     /// calls itself, directly or through others, or if two functions have the same name.
     fn callees_first(&self, functions: &'f [MlirFunction<'a>]) -> Result<Vec<usize>> {
         let mut places = HashMap::new();
@@ -111,7 +110,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
             }
         }
         let mut order = Vec::with_capacity(functions.len());
-        // Functions that are being visited have `false`, finished ones have `true`.
+        // Functions that are being visited have `false`, and finished ones `true`.
         let mut visited: HashMap<usize, bool> = HashMap::new();
         for first in 0..functions.len() {
             if visited.contains_key(&first) {
@@ -143,7 +142,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
     }
 
     /// Returns the indices of the functions that a function calls, each with the position of a call
-    /// for error messages.
+    /// for errors.
     fn callees(
         &self,
         function: &MlirFunction<'a>,
@@ -170,9 +169,8 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         Ok(callees)
     }
 
-    /// Builds the computation of a region and returns its index. `captured` are the values that the
-    /// region uses from outside. If `results` is given, the region must return values of these
-    /// types.
+    /// Builds the computation of a region, and returns its index. `captured` are the values from
+    /// outside. If `results` is given, the region must return values of these types.
     fn computation(
         &mut self,
         name: &str,
@@ -214,6 +212,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         self.builder.computation(name, root).map_err(|error| self.located(returned.start, error))
     }
 
+    /// Checks that a return has values of the given types.
     fn check_results(&self, returned: &MlirOperation<'a>, results: &[usize]) -> Result<()> {
         let types = &self.parser.types;
         let given = returned.operands.iter().map(|&value| self.parser.value_type(value));
@@ -226,8 +225,8 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         Err(self.parser.cursor.error(returned.start, reason))
     }
 
-    /// Adds the parameters of a computation, and records in `places` where the region finds its
-    /// arguments and the values from outside.
+    /// Adds the parameters of a computation, and records in `places` the arguments and the captured
+    /// values.
     fn parameters(
         &mut self,
         start: usize,
@@ -262,6 +261,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         Ok(())
     }
 
+    /// Adds one parameter, and returns the index of its instruction.
     fn parameter(
         &mut self,
         start: usize,
@@ -275,8 +275,8 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         added.map_err(|error| self.located(start, error))
     }
 
-    /// Returns the index of the instruction of each value. Adds a `get-tuple-element` for an
-    /// element of a tuple that has no instruction yet.
+    /// Returns the instruction of each value. An element of a tuple gets a `get-tuple-element` if
+    /// it has none yet.
     fn used(
         &mut self,
         start: usize,
@@ -300,7 +300,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         Ok(used)
     }
 
-    /// Joins instructions to a single result: returns the only one, or adds a tuple of all.
+    /// Joins values to a single result. Returns the only one, or the index of a new tuple.
     fn joined(&mut self, start: usize, values: Vec<usize>) -> Result<usize> {
         if let &[value] = values.as_slice() {
             return Ok(value);
@@ -342,7 +342,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         Ok(callees)
     }
 
-    /// Adds the instructions of an operation, and records the locations of its results in `places`.
+    /// Adds the instructions of an operation, and records its results in `places`.
     fn operation(
         &mut self,
         operation: &MlirOperation<'a>,
@@ -430,8 +430,8 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         Ok(())
     }
 
-    /// Adds a constant. A large constant whose elements are all equal becomes a broadcast of a
-    /// scalar.
+    /// Adds a constant, and returns its index. A large constant with equal elements becomes a
+    /// broadcast of a scalar.
     fn constant(&mut self, operation: &MlirOperation<'a>, shape: &Shape) -> Result<usize> {
         let start = operation.start;
         let name = instruction_name(operation, "constant");
@@ -460,9 +460,11 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         self.instruction(start, name, &proto, literal, Vec::new(), operands, shape.clone())
     }
 
-    /// Completes a broadcast. StableHLO may repeat dimensions of size 1, but XLA's broadcast only
-    /// adds dimensions, so a reshape first removes the repeated ones. The older `broadcast`
-    /// operation adds dimensions at the front.
+    /// Completes a broadcast.
+    ///
+    /// StableHLO may repeat dimensions of size 1, but XLA's broadcast only adds dimensions. So a
+    /// reshape first removes the repeated ones. The older `broadcast` operation adds its dimensions
+    /// at the front.
     fn broadcast(
         &mut self,
         operation: &MlirOperation<'a>,
@@ -503,7 +505,8 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         if kept.len() == extents.len() {
             return Ok(());
         }
-        // The rules for the dimensions that are removed are those of the ones that stay.
+        // After the reshape, nothing else checks the removed dimensions. Their rule is the one for
+        // the dimensions that stay.
         let distinct: HashSet<i64> = proto.dimensions.iter().copied().collect();
         if distinct.len() != extents.len() {
             let reason = "expected each dimension of the result at most once";
@@ -524,7 +527,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
     }
 
     /// Returns true if a manual computation on the devices of a mesh takes and returns whole
-    /// arrays, so that it is equivalent to a call.
+    /// arrays. Then it is equivalent to a call.
     fn is_whole(&self, operation: &MlirOperation<'a>) -> bool {
         let types = |values: &[ValueId]| -> Vec<&Shape> {
             values.iter().map(|&value| self.shape(value)).collect()
@@ -536,7 +539,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
             && returned.is_some_and(|returned| types(returned) == types(&results))
     }
 
-    /// Adds an instruction to the current computation and returns its index.
+    /// Adds an instruction to the current computation, and returns its index.
     #[allow(clippy::too_many_arguments)] // the parts of an instruction
     fn instruction(
         &mut self,
@@ -558,25 +561,28 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         added.map_err(|error| self.located(start, error))
     }
 
+    /// Returns the error for an instruction that breaks a rule of its opcode, with its line.
     fn refused(&self, start: usize, name: &str, error: InstructionError) -> HloError {
         self.located(start, self.builder.instruction_error(name, error))
     }
 
-    /// Adds the line of a text position to an error of the builder.
+    /// Adds the line of a position to an error of the builder.
     pub(super) fn located(&self, start: usize, error: HloError) -> HloError {
         HloError::Line { line: self.parser.cursor.line(start), error: error.into() }
     }
 
+    /// Returns the shape of a value.
     fn shape(&self, value: ValueId) -> &Shape {
         self.parser.types.shape(self.parser.value_type(value))
     }
 
+    /// Returns the shape of a tuple of some values.
     fn tuple_shape(&self, start: usize, values: &[ValueId]) -> Result<Shape> {
         Shape::tuple(values.iter().map(|&value| self.shape(value).clone()))
             .map_err(|error| self.parser.cursor.error(start, error.to_string()))
     }
 
-    /// Returns the shape of an instruction with these results: the shape of the only result, or a
+    /// Returns the shape of an instruction with these results: the shape of the only one, or a
     /// tuple.
     fn result_shape(&self, start: usize, results: &[ValueId]) -> Result<Shape> {
         match results {
@@ -586,7 +592,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
     }
 }
 
-/// Returns the values that the regions use but do not define, in the order of their first use.
+/// Returns the values that regions use but do not define, in the order of their first use.
 fn captured(regions: &[MlirRegion<'_>]) -> Vec<ValueId> {
     let (mut found, mut seen) = (Vec::new(), HashSet::new());
     for region in regions {
@@ -605,8 +611,8 @@ fn captured(regions: &[MlirRegion<'_>]) -> Vec<ValueId> {
     found
 }
 
-/// Returns a name for an operation's instruction: the name of its result, preceded by the opcode if
-/// that name is a number.
+/// Returns the name of an operation's instruction: the name of its result. If this is a number, the
+/// opcode precedes it.
 fn instruction_name(operation: &MlirOperation<'_>, opcode: &str) -> String {
     match operation.result_name {
         "" => String::new(),

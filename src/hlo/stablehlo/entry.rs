@@ -1,4 +1,4 @@
-//! Finds the function that a module runs, `main` in most cases, and the layouts of its buffers.
+//! Finds the entry function of a module, usually `main`, and the layouts of its buffers.
 
 use super::{
     attribute::integer,
@@ -13,7 +13,7 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// Returns the place of the function that runs: `main`, or the only one that is not private.
+/// Returns the index of the entry function: `main`, or else the only public function.
 pub(super) fn entry_function(
     parser: &MlirParser<'_>,
     functions: &[MlirFunction<'_>],
@@ -32,8 +32,8 @@ pub(super) fn entry_function(
     }
 }
 
-/// Returns the shapes of the buffers that the entry function reads and writes. Their layouts
-/// come from `mhlo.layout_mode`, or from the attributes that XLA gives to the module.
+/// Returns the shapes of the buffers that the entry function reads and writes. Their layouts are in
+/// `mhlo.layout_mode`, or in attributes that XLA adds to the module.
 pub(super) fn buffers(
     parser: &MlirParser<'_>,
     function: &MlirFunction<'_>,
@@ -57,8 +57,8 @@ pub(super) fn buffers(
     Ok((parameters, result))
 }
 
-/// Returns the buffers of arguments that results take over: those of `tf.aliasing_output`, which
-/// has the number of a result, and of `jax.buffer_donor`.
+/// Returns the buffers of arguments that results may reuse. An argument has `tf.aliasing_output`,
+/// which gives the index of a result, or `jax.buffer_donor`.
 pub(super) fn given_buffers(
     parser: &MlirParser<'_>,
     function: &MlirFunction<'_>,
@@ -70,7 +70,7 @@ pub(super) fn given_buffers(
         if let Some(place) = entry("tf.aliasing_output") {
             let result = parser.integer(place)?;
             let result = usize::try_from(result).unwrap_or(usize::MAX);
-            // A single result is no part of a tuple.
+            // A single result is not part of a tuple.
             let is_single = function.results.len() == 1 && result == 0;
             given.aliases.push(InputOutputAlias {
                 output_index: if is_single { Vec::new() } else { vec![result] },
@@ -87,11 +87,11 @@ pub(super) fn given_buffers(
     Ok(given)
 }
 
-/// The layouts of arrays in the order of parameters or results. Empty if the module gives none.
+/// The layouts of arrays, in the order of the parameters or results. Empty if the module has none.
 type ModuleLayouts = std::vec::IntoIter<Layout>;
 
-/// Reads the layouts that XLA writes, such as `mhlo.xla_entry_computation_parameter_layouts =
-/// [dense<[0, 1]> : tensor<2xindex>]`, and their tiles.
+/// Reads the layouts that XLA writes, and their tiles. An example is
+/// `mhlo.xla_entry_computation_parameter_layouts = [dense<[0, 1]> : tensor<2xindex>]`.
 fn module_layouts(parser: &MlirParser<'_>, start: usize, kind: &str) -> Result<ModuleLayouts> {
     let dictionaries = &parser.dictionaries;
     let attribute = |names: &[&str]| {
@@ -124,7 +124,7 @@ fn module_layouts(parser: &MlirParser<'_>, start: usize, kind: &str) -> Result<M
     Ok(layouts.into_iter())
 }
 
-/// Lists of numbers inside one another.
+/// Lists of integers that are nested in each other.
 enum IndexTree {
     Numbers(Vec<i64>),
     List(Vec<IndexTree>),
@@ -172,7 +172,7 @@ impl IndexTree {
         Ok(Self::Numbers(numbers))
     }
 
-    /// Returns the lists of numbers in their order.
+    /// Returns the innermost lists, in their order.
     fn leaves(self) -> Vec<Vec<i64>> {
         match self {
             Self::Numbers(numbers) => vec![numbers],
@@ -180,7 +180,8 @@ impl IndexTree {
         }
     }
 
-    /// Returns the innermost lists of lists of numbers in their order, which may be empty.
+    /// Returns the lists that contain the innermost lists, in their order. Such a list may be
+    /// empty.
     fn lists(self) -> Vec<Vec<Vec<i64>>> {
         match self {
             Self::Numbers(numbers) => vec![vec![numbers]],
@@ -192,7 +193,7 @@ impl IndexTree {
     }
 }
 
-/// Returns the shape of a buffer, with its layout if the module gives one.
+/// Returns the shape of a buffer, with its layout if the module has one for it.
 fn buffer(
     parser: &MlirParser<'_>,
     number: usize,
@@ -219,7 +220,7 @@ fn buffer(
     )
 }
 
-/// Gives the arrays of a shape their layouts, as far as there are any.
+/// Gives each array inside a shape the next layout. Arrays without one get no layout.
 fn with_layouts(
     shape: &Shape,
     layouts: &mut ModuleLayouts,

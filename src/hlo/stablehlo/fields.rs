@@ -1,5 +1,5 @@
 //! Converts the attributes of an operation to the fields of an `xla.HloInstructionProto`, as XLA's
-//! converter from StableHLO does.
+//! converter from StableHLO does. The module `attributes` then checks the fields.
 
 use super::{parse::MlirParser, syntax::MlirOperation};
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The operations of Shardy that return their operand and only affect on which device it lies.
+/// The operations of Shardy that return their operand. They only affect on which devices it is.
 const SHARDY_IDENTITIES: [&str; 9] = [
     "sdy.sharding_constraint",
     "sdy.reshard",
@@ -26,8 +26,8 @@ const SHARDY_IDENTITIES: [&str; 9] = [
     "sdy.func_data_flow_edge",
 ];
 
-/// Returns XLA's opcode name for an operation. An operation that XLA does not have keeps its own
-/// name.
+/// Returns the name of the opcode that XLA has for an operation. If XLA has none, the operation
+/// keeps its own name.
 pub(super) fn hlo_opcode(operation: &MlirOperation<'_>) -> String {
     let name = match operation.stablehlo_name() {
         None => match operation.name {
@@ -51,8 +51,7 @@ pub(super) fn hlo_opcode(operation: &MlirOperation<'_>) -> String {
 }
 
 impl<'a> MlirParser<'a> {
-    /// Converts the attributes of an operation to XLA's fields; `opcode` is XLA's name for the
-    /// operation.
+    /// Converts the attributes of an operation to fields. `opcode` is the result of [`hlo_opcode`].
     pub(super) fn hlo_fields(
         &mut self,
         operation: &MlirOperation<'a>,
@@ -74,7 +73,7 @@ impl<'a> MlirParser<'a> {
                 proto.dimensions = vec![self.number_of(operation, "dimension")?];
             }
             "sort" => {
-                // A negative number counts from the last dimension, -1, which is the default.
+                // A negative number counts from the end. The default is -1, the last dimension.
                 let dimension = self.attribute(operation, "dimension", &[]);
                 let dimension = dimension.map(|place| self.integer(place)).transpose()?;
                 let dimension = dimension.unwrap_or(-1);
@@ -137,7 +136,7 @@ impl<'a> MlirParser<'a> {
         Ok(proto)
     }
 
-    /// Returns the names of the functions that an operation calls, without their `@`.
+    /// Returns the names of the functions that an operation calls, without `@`.
     pub(super) fn called_functions(&self, operation: &MlirOperation<'a>) -> Result<Vec<String>> {
         Ok(match operation.stablehlo_name().unwrap_or(operation.name) {
             "call" | "func.call" => {
@@ -154,6 +153,8 @@ impl<'a> MlirParser<'a> {
         })
     }
 
+    /// Reads a required list of integers: the attribute `name`, or `field` in the operation's own
+    /// syntax.
     fn list_of(
         &mut self,
         operation: &MlirOperation<'a>,
@@ -164,12 +165,13 @@ impl<'a> MlirParser<'a> {
         self.integers(place)
     }
 
+    /// Reads a required integer: the attribute `name`, or `dim` in the operation's own syntax.
     fn number_of(&self, operation: &MlirOperation<'a>, name: &str) -> Result<i64> {
         self.integer(self.required(operation, name, &["dim"])?)
     }
 
-    /// Reads the ranges of a slice, such as `[0:4:2, 1:3]` in the operation's own syntax, or the
-    /// three lists of the generic form.
+    /// Reads the ranges of a slice. They are written as `[0:4:2, 1:3]` in the operation's own
+    /// syntax, and as three lists in the generic form.
     fn slice_ranges(&mut self, operation: &MlirOperation<'a>) -> Result<Vec<SliceDimensions>> {
         let Some(place) = self.attribute(operation, "ranges", &["ranges"]) else {
             let starts = self.list_of(operation, "start_indices", "")?;
@@ -199,6 +201,7 @@ impl<'a> MlirParser<'a> {
         Ok(ranges)
     }
 
+    /// Reads the padding of each dimension, which is written as three lists.
     fn padding(&mut self, operation: &MlirOperation<'a>) -> Result<PaddingConfig> {
         let low = self.list_of(operation, "edge_padding_low", "low")?;
         let high = self.list_of(operation, "edge_padding_high", "high")?;
@@ -216,6 +219,7 @@ impl<'a> MlirParser<'a> {
         Ok(PaddingConfig { dimensions: lists.map(dimension).collect() })
     }
 
+    /// Reads the dimension numbers of a gather.
     fn gather_numbers(&mut self, operation: &MlirOperation<'a>) -> Result<GatherDimensionNumbers> {
         let mut numbers = GatherDimensionNumbers::default();
         let place = self.required(operation, "dimension_numbers", &[])?;
@@ -235,6 +239,7 @@ impl<'a> MlirParser<'a> {
         Ok(numbers)
     }
 
+    /// Reads the dimension numbers of a scatter.
     fn scatter_numbers(
         &mut self,
         operation: &MlirOperation<'a>,
@@ -259,6 +264,7 @@ impl<'a> MlirParser<'a> {
         Ok(numbers)
     }
 
+    /// Returns the error for a field of a structured attribute that StableHLO does not have.
     fn unknown_field(&self, name: &str, position: usize) -> HloError {
         let given = excerpt(name, 40);
         self.cursor.error(position, format!("expected a field that StableHLO has, got `{given}`"))

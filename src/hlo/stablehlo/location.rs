@@ -1,4 +1,4 @@
-//! Reads the source lines of operations from MLIR's `loc(…)`.
+//! Finds the source lines of operations in MLIR's `loc(…)`.
 
 use super::{
     cursor::{Place, decoded},
@@ -6,12 +6,13 @@ use super::{
 };
 use crate::hlo::{SourceLine, text::cursor::Cursor};
 
-/// The maximum number of nested locations that are followed for one operation.
+/// The maximum number of nested locations that are followed for one operation. Aliases may form a
+/// circle.
 const MAX_STEPS: usize = 32;
 
 impl MlirParser<'_> {
-    /// Returns the innermost file and line of a location, such as `"f"("model.py":3:1)`,
-    /// `callsite("f"(…) at …)` or `#loc1`. Returns `None` for other kinds of locations.
+    /// Returns the file and the line of the innermost location in `"f"("model.py":3:1)`,
+    /// `callsite("f"(…) at …)`, `#loc1` and the like. Returns `None` for other kinds of locations.
     pub(super) fn source_line(&self, place: Place) -> Option<SourceLine> {
         let mut cursor = self.cursor.part(place);
         for _ in 0..MAX_STEPS {
@@ -43,6 +44,7 @@ impl MlirParser<'_> {
     }
 }
 
+/// Reads a line. Returns `None` if it is not positive.
 fn line(cursor: &mut Cursor<'_>) -> Option<u32> {
     let place = cursor.digits()?;
     cursor.text(place).parse().ok().filter(|&line| line > 0)

@@ -8,10 +8,10 @@
 //! generic   = string "(" values ")" [properties] ["(" regions ")"] [dictionary] ":" types
 //! ```
 //!
-//! Locations may follow everything, and aliases of attributes and types may stand before and after
-//! the module. An operation is converted to the instruction that XLA's converter makes of it:
-//! several results become a tuple, regions become computations. Attributes that stridec does not
-//! need are skipped.
+//! Locations may follow everything. Aliases of attributes and types may precede or follow the
+//! module. Each operation becomes the instruction that XLA's converter makes of it: several results
+//! become a tuple, and regions become computations. Attributes that stridec does not need are
+//! skipped.
 
 mod attribute;
 mod constant;

@@ -1,8 +1,9 @@
 //! Parses operations, in the generic form or in their own syntax.
 //!
-//! The syntaxes of StableHLO's operations, in `StablehloOps.td` and `AssemblyFormat.cpp`, have the
-//! same parts in various orders: operands, `name = value`, keywords, brackets, a dictionary, and
-//! the types after a colon. One parser reads these syntaxes and those of other dialects.
+//! The syntaxes of StableHLO's operations are defined in `StablehloOps.td` and
+//! `AssemblyFormat.cpp`. They consist of the same parts in various orders: operands, `name =
+//! value`, keywords, brackets, a dictionary, and the types after a colon. So one parser reads all
+//! of them, and also the syntaxes of other dialects.
 
 use std::ops::Range;
 
@@ -17,44 +18,43 @@ use crate::{hlo::HloError, shape::Shape, text::excerpt};
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The names that can precede a value, as in `dims = [1, 0]`, in the operation syntaxes that
-/// stridec reads.
+/// The names in `name = value`, such as `dims = [1, 0]`, for which stridec needs the value.
 const FIELDS: [&str; 7] = ["dims", "dim", "sizes", "low", "high", "interior", "dimensions"];
 
-/// The dialects whose operations are read in their own syntax. Operations of other dialects are
-/// read in the generic form only.
+/// The dialects whose operations may have their own syntax. Operations of other dialects are read
+/// in the generic form only.
 const DIALECTS: [&str; 5] = ["stablehlo", "mhlo", "chlo", "sdy", "func"];
 
-/// The operations of StableHLO whose syntax has keywords without a value, and the keyword. A
-/// comparison has two, for its direction and for its type.
+/// The operations of StableHLO whose syntax has keywords without a value, each with the keyword. An
+/// empty keyword allows any: a comparison has one for its direction and one for its type.
 const KEYWORDS: [(&str, &str); 2] = [(".compare", ""), (".reduce", "across")];
 
-/// The types of an operation's operands and results.
+/// The types of an operation's operands and results, as indices into the parser's types.
 struct MlirSignature {
-    /// The types of the operands, or `None` if the syntax does not give them.
+    /// The types of the operands, or `None` if the syntax leaves them out.
     operands: Option<SmallVec<[usize; 3]>>,
     results: SmallVec<[usize; 1]>,
 }
 
-/// The parts of an operation that is written in its own syntax, before its types are read.
+/// The parts of an operation in its own syntax, before its types are read.
 #[derive(Default)]
 struct MlirParts {
     operands: SmallVec<[ValueId; 3]>,
-    /// The initial values of a reduction. In the list of operands, they follow all inputs.
+    /// The initial values of a reduction. They follow all inputs in the list of operands.
     starts: SmallVec<[ValueId; 1]>,
     fields: SmallVec<[(&'static str, Place); 1]>,
     dictionaries: SmallVec<[Place; 1]>,
-    /// The names of a loop's arguments, which both of its regions use.
+    /// The places of the names of a loop's arguments. Both regions of the loop use them.
     loop_arguments: Vec<Place>,
-    /// The number of keywords that were read so far.
+    /// The number of keywords so far.
     keywords: usize,
-    /// True if a comma must follow in StableHLO's syntax, because the last part was an operand, a
-    /// field or a keyword.
+    /// True if StableHLO's syntax requires a comma before the next operand or field, because the
+    /// last part was an operand, a field or a keyword.
     needs_comma: bool,
 }
 
 impl<'a> MlirParser<'a> {
-    /// Reads an operation, the names of its results and its location, from position `start`.
+    /// Reads an operation with the names of its results and its location. `start` is its position.
     pub(super) fn operation(&mut self, start: usize) -> Result<MlirOperation<'a>> {
         self.counted()?;
         let mut names: SmallVec<[(usize, &'a str, u32); 1]> = SmallVec::new();
@@ -161,8 +161,8 @@ impl<'a> MlirParser<'a> {
         })
     }
 
-    /// Reads a dictionary. A constant in it counts towards `literal_bytes`, not towards the limit
-    /// on the module's text.
+    /// Reads a dictionary. The bytes of a constant in it count as `literal_bytes`, and not towards
+    /// the limit for the text.
     fn counted_dictionary(&mut self) -> Result<Place> {
         let place = self.cursor.dictionary()?;
         if self.cursor.text(place.clone()).starts_with("value = dense<") {
@@ -171,8 +171,8 @@ impl<'a> MlirParser<'a> {
         Ok(place)
     }
 
-    /// Checks the types that an operation gives for its operands, and adds values for its results.
-    /// Returns these values.
+    /// Checks the types that an operation gives for its operands, and adds a value for each of its
+    /// results. Returns these values.
     fn checked(
         &mut self,
         start: usize,
@@ -199,8 +199,8 @@ impl<'a> MlirParser<'a> {
         self.add_values(&signature.results)
     }
 
-    /// Reads the types of an operation after its colon. `operands` is the number of its operands,
-    /// some of whose types the short forms omit.
+    /// Reads the types of an operation after its colon. `operands` is the number of its operands. A
+    /// short form gives one type for all of them, or only the type of the result.
     fn signature(&mut self, name: &str, operands: usize) -> Result<MlirSignature> {
         let listed = if self.cursor.eat("(") {
             let listed = self.type_list(Some(")"))?;
@@ -245,7 +245,8 @@ impl<'a> MlirParser<'a> {
         })
     }
 
-    /// Reads types separated by commas, up to and including `close` if it is given.
+    /// Reads types separated by commas. If `close` is given, it is read too, and the list may be
+    /// empty.
     fn type_list(&mut self, close: Option<&str>) -> Result<SmallVec<[usize; 3]>> {
         let mut types = SmallVec::new();
         if close.is_some_and(|close| self.cursor.eat(close)) {
@@ -341,8 +342,8 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Reads the next part of an operation in its own syntax, before its types. Returns true if the
-    /// operation ends without types.
+    /// Reads the next part of an operation in its own syntax. Returns true if the operation ends
+    /// without types.
     fn part(
         &mut self,
         name: &str,
@@ -434,15 +435,16 @@ impl<'a> MlirParser<'a> {
         Ok(false)
     }
 
-    /// Returns true if the next brace opens a region that starts with a block label, such as
+    /// Returns true if the next brace opens a region that begins with the label of a block, such as
     /// `^bb0`.
     fn begins_block(&self) -> bool {
         let mut cursor = self.cursor.clone();
         cursor.eat("{") && cursor.sees("^")
     }
 
-    /// Reads a parenthesized part: operands, the pairs of a reduction or a loop, a region, or the
-    /// arguments of a region together with the region. Returns true if the operation ends after it.
+    /// Reads a part in parentheses: operands, pairs of a reduction or a loop, a region, or the
+    /// arguments of a region together with the region. Returns true if the operation ends after
+    /// this part.
     fn parenthesized(
         &mut self,
         name: &str,
@@ -480,14 +482,13 @@ impl<'a> MlirParser<'a> {
         }
     }
 
-    /// Returns true if the next value is the declaration of a region's argument, such as `%arg0:
-    /// …`.
+    /// Returns true if the next value is a declaration of an argument, such as `%arg0: …`.
     fn names_an_argument(&self) -> bool {
         let mut cursor = self.cursor.clone();
         cursor.eat("%") && cursor.suffix("").is_ok() && cursor.sees(":")
     }
 
-    /// Reads an operand in parentheses: `%0`, `%0 init: %1` in a reduction, or `%arg = %0` in a
+    /// Reads an operand in parentheses: `%0`, or `%0 init: %1` in a reduction, or `%arg = %0` in a
     /// loop.
     fn parenthesized_operand(&mut self, parts: &mut MlirParts) -> Result<()> {
         let start = self.cursor.start()?;
@@ -509,9 +510,10 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Reads a region whose arguments are declared before it, in one or more parenthesized lists.
-    /// The first arguments of all lists precede the second ones, as in a reduction of several
-    /// arrays.
+    /// Reads a region whose arguments precede it, in one or several lists in parentheses.
+    ///
+    /// The arguments are ordered by their place in their lists: the first arguments of all lists,
+    /// then the second ones, as in a reduction of several arrays.
     fn region_with_arguments(&mut self) -> Result<MlirRegion<'a>> {
         self.open_region()?;
         let mut lists: Vec<Vec<ValueId>> = Vec::new();
@@ -540,8 +542,8 @@ impl<'a> MlirParser<'a> {
         Ok(region)
     }
 
-    /// Reads the parts after the types: the dictionary and the regions of a loop, or the region of
-    /// a reduction.
+    /// Reads the parts after the types: the dictionary and the two regions of a loop, or the region
+    /// of a reduction.
     fn regions_after_types(
         &mut self,
         parts: &mut MlirParts,
@@ -561,8 +563,8 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Reads a region of a loop, from its opening brace. Its arguments have the names in `parts`
-    /// and the types of the operands.
+    /// Reads a region of a loop from its opening brace on. `parts` has the names of its arguments;
+    /// their types are the types of the operands.
     fn loop_region(&mut self, parts: &MlirParts, regions: &mut Vec<MlirRegion<'a>>) -> Result<()> {
         self.cursor.expect("{")?;
         self.open_region()?;
@@ -579,8 +581,8 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Returns the region for a reduction that names only the operation to apply. The region
-    /// applies it to its two scalar arguments and returns the result.
+    /// Returns the region of a reduction that only names an operation. The region applies this
+    /// operation to its two scalar arguments, and returns the result.
     fn applied_region(
         &mut self,
         start: usize,

@@ -1,4 +1,5 @@
-//! Parses the text of a module into functions, regions (the bodies of operations) and operations.
+//! Parses the text of a module into functions, regions, which are bodies inside operations, and
+//! operations.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -19,26 +20,26 @@ type Result<T> = std::result::Result<T, HloError>;
 /// The maximum depth of nested regions.
 const MAX_REGION_DEPTH: usize = 64;
 
-/// The parser of a module, with everything that it has read so far.
+/// The parser of a module, with everything that was read so far.
 pub(super) struct MlirParser<'a> {
     pub(super) cursor: Cursor<'a>,
     pub(super) types: MlirTypes<'a>,
     /// The name of the module.
     pub(super) name: String,
-    /// The attribute dictionaries of the module.
+    /// The places of the attribute dictionaries of the module.
     pub(super) dictionaries: Vec<Place>,
     pub(super) functions: Vec<MlirFunction<'a>>,
-    /// The type of each value, as an index in `types`.
+    /// The type of each value of the module, as an index into `types`.
     pub(super) values: Vec<usize>,
     /// The place of the attribute that each alias, such as `#loc1`, names.
     pub(super) aliases: HashMap<&'a str, Place>,
-    /// The named values of each open region, the outermost first.
+    /// The named values of each open region, outermost first.
     scopes: Vec<HashMap<&'a str, Range<ValueId>>>,
     has_module: bool,
-    /// The number of bytes of the text read so far that belong to constants. They do not count
-    /// towards the limit on the text.
+    /// The number of bytes of the text so far that belong to constants. They do not count towards
+    /// the limit for the text.
     pub(super) literal_bytes: usize,
-    /// The number of operations, arguments and results read so far, which is limited.
+    /// The number of operations, arguments and results so far. It has a limit.
     count: usize,
     depth: usize,
 }
@@ -74,8 +75,8 @@ impl<'a> MlirParser<'a> {
         self.values[value as usize]
     }
 
-    /// Reads an alias definition or the file's resources and returns true. Returns false and
-    /// consumes nothing if neither is at this position.
+    /// Reads an alias definition or the resources of the file. Returns false, with nothing read, if
+    /// there is neither.
     fn alias(&mut self) -> Result<bool> {
         let cursor = &mut self.cursor;
         if cursor.eat("{-#") {
@@ -96,8 +97,8 @@ impl<'a> MlirParser<'a> {
         Ok(true)
     }
 
-    /// Skips the resources of a file, from after `{-#` to `#-}`. They are grouped in sections of
-    /// dialects, which have entries.
+    /// Skips the resources of a file, from after `{-#` up to `#-}`. They consist of sections, such
+    /// as `dialect_resources`, which have groups of entries, such as one for each dialect.
     fn file_resources(&mut self) -> Result<()> {
         let cursor = &mut self.cursor;
         while !cursor.eat("#-}") {
@@ -119,8 +120,7 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Reads the next item at the top of the text or of a module: a module, a function or another
-    /// operation.
+    /// Reads an item of the text or of a module: a module, a function or a mesh of devices.
     fn item(&mut self) -> Result<()> {
         let start = self.cursor.start()?;
         if self.cursor.sees("\"") {
@@ -142,6 +142,7 @@ impl<'a> MlirParser<'a> {
         }
     }
 
+    /// Returns the error for an item that is none of these.
     fn unknown_item(&self, start: usize, name: &str) -> HloError {
         if name.is_empty() {
             return self.cursor.unexpected("a module or a function");
@@ -154,6 +155,7 @@ impl<'a> MlirParser<'a> {
         }
     }
 
+    /// Records that a module begins. Returns an error for a second one.
     fn begin_module(&mut self, start: usize) -> Result<()> {
         if std::mem::replace(&mut self.has_module, true) {
             let reason = "expected one module, got another";
@@ -162,7 +164,7 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Reads a module after its keyword.
+    /// Reads a module. Its keyword was read before.
     fn module(&mut self, start: usize) -> Result<()> {
         self.begin_module(start)?;
         if self.cursor.sees("@") {
@@ -179,7 +181,7 @@ impl<'a> MlirParser<'a> {
         self.location().map(drop)
     }
 
-    /// Reads a function after its keyword.
+    /// Reads a function. Its keyword was read before.
     fn function(&mut self, start: usize) -> Result<()> {
         let is_private = match self.cursor.clone().keyword() {
             visibility @ ("public" | "private" | "nested") => {
@@ -230,11 +232,12 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
+    /// Reads a dictionary if there is one.
     fn optional_dictionary(&mut self) -> Result<Option<Place>> {
         self.cursor.sees("{").then(|| self.cursor.dictionary()).transpose()
     }
 
-    /// Reads a module, a function or another item of a module that is written in the generic form.
+    /// Reads an item that is written in the generic form.
     fn generic_item(&mut self, start: usize) -> Result<()> {
         let place = self.cursor.string()?;
         let name = self.cursor.text(place.start + 1..place.end - 1);
@@ -283,12 +286,14 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Returns the place of an entry's value in the first of several dictionaries that has the
+    /// Returns the place of an entry's value, from the first of several dictionaries that has the
     /// entry.
     fn entry(&self, dictionaries: &[Place], name: &str) -> Option<Place> {
         dictionaries.iter().find_map(|place| find_entry(&self.cursor, place, name))
     }
 
+    /// Adds a function that was written in the generic form. Its name, its types and the
+    /// dictionaries of its arguments are attributes.
     fn generic_function(
         &mut self,
         start: usize,
@@ -336,8 +341,8 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Reads a list of dictionaries for `count` arguments or results. Missing dictionaries are
-    /// `None`.
+    /// Reads a list with a dictionary for each of `count` arguments or results. A missing
+    /// dictionary is `None`.
     fn dictionary_list(&self, place: Option<Place>, count: usize) -> Result<Vec<Option<Place>>> {
         let mut places = Vec::new();
         if let Some(place) = place {
@@ -352,8 +357,8 @@ impl<'a> MlirParser<'a> {
         Ok(places)
     }
 
-    /// Counts one more instruction. Returns an error if the module has too many instructions or too
-    /// much text.
+    /// Counts an operation, argument or result. Returns an error if there are too many, or if the
+    /// text is too long.
     pub(super) fn counted(&mut self) -> Result<()> {
         self.count += 1;
         let (given, limit) = (self.count, MAX_INSTRUCTIONS);
@@ -367,7 +372,7 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Adds one value for each of the given types, and returns the range of their numbers.
+    /// Adds a value for each of the given types, and returns the new values.
     pub(super) fn add_values(&mut self, types: &[usize]) -> Result<Range<ValueId>> {
         let first = self.next_value();
         for &number in types {
@@ -381,8 +386,8 @@ impl<'a> MlirParser<'a> {
         ValueId::try_from(self.values.len()).expect("their number is limited")
     }
 
-    /// Gives a name to one or more values, in the innermost open region. Returns an error if the
-    /// name is already in use.
+    /// Gives a name to one or several values, in the innermost open region. Returns an error if the
+    /// name is in use already.
     pub(super) fn define(
         &mut self,
         start: usize,
@@ -398,7 +403,7 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Reads the use of a value, such as `%0`, or `%0#1` for one of several results.
+    /// Reads a use of a value, such as `%0`, or `%0#1` for one of several results.
     pub(super) fn operand(&mut self) -> Result<ValueId> {
         let start = self.cursor.start()?;
         self.cursor.expect("%")?;
@@ -422,8 +427,7 @@ impl<'a> MlirParser<'a> {
         })
     }
 
-    /// Reads the declaration of a block's or function's argument, such as `%arg0: tensor<2xf32>`,
-    /// and returns its value.
+    /// Reads the declaration of an argument, such as `%arg0: tensor<2xf32>`, and returns its value.
     pub(super) fn argument(&mut self) -> Result<ValueId> {
         let start = self.cursor.start()?;
         self.cursor.expect("%")?;
@@ -435,7 +439,7 @@ impl<'a> MlirParser<'a> {
         Ok(value.start)
     }
 
-    /// Opens a region, so that names of its arguments can be defined before its block is read.
+    /// Opens a region, so that its arguments can have names before its block is read.
     /// [`Self::close_region`] must follow.
     pub(super) fn open_region(&mut self) -> Result<()> {
         self.depth += 1;
@@ -453,7 +457,7 @@ impl<'a> MlirParser<'a> {
         self.scopes.pop();
     }
 
-    /// Opens a region, reads it from after its opening brace, and closes it.
+    /// Reads a region in a scope of its own. Its opening brace was read before.
     pub(super) fn scoped_region(&mut self) -> Result<MlirRegion<'a>> {
         self.open_region()?;
         let region = self.region(Vec::new())?;
@@ -461,8 +465,8 @@ impl<'a> MlirParser<'a> {
         Ok(region)
     }
 
-    /// Reads the block of the innermost open region, from after its opening brace up to and
-    /// including the closing one. `arguments` were declared before the brace.
+    /// Reads the block of the innermost open region up to and including the closing brace. The
+    /// opening brace, and the declarations of `arguments`, were read before.
     pub(super) fn region(&mut self, arguments: Vec<ValueId>) -> Result<MlirRegion<'a>> {
         let first = arguments.first().copied().unwrap_or_else(|| self.next_value());
         let mut region = MlirRegion { arguments, values: first..first, operations: Vec::new() };
@@ -503,8 +507,8 @@ impl<'a> MlirParser<'a> {
         Ok(region)
     }
 
-    /// Reads the location of an operation or a value, such as `loc("x")`, and returns the place
-    /// inside its parentheses. Returns `None` if there is none.
+    /// Reads a location, such as `loc("x")`, and returns the place inside its parentheses. Returns
+    /// `None` if there is none.
     pub(super) fn location(&mut self) -> Result<Option<Place>> {
         if !self.cursor.eat_keyword("loc") {
             return Ok(None);

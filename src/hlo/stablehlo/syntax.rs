@@ -1,11 +1,11 @@
-//! The syntax tree of a module: functions, regions and operations, with the places of their parts
-//! in the text.
+//! The syntax tree of a module: functions, regions and operations. They refer to their parts in the
+//! text by places.
 
 use smallvec::SmallVec;
 
 use super::cursor::Place;
 
-/// The number of a value. Values are counted over the whole module.
+/// The index of a value. Values are numbered over the whole module.
 pub(super) type ValueId = u32;
 
 /// A function of the module. `start` is its position in the text.
@@ -13,19 +13,19 @@ pub(super) struct MlirFunction<'a> {
     pub(super) start: usize,
     pub(super) name: String,
     pub(super) is_private: bool,
-    /// The attribute dictionary of each argument, if it has one.
+    /// The attribute dictionary of each argument; `None` if it has none.
     pub(super) arguments: Vec<Option<Place>>,
-    /// The type of each result, and its attribute dictionary if it has one.
+    /// The type of each result, as an index into the parser's types, and its attribute dictionary.
     pub(super) results: Vec<(usize, Option<Place>)>,
-    /// The body, or `None` for a declaration.
+    /// The body, or `None` if the function is only declared.
     pub(super) body: Option<MlirRegion<'a>>,
 }
 
-/// A region that consists of a single block.
+/// A region with a single block. Regions of several blocks are not supported.
 #[derive(Default)]
 pub(super) struct MlirRegion<'a> {
     pub(super) arguments: Vec<ValueId>,
-    /// The values that are defined in the region or in regions inside it.
+    /// The values that are defined in the region, or in regions inside it.
     pub(super) values: std::ops::Range<ValueId>,
     /// The operations in order; the last one is a return.
     pub(super) operations: Vec<MlirOperation<'a>>,
@@ -37,24 +37,23 @@ pub(super) struct MlirOperation<'a> {
     pub(super) start: usize,
     /// The name with its dialect, such as `stablehlo.add`.
     pub(super) name: &'a str,
-    /// The name of the first result, which several results may share. Empty if there are no named
-    /// results.
+    /// The name of the first result. Several results may share it. Empty if no result has a name.
     pub(super) result_name: &'a str,
     pub(super) results: std::ops::Range<ValueId>,
     pub(super) operands: SmallVec<[ValueId; 3]>,
-    /// The names and places of attributes that are written in the operation's own syntax, such as
-    /// `dims = [1, 0]`.
+    /// The attributes that are written in the operation's own syntax, such as `dims = [1, 0]`: the
+    /// name of each, and the place of its value.
     pub(super) fields: SmallVec<[(&'static str, Place); 1]>,
     /// The places of the operation's attribute dictionaries.
     pub(super) dictionaries: SmallVec<[Place; 1]>,
     pub(super) regions: Vec<MlirRegion<'a>>,
-    /// The place of the location inside `loc(…)`, if there is one.
+    /// The place of the location inside `loc(…)`, or `None` if there is none.
     pub(super) location: Option<Place>,
 }
 
 impl MlirOperation<'_> {
-    /// Returns the operation's name without its dialect if it belongs to StableHLO, or to MHLO,
-    /// whose operations have the same names. Returns `None` for other dialects.
+    /// Returns the operation's name without its dialect. Returns `None` unless the dialect is
+    /// StableHLO or MHLO, which has the same operations.
     pub(super) fn stablehlo_name(&self) -> Option<&str> {
         self.name.strip_prefix("stablehlo.").or_else(|| self.name.strip_prefix("mhlo."))
     }

@@ -1,5 +1,5 @@
-//! Parses types such as `tensor<2x3xf32>` to shapes. A module repeats few types many times, so each
-//! text is parsed once.
+//! Parses types such as `tensor<2x3xf32>` to shapes. A module repeats a few types many times, so
+//! each text is parsed only once.
 
 use std::collections::HashMap;
 
@@ -17,11 +17,11 @@ type Result<T> = std::result::Result<T, HloError>;
 /// The maximum depth of nested tuples and aliases.
 const MAX_TYPE_DEPTH: usize = 64;
 
-/// The types of a module, each converted to a shape.
+/// The types of a module, each as a shape.
 #[derive(Default)]
 pub(super) struct MlirTypes<'a> {
     shapes: Vec<Shape>,
-    /// The index of each type's shape, by the type's text.
+    /// The index of each type in `shapes`, by the type's text.
     numbers: HashMap<&'a str, usize>,
     /// The place of the type that each alias, such as `!t`, names.
     pub(super) aliases: HashMap<&'a str, Place>,
@@ -33,8 +33,8 @@ impl<'a> MlirTypes<'a> {
         &self.shapes[number]
     }
 
-    /// Reads a type and returns its index. Types with equal text have one index; equal types with
-    /// different text have equal shapes.
+    /// Reads a type and returns its index. Equal texts have the same index. Equal types with
+    /// different texts have equal shapes, but different indices.
     pub(super) fn read(&mut self, cursor: &mut Cursor<'a>) -> Result<usize> {
         let place = cursor.type_text()?;
         let text = cursor.text(place.clone());
@@ -57,6 +57,7 @@ impl<'a> MlirTypes<'a> {
         self.shapes.len() - 1
     }
 
+    /// Parses a type. `depth` counts the tuples and aliases around it.
     fn parse(&self, cursor: &mut Cursor<'a>, depth: usize) -> Result<Shape> {
         let start = cursor.start()?;
         if depth > MAX_TYPE_DEPTH {
@@ -97,7 +98,7 @@ impl<'a> MlirTypes<'a> {
         }
     }
 
-    /// Reads the rest of a tensor type after its name: the extents, the element type and the
+    /// Reads the rest of a tensor type, after its name: the extents, the element type and the
     /// encoding.
     fn tensor(&self, cursor: &mut Cursor<'a>, depth: usize) -> Result<Shape> {
         let start = cursor.start()?;
@@ -141,6 +142,7 @@ impl<'a> MlirTypes<'a> {
             .map_err(|error| cursor.error(start, error.to_string()))
     }
 
+    /// Reads the element type of a tensor, which may be an alias.
     fn element_type(&self, cursor: &mut Cursor<'a>, depth: usize) -> Result<ElementType> {
         let start = cursor.start()?;
         if cursor.sees("!") {
@@ -171,8 +173,8 @@ impl<'a> MlirTypes<'a> {
     }
 }
 
-/// Reads the bounds of dynamic extents from a tensor's encoding, such as `#stablehlo.bounds<3, ?>`,
-/// and stores them in `extents`.
+/// Reads the bounds of dynamic extents from the encoding of a tensor type, such as
+/// `#stablehlo.bounds<3, ?>`, and stores them in `extents`.
 fn encoding(cursor: &mut Cursor<'_>, extents: &mut SmallVec<[Dimension; 8]>) -> Result<()> {
     let start = cursor.start()?;
     let is_list = cursor.eat("#stablehlo.bounds<") || cursor.eat("#mhlo.bounds<");
@@ -212,7 +214,7 @@ fn encoding(cursor: &mut Cursor<'_>, extents: &mut SmallVec<[Dimension; 8]>) -> 
     if close == "]" { cursor.expect(">") } else { Ok(()) }
 }
 
-/// Returns a short description, for error messages, of a type that has no shape.
+/// Returns a few words, for errors, for a type that has no shape.
 fn excerpt_of(name: &str) -> &str {
     match name {
         "memref" => "a memref",

@@ -49,7 +49,7 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Reads the parts of a result that share buffers with operands, such as `{{0}: (1, {})}`.
+/// Reads the parts of a result that share buffers with parts of operands, such as `{{0}: (1, {})}`.
 fn output_operand_aliasing(cursor: &mut Cursor<'_>) -> Result<Vec<OutputOperandAliasing>> {
     let mut parts = Vec::new();
     list(cursor, |cursor| {
@@ -100,8 +100,8 @@ pub(super) fn buffer_donor(cursor: &mut Cursor<'_>) -> Result<Vec<BufferDonor>> 
     Ok(parts)
 }
 
-/// Reads a part of a parameter, such as `(0, {1}, must-alias)`. Returns the number of the
-/// parameter, the path of the part, and true if the buffer must be shared.
+/// Reads a part of a parameter, such as `(0, {1}, must-alias)`. Returns the index of the parameter,
+/// the path of the part, and true if the buffer must be shared.
 fn part_of_parameter(cursor: &mut Cursor<'_>) -> Result<(usize, Vec<usize>, bool)> {
     cursor.expect("(")?;
     let parameter = cursor.number("the number of a parameter")?;
@@ -116,7 +116,7 @@ fn part_of_parameter(cursor: &mut Cursor<'_>) -> Result<(usize, Vec<usize>, bool
     Ok((usize::try_from(parameter).unwrap_or(usize::MAX), index, kind))
 }
 
-/// Reads a path of tuple elements. A number that is not an index becomes `usize::MAX`, which no
+/// Reads a path of tuple elements, such as `{0,1}`. A negative entry becomes `usize::MAX`, which no
 /// tuple has as an index.
 fn path(cursor: &mut Cursor<'_>) -> Result<Vec<usize>> {
     let numbers = numbers(cursor)?.into_iter();
@@ -133,7 +133,7 @@ pub(super) fn numbers(cursor: &mut Cursor<'_>) -> Result<Vec<i64>> {
     Ok(numbers)
 }
 
-/// Reads a list of items in braces, separated by commas.
+/// Reads a list of items in braces, separated by commas. `item` reads one of them.
 fn list<'a>(
     cursor: &mut Cursor<'a>,
     mut item: impl FnMut(&mut Cursor<'a>) -> Result<()>,
@@ -165,7 +165,8 @@ fn slice(cursor: &mut Cursor<'_>) -> Result<Vec<SliceDimensions>> {
     Ok(dimensions)
 }
 
-/// Reads the low, high and interior padding of each dimension, such as `0_1x-2_3_1`.
+/// Reads the low, high and interior padding of each dimension, such as `0_1x-2_3_1`. The interior
+/// padding may be omitted.
 pub(super) fn padding(value: &str, cursor: &Cursor<'_>) -> Result<PaddingConfig> {
     let mut dimensions = Vec::new();
     for dimension in value.split('x').filter(|_| !value.is_empty()) {
@@ -188,6 +189,7 @@ pub(super) fn padding(value: &str, cursor: &Cursor<'_>) -> Result<PaddingConfig>
     Ok(PaddingConfig { dimensions })
 }
 
+/// Reads an attribute of a gather.
 fn gather(name: &str, cursor: &mut Cursor<'_>, proto: &mut HloInstructionProto) -> Result<()> {
     let dimension_numbers = proto.gather_dimension_numbers.get_or_insert_default();
     match name {
@@ -205,6 +207,7 @@ fn gather(name: &str, cursor: &mut Cursor<'_>, proto: &mut HloInstructionProto) 
     Ok(())
 }
 
+/// Reads an attribute of a scatter.
 fn scatter(name: &str, cursor: &mut Cursor<'_>, proto: &mut HloInstructionProto) -> Result<()> {
     let dimension_numbers = proto.scatter_dimension_numbers.get_or_insert_default();
     match name {

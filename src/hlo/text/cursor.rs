@@ -1,4 +1,5 @@
-//! [`Cursor`]: reads HLO text word by word, and knows the positions for errors.
+//! [`Cursor`]: a position in HLO text that reads one token after the other, and errors with the
+//! line and column.
 
 use std::ops::Range;
 
@@ -33,7 +34,8 @@ impl TextError for HloError {
 }
 
 impl<'a> text::Cursor<'a, HloError> {
-    /// Returns a cursor over a part of the text. Its errors report positions in the whole text.
+    /// Returns a cursor over a part of the text, which begins at `start`. Its errors still have
+    /// positions in the whole text.
     pub(in crate::hlo) fn over(&self, start: usize, part: &str) -> Self {
         self.part(start..start + part.len())
     }
@@ -44,8 +46,8 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(self.position())
     }
 
-    /// Returns true if the text continues with an MLIR module, the form in which JAX prints modules
-    /// by default.
+    /// Returns true if the text continues with an MLIR module. JAX prints modules in this form by
+    /// default.
     pub(in crate::hlo) fn is_mlir(&self) -> bool {
         let starts = ["#", "!", "\"", "{-#", "builtin.module", "func.func "];
         let module = self.rest().strip_prefix("module").map(str::trim_ascii_start);
@@ -54,12 +56,12 @@ impl<'a> text::Cursor<'a, HloError> {
         module.is_some_and(is_module) || starts.iter().any(|start| self.rest().starts_with(start))
     }
 
-    /// Returns the number of the line of a position, counted from 1.
+    /// Returns the line of a position, counted from 1.
     pub(in crate::hlo) fn line(&self, position: usize) -> usize {
         1 + self.text(0..position).matches('\n').count()
     }
 
-    /// Returns an error at the given position.
+    /// Returns an error with the line and column of a position.
     pub(in crate::hlo) fn error(&self, position: usize, reason: impl Into<String>) -> HloError {
         HloError::in_text(self.text(0..position), position..position, reason.into())
     }
@@ -69,8 +71,7 @@ impl<'a> text::Cursor<'a, HloError> {
         self.set_position(self.position() + bytes);
     }
 
-    /// Consumes `word` if the text continues with it and it is not the start of a longer word.
-    /// Returns true if the word was consumed.
+    /// Reads `word` if the text continues with it as a whole word. Returns true if it did.
     pub(in crate::hlo) fn eat_word(&mut self, word: &str) -> bool {
         self.skip_blanks();
         let found = self.rest().strip_prefix(word).is_some_and(|rest| !rest.starts_with(is_word));
@@ -80,8 +81,8 @@ impl<'a> text::Cursor<'a, HloError> {
         found
     }
 
-    /// Reads a word of letters, digits, `_`, `.` and `-`. The `-` of an arrow `->` is not part of a
-    /// word.
+    /// Reads a word of letters, digits, `_`, `.` and `-`. The `-` of an arrow `->` does not belong
+    /// to the word. `expected` describes the word in the error if there is none.
     pub(in crate::hlo) fn expect_word(&mut self, expected: &str) -> Result<&'a str> {
         self.skip_blanks();
         let rest = self.rest();
@@ -96,8 +97,8 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(&rest[..length])
     }
 
-    /// Reads the text of a number, such as `-1`, `1e+10` or `nan(0x1)`. Returns an empty text if no
-    /// number comes next.
+    /// Reads the text of a number, such as `-1`, `1e+10` or `nan(0x1)`. Returns an empty text if
+    /// there is no number.
     pub(in crate::hlo) fn number_text(&mut self) -> &'a str {
         let rest = self.rest();
         let is_digit = |letter: char| is_word(letter) || letter == '+';
@@ -109,8 +110,8 @@ impl<'a> text::Cursor<'a, HloError> {
         &rest[..length]
     }
 
-    /// Reads the name of an instruction or a computation. A `%` before the name and a colon after
-    /// it are skipped.
+    /// Reads the name of an instruction or a computation. A `%` before it and a colon after it are
+    /// skipped.
     pub(in crate::hlo) fn name(&mut self) -> Result<&'a str> {
         self.skip_blanks();
         if self.rest().starts_with('%') {
@@ -123,6 +124,7 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(name)
     }
 
+    /// Reads an integer. `expected` describes it in errors.
     pub(in crate::hlo) fn number(&mut self, expected: &str) -> Result<i64> {
         let start = self.start()?;
         let word = self.expect_word(expected)?;
@@ -138,14 +140,14 @@ impl<'a> text::Cursor<'a, HloError> {
         self.shape_at(start, text)
     }
 
-    /// Parses the text of a shape that begins at `start`.
+    /// Parses `text` as a shape. Its position in the whole text is `start`.
     pub(in crate::hlo) fn shape_at(&self, start: usize, text: &str) -> Result<Shape> {
         text.parse().map_err(|error: crate::shape::ParseError| {
             self.error(start + error.offset().min(text.len()), error.reason())
         })
     }
 
-    /// Returns true if a shape comes next, rather than a name.
+    /// Returns true if the text continues with a shape, and false if it continues with a name.
     pub(in crate::hlo) fn sees_shape(&mut self) -> bool {
         if self.sees("(") {
             return true;
@@ -158,7 +160,7 @@ impl<'a> text::Cursor<'a, HloError> {
         is_shape
     }
 
-    /// Reads the text of a shape. Returns its position and the text.
+    /// Reads a shape without parsing it. Returns its position and its text.
     pub(in crate::hlo) fn shape_text(&mut self) -> Result<(usize, &'a str)> {
         let start = self.start()?;
         if !self.sees_shape() {
@@ -175,8 +177,8 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok((start, self.text(start..self.position())))
     }
 
-    /// Returns true if the next brace opens a layout, rather than the body of a computation. Blanks
-    /// may precede the brace, unless the layout is empty.
+    /// Returns true if the next brace opens a layout, and false if it opens the body of a
+    /// computation. Blanks may precede the brace, unless the layout is empty.
     fn layout_follows(&self) -> bool {
         let mut ahead = self.clone();
         if self.rest().starts_with("{}") {
@@ -188,8 +190,8 @@ impl<'a> text::Cursor<'a, HloError> {
         }
     }
 
-    /// Reads a bracket and everything up to the matching closing bracket, and returns both with the
-    /// text between them. Brackets inside strings and comments are ignored.
+    /// Reads a bracket up to its closing bracket. Returns both with the text between them. Brackets
+    /// in strings and comments do not count.
     pub(in crate::hlo) fn balanced(&mut self) -> Result<&'a str> {
         let (start, bytes) = (self.start()?, self.rest().as_bytes());
         let (mut depth, mut at) = (0_usize, 0);
@@ -221,7 +223,7 @@ impl<'a> text::Cursor<'a, HloError> {
         Err(self.error(start, "the bracket is not closed"))
     }
 
-    /// Skips a string in single or double quotes, starting at its opening quote.
+    /// Skips a string in single or double quotes. The cursor must be at its opening quote.
     fn skip_string(&mut self) -> Result<()> {
         let (start, bytes) = (self.position(), self.rest().as_bytes());
         let quote = bytes[0];
@@ -240,15 +242,15 @@ impl<'a> text::Cursor<'a, HloError> {
         Err(self.error(start, "the string does not end"))
     }
 
-    /// Reads the value of an attribute: words, numbers, strings and brackets. The value ends before
-    /// a comma, an unmatched closing bracket, or a blank that no bracket follows. Returns its
-    /// position and its text.
+    /// Reads the value of an attribute: words, numbers, strings and brackets. It ends before a
+    /// comma, before an unmatched closing bracket, or before a blank that no bracket follows.
+    /// Returns its position and its text.
     pub(in crate::hlo) fn value(&mut self) -> Result<(usize, &'a str)> {
         let start = self.start()?;
         self.value_from(start)
     }
 
-    /// Reads the rest of a value that began at `start`.
+    /// Reads the rest of a value. The value began at `start`.
     fn value_from(&mut self, start: usize) -> Result<(usize, &'a str)> {
         loop {
             let rest = self.rest();
@@ -281,7 +283,8 @@ impl<'a> text::Cursor<'a, HloError> {
         self.value_from(start)
     }
 
-    /// Reads the entries of a table. An entry is a number and a string or braces.
+    /// Reads the entries of a table. An entry is an integer, followed by a string or braces.
+    /// Returns the text of all entries.
     pub(in crate::hlo) fn table_body(&mut self) -> Result<&'a str> {
         let start = self.start()?;
         loop {
@@ -297,7 +300,7 @@ impl<'a> text::Cursor<'a, HloError> {
     }
 }
 
-/// Returns true for characters that can occur in names and words.
+/// Returns true for a character that can be part of a name or word.
 pub(in crate::hlo) fn is_word(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || "_.-".contains(letter)
 }

@@ -1,9 +1,9 @@
-//! Removes the prefix that a log puts before every line, so that a module can be read from a log.
+//! Removes the prefixes that a log adds to lines, so that a module can be read from a log file.
 
 use std::borrow::Cow;
 
-/// Removes prefixes such as `I0521 12:04:45.883483    1509 service.cc:186] ` from the lines of a
-/// text, as XLA's loader does.
+/// Removes a prefix such as `I0521 12:04:45.883483    1509 service.cc:186] ` from every line that
+/// has one, as XLA's loader does.
 pub(in crate::hlo) fn without_log_prefixes(text: &str) -> Cow<'_, str> {
     if !text.lines().any(|line| message(line).is_some()) {
         return text.into();
@@ -12,7 +12,7 @@ pub(in crate::hlo) fn without_log_prefixes(text: &str) -> Cow<'_, str> {
     lines.collect::<Vec<_>>().join("\n").into()
 }
 
-/// Returns the line without its prefix, or `None` if it has no prefix.
+/// Returns a line without its prefix, or `None` if it has none.
 fn message(line: &str) -> Option<&str> {
     let rest = line.strip_prefix(['I', 'W', 'E', 'F'])?;
     let (date, rest) = rest.split_once(' ')?;

@@ -17,13 +17,13 @@ use crate::{
 };
 
 impl Module {
-    /// Reads HLO text, in the form that XLA prints and `--xla_dump_to` writes, or StableHLO text,
-    /// in the form that JAX prints. A text that begins with `module` or with an alias of MLIR is
-    /// StableHLO.
+    /// Reads a module from text. The text is HLO, in the form that XLA prints and `--xla_dump_to`
+    /// writes, or StableHLO, in the form that JAX prints. A text that begins with `module` or with
+    /// an alias of MLIR is StableHLO.
     ///
-    /// Names may omit `%`, operands may omit shapes, and shapes may omit layouts; the default
-    /// layouts then apply. Without `entry_computation_layout`, the buffers have the layouts of the
-    /// parameters and the root.
+    /// HLO text may omit the `%` of names, the shapes of operands, and layouts; the default layouts
+    /// then apply. Without `entry_computation_layout`, the buffers of the program have the layouts
+    /// of the parameters and of the root.
     ///
     /// ```
     /// use stridec::hlo::Module;
@@ -60,7 +60,7 @@ impl Module {
     }
 }
 
-/// The receiver that builds a module from a text.
+/// A receiver that builds a module from the instructions of a text.
 struct ModuleTarget {
     builder: Builder,
     /// The unfinished computations around the current one, outermost first.

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Prints the module as XLA does. [`Module::parse`] reads the text back as the same module, except
-/// that names are replaced if they are invalid or occur twice.
+/// that invalid names and duplicate names are replaced.
 impl Display for Module {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let computations = self.computations();
@@ -39,7 +39,8 @@ impl Display for Module {
     }
 }
 
-/// Prints the buffers that results may reuse, after a comma. Prints nothing if there are none.
+/// Prints the buffers that results may reuse, each list after a comma. Prints nothing if there are
+/// none.
 fn print_given_buffers(f: &mut Formatter<'_>, given: &GivenBuffers) -> fmt::Result {
     let aliases = given.aliases.iter().map(|alias| {
         let kind = if alias.must_alias { "must-alias" } else { "may-alias" };
@@ -59,12 +60,12 @@ fn print_given_buffers(f: &mut Formatter<'_>, given: &GivenBuffers) -> fmt::Resu
 }
 
 impl Module {
-    /// Formats an instruction as XLA prints it, such as `pad(x, zero), padding=0_1x0_0`. Constants
-    /// with more than 8 elements are elided as `{...}`.
+    /// Returns the text of an instruction as XLA prints it, such as `pad(x, zero),
+    /// padding=0_1x0_0`. A constant with more than 8 elements is printed as `{...}`.
     ///
     /// # Panics
     ///
-    /// Panics if the module has no such computation, or the computation no such instruction.
+    /// Panics if the module has no such computation, or if the computation has no such instruction.
     #[must_use]
     pub fn expression(&self, computation: usize, instruction: usize) -> String {
         const MOST_ELEMENTS: u64 = 8;
@@ -90,8 +91,8 @@ impl Module {
     }
 }
 
-/// Returns distinct valid names. Invalid characters are replaced with `_`, as in XLA. A name that
-/// is still invalid is replaced with the result of `other`, and a duplicate gets a numeric suffix.
+/// Returns distinct valid names. As in XLA, invalid characters become `_`. If a name is still
+/// invalid, the result of `other` replaces it; a duplicate gets a numeric suffix.
 fn names<'a>(own: impl Iterator<Item = &'a str>, other: impl Fn(usize) -> String) -> Vec<String> {
     let mut seen = HashSet::new();
     let distinct = own.enumerate().map(|(i, name)| {
@@ -110,6 +111,7 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(is_word) && !name.starts_with('-')
 }
 
+/// Prints a computation from its parameters on. `callees` has the names of all computations.
 fn print(f: &mut impl Write, computation: &Computation, callees: &[String]) -> fmt::Result {
     let instructions = computation.instructions();
     let names = names(instructions.iter().map(Instruction::name), |i| {
@@ -137,7 +139,7 @@ fn print(f: &mut impl Write, computation: &Computation, callees: &[String]) -> f
     f.write_str("}\n")
 }
 
-/// Prints an instruction with its operands but without its attributes.
+/// Prints an instruction with its operands and without its attributes.
 fn expression<W: Write>(
     f: &mut W,
     instruction: &Instruction,
@@ -166,6 +168,7 @@ fn joined<T: Display>(items: impl IntoIterator<Item = T>, between: &str) -> Stri
     text
 }
 
+/// Prints the attributes of an opcode, each after a comma.
 fn attributes(f: &mut impl Write, opcode: &Opcode, callees: &[String]) -> fmt::Result {
     match opcode {
         Opcode::Transpose { dimensions }
@@ -267,7 +270,7 @@ fn print_scatter(f: &mut impl Write, scatter: &Scatter, callees: &[String]) -> f
     write!(f, ", to_apply=%{}", callees[scatter.computation])
 }
 
-/// Prints a literal as XLA does: with braces around each dimension, and parentheses around tuples.
+/// Prints a literal as XLA does: braces around each dimension, and parentheses around tuples.
 fn print_literal(f: &mut impl Write, literal: &Literal) -> fmt::Result {
     if literal.shape().element_type() != ElementType::Tuple {
         return Elements { shape: literal.shape(), bytes: literal.bytes() }.print(f);
@@ -280,7 +283,7 @@ fn print_literal(f: &mut impl Write, literal: &Literal) -> fmt::Result {
     f.write_str(")")
 }
 
-/// The elements of an array.
+/// The elements of an array, as bytes in row-major order.
 struct Elements<'a> {
     shape: &'a Shape,
     bytes: &'a [u8],

@@ -1,6 +1,8 @@
-//! Reads HLO text from top to bottom: computations, their instructions, and the names that
-//! instructions refer to. Each instruction is passed to a [`TextTarget`], so that the module parser
-//! and the memory report read texts in the same way.
+//! Reads HLO text from top to bottom: computations, their instructions, and the names by which
+//! instructions refer to each other.
+//!
+//! Each instruction is passed to a [`TextTarget`]. So the parser of modules and the memory report
+//! read texts in the same way.
 
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
@@ -23,15 +25,15 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The greatest depth of computations and operands that are written inside an instruction. It
-/// bounds the depth of the recursion.
+/// The greatest depth of computations and operands that are written inside an instruction. The
+/// limit bounds the depth of the recursion.
 const MAX_NESTED: usize = 64;
 
-/// The tables of source locations, which recent dumps place before the computations.
+/// The tables of source locations. Recent dumps have them before the computations.
 const TABLES: [&str; 4] = ["FileNames", "FunctionNames", "FileLocations", "StackFrames"];
 
-/// The name of the module and of the computation that contain instructions written outside any
-/// computation.
+/// The name of the module, and of its only computation, if a text has instructions without a
+/// computation around them.
 const ALONE: &str = "_";
 
 /// A receiver of the instructions of a text.
@@ -39,44 +41,45 @@ pub(in crate::hlo) trait TextTarget: Callees {
     /// True if the values of constants are needed.
     const HAS_LITERALS: bool;
 
-    /// Begins a computation. If another computation is open, it continues after this one ends.
+    /// Begins a computation. If another one is open, it continues after this one has ended.
     fn begin(&mut self, name: &str);
 
-    /// Ends the open computation, whose root is the instruction with the index `root`. Returns the
-    /// index of the computation in the module.
+    /// Ends the open computation. `root` is the index of its root. Returns the index of the
+    /// computation in the module.
     fn end(&mut self, name: &str, root: usize) -> Result<usize>;
 
-    /// Adds an instruction to the open computation and returns its index there.
+    /// Adds an instruction to the open computation, and returns its index there.
     fn add(&mut self, instruction: WrittenInstruction) -> Result<usize>;
 
     /// Returns the shape of an instruction of the open computation.
     fn shape(&self, instruction: usize) -> &Shape;
 
-    /// Adds the path of the next instruction to an error.
+    /// Completes an error with the path of the next instruction, whose name is `name`.
     fn locate(&self, name: &str, error: InstructionError) -> HloError;
 
-    /// Returns an error if more bytes were read than the target accepts. `bytes` does not include
-    /// constants.
+    /// Returns an error if the target does not accept a text of this length, in bytes. Constants
+    /// are not counted.
     fn within_limit(&self, bytes: usize) -> Result<()>;
 
-    /// Returns true if instructions outside any computation may refer to operands and computations
-    /// that the text does not define.
+    /// Returns true if instructions without a computation around them may refer to operands and
+    /// computations that the text does not define.
     fn takes_fragments(&self) -> bool;
 }
 
-/// The name of the module, the shapes of its buffers, and the entry computation.
+/// The result of reading a text, apart from its instructions.
 #[derive(Default)]
 pub(in crate::hlo) struct TextModule {
     pub(in crate::hlo) name: String,
     /// The shapes of the entry's parameters and of its result, or `None` if the text does not
     /// declare them.
     pub(in crate::hlo) buffers: Option<(Vec<Shape>, Shape)>,
+    /// The buffers of parameters that results may reuse.
     pub(in crate::hlo) given: GivenBuffers,
     /// The index of the entry computation.
     pub(in crate::hlo) entry: usize,
 }
 
-/// Reads a whole text into `target`.
+/// Reads a whole text, and passes its instructions to `target`.
 pub(in crate::hlo) fn read_text<T: TextTarget>(text: &str, target: &mut T) -> Result<TextModule> {
     let text = without_log_prefixes(text);
     let mut reader = TextReader {
@@ -99,33 +102,40 @@ struct TextReader<'a, 'b, T> {
     target: &'b mut T,
     /// The index of each computation, by name.
     computations: HashMap<&'a str, usize>,
+    /// The number of computations so far.
     count: usize,
-    /// The shapes that are read so far, by their text.
+    /// The shapes that were read so far, by their text.
     shapes: HashMap<&'a str, Arc<Shape>>,
     /// The source locations to which instructions refer.
     frames: StackFrames,
-    /// The number of bytes of the text that belong to constants, among those read so far.
+    /// The number of bytes of the text so far that belong to constants.
     literal_bytes: usize,
     /// The number of computations and operands around the current position that are written inside
     /// an instruction.
     nested: usize,
-    /// True if the text has only instructions, without a computation around them.
+    /// True if the text has instructions without a computation around them.
     is_alone: bool,
 }
 
-/// The instructions of a computation, by name.
+/// The names of a computation, and the facts about its instructions that are needed later.
 #[derive(Default)]
 struct Scope<'a> {
+    /// The index of each instruction, by name.
     names: HashMap<Cow<'a, str>, usize>,
+    /// The number of parameters so far.
     parameters: usize,
+    /// The instruction with the mark `ROOT`, if there was one.
     root: Option<usize>,
+    /// The last instruction. It is the root if no instruction has the mark.
     last: Option<usize>,
-    /// The async instructions that wrap another opcode, with the index of the wrapped computation.
+    /// The index of the computation that each async instruction started.
     wrapped: HashMap<usize, usize>,
+    /// A number for the next generated name.
     anonymous: usize,
 }
 
 impl<'a, T: TextTarget> TextReader<'a, '_, T> {
+    /// Reads the text. Returns everything except the instructions.
     fn module(&mut self) -> Result<TextModule> {
         let mut module = TextModule::default();
         self.cursor.start()?;
@@ -159,8 +169,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(module)
     }
 
-    /// Reads the rest of the line `HloModule`, which has the name of the module and the shapes of
-    /// its buffers.
+    /// Reads the rest of the line `HloModule`: the name of the module, and the shapes of its
+    /// buffers.
     fn header(&mut self, module: &mut TextModule) -> Result<()> {
         self.cursor.name()?.clone_into(&mut module.name);
         while self.cursor.eat(",") {
@@ -178,8 +188,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(())
     }
 
-    /// Reads an attribute whose value has no computation. Returns its name, the position of its
-    /// value, and the value.
+    /// Reads an attribute whose value contains no computation. Returns its name, and the position
+    /// and text of its value.
     fn attribute(&mut self) -> Result<(&'a str, usize, &'a str)> {
         let name = self.cursor.expect_word("an attribute")?;
         self.cursor.expect("=")?;
@@ -190,7 +200,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok((name, start, value))
     }
 
-    /// Returns true if an instruction comes next, rather than a computation.
+    /// Returns true if the text continues with an instruction, and false if it continues with a
+    /// computation.
     fn is_instruction(&mut self) -> bool {
         let start = self.cursor.position();
         let is_instruction = self.cursor.eat_word("ROOT")
@@ -200,8 +211,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         is_instruction
     }
 
-    /// Reads instructions without a computation around them, up to the end of the text. Returns the
-    /// index of the computation that is made of them.
+    /// Reads instructions without a computation around them, up to the end of the text. They become
+    /// a computation, whose index is returned.
     fn instructions_alone(&mut self) -> Result<usize> {
         self.target.begin(ALONE);
         let mut scope = Scope::default();
@@ -212,7 +223,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         self.end(ALONE, root)
     }
 
-    /// Reads a computation, starting after `ENTRY`, and returns its index.
+    /// Reads a computation, and returns its index. `ENTRY` was read before.
     fn computation(&mut self) -> Result<usize> {
         let start = self.cursor.start()?;
         let name = self.cursor.name()?;
@@ -234,8 +245,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(computation)
     }
 
-    /// Reads the instructions of a computation up to the closing brace, which is consumed. Returns
-    /// the index of the computation.
+    /// Reads the instructions of a computation up to and including the closing brace. Returns the
+    /// index of the computation.
     fn body(&mut self, name: &str, start: usize) -> Result<usize> {
         self.target.begin(name);
         let mut scope = Scope::default();
@@ -249,13 +260,14 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         self.end(name, root).map_err(|error| located(line, error))
     }
 
+    /// Ends the open computation, and returns its index.
     fn end(&mut self, name: &str, root: usize) -> Result<usize> {
         self.count += 1;
         self.target.end(name, root)
     }
 
-    /// Reads an instruction, starting at its name. Only an instruction outside any computation may
-    /// omit the name and the `=` after it.
+    /// Reads an instruction from its name on. An instruction without a computation around it may
+    /// have no name and no `=`.
     fn statement(&mut self, scope: &mut Scope<'a>) -> Result<()> {
         let start = self.cursor.start()?;
         let is_root = self.cursor.eat_word("ROOT");
@@ -274,7 +286,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(())
     }
 
-    /// Returns a name that no instruction of the computation has.
+    /// Returns a name that no instruction of the computation has yet.
     fn anonymous(base: &str, scope: &mut Scope<'a>) -> Cow<'a, str> {
         let mut name = base.to_owned();
         while scope.names.contains_key(name.as_str()) {
@@ -284,8 +296,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         name.into()
     }
 
-    /// Reads an instruction, starting at its shape or opcode. Adds the instruction and returns its
-    /// index. An instruction that is written as an operand has no attributes.
+    /// Reads an instruction from its shape or opcode on, adds it, and returns its index. If it is
+    /// written as an operand of another instruction, it has no attributes.
     fn instruction(
         &mut self,
         start: usize,
@@ -346,14 +358,14 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
             let error = self.target.locate(&name, error);
             located(self, error)
         })?;
-        // The tables of frames come before all instructions, so they are complete here.
+        // The tables of frames precede all instructions, so that they are complete here.
         let source = proto.metadata.as_ref().and_then(|metadata| self.frames.line(metadata));
         if let Some(part) = wrapped {
             called = match part {
                 AsyncPart::Start(_) => {
                     let inner_called = std::mem::take(&mut called);
-                    // The paths refer to the result of the wrapped opcode or to the result of the
-                    // start. No path has a meaning in both.
+                    // The paths belong to the result of the wrapped opcode, or to the result of the
+                    // start. No path is valid in both.
                     let aliasing = proto.output_operand_aliasing.clone();
                     let computation =
                         self.wrapped(&shape, std::mem::take(&mut proto), inner_called);
@@ -394,8 +406,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
     }
 
     /// Adds the computation that an async instruction wraps, such as `slice` in `slice-start`, and
-    /// returns its index. The shape of the instruction gives the shapes of its operands and its
-    /// result.
+    /// returns its index. The shapes of its parameters and result are parts of `shape`, the shape
+    /// of the start.
     fn wrapped(
         &mut self,
         shape: &Shape,
@@ -454,8 +466,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(None)
     }
 
-    /// Reads operands up to the closing parenthesis. The first operand that does not exist, or that
-    /// has another shape than the text says, is stored in `problem`.
+    /// Reads operands up to the closing parenthesis. `problem` receives the first error about an
+    /// operand that does not exist, or whose shape differs from the written one.
     fn operands(
         &mut self,
         scope: &mut Scope<'a>,
@@ -477,8 +489,11 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(())
     }
 
-    /// Reads an operand: a name, with an optional shape before it and optional indices of tuple
+    /// Reads an operand. It is a name, with an optional shape before and optional indices of tuple
     /// elements after it, or a whole instruction without attributes.
+    ///
+    /// The outer error is a syntax error, and the inner one a problem with a valid text. `None` is
+    /// an undefined operand, in a text that may have such operands.
     fn operand(
         &mut self,
         number: usize,
@@ -527,8 +542,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         self.tuple_elements(start, name, place, &elements, scope).map(|place| place.map(Some))
     }
 
-    /// Adds the get-tuple-element instructions for which `name#0#1` is short, unless they exist
-    /// already. Returns the last one.
+    /// Adds the get-tuple-element instructions that `name#0#1` abbreviates, unless they exist
+    /// already. Returns the index of the last one.
     fn tuple_elements(
         &mut self,
         start: usize,
@@ -567,8 +582,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(Ok(place))
     }
 
-    /// Adds a parameter for an operand that the text does not define. This is allowed for
-    /// instructions outside any computation.
+    /// Adds a parameter in place of an operand that the text does not define. Only a text without
+    /// computations may have such operands.
     fn missing_operand(
         &mut self,
         name: &'a str,
@@ -592,7 +607,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(place)
     }
 
-    /// Reads an operand that is a whole instruction, and returns the index of that instruction.
+    /// Reads an operand that is a whole instruction, and returns its index.
     fn nested(&mut self, start: usize, opcode: &str, scope: &mut Scope<'a>) -> Result<usize> {
         self.deeper(start, |reader| {
             let name = Self::anonymous(&format!("{opcode}.anon"), scope);
@@ -612,7 +627,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         result
     }
 
-    /// Reads an attribute of an instruction, and the computations that its value names or contains.
+    /// Reads an attribute of an instruction, with the computations that its value names or
+    /// contains.
     fn instruction_attribute(
         &mut self,
         problem: &mut Option<InstructionError>,
@@ -650,13 +666,13 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(WrittenAttribute { name, start, value, callees })
     }
 
-    /// Reads a computation that is written inside an attribute, starting after its opening brace.
+    /// Reads a computation that is written inside an attribute. Its opening brace was read before.
     fn in_place(&mut self, start: usize) -> Result<usize> {
         self.deeper(start, |reader| reader.body(ALONE, start))
     }
 
-    /// Reads the name of a computation and adds its index to `callees`. Instructions outside any
-    /// computation may name computations that the text does not define, if the target accepts this.
+    /// Reads the name of a computation, and adds the index to `callees`. A text without
+    /// computations may name ones that it does not define, if the target accepts this.
     fn callee(
         &mut self,
         callees: &mut Vec<usize>,
@@ -675,8 +691,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(())
     }
 
-    /// Returns the declared shape of an instruction, or the inferred shape if the text declares
-    /// none.
+    /// Returns the declared shape of an instruction. If the text declares none, the shape is
+    /// inferred.
     fn result(
         &self,
         declared: Option<Arc<Shape>>,
@@ -698,14 +714,14 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         };
         match declared {
             Some(declared) => Ok(undeclared.transferred(&declared).map_or(declared, Arc::new)),
-            // The fields are those of the wrapped opcode.
+            // The fields in `proto` belong to the wrapped opcode.
             None if is_wrapped => Err(Undeclared::missing()),
             None => undeclared.shape().map(Arc::new),
         }
     }
 }
 
-/// Reads the shapes of the entry computation's buffers, in the form `{(shape, …)->shape}`.
+/// Reads the shapes of the entry computation's buffers, as `{(shape, …)->shape}`.
 fn entry_layout(cursor: &mut Cursor<'_>) -> Result<(Vec<Shape>, Shape)> {
     cursor.expect("{")?;
     cursor.expect("(")?;
@@ -722,6 +738,7 @@ fn entry_layout(cursor: &mut Cursor<'_>) -> Result<(Vec<Shape>, Shape)> {
     Ok((parameters, result))
 }
 
+/// Adds the line to an error, unless the error has a line already.
 fn located(line: usize, error: HloError) -> HloError {
     match error {
         HloError::Line { .. } | HloError::Text { .. } => error,
@@ -729,10 +746,12 @@ fn located(line: usize, error: HloError) -> HloError {
     }
 }
 
+/// Returns a name, shortened if it is long, for an error.
 fn shown(name: &str) -> Cow<'_, str> {
     excerpt(name, 80)
 }
 
+/// Returns the error for the name of an operand or computation that does not exist.
 fn unknown(list: &'static str, i: usize, name: &str, accepted: &'static str) -> InstructionError {
     let field = FieldPath::new(list).index(i);
     InstructionError::Unknown { field, given: format!("`{}`", shown(name)), accepted }

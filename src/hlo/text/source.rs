@@ -1,7 +1,7 @@
-//! Source lines, which are in the tables before the computations and in the metadata of
-//! instructions.
+//! Reads the source lines of instructions, from the tables before the computations and from the
+//! metadata of instructions.
 //!
-//! Source lines do not affect data movement, so malformed ones are skipped.
+//! Source lines do not affect data movement. Malformed ones are skipped.
 
 use std::fmt::{self, Write};
 
@@ -10,7 +10,8 @@ use crate::{
     proto::hlo as proto,
 };
 
-/// Reads the table called `name`. Each line of `body` has the number of an entry and the entry.
+/// Reads the table called `name`. Each line of `body` has the index of an entry, and then the
+/// entry.
 pub(super) fn read_table(name: &str, body: &str, frames: &mut StackFrames) {
     let entries = body.lines().filter_map(|line| line.trim().split_once(' '));
     for (_, entry) in entries {
@@ -46,12 +47,13 @@ pub(super) fn print(f: &mut impl Write, source: &SourceLine) -> fmt::Result {
     write!(f, "\" source_line={}}}", source.line())
 }
 
+/// Returns the integer in a field, or 0 if there is none.
 fn number(fields: &str, key: &str) -> i32 {
     field(fields, key).and_then(|value| value.parse().ok()).unwrap_or(0)
 }
 
 /// Returns the value of a field in `{key=value key="value"}`, or `None` if there is no such field.
-/// Strings may contain any characters.
+/// Strings may contain any character.
 fn field<'a>(fields: &'a str, key: &str) -> Option<&'a str> {
     let mut rest = fields.trim_start_matches('{');
     loop {
@@ -69,8 +71,8 @@ fn field<'a>(fields: &'a str, key: &str) -> Option<&'a str> {
     }
 }
 
-/// Returns the length of a string up to its closing quote, in bytes. Returns `None` if the string
-/// is not closed.
+/// Returns the length of a string up to its closing quote, in bytes. Returns `None` if there is no
+/// closing quote.
 fn string_length(text: &str) -> Option<usize> {
     let mut is_escaped = false;
     text.bytes().position(|byte| {
@@ -80,8 +82,8 @@ fn string_length(text: &str) -> Option<usize> {
     })
 }
 
-/// Decodes a quoted string. A backslash precedes a quote, another backslash, a letter that
-/// represents a control character, or the three octal digits of a byte.
+/// Decodes a string with its quotes. A backslash precedes a quote, another backslash, the letter of
+/// a control character such as `\n`, or the three octal digits of a byte.
 fn unescaped(quoted: &str) -> String {
     let mut rest = quoted.trim_matches('"').as_bytes();
     let mut bytes = Vec::with_capacity(rest.len());

@@ -1,6 +1,9 @@
-//! Infers the shapes of instructions whose text declares none, by the rules of XLA's
-//! `shape_inference.cc`. Opcodes that the compiler knows are inferred as in modules of any source;
-//! this file has the rules of the others, which it only measures.
+//! Infers the shapes of instructions for which the text declares none, by the rules of XLA's
+//! `shape_inference.cc`.
+//!
+//! The shapes of opcodes that the compiler knows are inferred by `infer`, as in all modules. This
+//! file has the rules of other opcodes, such as `dot`. stridec only measures the memory of their
+//! results.
 
 use super::{attributes, cursor::Cursor, written::WrittenAttribute};
 use crate::{
@@ -15,19 +18,19 @@ use crate::{
 
 type Result<T> = std::result::Result<T, InstructionError>;
 
-/// An instruction whose text declares no shape.
+/// An instruction for which the text declares no shape, with the inputs of inference.
 pub(super) struct Undeclared<'a, 'b> {
-    /// The instruction's fields, as far as they affect data movement.
+    /// The fields of the instruction that affect data movement.
     pub(super) proto: &'b proto::HloInstructionProto,
     pub(super) operands: &'b [&'b Shape],
-    /// The indices of the called computations.
+    /// The called computations, as indices into the module's computations.
     pub(super) called: &'b [usize],
     pub(super) callees: &'b dyn Callees,
     pub(super) attributes: &'b [WrittenAttribute<'a>],
     pub(super) cursor: &'b Cursor<'a>,
 }
 
-/// One dimension of a window.
+/// The window along one dimension, as in a convolution.
 struct WindowStep {
     size: i64,
     stride: i64,
@@ -38,7 +41,7 @@ struct WindowStep {
 }
 
 impl Undeclared<'_, '_> {
-    /// Returns the shape of the result.
+    /// Returns the inferred shape of the result.
     pub(super) fn shape(&self) -> Result<Shape> {
         match self.proto.opcode.as_str() {
             "acos"
@@ -92,7 +95,7 @@ impl Undeclared<'_, '_> {
         }
     }
 
-    /// Returns the shape of the result of an opcode that the compiler knows.
+    /// Infers the shape of an opcode that the compiler knows.
     fn of_known_opcode(&self) -> Result<Shape> {
         let context = OpcodeContext {
             literal: None,
@@ -105,8 +108,8 @@ impl Undeclared<'_, '_> {
         self.with_operand_layout(&opcode, shape)
     }
 
-    /// Returns an inferred shape with the layout that it has in XLA, whose inference changes a copy
-    /// of an operand's shape for some opcodes.
+    /// Returns an inferred shape with the layout that it has in XLA. For some opcodes, XLA changes
+    /// a copy of an operand's shape, so that the layout of this operand remains.
     fn with_operand_layout(&self, opcode: &Opcode, shape: Shape) -> Result<Shape> {
         match opcode {
             Opcode::Unary(_)
@@ -116,7 +119,7 @@ impl Undeclared<'_, '_> {
             | Opcode::Real
             | Opcode::Imag
             | Opcode::Reverse { .. } => with_layout_of(self.operand(0)?, &shape),
-            // The layout is that of the predicate, with the element size of the values.
+            // The result has the layout of the predicate, and the element size of the values.
             Opcode::Select if self.operand(0)?.rank() > 0 => {
                 let Some(layout) = self.operand(0)?.layout() else { return Ok(shape) };
                 let values = self.operand(1)?.layout();
@@ -133,7 +136,7 @@ impl Undeclared<'_, '_> {
                 let parts = parts.map(|(operand, part)| with_layout_of(operand, part));
                 Ok(Shape::tuple(parts.collect::<Result<Vec<_>>>()?)?)
             }
-            // The elements stay where they are in memory, as in XLA's `PermuteDimensions`.
+            // The elements stay in their places of memory, as in XLA's `PermuteDimensions`.
             Opcode::Transpose { dimensions } => {
                 let Some(layout) = self.operand(0)?.layout() else { return Ok(shape) };
                 let of = |old: &usize| dimensions.iter().position(|dimension| dimension == old);
@@ -144,9 +147,9 @@ impl Undeclared<'_, '_> {
         }
     }
 
-    /// Returns the shape that XLA's parser uses in place of the declared one. For transfers between
-    /// devices, it rebuilds the tuple with `u32[]` contexts and tokens. Returns `None` for other
-    /// opcodes, and if a part is missing.
+    /// Returns the shape with which XLA's parser replaces the declared one. For transfers between
+    /// devices, the tuple gets `u32[]` contexts and tokens. Returns `None` for other opcodes, and
+    /// if a part is missing.
     pub(super) fn transferred(&self, declared: &Shape) -> Option<Shape> {
         let data = |shape: &Shape| shape.tuple_shapes().first().cloned();
         let context = || Shape::new(ElementType::U32, [], None).ok();
@@ -163,12 +166,13 @@ impl Undeclared<'_, '_> {
         }
     }
 
-    /// Returns the error for an instruction whose shape does not follow from the rest.
+    /// Returns the error for an instruction whose shape cannot be inferred.
     pub(super) fn missing() -> InstructionError {
         let accepted = "a shape, which the operands and attributes of this opcode do not give";
         InstructionError::Missing { field: FieldPath::new("shape"), accepted }
     }
 
+    /// Returns the shape of an operand, or an error if there are too few operands.
     fn operand(&self, number: usize) -> Result<&Shape> {
         self.operands.get(number).copied().ok_or_else(|| InstructionError::OperandCount {
             expected: format!("at least {}", number + 1),
@@ -176,43 +180,51 @@ impl Undeclared<'_, '_> {
         })
     }
 
+    /// Returns the shapes of a called computation.
     fn callee(&self, number: usize) -> Result<Signature<'_>> {
         let callee = self.called.get(number);
         callee.and_then(|&callee| self.callees.signature(callee)).ok_or_else(Self::missing)
     }
 
+    /// Returns the shape of an array without a layout.
     fn array(element_type: ElementType, dimensions: Vec<Dimension>) -> Result<Shape> {
         Ok(Shape::array(element_type, dimensions, None)?)
     }
 
+    /// Returns a cursor over the value of an attribute, or `None` if there is no such attribute.
     fn attribute(&self, name: &str) -> Option<Cursor<'_>> {
         let attribute = self.attributes.iter().find(|attribute| attribute.name == name)?;
         Some(self.cursor.over(attribute.start, attribute.value))
     }
 
+    /// Returns the text of an attribute's value.
     fn value(&self, name: &str) -> Option<&str> {
         self.attributes.iter().find(|it| it.name == name).map(|attribute| attribute.value)
     }
 
-    /// Returns the numbers in an attribute, or an empty list if there is no such attribute.
+    /// Returns the integers in an attribute; an empty list if there is no such attribute.
     fn numbers(&self, name: &str) -> Vec<usize> {
         let read = |mut cursor: Cursor<'_>| attributes::numbers(&mut cursor).ok();
         let numbers = self.attribute(name).and_then(read).unwrap_or_default();
         numbers.into_iter().map(|n| usize::try_from(n).unwrap_or(usize::MAX)).collect()
     }
 
+    /// Returns the integer in an attribute, or an error if there is none.
     fn number(&self, name: &str) -> Result<i64> {
         let number = self.attribute(name).and_then(|mut cursor| cursor.number("a number").ok());
         number.ok_or_else(Self::missing)
     }
 
-    /// Returns the operand with the wider element type, or the first one if both are equally wide.
+    /// Returns the operand with the wider element type. If both are equally wide, returns the
+    /// first.
     fn wider(&self, first: usize, second: usize) -> Result<&Shape> {
         let (first, second) = (self.operand(first)?, self.operand(second)?);
         let bits = |shape: &Shape| shape.element_type().bits().unwrap_or(0);
         Ok(if bits(second) > bits(first) { second } else { first })
     }
 
+    /// Infers the shape of an array whose extent along a dimension is set at run time. The extent
+    /// becomes a bound.
     fn set_dimension_size(&self) -> Result<Shape> {
         let shape = self.operand(0)?;
         let mut dimensions = shape.dimensions().to_vec();
@@ -224,18 +236,20 @@ impl Undeclared<'_, '_> {
         Ok(Shape::array(shape.element_type(), dimensions, shape.layout().cloned())?)
     }
 
-    /// Infers the shape of a broadcast that is written with the extents of new, outer dimensions.
+    /// Infers the shape of a broadcast that is written with the extents of new, outermost
+    /// dimensions.
     fn broadcast(&self) -> Result<Shape> {
         let shape = self.operand(0)?;
         let sizes = self.numbers("dimensions").into_iter().map(|n| Dimension::Fixed(n as u64));
         Self::array(shape.element_type(), sizes.chain(shape.dimensions().iter().copied()).collect())
     }
 
-    /// Returns true for a reduce of several arrays, or one whose computation returns a tuple.
+    /// Returns true for a reduce of several arrays, or with a computation that returns a tuple.
     fn is_variadic_reduce(&self) -> bool {
         self.operands.len() != 2 || self.callee(0).is_ok_and(|callee| !callee.result.is_array())
     }
 
+    /// Infers the shape of a reduce of several arrays: a tuple of the reduced arrays.
     fn reduce(&self) -> Result<Shape> {
         let (array, dimensions) = (self.operand(0)?, self.numbers("dimensions"));
         let parts = self.callee(0)?.result.tuple_shapes().iter();
@@ -243,6 +257,8 @@ impl Undeclared<'_, '_> {
         Ok(Shape::tuple(parts.collect::<Result<Vec<_>>>()?)?)
     }
 
+    /// Infers the shape of a scan. The results of the computation that are no carries get the
+    /// scanned dimension; the carries stay as they are.
     fn scan(&self) -> Result<Shape> {
         let along = self.numbers("dimensions").first().copied().unwrap_or(usize::MAX);
         let carries = usize::try_from(self.number("num_carries")?).unwrap_or(usize::MAX);
@@ -264,6 +280,7 @@ impl Undeclared<'_, '_> {
         Ok(Shape::tuple(parts.collect::<Result<Vec<_>>>()?)?)
     }
 
+    /// Infers the shape of a top-k: a tuple of the greatest values and their indices.
     fn topk(&self) -> Result<Shape> {
         let shape = self.operand(0)?;
         let k = u64::try_from(self.number("k")?).map_err(|_| Self::missing())?;
@@ -273,6 +290,8 @@ impl Undeclared<'_, '_> {
         Ok(Shape::tuple([values, Self::array(ElementType::S32, dimensions)?])?)
     }
 
+    /// Infers the shape of a Fourier transform. If one side is real, the other side has complex
+    /// numbers and about half the extent.
     fn fft(&self) -> Result<Shape> {
         let shape = self.operand(0)?;
         let length = self.numbers("fft_length").last().copied().ok_or_else(Self::missing)?;
@@ -292,8 +311,8 @@ impl Undeclared<'_, '_> {
         Ok(Shape::array(element_type, dimensions, shape.layout().cloned())?)
     }
 
-    /// Infers the shape of a matrix product. `left` and `right` are the numbers of the operands,
-    /// and `groups` are dimensions that come first in the result.
+    /// Infers the shape of a matrix product. `left` and `right` are the indices of the operands,
+    /// and `groups` are the first dimensions of the result.
     fn dot(&self, left: usize, right: usize, groups: &[Dimension]) -> Result<Shape> {
         let wider = self.wider(left, right)?;
         let (left, right) = (self.operand(left)?, self.operand(right)?);
@@ -313,6 +332,8 @@ impl Undeclared<'_, '_> {
         Self::array(wider.element_type(), dimensions)
     }
 
+    /// Infers the shape of a matrix product with groups of different sizes. If the groups divide a
+    /// contracting dimension, the result has a dimension for the groups.
     fn ragged_dot(&self) -> Result<Shape> {
         let ragged = self.numbers("lhs_ragged_dims");
         let contracting = self.numbers("lhs_contracting_dims");
@@ -322,6 +343,7 @@ impl Undeclared<'_, '_> {
         self.dot(0, 1, &groups)
     }
 
+    /// Infers the shape of a convolution from its labels of dimensions and its window.
     fn convolution(&self) -> Result<Shape> {
         let (left, right) = (self.operand(0)?, self.operand(1)?);
         let labels = self.value("dim_labels").ok_or_else(Self::missing)?;
@@ -347,7 +369,8 @@ impl Undeclared<'_, '_> {
         Self::array(self.wider(0, 1)?.element_type(), dimensions.ok_or_else(Self::missing)?)
     }
 
-    /// Reads the attribute `window`, such as `{size=3x3 stride=2x2 pad=0_1x0_1}`.
+    /// Reads the attribute `window`, such as `{size=3x3 stride=2x2 pad=0_1x0_1}`, as a list with an
+    /// entry for each dimension.
     fn window(&self) -> Result<Vec<WindowStep>> {
         let value = self.value("window").unwrap_or("{}");
         let fields = value.trim_matches(['{', '}']).split([' ', ',', '\n']);
@@ -374,7 +397,7 @@ impl Undeclared<'_, '_> {
         Ok(sizes.iter().enumerate().map(dimension).collect())
     }
 
-    /// Returns the number of places of a window along each dimension.
+    /// Returns the number of places that a window can take along each dimension.
     fn windowed(extents: &[Dimension], window: &[WindowStep]) -> Result<Vec<Dimension>> {
         if extents.len() != window.len() {
             return Err(Self::missing());
@@ -393,6 +416,8 @@ impl Undeclared<'_, '_> {
         dimensions.collect::<Option<Vec<_>>>().ok_or_else(Self::missing)
     }
 
+    /// Infers the shape of a batch normalization: a tuple of the array and of two vectors with an
+    /// entry for each feature.
     fn batch_norm(&self) -> Result<Shape> {
         let shape = self.operand(0)?;
         let feature = usize::try_from(self.number("feature_index")?).unwrap_or(usize::MAX);
@@ -402,7 +427,7 @@ impl Undeclared<'_, '_> {
     }
 }
 
-/// Applies a function to an extent or a bound. Returns `None` if the result is not an extent.
+/// Applies a function to an extent or a bound. Returns `None` if the result is no valid extent.
 fn mapped(extent: Dimension, of: impl FnOnce(i64) -> Option<i64>) -> Option<Dimension> {
     let apply = |n: u64| u64::try_from(of(i64::try_from(n).ok()?)?).ok();
     Some(match extent {
@@ -412,7 +437,7 @@ fn mapped(extent: Dimension, of: impl FnOnce(i64) -> Option<i64>) -> Option<Dime
     })
 }
 
-/// Returns the type of the parts of a complex number. Returns any other type unchanged.
+/// Returns the type of the two parts of a complex number. Returns any other type unchanged.
 fn component(element_type: ElementType) -> ElementType {
     match element_type {
         ElementType::C64 => ElementType::F32,
@@ -421,7 +446,7 @@ fn component(element_type: ElementType) -> ElementType {
     }
 }
 
-/// Returns the second shape, which has the same extents as the first, with the layout of the first.
+/// Returns a shape with the layout of another shape of the same extents.
 fn with_layout_of(of: &Shape, shape: &Shape) -> Result<Shape> {
     let Some(layout) = of.layout().cloned() else { return Ok(shape.clone()) };
     let is_same = of.element_type() == shape.element_type();

@@ -1,14 +1,14 @@
-//! Reads and prints numbers in constants, such as `-1.5`, `inf` and `nan(0x1)`, as XLA does.
+//! Reads and prints the numbers in constants as XLA does, such as `-1.5`, `inf` and `nan(0x1)`.
 
 use std::fmt::{self, Display, Formatter};
 
 use crate::shape::ElementType;
 
-/// Returns the bits of a value, or `None` if the text is not a value of the type.
+/// Returns the bits of the value in a text. Returns `None` if it is no value of the type.
 ///
-/// Integers are decimal and must be in the range of the type. Floats are decimal numbers, `inf` or
-/// `nan`, which may have a payload, as in `nan(0x1)`. Values of `pred` are `true`, `false`, `0` and
-/// `1`.
+/// - An integer is decimal and must be in the range of the type.
+/// - A float is a decimal number, `inf` or `nan`. A NaN may have a payload, as in `nan(0x1)`.
+/// - A `pred` is `true`, `false`, `0` or `1`.
 pub(in crate::hlo) fn bits(element_type: ElementType, text: &str) -> Option<u128> {
     if element_type == ElementType::Pred {
         return match text {
@@ -30,6 +30,7 @@ pub(in crate::hlo) fn bits(element_type: ElementType, text: &str) -> Option<u128
     range.contains(&number).then(|| number.cast_unsigned() & ((1 << bits) - 1))
 }
 
+/// Returns the bits of a float.
 fn float(element_type: ElementType, text: &str) -> Option<u128> {
     let (negative, magnitude) = match text.strip_prefix('-') {
         Some(magnitude) => (true, magnitude),
@@ -47,7 +48,7 @@ fn float(element_type: ElementType, text: &str) -> Option<u128> {
             element_type.nan_bits(negative, u64::from_str_radix(payload, 16).ok()?)
         }
         _ => {
-            // Rust also parses `infinity` and `NaN`, but XLA does not.
+            // Rust also accepts `infinity` and `NaN`, but XLA does not.
             let is_decimal = magnitude.starts_with(|c: char| c.is_ascii_digit() || c == '.');
             let number = is_decimal.then(|| magnitude.parse::<f64>().ok()).flatten()?;
             let bits = element_type.float_bits(sign(number))?;
@@ -57,7 +58,7 @@ fn float(element_type: ElementType, text: &str) -> Option<u128> {
     }
 }
 
-/// A scalar of any type except complex numbers, printed in the form that [`bits`] reads.
+/// A number of any type, except complex numbers, which is printed in the form that [`bits`] reads.
 pub(super) struct PrintedScalar {
     pub(super) element_type: ElementType,
     pub(super) bits: u128,

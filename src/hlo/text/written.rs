@@ -1,4 +1,4 @@
-//! Instructions and attributes in the form that the text has, before they are checked.
+//! Instructions and attributes as the text has them, before they are checked.
 
 use std::sync::Arc;
 
@@ -8,38 +8,38 @@ use crate::{
     shape::Shape,
 };
 
-/// An instruction whose names are replaced with indices, before it is checked.
+/// An instruction in which indices replace names, before it is checked.
 pub(in crate::hlo) struct WrittenInstruction {
     pub(in crate::hlo) name: String,
     pub(in crate::hlo) shape: Arc<Shape>,
     pub(in crate::hlo) proto: proto::HloInstructionProto,
     pub(in crate::hlo) literal: Option<Literal>,
-    /// The indices of the operands in the computation.
+    /// The operands, as indices of instructions in the computation.
     pub(in crate::hlo) operands: Vec<usize>,
-    /// The indices of the called computations in the module.
+    /// The called computations, as indices into the module's computations.
     pub(in crate::hlo) called: Vec<usize>,
     pub(in crate::hlo) source: Option<SourceLine>,
 }
 
 impl WrittenInstruction {
-    /// Creates an instruction without operands and called computations.
+    /// Creates an instruction without operands and without called computations.
     pub(super) fn new(name: String, shape: Arc<Shape>, proto: proto::HloInstructionProto) -> Self {
         let (operands, called) = (Vec::new(), Vec::new());
         Self { name, shape, proto, literal: None, operands, called, source: None }
     }
 }
 
-/// An attribute of an instruction.
+/// An attribute of an instruction, with its value as text.
 pub(super) struct WrittenAttribute<'a> {
     pub(super) name: &'a str,
-    /// The position of the value in the text.
+    /// The position of the value in the whole text.
     pub(super) start: usize,
     pub(super) value: &'a str,
-    /// The computations that the value names or contains.
+    /// The computations that the value names or contains, as indices.
     pub(super) callees: Vec<usize>,
 }
 
-/// Returns true if the value of this attribute names or contains computations.
+/// Returns true if the value of the attribute with this name can contain computations.
 pub(super) fn has_callees(attribute: &str) -> bool {
     const CALLS: [&str; 11] = [
         "to_apply",
@@ -57,7 +57,8 @@ pub(super) fn has_callees(attribute: &str) -> bool {
     CALLS.contains(&attribute)
 }
 
-/// The part of an async pair with a wrapped opcode in its name, such as `slice-start`.
+/// The part of an async pair whose name has the wrapped opcode in it, such as `slice-start` and
+/// `slice-done`.
 #[derive(Clone, Copy)]
 pub(super) enum AsyncPart<'a> {
     /// The start of the pair, with the wrapped opcode.
@@ -67,8 +68,8 @@ pub(super) enum AsyncPart<'a> {
 }
 
 impl<'a> AsyncPart<'a> {
-    /// Returns the part of a pair that an opcode names. Returns `None` for all other opcodes,
-    /// including the opcodes of XLA that end in `-start` or `-done` themselves.
+    /// Returns the part that an opcode's name describes. Returns `None` for all other opcodes,
+    /// including XLA's own ones that end in `-start` or `-done`.
     pub(super) fn of(opcode: &'a str) -> Option<Self> {
         if OPCODES.contains(&opcode) {
             return None;
@@ -82,7 +83,7 @@ impl<'a> AsyncPart<'a> {
         update.map(|_| Self::Update).or(done.map(|_| Self::Done))
     }
 
-    /// Returns XLA's opcode for the part.
+    /// Returns XLA's opcode for this part.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Start(_) => "async-start",

@@ -1,5 +1,5 @@
-//! Random chains of movements, of up to 2^32 elements, and the place that each element of a result
-//! comes from.
+//! Random chains of instructions that move elements, with values of up to 2^32 elements. Such a
+//! value is too large to run, so [`Chain::place`] says where a single element comes from.
 
 use stridec::{
     hlo::{Builder, Literal, Module, Opcode, PaddingDimension, SliceDimension},
@@ -8,7 +8,8 @@ use stridec::{
 
 use super::super::random::Random;
 
-/// Types of each width that a chain may move. XLA keeps an element of a narrow type in a byte.
+/// Element types of each width that a chain may move. XLA keeps an element of a narrow type in a
+/// byte.
 const TYPES: [ElementType; 6] = [
     ElementType::U8,
     ElementType::Bf16,
@@ -18,21 +19,23 @@ const TYPES: [ElementType; 6] = [
     ElementType::C128,
 ];
 
+/// The maximum rank of a value.
 const MOST_RANK: usize = 6;
 
-/// A chain of instructions, each of which moves the elements of the value before it.
+/// A chain of instructions. Each instruction moves the elements of the value before it.
 #[derive(Debug)]
 pub(crate) struct Chain {
     pub(crate) module: Module,
-    /// The sizes of the parameters, and then of the value of each step.
+    /// The extents of each value: first the parameters, then the result of each step.
     sizes: Vec<Vec<u64>>,
+    /// The number of parameters, which are the first values.
     parameters: usize,
     steps: Vec<Step>,
-    /// The values that are results.
+    /// The indices of the values that are results of the module.
     results: Vec<usize>,
 }
 
-/// One instruction of a chain. Its operands are numbers of values.
+/// One instruction of a chain. `of` has the indices of its operands among the values.
 #[derive(Clone, Debug)]
 enum Step {
     Transpose { of: usize, dimensions: Vec<usize> },
@@ -44,10 +47,11 @@ enum Step {
     Concatenate { of: Vec<usize>, dimension: usize },
 }
 
-/// The place that an element comes from.
+/// The origin of an element of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// An element of a parameter, by its number in row-major order.
+    /// An element of a parameter: the index of the parameter, and the element's position in
+    /// row-major order.
     Parameter(usize, u64),
     /// The padding value of a `pad`, which is zero.
     Padding,
@@ -56,14 +60,15 @@ pub(crate) enum Place {
 /// The limits of a random chain.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// The most elements of any value.
+    /// The maximum number of elements of a value.
     pub(crate) elements: u64,
+    /// The maximum number of steps.
     pub(crate) steps: u64,
     /// True if a chain has only transposes and reshapes.
     pub(crate) only_shapes: bool,
 }
 
-/// A chain while it grows.
+/// A chain to which steps are being added.
 struct Growth<'a> {
     random: &'a mut Random,
     limits: Limits,
@@ -79,7 +84,7 @@ pub(crate) fn chain(random: &mut Random, limits: Limits) -> Chain {
     let first = growth.first_sizes();
     growth.sizes.push(first.clone());
     growth.parameters = 1;
-    // A second operand for concatenations.
+    // A second parameter gives concatenations another operand.
     if !limits.only_shapes && growth.random.one_in(3) {
         growth.sizes.push(first);
         growth.parameters = 2;
@@ -97,10 +102,13 @@ pub(crate) fn chain(random: &mut Random, limits: Limits) -> Chain {
     Chain { module, sizes, parameters, steps, results }
 }
 
+/// Returns a shape with the default layout.
 fn shape(element_type: ElementType, sizes: &[u64]) -> Shape {
     Shape::new(element_type, sizes.iter().copied(), None).unwrap()
 }
 
+/// Builds the module of a chain. Its parameters and results have the default layouts, or any order
+/// of their dimensions.
 fn module(
     random: &mut Random,
     element_type: ElementType,
@@ -151,8 +159,8 @@ fn module(
 }
 
 impl Growth<'_> {
-    /// Sizes whose product is at most the limit: near it and of small factors, or of any order of
-    /// magnitude below it.
+    /// Returns extents whose product is at most the limit. Half of the products are near the limit
+    /// and have small factors. The others have any order of magnitude.
     fn first_sizes(&mut self) -> Vec<u64> {
         if self.random.one_in(2) {
             let elements = self.limits.elements;
@@ -174,7 +182,8 @@ impl Growth<'_> {
         order.into_iter().map(|place| sizes[place]).collect()
     }
 
-    /// A number from 1 to `most`, of any order of magnitude. Half of them have small factors.
+    /// Returns a number from 1 to `most`, of any order of magnitude. Half of the numbers have small
+    /// factors.
     fn up_to(&mut self, most: u64) -> u64 {
         let bits = self.random.below(u64::from(most.ilog2()) + 1);
         let number = (1 << bits) + self.random.below(1 << bits);
@@ -182,7 +191,7 @@ impl Growth<'_> {
         if self.random.one_in(2) { number } else { self.round(number) }
     }
 
-    /// A number of small factors, from `most / 7` to `most`.
+    /// Returns a number from `most / 7` to `most` that has only the factors 2, 3, 5 and 7.
     fn round(&mut self, most: u64) -> u64 {
         let mut round = 1;
         loop {
@@ -194,6 +203,8 @@ impl Growth<'_> {
         }
     }
 
+    /// Adds a random step to the last value. Adds none if the step does not fit the value or the
+    /// limits.
     fn grow(&mut self) {
         let of = self.sizes.len() - 1;
         let sizes = self.sizes[of].clone();
@@ -288,7 +299,7 @@ impl Growth<'_> {
         }
     }
 
-    /// Adds a step, unless its value is too large.
+    /// Adds a step, unless its result is empty or larger than the limit.
     fn push(&mut self, step: Step, sizes: Vec<u64>) {
         let product = sizes.iter().try_fold(1_u64, |product, &size| product.checked_mul(size));
         if product.is_some_and(|product| (1..=self.limits.elements).contains(&product)) {
@@ -297,7 +308,7 @@ impl Growth<'_> {
         }
     }
 
-    /// Splits a dimension, or joins two.
+    /// Returns extents in which a dimension is split, or two neighbours are joined.
     fn regrouped(&mut self, sizes: &[u64]) -> Vec<u64> {
         let mut out = sizes.to_vec();
         if out.len() > 1 && (self.random.one_in(2) || out.len() == MOST_RANK) {
@@ -319,7 +330,7 @@ impl Growth<'_> {
         out
     }
 
-    /// Sizes with this product, in any order.
+    /// Returns one to four extents with this product, in any order.
     fn factored(&mut self, mut product: u64) -> Vec<u64> {
         let rank = 1 + self.random.below(4);
         let mut sizes = vec![1; usize::try_from(rank).unwrap()];
@@ -340,17 +351,18 @@ impl Growth<'_> {
 }
 
 impl Chain {
-    /// The sizes of each result.
+    /// Returns the extents of each result.
     pub(crate) fn results(&self) -> impl Iterator<Item = &[u64]> {
         self.results.iter().map(|&value| &self.sizes[value][..])
     }
 
-    /// The sizes of each parameter.
+    /// Returns the extents of each parameter.
     pub(crate) fn parameters(&self) -> &[Vec<u64>] {
         &self.sizes[..self.parameters]
     }
 
-    /// The place that the element of a result at `index` comes from.
+    /// Returns the origin of the element of a result at `index`. Follows the steps from the last to
+    /// the first.
     pub(crate) fn place(&self, result: usize, index: &[u64]) -> Place {
         let (mut value, mut index) = (self.results[result], index.to_vec());
         while value >= self.parameters {
@@ -411,7 +423,7 @@ impl Chain {
     }
 }
 
-/// The number of an index in row-major order.
+/// Returns the position of an index in row-major order.
 fn number(sizes: &[u64], index: &[u64]) -> u64 {
     sizes.iter().zip(index).fold(0, |number, (&size, &at)| {
         assert!(at < size);
@@ -419,7 +431,7 @@ fn number(sizes: &[u64], index: &[u64]) -> u64 {
     })
 }
 
-/// The index with this number in row-major order.
+/// Returns the index at a position in row-major order.
 pub(crate) fn unravel(sizes: &[u64], mut number: u64) -> Vec<u64> {
     let mut index: Vec<u64> = sizes
         .iter()

@@ -1,4 +1,4 @@
-//! Random programs that only move data, and images for their parameters.
+//! Random programs that only move data, and random images for their parameters.
 
 use stridec::{
     hlo::{
@@ -13,10 +13,12 @@ use super::{
     interpreter::{Array, Fill, to_image},
 };
 
-/// Elements of the largest value.
+/// The maximum number of elements of a value.
 const MOST_ELEMENTS: u64 = 1_500;
+/// The maximum rank of a value.
 const MOST_RANK: usize = 5;
 
+/// Element types of the data that a program moves.
 const TYPES: [ElementType; 12] = [
     ElementType::Pred,
     ElementType::U2,
@@ -31,6 +33,7 @@ const TYPES: [ElementType; 12] = [
     ElementType::C64,
     ElementType::C128,
 ];
+/// Integer types of the starts of dynamic slices.
 const STARTS: [ElementType; 6] = [
     ElementType::S32,
     ElementType::U8,
@@ -39,25 +42,29 @@ const STARTS: [ElementType; 6] = [
     ElementType::U32,
     ElementType::U16,
 ];
-/// Types of arrays of indices, which no other array has.
+/// Integer types of arrays of indices. No other array has such a type.
 const INDICES: [ElementType; 2] = [ElementType::S32, ElementType::U32];
 
-/// A computation during construction: its parameters, and its values with their places.
+/// A program to which instructions are being added.
 struct Program<'a> {
     random: &'a mut Random,
     builder: Builder,
+    /// The type of the elements that the program moves.
     element_type: ElementType,
     parameters: Vec<Shape>,
+    /// The values so far, each with the index of its instruction and its shape.
     values: Vec<(usize, Shape)>,
-    /// A computation that returns the second of two elements.
+    /// The computation of scatters of one array. It returns the update, the second of its
+    /// parameters.
     combiner: usize,
-    /// A computation that returns the last two of four elements.
+    /// The computation of scatters of two arrays. It returns the updates, the last two of its four
+    /// parameters.
     pair_combiner: usize,
-    /// Computations that reduce numbers of a type.
+    /// Computations that combine two elements of a type, which reductions call.
     reducers: Vec<(ElementType, usize)>,
 }
 
-/// Operations that reduce truth values, and others that reduce indices.
+/// The operations of reductions: of truth values, and of indices.
 const REDUCERS: [(ElementType, Binary); 6] = [
     (ElementType::Pred, Binary::And),
     (ElementType::Pred, Binary::Or),
@@ -67,8 +74,8 @@ const REDUCERS: [(ElementType, Binary); 6] = [
     (ElementType::S32, Binary::Maximum),
 ];
 
-/// Returns a program of up to ten instructions between its parameters and its results, of which
-/// there are up to three. Buffers have the default layouts, or any: other orders, padding, tiles.
+/// Returns a program with one to three results, and up to ten instructions before these. The
+/// parameters and results have default layouts, or any: other orders of dimensions, padding, tiles.
 pub(crate) fn module(random: &mut Random) -> Module {
     let element_type = random.pick(&TYPES);
     let mut builder = Builder::new("random");
@@ -126,7 +133,7 @@ pub(crate) fn module(random: &mut Random) -> Module {
     builder.finish_with_layouts("main", root, entry, result).unwrap()
 }
 
-/// The shape in any layout.
+/// Returns the shape in a random layout. A tuple gets a layout for each part.
 fn laid_out(random: &mut Random, shape: &Shape) -> Shape {
     if !shape.is_array() {
         let parts = shape.tuple_shapes().iter().map(|part| laid_out(random, part));
@@ -138,16 +145,18 @@ fn laid_out(random: &mut Random, shape: &Shape) -> Shape {
     Shape::new(shape.element_type(), sizes, layout).unwrap()
 }
 
-/// Returns true if no place of the shape's memory is padding.
+/// Returns true if no byte of the shape's memory is padding.
 fn is_dense(shape: &Shape) -> bool {
     Footprint::of(shape).is_some_and(|memory| memory.padding_bytes() == 0)
 }
 
-/// Images for the buffers that a module reads: any elements, and any bits between them.
+/// Returns images for the parameters of a module. Their elements are random, and so are the bits
+/// between the elements, which no program may use.
 pub(crate) fn images(random: &mut Random, module: &Module) -> Vec<Vec<u8>> {
     module.parameters().iter().map(|shape| image(random, shape)).collect()
 }
 
+/// Returns the image of one parameter. Indices are mostly small, so that many are in bounds.
 fn image(random: &mut Random, shape: &Shape) -> Vec<u8> {
     let bits = shape.element_type().bits().unwrap();
     let sizes = sizes(shape);
@@ -172,6 +181,7 @@ fn image(random: &mut Random, shape: &Shape) -> Vec<u8> {
     elements.iter().zip(mask).zip(beside).map(with).collect()
 }
 
+/// Returns the extents of a shape without bounded dimensions.
 pub(crate) fn sizes(shape: &Shape) -> Vec<u64> {
     shape
         .dimensions()
@@ -184,6 +194,7 @@ pub(crate) fn sizes(shape: &Shape) -> Vec<u64> {
 }
 
 impl Program<'_> {
+    /// Returns random extents, a few of them 0.
     fn sizes(&mut self) -> Vec<u64> {
         let rank = usize::try_from(self.random.below(MOST_RANK as u64)).unwrap();
         let most = [1, 40, 16, 9, 5][rank];
@@ -191,6 +202,8 @@ impl Program<'_> {
         (0..rank).map(|_| size(self.random)).collect()
     }
 
+    /// Adds a parameter, which is also a value of the program. Returns the index of its
+    /// instruction.
     fn parameter(&mut self, element_type: ElementType, sizes: &[u64]) -> usize {
         let shape = Shape::new(element_type, sizes.iter().copied(), None).unwrap();
         let place = self.builder.parameter(shape.clone()).unwrap();
@@ -199,7 +212,7 @@ impl Program<'_> {
         place
     }
 
-    /// Turns the instructions so far into a function, and calls it.
+    /// Moves the instructions so far into a function, and calls the function with new parameters.
     fn call(&mut self) {
         for _ in 0..=self.random.below(3) {
             self.grow();
@@ -215,7 +228,7 @@ impl Program<'_> {
         self.values.push((place, result));
     }
 
-    /// An array of the program's type, mostly one of the last.
+    /// Returns a value of the program's type, mostly the last one.
     fn any(&mut self) -> (usize, Shape) {
         let of_type = |value: &&(usize, Shape)| value.1.element_type() == self.element_type;
         let values: Vec<_> = self.values.iter().filter(of_type).collect();
@@ -227,6 +240,7 @@ impl Program<'_> {
         values[last - usize::try_from(back).unwrap()].clone()
     }
 
+    /// Adds an instruction. Its result has the program's type and these extents.
     fn push(&mut self, opcode: Opcode, operands: &[usize], sizes: &[u64]) {
         let shape = Shape::new(self.element_type, sizes.iter().copied(), None).unwrap();
         let place = self
@@ -236,7 +250,7 @@ impl Program<'_> {
         self.values.push((place, shape));
     }
 
-    /// A scalar of the program's type: a constant, or a parameter.
+    /// Returns a scalar of the program's type: a parameter or a constant.
     fn scalar(&mut self) -> usize {
         let shape = Shape::new(self.element_type, [], None).unwrap();
         if self.random.one_in(3) {
@@ -249,7 +263,7 @@ impl Program<'_> {
         self.builder.add(Opcode::Constant(literal.into()), &[]).unwrap()
     }
 
-    /// A constant of these bits everywhere.
+    /// Returns an array in which every element is `number`.
     fn filled(&mut self, element_type: ElementType, number: u64, sizes: &[u64]) -> usize {
         let scalar = Shape::new(element_type, [], None).unwrap();
         let bytes =
@@ -260,8 +274,8 @@ impl Program<'_> {
         self.builder.add_as(Opcode::Broadcast { dimensions: vec![] }, &[place], shape).unwrap()
     }
 
-    /// Starts along `rank` dimensions, all of one type: constants and parameters, or results of
-    /// instructions.
+    /// Returns the starts of a dynamic slice along `rank` dimensions, all of one type. A start is a
+    /// constant or a parameter, or is computed from one of them.
     fn starts(&mut self, rank: usize) -> Vec<usize> {
         let element_type = self.random.pick(&STARTS);
         let one = |program: &mut Self| {
@@ -280,8 +294,8 @@ impl Program<'_> {
         (0..rank).map(|_| one(self)).collect()
     }
 
-    /// Indices computed from others: negative ones counted from the end, or the results of any
-    /// other operations.
+    /// Returns indices that are computed from others. A typical computation adds an extent to
+    /// negative indices, which count from the end. Others use arithmetic of all kinds.
     fn computed(&mut self, place: usize, element_type: ElementType, sizes: &[u64]) -> usize {
         use ComparisonDirection::{Eq, Ge, Gt, Le, Lt, Ne};
         let (first, second) = (self.random.below(9), 1 + self.random.below(6));
@@ -327,7 +341,8 @@ impl Program<'_> {
         }
     }
 
-    /// Truth values or indices of these sizes: a parameter, reduced along a short dimension.
+    /// Returns truth values or indices with these extents: a parameter, reduced along a short
+    /// dimension.
     fn reduced(&mut self, element_type: ElementType, sizes: &[u64]) -> usize {
         let fits: Vec<_> = self.reducers.iter().filter(|of| of.0 == element_type).collect();
         let (_, computation) =
@@ -342,7 +357,7 @@ impl Program<'_> {
         self.builder.add(reduce, &[array, start]).unwrap()
     }
 
-    /// An array of indices: a parameter, a constant, or the result of an instruction.
+    /// Returns an array of indices: a parameter, a constant, or the result of instructions.
     fn indices(&mut self, sizes: &[u64]) -> usize {
         let element_type = self.random.pick(&INDICES);
         let place = if self.random.one_in(3) {
@@ -361,9 +376,13 @@ impl Program<'_> {
         if self.random.one_in(2) { self.computed(place, element_type, sizes) } else { place }
     }
 
-    /// The windows of a gather or a scatter, and the indices of their starts: the extents of a
-    /// window, the dimensions that the windows lack, the dimensions that indices are for, the
-    /// extents of the batch, and the dimension of the index vectors.
+    /// Returns random windows of a gather or a scatter on an array of `sizes`:
+    ///
+    /// - the extents of a window,
+    /// - the dimensions of extent 1 that the windows lack,
+    /// - the dimensions that the entries of an index vector belong to,
+    /// - the extents of the batch, with an index vector for each of its elements, and
+    /// - the dimension of the index vectors in the array of indices.
     fn windows(&mut self, sizes: &[u64]) -> (Vec<u64>, Vec<usize>, Vec<usize>, Vec<u64>, usize) {
         let rank = sizes.len();
         let slices: Vec<u64> = sizes
@@ -379,8 +398,8 @@ impl Program<'_> {
         (slices, lost, map, batch, vector)
     }
 
-    /// Indices for a batch. The index vectors have a dimension of their own, or none if they have
-    /// one entry.
+    /// Returns the indices of a batch, and the dimension of their index vectors. Index vectors with
+    /// one entry may have no dimension; the result is then the rank of the array.
     fn indices_of(&mut self, batch: &[u64], entries: usize, vector: usize) -> (usize, usize) {
         if entries == 1 && self.random.one_in(2) {
             return (self.indices(batch), batch.len());
@@ -390,7 +409,8 @@ impl Program<'_> {
         (self.indices(&sizes), vector)
     }
 
-    /// Chooses the dimensions for windows among `window` and `batch` dimensions.
+    /// Chooses, among `window` and `batch` dimensions together, the ascending dimensions of the
+    /// windows.
     fn mixed(&mut self, window: usize, batch: usize) -> Vec<usize> {
         let mut dimensions = self.random.permutation(window + batch);
         dimensions.truncate(window);
@@ -398,6 +418,7 @@ impl Program<'_> {
         dimensions
     }
 
+    /// Adds a gather, unless its result is too large.
     fn gather(&mut self, operand: usize, sizes: &[u64]) {
         let (slice_sizes, lost, start_index_map, batch, vector) = self.windows(sizes);
         let kept: Vec<usize> = (0..sizes.len()).filter(|d| !lost.contains(d)).collect();
@@ -421,6 +442,7 @@ impl Program<'_> {
         self.push(Opcode::Gather(Box::new(gather)), &[operand, indices], &out);
     }
 
+    /// Adds a scatter of one or two arrays, unless its updates are too large.
     fn scatter(&mut self, operand: usize, sizes: &[u64]) {
         let (extents, lost, scatter_dims_to_operand_dims, batch, vector) = self.windows(sizes);
         let kept: Vec<usize> = (0..sizes.len()).filter(|d| !lost.contains(d)).collect();
@@ -449,7 +471,7 @@ impl Program<'_> {
             let operands = [operand, indices, updates];
             return self.push(Opcode::Scatter(Box::new(scatter)), &operands, sizes);
         }
-        // Two arrays at once, of which the program goes on with either.
+        // A scatter of two arrays. The program goes on with either result.
         scatter.computation = self.pair_combiner;
         let (other, _) = self.same_as(sizes);
         let others = self.parameter(self.element_type, &of_updates);
@@ -461,8 +483,9 @@ impl Program<'_> {
         }
     }
 
-    /// Adds a bitcast to a layout with tiles, of as many bytes as the dense operand. If the tiles
-    /// are partial, the elements in their padding are lost.
+    /// Adds a bitcast to a layout with tiles and as many bytes as the dense operand. In some
+    /// bitcasts, the last tile of a dimension is partial; the elements in its padding are then
+    /// lost.
     fn tiled_bitcast(&mut self, operand: usize, count: u64, sizes: &[u64]) {
         let mut sizes = self.regrouped(count, sizes);
         if self.random.one_in(2) {
@@ -490,7 +513,7 @@ impl Program<'_> {
         self.values.push((place.unwrap(), shape));
     }
 
-    /// Selects elements of one array or of another, by a parameter.
+    /// Adds a `select` between two arrays by truth values.
     fn choice(&mut self, operand: usize, sizes: &[u64]) {
         let is_scalar = self.random.one_in(3);
         let of_predicate = if is_scalar { &[] } else { sizes };
@@ -503,8 +526,8 @@ impl Program<'_> {
         self.push(Opcode::Select, &[predicate, operand, other], sizes);
     }
 
-    /// Splits complex numbers and combines them differently; converts elements of 4 bits to bytes
-    /// and back.
+    /// Splits complex numbers and combines them differently, or converts elements of 4 bits to
+    /// bytes and back. Adds nothing for other types.
     fn taken_apart(&mut self, operand: usize, sizes: &[u64]) {
         let (other, _) = self.same_as(sizes);
         let add =
@@ -526,7 +549,7 @@ impl Program<'_> {
         }
     }
 
-    /// Adds an instruction, or none if the one that was drawn does not fit.
+    /// Adds a random instruction. Adds none if the instruction does not fit.
     fn grow(&mut self) {
         let (operand, shape) = self.any();
         let sizes = sizes(&shape);
@@ -618,7 +641,7 @@ impl Program<'_> {
             }
             12 if rank > 1 => self.triangle(operand, &sizes),
             13 => self.push(Opcode::Copy, &[operand], &sizes),
-            // What is in the padding of tiles is not specified.
+            // The contents of the padding of tiles are not specified, so no bitcast may read them.
             14 if !is_dense(&shape) => self.push(Opcode::Copy, &[operand], &sizes),
             14 if count > 0 && self.random.one_in(2) => {
                 self.tiled_bitcast(operand, count, &sizes);
@@ -635,7 +658,7 @@ impl Program<'_> {
         }
     }
 
-    /// Adds an instruction whose elements come from computed places, or which splits elements.
+    /// Adds an instruction that computes the places of its elements, or that splits elements.
     fn choose(&mut self, operand: usize, sizes: &[u64]) {
         let has_windows = !sizes.is_empty() && !sizes.contains(&0);
         match self.random.below(7) {
@@ -647,7 +670,7 @@ impl Program<'_> {
         }
     }
 
-    /// An array of the program's type and these sizes.
+    /// Returns a value with the program's type and these extents. There must be one.
     fn same_as(&mut self, sizes: &[u64]) -> (usize, Shape) {
         let fits = |value: &&(usize, Shape)| {
             value.1.element_type() == self.element_type && self::sizes(&value.1) == sizes
@@ -656,8 +679,8 @@ impl Program<'_> {
         same[usize::try_from(self.random.below(same.len() as u64)).unwrap()].clone()
     }
 
-    /// Other sizes with an equal number of elements: a dimension split, two joined, or all of them
-    /// new.
+    /// Returns other extents with the same product: a dimension is split, or two are joined. Arrays
+    /// of one dimension or none may get a single dimension of `count` elements.
     fn regrouped(&mut self, count: u64, sizes: &[u64]) -> Vec<u64> {
         let mut out = sizes.to_vec();
         let splits = self.random.one_in(2) && !out.is_empty() && out.len() < MOST_RANK;
@@ -681,6 +704,7 @@ impl Program<'_> {
         vec![count]
     }
 
+    /// Adds a `pad` with edges that may be negative, unless its result is too large.
     fn pad(&mut self, operand: usize, sizes: &[u64]) {
         let value = self.scalar();
         let mut out = vec![];
@@ -708,7 +732,8 @@ impl Program<'_> {
         }
     }
 
-    /// Splits elements into bytes, and combines these in the opposite order.
+    /// Splits elements into bytes, and combines the bytes in the opposite order. Adds nothing for
+    /// types other than `bf16`, `s16`, `f32` and `s64`, or if there are too many dimensions.
     fn swap_bytes(&mut self, operand: usize, sizes: &[u64]) {
         use ElementType::{Bf16, F32, S16, S64};
         let bytes = u64::from(self.element_type.bits().unwrap() / 8);
@@ -723,8 +748,8 @@ impl Program<'_> {
         self.push(Opcode::BitcastConvert, &[place], sizes);
     }
 
-    /// Keeps the elements on one side of a diagonal, like `tril`, and replaces the others by a
-    /// value.
+    /// Keeps the elements on one side of a diagonal, like `tril` of numpy, and replaces the others
+    /// by a scalar.
     fn triangle(&mut self, operand: usize, sizes: &[u64]) {
         let rank = sizes.len();
         let dimensions = self.random.permutation(rank);

@@ -1,8 +1,7 @@
-//! The oracle of programs: runs a module one instruction after another, with every value as a whole
-//! array.
+//! The oracle of programs: an interpreter that runs a module one instruction after another.
 //!
-//! A value is an array of elements in row-major order of their indices. The compiler is used only
-//! for the offset of an index in a shape, by which images are read and written.
+//! Every value is a whole array of elements, in row-major order of their indices. The library is
+//! used only for the offset of an index in a shape, by which images are read and written.
 
 use stridec::{
     hlo::{
@@ -20,21 +19,23 @@ pub(crate) enum Value {
     Tuple(Vec<Value>),
 }
 
-/// Elements in row-major order, each as its bits.
+/// An array, with its elements in row-major order.
 #[derive(Clone, Debug)]
 pub(crate) struct Array {
     pub(crate) element_type: ElementType,
     pub(crate) sizes: Vec<u64>,
+    /// The bits of each element, in the low bits of a number.
     pub(crate) cells: Vec<u128>,
 }
 
-/// Returns the images of a module's results, or `None` if it has an instruction that is not
-/// interpreted.
+/// Runs a module on the images of its parameters, and returns the images of its results. Returns
+/// `None` if an instruction is not interpreted.
 pub(crate) fn run(module: &Module, images: &[Vec<u8>]) -> Option<Vec<Vec<u8>>> {
     run_seeing(module, images, &mut |_, _, _| {})
 }
 
-/// Calls `see` with every value: the computation and the place of the instruction, and its result.
+/// Runs a module as [`run`] does, and calls `see` with every value: the indices of the computation
+/// and of the instruction, and the result of the instruction.
 pub(crate) fn run_seeing(
     module: &Module,
     images: &[Vec<u8>],
@@ -51,6 +52,7 @@ pub(crate) fn run_seeing(
     Some(out)
 }
 
+/// Reads a value of this shape from the next images. A tuple takes an image for each of its arrays.
 fn read<'a>(shape: &Shape, images: &mut impl Iterator<Item = &'a Vec<u8>>) -> Value {
     if !shape.is_array() {
         return Value::Tuple(shape.tuple_shapes().iter().map(|part| read(part, images)).collect());
@@ -58,7 +60,7 @@ fn read<'a>(shape: &Shape, images: &mut impl Iterator<Item = &'a Vec<u8>>) -> Va
     Value::Array(from_image(shape, images.next().expect("an image for each buffer")))
 }
 
-/// The array whose image in the layout of `shape` is `image`.
+/// Returns the array whose image in the layout of `shape` is `image`.
 pub(crate) fn from_image(shape: &Shape, image: &[u8]) -> Array {
     let descriptor = StrideDescriptor::try_from(shape).unwrap();
     let bits = descriptor.element_bits();
@@ -77,6 +79,7 @@ pub(crate) fn from_image(shape: &Shape, image: &[u8]) -> Array {
     Array { element_type: shape.element_type(), sizes, cells }
 }
 
+/// Appends the images of a value in the layout of `shape`, one for each array.
 fn write(shape: &Shape, value: &Value, out: &mut Vec<Vec<u8>>) {
     match value {
         Value::Tuple(parts) => {
@@ -88,15 +91,16 @@ fn write(shape: &Shape, value: &Value, out: &mut Vec<Vec<u8>>) {
     }
 }
 
-/// The contents of an image's padding.
+/// The bits of an image that do not belong to elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fill {
+    /// All bits are 0.
     Zero,
-    /// The layout's padding value.
+    /// The cells of padded dimensions have the layout's padding value.
     Padding,
 }
 
-/// The image of an array in the layout of `shape`.
+/// Returns the image of an array in the layout of `shape`.
 pub(crate) fn to_image(shape: &Shape, array: &Array, fill: Fill) -> Vec<u8> {
     let descriptor = StrideDescriptor::try_from(shape).unwrap();
     assert_eq!(descriptor.sizes(), array.sizes);
@@ -123,7 +127,7 @@ pub(crate) fn to_image(shape: &Shape, array: &Array, fill: Fill) -> Vec<u8> {
     image
 }
 
-/// Every index below `sizes`, in row-major order.
+/// Returns every index below `sizes`, in row-major order.
 pub(crate) fn indices(sizes: &[u64]) -> impl Iterator<Item = Vec<u64>> + use<> {
     let sizes = sizes.to_vec();
     (0..sizes.iter().product::<u64>()).map(move |mut number| {
@@ -142,6 +146,7 @@ pub(crate) fn indices(sizes: &[u64]) -> impl Iterator<Item = Vec<u64>> + use<> {
 }
 
 impl Array {
+    /// Returns the bits of the element at `index`.
     pub(crate) fn at(&self, index: &[u64]) -> u128 {
         let place = index.iter().zip(&self.sizes).fold(0, |place, (&i, &size)| {
             assert!(i < size);
@@ -150,19 +155,20 @@ impl Array {
         self.cells[usize::try_from(place).unwrap()]
     }
 
-    /// Returns the array with these extents whose element at an index is the result of `of`.
+    /// Returns an array with these extents, in which the element at an index is the result of `of`.
     fn spread(&self, sizes: &[u64], of: impl Fn(&[u64]) -> u128) -> Self {
         let cells = indices(sizes).map(|index| of(&index)).collect();
         Self { element_type: self.element_type, sizes: sizes.to_vec(), cells }
     }
 
-    /// The element at `index` as a number; `None` unless it is an integer or a `pred`.
+    /// Returns the element at `index` as a number, or `None` if it is not an integer or a `pred`.
     fn integer(&self, index: &[u64]) -> Option<i128> {
         integer(self.element_type, self.at(index))
     }
 }
 
-/// The number that these bits represent in an integer type.
+/// Returns the number that these bits represent, or `None` if the type is not an integer or a
+/// `pred`.
 fn integer(of: ElementType, bits: u128) -> Option<i128> {
     use ElementType as T;
     let width = of.bits()?;
@@ -177,10 +183,12 @@ fn integer(of: ElementType, bits: u128) -> Option<i128> {
     }
 }
 
+/// Returns a number whose lowest `bits` bits are set.
 fn mask(bits: u32) -> u128 {
     if bits == 128 { u128::MAX } else { (1 << bits) - 1 }
 }
 
+/// Returns the extents of a shape without bounded dimensions.
 fn sizes(shape: &Shape) -> Vec<u64> {
     shape
         .dimensions()
@@ -192,6 +200,8 @@ fn sizes(shape: &Shape) -> Vec<u64> {
         .collect()
 }
 
+/// Runs the computation at index `number` on its arguments. Instructions that its root does not
+/// need are left out, because the compiler ignores them too.
 fn call(
     module: &Module,
     number: usize,
@@ -219,7 +229,7 @@ fn call(
             Opcode::Constant(literal) => constant(literal),
             Opcode::Tuple => Value::Tuple(operands.into_iter().cloned().collect()),
             Opcode::GetTupleElement { index } => match operands[0] {
-                // The context of a start has no value.
+                // The third part of an asynchronous start, its context, has no value here.
                 Value::Tuple(parts) => parts.get(*index)?.clone(),
                 Value::Array(_) => panic!("an array has no parts"),
             },
@@ -276,6 +286,7 @@ fn call(
     values[computation.root()].clone()
 }
 
+/// Returns the array, or `None` for a tuple.
 fn as_array(value: &Value) -> Option<&Array> {
     match value {
         Value::Array(array) => Some(array),
@@ -283,7 +294,7 @@ fn as_array(value: &Value) -> Option<&Array> {
     }
 }
 
-/// Returns a part of a tuple, if the tuple has it.
+/// Returns a part of a tuple, or `None` if there is no such part.
 fn part(value: &Value, number: usize) -> Option<Value> {
     match value {
         Value::Tuple(parts) => parts.get(number).cloned(),
@@ -291,6 +302,7 @@ fn part(value: &Value, number: usize) -> Option<Value> {
     }
 }
 
+/// Returns the value of a literal.
 fn constant(literal: &Literal) -> Value {
     let shape = literal.shape();
     if !shape.is_array() {
@@ -305,8 +317,8 @@ fn constant(literal: &Literal) -> Value {
     Value::Array(Array { element_type: shape.element_type(), sizes: sizes(shape), cells })
 }
 
-/// Applies an instruction from arrays to an array of `shape`; `from` is the shape of the first
-/// operand.
+/// Runs an instruction on arrays. `shape` is the shape of the result. `from` is the shape of the
+/// first operand. Returns `None` if the instruction is not interpreted.
 fn array(
     module: &Module,
     opcode: &Opcode,
@@ -410,8 +422,9 @@ fn array(
     })
 }
 
-/// Applies an instruction that computes each element of the result from the operands' elements at
-/// that index.
+/// Runs an instruction that computes each element of the result from the operands' elements at the
+/// same index. Arithmetic is interpreted for integers only. Returns `None` if the instruction is
+/// not interpreted.
 fn arithmetic(opcode: &Opcode, shape: &Shape, operands: &[&Array]) -> Option<Array> {
     let (sizes, element_type) = (sizes(shape), shape.element_type());
     let kind = operands.first().map(|operand| operand.element_type);
@@ -465,7 +478,7 @@ fn arithmetic(opcode: &Opcode, shape: &Shape, operands: &[&Array]) -> Option<Arr
     }
 }
 
-/// An operation on two integers.
+/// Returns the result of an operation on two integers, or `None` for other types and operations.
 fn binary(binary: Binary, element_type: ElementType, a: u128, b: u128) -> Option<u128> {
     let (a, b) = (integer(element_type, a)?, integer(element_type, b)?);
     let value = match binary {
@@ -486,8 +499,8 @@ fn binary(binary: Binary, element_type: ElementType, a: u128, b: u128) -> Option
     number(element_type, value)
 }
 
-/// Reduces the elements along some dimensions by an operation on integers, in the order of the
-/// indices.
+/// Reduces the elements along some dimensions, in the order of their indices. Returns `None` unless
+/// the computation is a single operation on integers.
 fn reduce(
     module: &Module,
     computation: usize,
@@ -511,7 +524,8 @@ fn reduce(
     Some(result)
 }
 
-/// The starts of a dynamic slice, clamped so that it is inside the array.
+/// Returns the start of a dynamic slice in each dimension, clamped so that the slice is inside the
+/// array.
 fn starts(whole: &[u64], part: &[u64], given: &[&Array]) -> Option<Vec<u64>> {
     let one = |dimension: usize| match given {
         [vector] if vector.sizes.len() == 1 => vector.integer(&[dimension as u64]),
@@ -527,6 +541,8 @@ fn starts(whole: &[u64], part: &[u64], given: &[&Array]) -> Option<Vec<u64>> {
         .collect()
 }
 
+/// Splits each element into elements of a narrower type, or joins several into one of a wider type.
+/// The low bits come first.
 fn bitcast_convert(operand: &Array, to: ElementType, sizes: Vec<u64>) -> Array {
     let (from_bits, to_bits) = (operand.element_type.bits().unwrap(), to.bits().unwrap());
     let cells = if from_bits >= to_bits {
@@ -543,8 +559,8 @@ fn bitcast_convert(operand: &Array, to: ElementType, sizes: Vec<u64>) -> Array {
     Array { element_type: to, sizes, cells }
 }
 
-/// The place that an index of a gather or a scatter points at: the start in the operand of the
-/// window at `batch`.
+/// Returns the index of the operand at which a window of a gather or a scatter starts. `batch` is
+/// the index of the window. The start is not clamped, and may be out of bounds.
 fn window_start(
     indices: &Array,
     batch: &[u64],
@@ -568,6 +584,8 @@ fn window_start(
     Some(start)
 }
 
+/// Returns the result of a gather, in which starts are clamped so that each window is inside the
+/// operand.
 fn take(gather: &Gather, operand: &Array, indices: &Array, out: &[u64]) -> Option<Array> {
     let batching = (&gather.operand_batching_dims[..], &gather.start_indices_batching_dims[..]);
     let rank = operand.sizes.len();
@@ -614,8 +632,10 @@ fn returns_updates(module: &Module, scatter: &Scatter, count: usize) -> bool {
     }
 }
 
-/// The result for one of the `count` arrays of a scatter whose combiner returns the updates. The
-/// operands are the array, the indices and its updates.
+/// Returns one of the results of a scatter of `count` arrays. The operands are an array, the
+/// indices, and the updates of the array. Returns `None` unless the combiner returns the updates.
+///
+/// A window that is partly out of bounds is left out as a whole.
 fn put(
     module: &Module,
     scatter: &Scatter,
@@ -632,7 +652,7 @@ fn put(
         scatter.inserted_window_dims.contains(dimension) || batching.0.contains(dimension)
     };
     let kept: Vec<usize> = (0..rank).filter(|dimension| !gone(dimension)).collect();
-    // One window after another, in the order of their indices, like XLA's evaluator.
+    // Windows are written in the order of their indices, as XLA's evaluator does.
     let is_window = |dimension: &usize| scatter.update_window_dims.contains(dimension);
     let batch = |index: &[u64]| -> Vec<u64> {
         (0..index.len()).filter(|d| !is_window(d)).map(|d| index[d]).collect()
@@ -662,7 +682,8 @@ fn put(
     Some(out)
 }
 
-/// The bits of a number: the low ones of an integer; a float only if it is exact.
+/// Returns the bits of a number in a type. Returns `None` if the type is a float that cannot
+/// represent the number exactly, or another type that is not interpreted.
 fn number(of: ElementType, value: i128) -> Option<u128> {
     use ElementType as T;
     match of {
@@ -678,12 +699,13 @@ fn number(of: ElementType, value: i128) -> Option<u128> {
     }
 }
 
-/// Returns the number as a float, if it fits 16 bits.
+/// Returns the number as a float, or `None` if it does not fit 16 bits.
 fn exact(value: i128) -> Option<f32> {
     i16::try_from(value).ok().map(f32::from)
 }
 
-/// The number at `bits` as another type: integers, and floats that are whole and small.
+/// Converts the bits of an element to another type. Returns `None` unless the types are integers,
+/// or the number is whole and small.
 fn convert(from: ElementType, to: ElementType, bits: u128) -> Option<u128> {
     use ElementType as T;
     let value = match from {
@@ -697,6 +719,7 @@ fn convert(from: ElementType, to: ElementType, bits: u128) -> Option<u128> {
     number(to, value)
 }
 
+/// Returns a float as an integer, or `None` unless it is whole, small and not -0.
 fn whole(value: f64) -> Option<i128> {
     let is_small =
         value.fract() == 0.0 && value.abs() < 1e4 && !(value == 0.0 && value.is_sign_negative());

@@ -1,4 +1,4 @@
-//! Random programs, and an interpreter of HLO that says what they compute.
+//! Random programs, and an interpreter of HLO that computes their expected results.
 
 use std::{collections::BTreeMap, sync::Mutex};
 
@@ -11,8 +11,13 @@ pub mod chains;
 pub mod generate;
 pub mod interpreter;
 
-/// Runs random programs, and prints what became of them. A refusal is `Unsupported`; every other
-/// program gives the interpreter's bytes.
+/// Runs `count` random programs, and compares their results with the interpreter's, byte for byte.
+/// A program may also be refused with an error of the kind `Unsupported`. Prints the number of
+/// programs by outcome.
+///
+/// # Panics
+///
+/// Panics if a program has other results or another error, or if more than a fifth are refused.
 pub fn check_random_programs(
     count: u64,
     run: impl Fn(&Program, &[&[u8]]) -> Result<Vec<Vec<u8>>, Error> + Sync,
