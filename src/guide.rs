@@ -1,6 +1,6 @@
-//! Pages for embedders: [`protos`], [`compilers`], [`programs`], [`sharding`], [`notations`],
-//! [`snapshots`] and the glossary [`names`]. [`stability`] lists the parts of the interface that
-//! stay compatible between versions.
+//! Pages for embedders: [`protos`], [`compilers`], [`programs`], [`conversions`], [`sharding`],
+//! [`notations`], [`snapshots`] and the glossary [`names`]. [`stability`] lists the parts of the
+//! interface that stay compatible between versions.
 #![cfg_attr(feature = "accessors", doc = "Layouts in kernels of your own: [`accessors`].")]
 #![cfg_attr(feature = "gpu", doc = "With a wgpu device of your own: [`runtimes`].")]
 
@@ -18,6 +18,9 @@ pub mod sharding {}
 
 #[doc = include_str!("../docs/notations.md")]
 pub mod notations {}
+
+#[doc = include_str!("../docs/conversions.md")]
+pub mod conversions {}
 
 #[cfg(feature = "accessors")]
 #[doc = include_str!("../docs/accessors.md")]

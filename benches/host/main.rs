@@ -10,6 +10,7 @@
 //! cargo bench --no-default-features --bench host -- --cases gathers [--only TEXT] [--repetitions 15]
 //! cargo bench --no-default-features --bench host -- --cases in-place [--only TEXT] [--repetitions 15]
 //! cargo bench --no-default-features --bench host -- --cases masks [--only TEXT] [--repetitions 15]
+//! cargo bench --no-default-features --bench host -- --cases conversions [--threads 1] [--only TEXT]
 //! cargo bench --no-default-features --bench host -- --cases sweep [--seed 1] [--count 160] [--threads 1] [--only TEXT]
 //! ```
 //!
@@ -24,6 +25,7 @@ mod bars;
 mod base64;
 mod by_hand;
 mod cached;
+mod conversions;
 mod everyday;
 #[path = "../support/everyday.rs"]
 mod everyday_cases;
@@ -61,10 +63,11 @@ fn main() {
         Some("gathers") => return gathers::measure(repetitions).expect("the gathers"),
         Some("in-place") => return in_place::measure(repetitions).expect("the updates"),
         Some("masks") => return masks::measure(repetitions).expect("the masks"),
+        Some("conversions") => return conversions::measure(number),
         Some("sweep") => return sweep::measure(number),
         Some(other) => {
             panic!(
-                "--cases {other}: expected by-hand, cached, everyday, gathers, in-place, masks, programs or sweep"
+                "--cases {other}: expected by-hand, cached, conversions, everyday, gathers, in-place, masks, programs or sweep"
             )
         }
     }
@@ -121,7 +124,8 @@ impl Run {
     /// compared.
     fn check(&self) {
         let bytes = self.nest.dst_bits() as usize / 8;
-        if self.nest.src_bits() != self.nest.dst_bits() || bytes == 0 {
+        let converts = self.nest.conversion().is_some();
+        if self.nest.src_bits() != self.nest.dst_bits() || bytes == 0 || converts {
             return;
         }
         for (unit, cell) in self.destination.chunks_exact(bytes).enumerate() {

@@ -7,7 +7,7 @@ use pyo3::{intern, prelude::*, types::PyString};
 use stridec::{
     Tensor,
     notation::TensorForm,
-    shape::{Dimension, Layout, Shape as XlaShape},
+    shape::{Dimension, ElementType, Layout, Shape as XlaShape},
 };
 
 use crate::{
@@ -73,24 +73,32 @@ pub(crate) fn tensor(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Tenso
 }
 
 /// Returns the tensor that an argument describes as a destination. The argument is a whole shape,
-/// or a layout for the element type of `source` and the extents `sizes`.
+/// or a layout for the extents `sizes` and the element type `dtype`. If there is no `dtype`, it is
+/// the element type of `source`.
 pub(crate) fn destination(
     given: &Bound<'_, PyAny>,
     source: &Tensor,
     sizes: &[u64],
+    dtype: Option<ElementType>,
     argument: &str,
 ) -> PyResult<Tensor> {
     let whole = given.is_instance_of::<Shape>()
         || text(given).is_some_and(|text| !text.trim_start().starts_with('{'));
     if whole {
-        return tensor(given, argument);
+        let tensor = tensor(given, argument)?;
+        let own = tensor.descriptor().element_type();
+        return match dtype.filter(|&dtype| dtype != own) {
+            Some(dtype) => Err(invalid("dtype", own.name(), dtype.name())),
+            None => Ok(tensor),
+        };
     }
     let layout = layout(given, argument)?;
-    let element_type = match source.form() {
+    let own = match source.form() {
         TensorForm::Shape(shape) => shape.element_type(),
         TensorForm::Strided(shape) => shape.element_type(),
         _ => return Err(invalid(argument, "a whole shape", "a layout")),
     };
+    let element_type = dtype.unwrap_or(own);
     let extents = sizes.iter().map(|&size| Dimension::Fixed(size));
     let shape = XlaShape::array(element_type, extents, layout).map_err(raised)?;
     Tensor::try_from(shape).map_err(raised)

@@ -11,7 +11,7 @@ use stridec::{
 };
 
 use crate::{
-    array::{HostArray, Image, Room},
+    array::{HostArray, Image, Room, element_type},
     device::Device,
     errors::raised,
     kernel::Kernel,
@@ -48,7 +48,7 @@ impl Operation {
             Some(to) => {
                 let window = Window::slice(&sizes(&source), window).map_err(raised)?;
                 let extents: Vec<u64> = window.sizes().collect();
-                Some(destination(to, &source, &extents, "to")?)
+                Some(destination(to, &source, &extents, None, "to")?)
             }
         };
         Ok(Self { lowered: Lowered::slice(source, window, to).map_err(raised)? })
@@ -74,17 +74,20 @@ fn run_on<'py>(
 
 #[pymethods]
 impl Operation {
-    /// Returns the operation that copies every element to the same index in another layout.
+    /// Returns the operation that copies every element to the same index in another layout, and
+    /// converts it to the element type `dtype` or that of `to`.
     #[classmethod]
-    #[pyo3(name = "relayout", signature = (source, to))]
+    #[pyo3(name = "relayout", signature = (source, to, *, dtype=None))]
     fn of_relayout(
         _class: &Bound<'_, PyType>,
         source: &Bound<'_, PyAny>,
         to: &Bound<'_, PyAny>,
+        dtype: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let source = tensor(source, "source")?;
+        let dtype = dtype.map(|dtype| element_type(dtype, "dtype")).transpose()?;
         let sizes = sizes(&source);
-        let to = destination(to, &source, &sizes, "to")?;
+        let to = destination(to, &source, &sizes, dtype, "to")?;
         Self::between(source, to)
     }
 
@@ -218,7 +221,8 @@ fn described<'py>(
 /// `to` is a layout such as "{0,1:T(8,128)}", dimension numbers with the most minor first, a whole
 /// shape, or JAX's `Layout` or `Format`. The result is a numpy array with the dimensions of the
 /// memory, most major first, or `out` if that is given. If `array` is the memory of a layout,
-/// `source` is that layout.
+/// `source` is that layout. Elements are converted to `dtype`, or to the element type of `to` if it
+/// is a whole shape.
 ///
 /// >>> import numpy, stridec
 /// >>> x = numpy.arange(6, dtype=numpy.int32).reshape(2, 3)
@@ -227,26 +231,30 @@ fn described<'py>(
 /// ((2, 1, 2, 2), [0, 3, 1, 4, 2, 5, 0, 0])
 /// >>> stridec.relayout(image, to="{1,0}", source="s32[2,3]{0,1:T(2,2)}").tolist()
 /// [[0, 1, 2], [3, 4, 5]]
+/// >>> stridec.relayout(x, to="{0,1}", dtype=numpy.float16).tolist()
+/// [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]
 #[pyfunction]
-#[pyo3(signature = (array, to, *, source=None, out=None, device="host"))]
+#[pyo3(signature = (array, to, *, dtype=None, source=None, out=None, device="host"))]
 pub(crate) fn relayout<'py>(
     py: Python<'py>,
     array: &Bound<'py, PyAny>,
     to: &Bound<'py, PyAny>,
+    dtype: Option<&Bound<'py, PyAny>>,
     source: Option<&Bound<'py, PyAny>>,
     out: Option<&Bound<'py, PyAny>>,
     device: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
     let device = Device::of(device)?;
+    let dtype = dtype.map(|dtype| element_type(dtype, "dtype")).transpose()?;
     if let Some(source) = source {
         let (array, from) = described(array, source)?;
-        let to = destination(to, &from, &sizes(&from), "to")?;
+        let to = destination(to, &from, &sizes(&from), dtype, "to")?;
         return run_on(py, &Operation::between(from, to)?.lowered, &array, out, device);
     }
     let array = whole(array)?;
-    let operation = recent::relayout(&array, to, || {
+    let operation = recent::relayout(&array, to, dtype, || {
         let from = array.tensor()?;
-        let to = destination(to, &from, array.sizes(), "to")?;
+        let to = destination(to, &from, array.sizes(), dtype, "to")?;
         Ok(Operation::between(from, to)?.lowered)
     })?;
     run_on(py, &operation, &array, out, device)
@@ -303,6 +311,6 @@ pub(crate) fn compile(
 ) -> PyResult<Kernel> {
     let source = tensor(source, "source")?;
     let extents = sizes(&source);
-    let to = destination(to, &source, &extents, "to")?;
+    let to = destination(to, &source, &extents, None, "to")?;
     Operation::between(source, to)?.compile(py, target)
 }

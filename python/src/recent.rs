@@ -21,6 +21,8 @@ struct Entry {
     sizes: Vec<u64>,
     byte_strides: Vec<i64>,
     to: To,
+    /// The element type to which elements are converted, if it is given beside the layout.
+    dtype: Option<ElementType>,
     operation: Arc<Operation>,
 }
 
@@ -32,10 +34,11 @@ enum To {
 }
 
 impl Entry {
-    fn is_of(&self, array: &HostArray, to: &Bound<'_, PyAny>) -> bool {
+    fn is_of(&self, array: &HostArray, to: &Bound<'_, PyAny>, dtype: Option<ElementType>) -> bool {
         let same_array = self.element_type == array.element_type()
             && self.sizes == array.sizes()
-            && self.byte_strides == array.byte_strides();
+            && self.byte_strides == array.byte_strides()
+            && self.dtype == dtype;
         same_array
             && match &self.to {
                 To::Text(text) => {
@@ -52,11 +55,12 @@ impl Entry {
 pub(crate) fn relayout(
     array: &HostArray,
     to: &Bound<'_, PyAny>,
+    dtype: Option<ElementType>,
     lower: impl FnOnce() -> PyResult<Operation>,
 ) -> PyResult<Arc<Operation>> {
     {
         let recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(entry) = recent.0.iter().find(|entry| entry.is_of(array, to)) {
+        if let Some(entry) = recent.0.iter().find(|entry| entry.is_of(array, to, dtype)) {
             return Ok(entry.operation.clone());
         }
     }
@@ -71,6 +75,7 @@ pub(crate) fn relayout(
         sizes: array.sizes().to_vec(),
         byte_strides: array.byte_strides().to_vec(),
         to: key,
+        dtype,
         operation: operation.clone(),
     };
     let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);

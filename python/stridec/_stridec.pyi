@@ -171,7 +171,7 @@ class Shape:
 @final
 class Operation:
     @classmethod
-    def relayout(cls, source: str | Shape, to: Shape | _Layout) -> Operation: ...
+    def relayout(cls, source: str | Shape, to: Shape | _Layout, *, dtype: Any = None) -> Operation: ...
     @classmethod
     def slice(
         cls,
@@ -281,6 +281,7 @@ def relayout(
     array: _Array,
     to: Shape | _Layout,
     *,
+    dtype: Any = None,
     source: str | Shape | None = None,
     out: _Array | None = None,
     device: _Device = "host",

@@ -17,11 +17,11 @@ pub(super) struct UnitConversion {
     bytes: (usize, usize),
     /// The bits above these are zero in a unit after the conversion.
     mask: u64,
-    way: Way,
+    units: UnitLoop,
 }
 
-/// The way in which units are converted.
-enum Way {
+/// The code that converts units.
+enum UnitLoop {
     /// The unit after the conversion, for each value of the first byte before it.
     Table(Box<[u64; 256]>),
     /// A loop for this pair of types.
@@ -40,24 +40,24 @@ impl UnitConversion {
         let width = |of: ElementType| of.storage_bits().unwrap_or(0);
         let is_plain = src == width(from) && dst == width(to);
         let chosen = if is_plain { loop_of(from, to) } else { None };
-        let way = match chosen {
-            Some(chosen) => Way::Loop(chosen),
+        let units = match chosen {
+            Some(chosen) => UnitLoop::Loop(chosen),
             None if from.bits() <= Some(8) && dst <= 64 => {
                 let value = |byte: usize| conversion.apply(byte as u128) as u64 & mask;
-                Way::Table(Box::new(std::array::from_fn(value)))
+                UnitLoop::Table(Box::new(std::array::from_fn(value)))
             }
-            None => Way::Each,
+            None => UnitLoop::Each,
         };
-        Self { conversion, bytes, mask, way }
+        Self { conversion, bytes, mask, units }
     }
 
     /// Converts all units of `from`. There are as many in `to`.
     pub(super) fn run(&self, from: &[u8], to: &mut [u8]) {
         let (src, dst) = self.bytes;
         debug_assert_eq!(from.len() / src, to.len() / dst, "as many units");
-        match &self.way {
-            Way::Loop(run) => run(from, to),
-            Way::Table(table) => {
+        match &self.units {
+            UnitLoop::Loop(run) => run(from, to),
+            UnitLoop::Table(table) => {
                 let from = from.iter().step_by(src);
                 match dst {
                     1 => looked_up::<1>(table, from, to),
@@ -66,7 +66,7 @@ impl UnitConversion {
                     _ => looked_up::<8>(table, from, to),
                 }
             }
-            Way::Each => {
+            UnitLoop::Each => {
                 for unit in 0..from.len() / src {
                     let value = self.conversion.apply(load(from, unit, src as u32 * 8));
                     let value = if dst > 8 { value } else { value & u128::from(self.mask) };

@@ -17,8 +17,9 @@ use crate::{
 };
 
 /// The conversion of the elements that a nest reads, as far as it is known.
-#[derive(Default)]
 pub(super) struct ConvertedElements {
+    /// The element type of the value that is traced.
+    element_type: ElementType,
     /// The conversion, its instruction, and the operand of that.
     of: Option<(Conversion, GraphNode, GraphNode)>,
     /// The number of pending elements that do not pass through the conversion, while elements that
@@ -32,6 +33,11 @@ pub(super) struct ConvertedElements {
 }
 
 impl ConvertedElements {
+    /// Returns the state at the start of the trace of a value with this element type.
+    pub(super) fn new(element_type: ElementType) -> Self {
+        Self { element_type, of: None, below: None, reads: false, reads_plain: false }
+    }
+
     /// Returns the conversion of the nest; `None` if elements are copied as they are.
     pub(super) fn conversion(&self) -> Option<Conversion> {
         self.of.filter(|_| self.reads).map(|of| of.0)
@@ -134,7 +140,8 @@ impl Pull<'_, '_> {
         let of = &mut self.converted;
         if let Some(outer) = of.inside() {
             // Two conversions in a row are one if the first loses nothing.
-            return match (conversion.then(outer), of.of) {
+            let both = if to == outer.from() { conversion.then(outer) } else { None };
+            return match (both, of.of) {
                 (Some(both), Some((_, converts, _))) if !of.reads => {
                     of.of = Some((both, converts, operand));
                     Ok(true)
@@ -142,8 +149,10 @@ impl Pull<'_, '_> {
                 _ => before,
             };
         }
+        // Between this conversion and the value, low bits may have been taken from integers.
+        let is_last = to == of.element_type;
         let is_whole = self.unit == storage_bits(to) && item.part.as_constant() == Some(0);
-        if !is_whole || of.reads_plain || of.of.is_some_and(|of| of.0 != conversion) {
+        if !is_last || !is_whole || of.reads_plain || of.of.is_some_and(|of| of.0 != conversion) {
             return before;
         }
         of.of = Some((conversion, node, operand));
@@ -151,8 +160,8 @@ impl Pull<'_, '_> {
         Ok(true)
     }
 
-    /// Returns the width of the units in which an instruction's elements are traced, in bits. Before
-    /// a conversion, a unit is a whole element.
+    /// Returns the width of the units in which an instruction's elements are traced, in bits.
+    /// Before a conversion, a unit is a whole element.
     ///
     /// # Errors
     ///

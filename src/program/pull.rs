@@ -262,7 +262,7 @@ impl<'g, 'm> Pull<'g, 'm> {
             packs: output.destination.element_bits() < 8,
             sources: Vec::new(),
             pending: Vec::new(),
-            converted: ConvertedElements::default(),
+            converted: ConvertedElements::new(output.element_type),
             visits: HashMap::new(),
             order: Vec::new(),
         };

@@ -154,13 +154,17 @@ impl Trail {
         }
         passed.reverse();
         let last = &self.visits[self.ends[case]];
+        // A bit of a converted element depends on all bits that it had before: the first stands for
+        // all of them.
+        let is_converted = nest.conversion().is_some();
         let end = match &self.cases[case].take {
             CaseValue::Bits(bits) => End::Bits(bits >> bit),
             CaseValue::Read { source, at } => End::Array {
                 value: self.sources[*source],
                 index: last.index.iter().map(number).collect(),
-                within: within(&last.part),
-                bit: number(at) * u64::from(nest.src_bits()) + u64::from(bit),
+                within: if is_converted { 0 } else { within(&last.part) },
+                bit: number(at) * u64::from(nest.src_bits())
+                    + if is_converted { 0 } else { bit.into() },
             },
         };
         Some((passed, end))

@@ -210,7 +210,7 @@ mod tests {
             (relayout("token[]", "f32[2]"), Unsupported, "relayout.source.shape.element_type"),
             (relayout("f32[2,3]", "f32[2,4]"), Invalid, "relayout.destination.shape.dimensions[1]"),
             (relayout("f32[2,?]", "f32[2,3]"), Unsupported, "relayout.source.shape.dimensions[1]"),
-            (relayout("s32[2]", "f32[2]"), Invalid, "relayout.destination.shape.element_type"),
+            (relayout("c64[2]", "f32[2]"), Unsupported, "relayout.destination.shape.element_type"),
             (
                 relayout("f32[2,2]", "f32[2,2] strided<[0,1]>"),
                 Invalid,

@@ -77,8 +77,8 @@ fn rounded(digits: u32, shift: u32) -> u32 {
     (
         "rounded_to_odd",
         &[],
-        "// `digits` divided by 2^`shift`. The last digit is one if the quotient is no integer, so that
-// rounding it again gives the same as rounding once.
+        "// `digits` divided by 2^`shift`. The last digit is one if the quotient is no integer,
+// so that rounding the result once more is the same as rounding `digits` once.
 fn rounded_to_odd(digits: u32, shift: u32) -> u32 {
     if shift > 31u {
         return u32(digits != 0u);
@@ -128,8 +128,10 @@ fn negated(value: vec2<u32>) -> vec2<u32> {
         return 0u;
     }
     let lead = firstLeadingBit(value);
-    let digits = select(value << (23u - lead), rounded(value, lead - 23u), lead > 23u);
-    return ((lead + 126u) << 23u) + digits;
+    if lead < 24u {
+        return ((lead + 126u) << 23u) + (value << (23u - lead));
+    }
+    return ((lead + 126u) << 23u) + rounded(value, lead - 23u);
 }
 ",
     ),
@@ -171,16 +173,18 @@ fn negated(value: vec2<u32>) -> vec2<u32> {
     (
         "u64_to_odd_f32",
         &["rounded_to_odd"],
-        "// An f32 that rounds to the same narrower float as an integer: one of its two neighbours, and
-// the one whose last digit is one if it is not the integer itself.
+        "// An f32 that rounds to the same narrower float as an integer: the integer itself, or the
+// neighbour whose last digit is one.
 fn u64_to_odd_f32(value: vec2<u32>) -> u32 {
     if value.y == 0u {
         if value.x == 0u {
             return 0u;
         }
         let lead = firstLeadingBit(value.x);
-        let digits = select(value.x << (23u - lead), rounded_to_odd(value.x, lead - 23u), lead > 23u);
-        return ((lead + 126u) << 23u) + digits;
+        if lead < 24u {
+            return ((lead + 126u) << 23u) + (value.x << (23u - lead));
+        }
+        return ((lead + 126u) << 23u) + rounded_to_odd(value.x, lead - 23u);
     }
     let lead = firstLeadingBit(value.y);
     let after = u32((value.x << (31u - lead)) != 0u);
@@ -284,8 +288,8 @@ fn u64_to_odd_f32(value: vec2<u32>) -> u32 {
     (
         "f64_to_odd_f32",
         &["rounded_to_odd"],
-        "// An f32 that rounds to the same narrower float as an f64: one of its two neighbours, and the
-// one whose last digit is one if it is not the number itself.
+        "// An f32 that rounds to the same narrower float as an f64: the number itself, or the
+// neighbour whose last digit is one.
 fn f64_to_odd_f32(value: vec2<u32>) -> u32 {
     let sign = value.y & 0x80000000u;
     let exponent = (value.y >> 20u) & 0x7ffu;
@@ -391,18 +395,13 @@ impl Functions {
         let carried = self.carried(from, src, value, to);
         let result = match conversion.kinds()[1] {
             NumberKind::Pred => carried.is_true(from),
-            NumberKind::Integer { is_signed } => self.integer(to, is_signed, dst, carried),
+            NumberKind::Integer { is_signed } => self.integer(to, is_signed, carried),
             NumberKind::Float => self.float(to, carried),
         };
         // Layouts may give elements more words than they need.
         match (to.bits(), dst) {
             (Some(0..=32), 64) if !result.starts_with("vec2") => {
-                let high = if to.is_signed_integer() {
-                    format!("bitcast<u32>(bitcast<i32>({result}) >> 31u)")
-                } else {
-                    "0u".to_owned()
-                };
-                format!("vec2<u32>({result}, {high})")
+                format!("vec2<u32>({result}, 0u)")
             }
             _ => result,
         }
@@ -448,7 +447,7 @@ impl Functions {
     }
 
     /// Returns the expression for a number as an integer type.
-    fn integer(&mut self, to: ElementType, is_signed: bool, dst: u32, carried: Carried) -> String {
+    fn integer(&mut self, to: ElementType, is_signed: bool, carried: Carried) -> String {
         let bits = to.bits().unwrap_or(32);
         // The low bits of a word that holds an integer of `from` bits.
         let kept = |value: String, from: u32, was_signed: bool| {
@@ -456,13 +455,7 @@ impl Functions {
             if is_same || bits == 32 {
                 return value;
             }
-            let mask = |bits: u32| (1_u64 << bits) - 1;
-            if !is_signed || bits == dst {
-                return format!("{value} & 0x{:x}u", mask(bits));
-            }
-            let by = 32 - bits;
-            let value = format!("bitcast<u32>(bitcast<i32>(({value}) << {by}u) >> {by}u)");
-            if dst < 32 { format!("{value} & 0x{:x}u", mask(dst)) } else { value }
+            format!("{value} & 0x{:x}u", (1_u64 << bits) - 1)
         };
         match carried {
             Carried::Word { value, is_signed: was_signed, .. } if bits == 64 => {
@@ -481,26 +474,19 @@ impl Functions {
             Carried::Single(value) => {
                 let magnitude = self.call("f32_magnitude", &value);
                 let sign = format!("({value} >> 31u) == 1u");
-                self.limited(to, is_signed, dst, &magnitude, &sign)
+                self.limited(to, is_signed, &magnitude, &sign)
             }
             Carried::Double(value) => {
                 let magnitude = self.call("f64_magnitude", &value);
                 let sign = format!("({value}.y >> 31u) == 1u");
-                self.limited(to, is_signed, dst, &magnitude, &sign)
+                self.limited(to, is_signed, &magnitude, &sign)
             }
         }
     }
 
     /// Returns the expression for an integer with the given magnitude and sign, or for the limit of
     /// the type that it exceeds.
-    fn limited(
-        &mut self,
-        to: ElementType,
-        is_signed: bool,
-        dst: u32,
-        magnitude: &str,
-        sign: &str,
-    ) -> String {
+    fn limited(&mut self, to: ElementType, is_signed: bool, magnitude: &str, sign: &str) -> String {
         let bits = to.bits().unwrap_or(32);
         let name = format!("{}_of", to.name());
         let mask = |bits: u32| (1_u64 << bits) - 1;
@@ -523,7 +509,8 @@ impl Functions {
             ),
             (_, true) => {
                 let least = 1_u64 << (bits - 1);
-                let rest = if dst < 32 { format!(" & 0x{:x}u", mask(dst)) } else { String::new() };
+                let rest =
+                    if bits < 32 { format!(" & 0x{:x}u", mask(bits)) } else { String::new() };
                 (
                     "u32",
                     format!(

@@ -282,8 +282,8 @@ pub(super) fn failure(names: &dyn FormNames, Guard { of, extent }: &Guard) -> St
 }
 
 /// Writes the code that loads the unit at the offset `read` of a source, and changes its type or
-/// its width to that of the destination's units. Sources are bound as arrays with elements of `element_words`
-/// words.
+/// its width to that of the destination's units. Sources are bound as arrays with elements of
+/// `element_words` words.
 pub(super) fn load(writer: &mut Writer, nest: &CopyNest, source: usize, element_words: u32) {
     let (src, dst) = (nest.src_bits(), nest.dst_bits());
     let whole = unit_at_read(writer, src, source, element_words);

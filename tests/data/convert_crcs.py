@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes convert_crcs.jsonl: for each pair of element types, of which the first has at most 16 bits,
 the CRC-32 of all values after the conversion, little-endian, with a byte for each element below 8
-bits. The sign of a signed integer below 8 bits is repeated in its byte.
+bits, whose upper bits are zero.
 
 The values come from numpy and ml_dtypes, which round from float32; as float32 has all values of a
 type of at most 16 bits, that is one rounding. The rules that numpy leaves open, or that differ from
@@ -89,8 +89,6 @@ def converted(value, negative, kind):
             number = [limit(v) for v in value]
         mask = (1 << bits) - 1
         number = [v & mask for v in number]
-        if signed:
-            number = [v | (((1 << 64) - 1) ^ mask) if v >> (bits - 1) else v for v in number]
         return np.array(number, dtype=np.uint64)
     if kind == "f64":
         out = value.astype(np.float64).view(np.uint64)

@@ -97,8 +97,8 @@ pub fn has_outputs(case: &HloCase, outputs: &[Vec<u8>]) -> bool {
         })
 }
 
-/// Returns an image with every value of a type of at most 16 bits, or with special and random values
-/// of a wider type.
+/// Returns an image with every value of a type of at most 16 bits, or with special and random
+/// values of a wider type.
 pub fn values(element_type: ElementType, count: usize, random: &mut Random) -> Vec<u8> {
     let bits = element_type.storage_bits().unwrap();
     let bytes = usize::try_from(bits / 8).unwrap();

@@ -144,6 +144,25 @@ fn compare(op: BinaryOperator, left: Scalar, right: Scalar) -> Result<Scalar, Fa
     }))
 }
 
+/// Converts a scalar to another type. Only integers that an `f32` represents exactly become floats,
+/// because devices may round others differently.
+pub(crate) fn convert(of: Scalar, kind: Kind) -> Result<Scalar, Fault> {
+    match (of.kind, kind) {
+        (Kind::Bool, Kind::Uint) => Ok(Scalar::uint(of.bits)),
+        (Kind::Uint | Kind::Sint, Kind::Float) => {
+            let number = match of.kind {
+                Kind::Uint => i64::from(of.bits),
+                _ => i64::from(of.bits.cast_signed()),
+            };
+            if number.unsigned_abs() > 1 << 24 {
+                return Err(format!("{number} becomes an f32, which may not have it"));
+            }
+            Ok(Scalar::of(Kind::Float, (number as f32).to_bits()))
+        }
+        _ => panic!("no kernel converts {of:?} to {kind:?}"),
+    }
+}
+
 pub(crate) fn math(fun: MathFunction, args: &[Scalar]) -> Result<Scalar, Fault> {
     if args[0].kind == Kind::Sint {
         let numbers: Vec<i32> = args.iter().map(|arg| arg.bits.cast_signed()).collect();
@@ -160,6 +179,9 @@ pub(crate) fn math(fun: MathFunction, args: &[Scalar]) -> Result<Scalar, Fault> 
     match (fun, &numbers?[..]) {
         (MathFunction::Min, &[a, b]) => Ok(Scalar::uint(a.min(b))),
         (MathFunction::Max, &[a, b]) => Ok(Scalar::uint(a.max(b))),
+        (MathFunction::FirstLeadingBit, &[of]) => {
+            Ok(Scalar::uint(of.checked_ilog2().unwrap_or(u32::MAX)))
+        }
         (MathFunction::InsertBits, &[into, bits, from, count]) => {
             if from + count > 32 {
                 return Err(format!("{count} bits are inserted from bit {from} on"));

@@ -200,7 +200,10 @@ impl<'a, W: Watch> Interpreter<'a, W> {
                         arguments.iter().map(|&given| self.value(frame, given)).collect();
                     let function = &self.module.functions[*function];
                     let name = function.name.as_deref().unwrap_or_default();
-                    let wraps = name.starts_with("lookup") || name.ends_with("_64");
+                    // Functions of lookups and of conversions compute with words, not with places.
+                    let wraps = name.starts_with("lookup")
+                        || name.ends_with("_64")
+                        || is_of_conversion(name);
                     let outer = std::mem::replace(&mut self.wraps, wraps);
                     self.watch.call(std::ptr::from_ref(statement).addr());
                     let returned = self.call(function, given?)?;
@@ -399,6 +402,9 @@ impl<'a, W: Watch> Interpreter<'a, W> {
                     }
                 }
             }
+            Expression::Math { fun, arg, arg1: None, .. } => {
+                self.value(frame, arg)?.map(|of| arithmetic::math(fun, &[of]))?
+            }
             Expression::Math { fun, arg, arg1: Some(second), arg2: None, arg3: None } => {
                 let (first, second) = (self.value(frame, arg)?, self.value(frame, second)?);
                 first.zip(second, |a, b| arithmetic::math(fun, &[a, b]))?
@@ -423,6 +429,10 @@ impl<'a, W: Watch> Interpreter<'a, W> {
             Expression::As { expr, kind, convert: None } => {
                 let kind = kind_of(kind);
                 self.value(frame, expr)?.map(|of| Ok(Scalar { kind, ..of }))?
+            }
+            Expression::As { expr, kind, convert: Some(4) } => {
+                let kind = kind_of(kind);
+                self.value(frame, expr)?.map(|of| arithmetic::convert(of, kind))?
             }
             ref constant => self.constant(&function.expressions, constant),
         };
@@ -513,11 +523,22 @@ impl<'a, W: Watch> Interpreter<'a, W> {
     }
 }
 
+/// Returns true for the functions that convert units, such as `f32_to_bf16`, and those that they
+/// call.
+fn is_of_conversion(name: &str) -> bool {
+    let helpers = ["rounded", "shifted_left", "shifted_right", "negated"];
+    name.contains("_to_")
+        || name.ends_with("_magnitude")
+        || name.ends_with("_of")
+        || helpers.contains(&name)
+}
+
 fn kind_of(kind: ScalarKind) -> Kind {
     match kind {
         ScalarKind::Uint => Kind::Uint,
         ScalarKind::Sint => Kind::Sint,
         ScalarKind::Bool => Kind::Bool,
+        ScalarKind::Float => Kind::Float,
         other => panic!("no kernel computes with {other:?}"),
     }
 }

@@ -15,6 +15,7 @@
 
 mod arithmetic;
 mod check;
+mod conversions;
 #[allow(unreachable_pub)]
 #[path = "../../../benches/paper/fuse.rs"]
 mod fuse;

@@ -21,6 +21,8 @@ pub(crate) enum Kind {
     Uint,
     Sint,
     Bool,
+    /// The bits of an `f32`, which is only made of an integer and read as bits.
+    Float,
 }
 
 impl Scalar {

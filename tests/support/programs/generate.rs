@@ -33,6 +33,17 @@ const TYPES: [ElementType; 12] = [
     ElementType::C64,
     ElementType::C128,
 ];
+/// Types to which elements are converted, and from there back.
+const OTHERS: [ElementType; 8] = [
+    ElementType::Pred,
+    ElementType::U4,
+    ElementType::S8,
+    ElementType::F8e5m2,
+    ElementType::F16,
+    ElementType::S32,
+    ElementType::F32,
+    ElementType::U64,
+];
 /// Integer types of the starts of dynamic slices.
 const STARTS: [ElementType; 6] = [
     ElementType::S32,
@@ -526,8 +537,8 @@ impl Program<'_> {
         self.push(Opcode::Select, &[predicate, operand, other], sizes);
     }
 
-    /// Splits complex numbers and combines them differently, or converts elements of 4 bits to
-    /// bytes and back. Adds nothing for other types.
+    /// Splits complex numbers and combines them differently, or converts elements to another type
+    /// and back, with a move between.
     fn taken_apart(&mut self, operand: usize, sizes: &[u64]) {
         let (other, _) = self.same_as(sizes);
         let add =
@@ -538,14 +549,19 @@ impl Program<'_> {
                 let real = add(self, Opcode::Real, other);
                 self.push(Opcode::Complex, &[imaginary, real], sizes);
             }
-            ElementType::S4 => {
-                let shape = Shape::new(ElementType::S8, sizes.iter().copied(), None).unwrap();
+            _ => {
+                let other = match self.element_type {
+                    ElementType::S4 if self.random.one_in(2) => ElementType::S8,
+                    of => self.random.pick(
+                        &OTHERS.map(|other| if other == of { ElementType::F64 } else { other }),
+                    ),
+                };
+                let shape = Shape::new(other, sizes.iter().copied(), None).unwrap();
                 let wide = self.builder.add_as(Opcode::Convert, &[operand], shape).unwrap();
                 let dimensions = (0..sizes.len()).collect();
                 let mirrored = add(self, Opcode::Reverse { dimensions }, wide);
                 self.push(Opcode::Convert, &[mirrored], sizes);
             }
-            _ => {}
         }
     }
 

@@ -8,6 +8,7 @@ use stridec::{
         Binary, ComparisonDirection, Computation, Gather, Literal, Module, Opcode,
         PaddingDimension, Scatter, SliceDimension, Unary,
     },
+    nest::Conversion,
     shape::{Dimension, ElementType, Shape},
     stride::StrideDescriptor,
 };
@@ -438,7 +439,8 @@ fn arithmetic(opcode: &Opcode, shape: &Shape, operands: &[&Array]) -> Option<Arr
         Some(Array { element_type, sizes: sizes.clone(), cells })
     };
     match opcode {
-        Opcode::Convert => cellwise(&|of| convert(kind?, element_type, of[0])),
+        Opcode::Convert if kind == Some(element_type) => cellwise(&|of| Some(of[0])),
+        Opcode::Convert => cellwise(&|of| Some(Conversion::new(kind?, element_type)?.apply(of[0]))),
         Opcode::Select => cellwise(&|of| Some(if of[0] == 0 { of[2] } else { of[1] })),
         Opcode::Compare { direction, .. } => cellwise(&|of| {
             let (a, b) = (integer(kind?, of[0])?, integer(kind?, of[1])?);
@@ -702,27 +704,4 @@ fn number(of: ElementType, value: i128) -> Option<u128> {
 /// Returns the number as a float, or `None` if it does not fit 16 bits.
 fn exact(value: i128) -> Option<f32> {
     i16::try_from(value).ok().map(f32::from)
-}
-
-/// Converts the bits of an element to another type. Returns `None` unless the types are integers,
-/// or the number is whole and small.
-fn convert(from: ElementType, to: ElementType, bits: u128) -> Option<u128> {
-    use ElementType as T;
-    let value = match from {
-        _ if from == to => return Some(bits),
-        T::F32 => whole(f32::from_bits(u32::try_from(bits).ok()?).into())?,
-        T::F64 => whole(f64::from_bits(u64::try_from(bits).ok()?))?,
-        T::Bf16 => whole(f32::from_bits(u32::try_from(bits << 16).ok()?).into())?,
-        T::F16 if bits == 0 => 0,
-        _ => integer(from, bits)?,
-    };
-    number(to, value)
-}
-
-/// Returns a float as an integer, or `None` unless it is whole, small and not -0.
-fn whole(value: f64) -> Option<i128> {
-    let is_small =
-        value.fract() == 0.0 && value.abs() < 1e4 && !(value == 0.0 && value.is_sign_negative());
-    #[expect(clippy::cast_possible_truncation, reason = "it was compared")]
-    is_small.then_some(value as i128)
 }
