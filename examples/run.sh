@@ -15,8 +15,12 @@ done
 echo "-- explain"
 cargo run --quiet --locked "$@" --example explain -- 'f32[2,3]' 'f32[2,3]{0,1:PAD(3,5,zero)}'
 
-echo "-- python/serve.py"
 target=$(cargo metadata --no-deps --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
+echo "-- run_saved"
+"$target/debug/stridec" compile hlo @examples/data/movements.txt --emit pb -o "$target/movements.pb"
+cargo run --quiet --locked "$@" --example run_saved -- "$target/movements.pb"
+
+echo "-- python/serve.py"
 # Debian's package of protobuf is for Debian's Python.
 /usr/bin/python3 examples/python/serve.py "$target/debug/stridec" 500
 

@@ -30,6 +30,7 @@ pub(super) fn program(
         results: images(program.results()),
         scratch: images(program.scratch()),
         constants: program.constants().to_vec(),
+        ..Default::default()
     })
 }
 
@@ -104,6 +105,7 @@ impl From<&Kernel> for proto::Kernel {
             }),
             translation: None,
             gaps: proto::Gaps::from(kernel.gaps).into(),
+            ..Default::default()
         }
     }
 }
