@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-.ci/install cmake g++ libprotobuf-dev make pkg-config protobuf-compiler python3-protobuf
+.ci/install cmake g++ libprotobuf-dev libvulkan-dev make pkg-config protobuf-compiler python3-protobuf
 
 # Binaries and examples together need the features of `cargo test`, which has built them before.
 cargo build --quiet --locked --bins --examples "$@"

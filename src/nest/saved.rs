@@ -185,18 +185,14 @@ fn check_images(nest: &CopyNest) -> Result<(), NestError> {
         check(fits(source.units, bits, source.bytes), "units inside their source")?;
     }
     check(nest.dst_base <= 0 && nest.dst_units <= LIMIT, "a walk from the start of an image")?;
-    match nest.marks() {
-        Some(_) => {
-            let is_table = nest.dst_base == 0 && nest.dst_units * 4 == nest.dst_bytes;
-            let marks = |case: &Case| matches!(case.take, CaseValue::Bits(1));
-            let is_one = nest.cases.len() == 1 && nest.cases.iter().all(marks);
-            check(is_table && is_one && nest.gaps == Gaps::Keep, "a table of marks")
-        }
-        None => {
-            let walked = u128::from(nest.dst_base.unsigned_abs()) + u128::from(nest.dst_units);
-            check(u128::from(positions) >= walked, "a walk over the whole destination")
-        }
+    if nest.marks().is_some() {
+        let is_table = nest.dst_base == 0 && nest.dst_units * 4 == nest.dst_bytes;
+        let marks = |case: &Case| matches!(case.take, CaseValue::Bits(1));
+        let is_one = nest.cases.len() == 1 && nest.cases.iter().all(marks);
+        return check(is_table && is_one && nest.gaps == Gaps::Keep, "a table of marks");
     }
+    let walked = u128::from(nest.dst_base.unsigned_abs()) + u128::from(nest.dst_units);
+    check(u128::from(positions) >= walked, "a walk over the whole destination")
 }
 
 /// Checks that forms name values that exist, and that no value is computed from itself.
@@ -332,12 +328,12 @@ impl<'a> Prover<'a> {
         }
         let whole: PartOfWalk =
             nest.extents.iter().map(|&extent| (0, signed(extent) - 1)).collect();
-        (0..nest.cases.len()).try_for_each(|case| self.check_box(case, whole.clone()))
+        (0..nest.cases.len()).try_for_each(|case| self.check_box(case, &whole))
     }
 
     /// Checks a case in a part of the walk. If its intervals are too wide there, checks the halves.
-    fn check_box(&mut self, case: usize, part: PartOfWalk) -> Result<(), NestError> {
-        let Err(error) = self.check_whole(case, &part) else { return Ok(()) };
+    fn check_box(&mut self, case: usize, part: &PartOfWalk) -> Result<(), NestError> {
+        let Err(error) = self.check_whole(case, part) else { return Ok(()) };
         let steps = |&(low, high): &Interval| high - low;
         let longest = (0..part.len()).max_by_key(|&axis| steps(&part[axis]));
         let longest = longest.filter(|&axis| steps(&part[axis]) > 0).ok_or(error.clone())?;
@@ -347,7 +343,7 @@ impl<'a> Prover<'a> {
         for half in [(low, middle), (middle + 1, high)] {
             let mut part = part.clone();
             part[longest] = half;
-            self.check_box(case, part)?;
+            self.check_box(case, &part)?;
         }
         Ok(())
     }

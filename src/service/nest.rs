@@ -255,13 +255,11 @@ fn number_of(number: &saved::Number, path: &dyn Fn() -> FieldPath) -> Result<Num
         (Operation::Select, &[holds, a, b]) => LookupExpr::Select(holds, a, b),
         (operation, operands) => {
             let known = OPERATORS.iter().find(|of| of.1 == operation);
-            match (known, operands) {
-                (Some(known), &[a, b]) => LookupExpr::Binary(known.0, a, b),
-                _ => {
-                    let expected = "as many operands as the operation has";
-                    return Err(field(path().field("operands"), expected));
-                }
-            }
+            let (Some(known), &[a, b]) = (known, operands) else {
+                let expected = "as many operands as the operation has";
+                return Err(field(path().field("operands"), expected));
+            };
+            LookupExpr::Binary(known.0, a, b)
         }
     };
     Ok(Number { integer, of })

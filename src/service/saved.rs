@@ -306,11 +306,11 @@ fn program(message: &proto::Program) -> Result<Program, Error> {
         let kernel = nested(kernel(saved, nest.clone(), &target), || {
             FieldPath::new("kernels").index(number)
         })?;
-        let value = |of: &proto::ProgramBuffer| {
+        let value = |of: proto::ProgramBuffer| {
             value(of).ok_or_else(|| field(path(), "buffers of a program"))
         };
-        let sources = step.sources.iter().map(value).collect::<Result<_, _>>()?;
-        steps.push((nest, sources, value(&step.destination.unwrap_or_default())?));
+        let sources = step.sources.iter().copied().map(value).collect::<Result<_, _>>()?;
+        steps.push((nest, sources, value(step.destination.unwrap_or_default())?));
         kernels.push(kernel);
     }
     let parts = ProgramParts {
@@ -348,7 +348,7 @@ fn buffers(
         .collect()
 }
 
-fn value(of: &proto::ProgramBuffer) -> Option<BufferId> {
+fn value(of: proto::ProgramBuffer) -> Option<BufferId> {
     use proto::program_buffer::Kind;
     let number = usize::try_from(of.number).ok()?;
     Some(match of.kind() {
