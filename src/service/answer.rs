@@ -81,6 +81,7 @@ impl From<&Kernel> for proto::Kernel {
                 .copy_regions
                 .iter()
                 .map(|region| proto::CopyRegion {
+                    source: region.source,
                     source_offset: region.source_offset,
                     destination_offset: region.destination_offset,
                     size: region.size,

@@ -254,8 +254,8 @@ fn binding(of: &proto::Binding) -> Binding {
 }
 
 fn copy_region(of: &proto::CopyRegion) -> CopyRegion {
-    let &proto::CopyRegion { source_offset, destination_offset, size } = of;
-    CopyRegion { source_offset, destination_offset, size }
+    let &proto::CopyRegion { source, source_offset, destination_offset, size } = of;
+    CopyRegion { source, source_offset, destination_offset, size }
 }
 
 /// Returns the message of a compiled program, without a checksum.

@@ -132,6 +132,8 @@ fn copy_region(block: &Block) -> Option<CopyRegion> {
     let nest = block.nest();
     let bits = nest.src().offset().unsigned_abs() * u64::from(nest.src_bits());
     (bits.is_multiple_of(32) && nest.dst_bytes().is_multiple_of(4)).then_some(CopyRegion {
+        // A copy has one source.
+        source: 0,
         source_offset: bits / 8,
         destination_offset: 0,
         size: nest.dst_bytes(),

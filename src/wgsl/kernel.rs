@@ -241,6 +241,8 @@ pub struct Dispatch {
 /// One buffer copy. Offsets and size are in bytes and multiples of 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CopyRegion {
+    /// The number of the source, which is the number of its binding.
+    pub source: u32,
     /// The offset of the first byte to read.
     pub source_offset: u64,
     /// The offset of the first byte to write.
