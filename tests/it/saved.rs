@@ -85,9 +85,9 @@ fn each_kernel_of_an_operation_is_proved_again() {
 fn each_program_is_proved_again() {
     let all = hlo_cases().iter().chain(stablehlo_cases()).chain(scatter_rows_cases());
     let (mut read, mut refused) = (0, 0);
-    let mut check = |program: &Program, name: &str| match is_saved(program, name) {
-        true => read += 1,
-        false => refused += 1,
+    let mut check = |program: &Program, name: &str| {
+        let count = if is_saved(program, name) { &mut read } else { &mut refused };
+        *count += 1;
     };
     for case in all.chain(donated_cases()).filter(|case| case.is_ok()) {
         let Ok(module) = case.module() else { continue };
