@@ -1,15 +1,21 @@
 //! Records a whole graph of movements into a program's own command encoder. Parameters, results and
-//! scratch buffers are parts of one pool buffer.
+//! scratch buffers are parts of one pool buffer. The layout of the first result is the one that
+//! costs least, and the kernels are those of `examples/data/movements.wgsl`.
 //!
-//! `cargo run --no-default-features --features gpu --example record_program`
+//! `cargo run --no-default-features --features gpu --example record_program [-- --update]`
 
-use std::error::Error;
+use std::{env, error::Error, fs};
 
 use stridec::{
+    Target,
     gpu::Gpu,
     hlo::{Builder, Module, Opcode, SliceDimension},
     program::{BufferId, Program, compile_module},
+    schedule::candidates,
 };
+
+/// The kernels that this example ran when it was last changed.
+const SNAPSHOT: &str = include_str!("data/movements.wgsl");
 
 /// The extents of the image.
 const ROWS: usize = 7;
@@ -19,6 +25,19 @@ const CHANNELS: usize = 3;
 const MORE: usize = 29;
 
 fn main() -> Result<(), Box<dyn Error>> {
+    // The limits that every device has, so that the kernels are equal on all machines. The bindings
+    // are all `read_write`, so that one buffer serves for all of them.
+    let mut target = Target::webgpu();
+    target.read_write_sources = true;
+    let program = cheapest(&target)?;
+    println!("{} kernels, {} scratch buffers", program.kernels().len(), program.scratch().len());
+    let texts: Vec<&str> = program.kernels().iter().map(|of| of.wgsl.as_str()).collect();
+    if env::args().any(|given| given == "--update") {
+        fs::write("examples/data/movements.wgsl", texts.join("\n"))?;
+    } else if texts.join("\n") != SNAPSHOT {
+        return Err("the kernels changed: review them with --update and `git diff`".into());
+    }
+
     // The runtime's own device and queue.
     let instance = wgpu::Instance::default();
     let options = wgpu::RequestAdapterOptions::default();
@@ -30,17 +49,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor::default()))?;
     let gpu = Gpu::from_device(device.clone(), queue.clone());
 
-    // Kernels whose bindings are all `read_write`, so that one buffer serves for all of them.
-    let mut target = gpu.limits().target("my device");
-    target.read_write_sources = true;
-    let program = compile_module(&graph()?, &target)?;
-    println!("{} kernels, {} scratch buffers", program.kernels().len(), program.scratch().len());
-
     let (places, bytes) = places(&program, gpu.limits().min_storage_buffer_offset_alignment);
     let pool = buffer(&device, bytes, wgpu::BufferUsages::STORAGE);
     let images = parameters();
     for (image, &place) in images.iter().zip(&places) {
-        queue.write_buffer(&pool, place, &padded(image));
+        // `write_buffer` needs whole words.
+        let zeros = vec![0; image.len().next_multiple_of(4) - image.len()];
+        queue.write_buffer(&pool, place, &[image.as_slice(), &zeros].concat());
     }
 
     // The runtime's own encoder and compute pass, which may record other commands too.
@@ -58,7 +73,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     device.poll(wgpu::PollType::wait_indefinitely())?;
     let memory = staging.get_mapped_range(..)?.to_vec();
     let results = &places[images.len()..];
-    for (number, (expected, &place)) in expected(&images).iter().zip(results).enumerate() {
+    for (number, (expected, &place)) in expected(&images, &program)?.iter().zip(results).enumerate()
+    {
         let place = usize::try_from(place)?;
         if memory[place..place + expected.len()] != expected[..] {
             return Err(format!("result {number} is wrong").into());
@@ -68,11 +84,32 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Eight movements of bytes, with three results.
-fn graph() -> Result<Module, Box<dyn Error>> {
+/// Compiles the graph with the layout of its first result that costs least, as a compiler does if
+/// the readers of the result accept any layout.
+fn cheapest(target: &Target) -> Result<Program, Box<dyn Error>> {
+    let mut best = None;
+    for layout in ["2,1,0", "1,2,0", "2,0,1", "0,2,1", "1,0,2", "0,1,2"] {
+        let program = compile_module(&graph(layout)?, target)?;
+        // The cost model estimates the cost of each word that a kernel writes.
+        let cost = |nest: &stridec::nest::CopyNest| {
+            candidates(nest.clone(), target)[0].cost() * nest.dst_bytes().div_ceil(4)
+        };
+        let cost: u64 = program.steps().iter().map(|step| cost(step.nest())).sum();
+        println!("{}: cost {cost}", program.results()[0].shape());
+        if best.as_ref().is_none_or(|&(least, _)| cost < least) {
+            best = Some((cost, program));
+        }
+    }
+    Ok(best.ok_or("no layout")?.1)
+}
+
+/// Eight movements of bytes, with three results. The first one has the given layout.
+fn graph(layout: &str) -> Result<Module, Box<dyn Error>> {
     let mut builder = Builder::new("movements");
-    let image = builder.parameter(format!("u8[{ROWS},{COLUMNS},{CHANNELS}]").parse()?)?;
-    let more = builder.parameter(format!("u8[{MORE}]").parse()?)?;
+    let shapes = [format!("u8[{ROWS},{COLUMNS},{CHANNELS}]"), format!("u8[{MORE}]")];
+    let parameters = vec![shapes[0].parse()?, shapes[1].parse()?];
+    let image = builder.parameter(shapes[0].parse()?)?;
+    let more = builder.parameter(shapes[1].parse()?)?;
 
     // The first result: planes in place of pixels, mirrored.
     let planes = builder.add(Opcode::Transpose { dimensions: vec![2, 0, 1] }, &[image])?;
@@ -96,18 +133,23 @@ fn graph() -> Result<Module, Box<dyn Error>> {
 
     let results = [mirrored, joined, repeated];
     let root = builder.add(Opcode::Tuple, &results)?;
-    Ok(builder.finish("main", root)?)
+    let result = format!(
+        "(u8[{CHANNELS},{ROWS},{COLUMNS}]{{{layout}}}, u8[{}], u8[{MORE},{COLUMNS},{ROWS},{CHANNELS}])",
+        MORE + length
+    );
+    Ok(builder.finish_with_layouts("main", root, parameters, result.parse()?)?)
 }
 
 /// The results, computed with loops.
-fn expected(images: &[Vec<u8>; 2]) -> [Vec<u8>; 3] {
+fn expected(images: &[Vec<u8>; 2], program: &Program) -> Result<[Vec<u8>; 3], Box<dyn Error>> {
     let [image, more] = images;
     let pixel = |row, column, channel| image[(row * COLUMNS + column) * CHANNELS + channel];
-    let mut results = [Vec::new(), more.clone(), Vec::new()];
-    for channel in 0..CHANNELS {
-        for row in 0..ROWS {
-            results[0].extend((0..COLUMNS).rev().map(|column| pixel(row, column, channel)));
-        }
+    let mut results = [vec![0; image.len()], more.clone(), Vec::new()];
+    let place = program.results()[0].descriptor();
+    for at in 0..image.len() {
+        let [channel, row, column] = [at / COLUMNS / ROWS, at / COLUMNS % ROWS, at % COLUMNS];
+        let offset = place.offset(&[channel, row, column].map(|number| number as u64))?;
+        results[0][usize::try_from(offset)?] = pixel(row, COLUMNS - 1 - column, channel);
     }
     for row in 0..ROWS {
         for column in (1..COLUMNS).step_by(2) {
@@ -121,7 +163,7 @@ fn expected(images: &[Vec<u8>; 2]) -> [Vec<u8>; 3] {
             }
         }
     }
-    results
+    Ok(results)
 }
 
 /// The images of the parameters.
@@ -145,13 +187,6 @@ fn places(program: &Program, alignment: u32) -> (Vec<u64>, u64) {
     };
     let places = parameters.chain(results).chain(scratch).map(place).collect();
     (places, end.next_multiple_of(4))
-}
-
-/// An image with zeros up to a whole word, as `write_buffer` needs it.
-fn padded(image: &[u8]) -> Vec<u8> {
-    let mut image = image.to_vec();
-    image.resize(image.len().next_multiple_of(4), 0);
-    image
 }
 
 fn buffer(device: &wgpu::Device, size: u64, usage: wgpu::BufferUsages) -> wgpu::Buffer {

@@ -148,8 +148,9 @@ impl Case {
             None => operation(&name.split(' ').collect::<Vec<_>>())
                 .map_err(|error| format!("{name}: {error}"))?,
         };
-        let image = pattern(operation.source().image_bytes());
-        let mut expected = vec![0; usize::try_from(operation.destination().image_bytes())?];
+        let image = pattern(operation.source_descriptor().image_bytes());
+        let mut expected =
+            vec![0; usize::try_from(operation.destination_descriptor().image_bytes())?];
         operation.run_on_host(&image, &mut expected)?;
         let ours = Ours::Kernel(operation.compile(target)?);
         Ok(Self { images: vec![image], expected, ours })

@@ -86,7 +86,7 @@ fn panel(
                 let case = case(operation, element_type, mebibytes << 20)?;
                 let Some(measured) = time(&case, usize::try_from(repetitions)?)? else { break };
                 let Some(own) = measured.last() else { break };
-                let bytes = case.destination().image_bytes() as f64;
+                let bytes = case.destination_descriptor().image_bytes() as f64;
                 points.push((bytes, own.best.as_secs_f64() * 1e9 / bytes));
                 print!(" {:7.4}", own.best.as_secs_f64() * 1e9 / bytes);
                 std::io::stdout().flush()?;

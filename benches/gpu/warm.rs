@@ -37,9 +37,9 @@ pub fn measure(
     ] {
         let operation = Operation::relayout(from.parse()?, to.parse()?)?;
         let kernel = operation.compile(&gpu.limits().target(gpu.name()))?;
-        let bytes = operation.source().image_bytes();
+        let bytes = operation.source_descriptor().image_bytes();
         let source = gpu.upload(&vec![1; usize::try_from(bytes)?])?;
-        let destination = gpu.allocate(operation.destination().image_bytes())?;
+        let destination = gpu.allocate(operation.destination_descriptor().image_bytes())?;
         let timed = |times| -> Result<Duration, Box<dyn Error>> {
             let start = Instant::now();
             gpu.dispatch_repeated(&kernel, &source, &destination, times)?;

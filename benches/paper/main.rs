@@ -71,7 +71,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let (kernel, counts) =
                 count(&operation, &target, waves).map_err(|error| format!("{name}: {error}"))?;
             let operations = counts.operations_per_16_bytes() / identity.operations_per_16_bytes();
-            let bits = operation.destination().element_bits();
+            let bits = operation.destination_descriptor().element_bits();
             Ok(Row { name, kernel, bits, counts, operations })
         })
         .collect::<Result<_, String>>()?;

@@ -334,7 +334,7 @@ pub(super) enum Emit {
     Stages,
     /// The kernel as protobuf's JSON of stridec.Kernel, with every field
     Json,
-    /// The kernel as a serialized stridec.Kernel
+    /// The kernel as a serialized stridec.Kernel, or a module as a stridec.Program
     Pb,
 }
 

@@ -15,7 +15,7 @@ use super::{
 /// them as a table.
 pub(super) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     let operation = args.op.request(None)?.operation;
-    if operation.destination().image_bytes() == 0 {
+    if operation.destination_descriptor().image_bytes() == 0 {
         return Err(Failure::invalid(
             "the destination has no bytes, so nothing moves that could be timed",
         ));

@@ -285,7 +285,7 @@ mod device {
                 let cases = cases(bytes).unwrap();
                 assert!(cases.len() >= 40);
                 for operation in cases {
-                    let moved = operation.source().image_bytes();
+                    let moved = operation.source_descriptor().image_bytes();
                     assert!(
                         (bytes / 4..bytes * 5).contains(&moved),
                         "{}: {moved}",

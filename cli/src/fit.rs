@@ -158,7 +158,7 @@ mod tests {
         };
         let trial = |operation: stridec::Operation| {
             let candidates = candidates(operation.nest().clone(), truth);
-            let words = operation.destination().image_bytes() as f64 / 4.0;
+            let words = operation.destination_descriptor().image_bytes() as f64 / 4.0;
             let dispatch = OF_DISPATCH * bytes as f64;
             let expected = candidates
                 .iter()

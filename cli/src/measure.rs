@@ -77,7 +77,10 @@ pub(super) fn identity(bytes: u64) -> Result<Operation> {
 /// destination, whichever is larger, because a plain copy of the destination's size also reads
 /// them.
 fn noise(operation: &Operation) -> Result<Vec<u8>> {
-    let bytes = operation.source().image_bytes().max(operation.destination().image_bytes());
+    let bytes = operation
+        .source_descriptor()
+        .image_bytes()
+        .max(operation.destination_descriptor().image_bytes());
     let mut image = zeroed(bytes.saturating_add(7) / 8 * 8)?;
     let mut state = 1_u64;
     for word in image.as_chunks_mut().0 {
@@ -104,8 +107,8 @@ fn zeroed(bytes: u64) -> Result<Vec<u8>> {
 /// of the same number of bytes, and the operation.
 pub(super) fn on_host(operation: &Operation, repetitions: usize) -> Result<Vec<Measured>> {
     let noise = noise(operation)?;
-    let source = &noise[..usize::try_from(operation.source().image_bytes())?];
-    let moved = operation.destination().image_bytes();
+    let source = &noise[..usize::try_from(operation.source_descriptor().image_bytes())?];
+    let moved = operation.destination_descriptor().image_bytes();
     let flat = &noise[..usize::try_from(moved)?];
     let identity = identity(moved)?;
     let (mut copied, mut same, mut result) = (zeroed(moved)?, zeroed(moved)?, zeroed(moved)?);
@@ -157,7 +160,7 @@ pub(super) fn kernels_on_gpu(
     repetitions: usize,
     back_to_back: u32,
 ) -> Result<Vec<Measured>> {
-    let moved = operation.destination().image_bytes();
+    let moved = operation.destination_descriptor().image_bytes();
     let identity = identity(moved)?.compile(&gpu.limits().target(gpu.name()))?;
     let noise = noise(operation)?;
     let source = gpu.upload(&noise)?;
@@ -166,7 +169,7 @@ pub(super) fn kernels_on_gpu(
     let destination = gpu.allocate(bindings.map(|b| b.size_in_bytes).max().unwrap_or(0))?;
 
     let (mut out, mut expected) = (zeroed(moved)?, zeroed(moved)?);
-    let image = &noise[..usize::try_from(operation.source().image_bytes())?];
+    let image = &noise[..usize::try_from(operation.source_descriptor().image_bytes())?];
     operation.run_on_host(image, &mut expected)?;
     out.fill(0xa5);
     let blank = gpu.upload(&out)?;

@@ -241,9 +241,14 @@ fn from_file(argument: &str) -> Result<FileRequest, Failure> {
         .map_err(|_| about(RequestError::Language { given }.into()))?;
     let language = language.translation();
     let target = request.target.as_ref().map(Target::try_from).transpose().map_err(about)?;
-    if let Some(Kind::HloModule(module)) = &request.operation {
-        let about = |error: HloError| Failure::from(Error::from(error)).about("hlo_module");
-        let module = Module::decode(module).map_err(|error| about(error).about(name(path)))?;
+    let module = match &request.operation {
+        Some(Kind::HloModule(module)) => Some((Module::decode(module), "hlo_module")),
+        Some(Kind::HloText(text)) => Some((Module::parse(text), "hlo_text")),
+        _ => None,
+    };
+    if let Some((module, field)) = module {
+        let about = |error: HloError| Failure::from(Error::from(error)).about(field);
+        let module = module.map_err(|error| about(error).about(name(path)))?;
         return Ok(FileRequest::Program(ProgramRequest { module, target, language }.into()));
     }
     let operation = Operation::try_from(&request).map_err(about)?;

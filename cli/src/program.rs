@@ -157,9 +157,9 @@ pub(super) fn compile(
     };
     let module = self::module(requested, module.as_deref(), *layouts, flags)?;
     let target = target(args.target.as_deref(), &args.limits, wanted)?;
-    // Only JSON has fields for results that are written to the buffers of parameters.
+    // Only messages say which results have the buffers of parameters.
     let compiled = match args.emit {
-        Emit::Json => compile_in_place(&module, &target),
+        Emit::Json | Emit::Pb => compile_in_place(&module, &target),
         _ => compile_module(&module, &target),
     };
     let program = compiled.map_err(|error| too_large(error.into()))?;
@@ -168,6 +168,9 @@ pub(super) fn compile(
     let file = args.file.as_deref().unwrap_or("-".as_ref());
     if args.emit == Emit::Stages && chosen.is_none() {
         return write(file, program.stages(&target)?.as_bytes());
+    }
+    if args.emit == Emit::Pb && chosen.is_none() && translated.is_none() {
+        return write(file, &program.encode()?);
     }
     let chosen = match (chosen, program.results()) {
         (Some(number), _) => number,
@@ -195,7 +198,7 @@ pub(super) fn compile(
     };
     if let (Emit::Spirv | Emit::Pb, [_, _, ..]) = (args.emit, &kernels[..]) {
         return Err(Failure::invalid(format!(
-            "--emit: result {chosen} takes {} kernels; expected wgsl, json or stages",
+            "--emit: result {chosen} takes {} kernels; expected wgsl, json or stages, or pb without --output for the whole program",
             kernels.len()
         )));
     }

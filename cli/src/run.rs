@@ -35,7 +35,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
     refuse_archive(path)?;
     let mut source = OperationInput::open(args, input, known)?;
     let onto = match &args.onto {
-        Some(file) => Some(Onto::open(file, source.operation.destination_tensor())?),
+        Some(file) => Some(Onto::open(file, source.operation.destination())?),
         None if source.operation.gaps() == Gaps::Keep => {
             let reason = "missing; the operation keeps gaps, so expected the file that holds them";
             return Err(Failure::invalid(format!("--onto: {reason}")));
@@ -45,7 +45,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
     let gaps = if onto.is_some() { Gaps::Keep } else { Gaps::Fill };
     source.operation = source.operation.with_gaps(gaps);
     let image = source.image();
-    let destination = source.operation.destination();
+    let destination = source.operation.destination_descriptor();
     let header = match &onto {
         _ if !is_npy(path) => vec![],
         Some(onto) => onto.header(path, destination)?,
@@ -124,8 +124,8 @@ impl OperationInput {
             _ => None,
         };
         let operation = operation(source)?;
-        if !(is_view(&operation) && npy::is_storage(&header, operation.source())) {
-            npy::check(&header, operation.source(), None).map_err(invalid)?;
+        if !(is_view(&operation) && npy::is_storage(&header, operation.source_descriptor())) {
+            npy::check(&header, operation.source_descriptor(), None).map_err(invalid)?;
         }
         let bytes = read_image(input, start, &operation)?;
         Ok(Self { operation, bytes, start })
@@ -134,19 +134,24 @@ impl OperationInput {
     /// Returns the image of the source. If the file is a larger storage, its end is left out.
     fn image(&self) -> &[u8] {
         let rest = &self.bytes[self.start..];
-        let length = usize::try_from(self.operation.source().image_bytes());
+        let length = usize::try_from(self.operation.source_descriptor().image_bytes());
         length.ok().and_then(|length| rest.get(..length)).unwrap_or(rest)
     }
 }
 
 /// Reads an input that consists of `header` bytes and the image of the source.
 fn read_image(input: Input, header: usize, operation: &Operation) -> Result<InputBytes, Failure> {
-    let tensor = operation.source_tensor().to_string();
-    input.read_image(header, operation.source().image_bytes(), &tensor, is_view(operation))
+    let tensor = operation.source().to_string();
+    input.read_image(
+        header,
+        operation.source_descriptor().image_bytes(),
+        &tensor,
+        is_view(operation),
+    )
 }
 
 /// Returns true if strides describe the source, which is then a view of a storage that may be
 /// larger.
 fn is_view(operation: &Operation) -> bool {
-    matches!(operation.source_tensor().form(), TensorForm::Strided(_))
+    matches!(operation.source().form(), TensorForm::Strided(_))
 }

@@ -47,7 +47,7 @@ pub(super) fn trial(
     // The first two measurements are the buffer copy and the kernel of a plain copy.
     let own = measured.split_off(2);
     #[expect(clippy::cast_precision_loss, reason = "2^53 bytes are more than a device binds")]
-    let words = operation.destination().image_bytes() as f64 / 4.0;
+    let words = operation.destination_descriptor().image_bytes() as f64 / 4.0;
     let times = own.iter().map(|one| one.best.as_secs_f64() * 1e9 / words).collect();
     measured.extend(own);
     Ok((Trial { title: operation.title().to_owned(), words, candidates: all, times }, measured))

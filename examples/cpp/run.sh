@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the library and the C++ program. Runs it with the shared library, and then with the static
 # one under AddressSanitizer and UndefinedBehaviorSanitizer. Needs cmake, make, a C++ compiler, and
-# Debian's libprotobuf-dev and protobuf-compiler.
+# Debian's libprotobuf-dev and protobuf-compiler; libvulkan-dev too for the program on Vulkan.
 set -eu
 cd "$(dirname "$0")/../.."
 target=$(cargo metadata --no-deps --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
@@ -22,4 +22,10 @@ build shared libstridec.so ""
 "$target/cpp/shared/relayout"
 build asan libstridec.a "-fsanitize=address,undefined -fno-sanitize-recover=all"
 "$target/cpp/asan/relayout" >/dev/null
+if [ -x "$target/cpp/asan/record_program" ]; then
+    # Drivers keep memory until the process ends.
+    "$target/cpp/shared/record_program" examples/data/movements.txt
+else
+    echo "// record_program needs Vulkan's headers, Debian's libvulkan-dev"
+fi
 echo "// passed under AddressSanitizer too"

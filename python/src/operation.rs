@@ -63,10 +63,10 @@ fn run_on<'py>(
     out: Option<&Bound<'py, PyAny>>,
     device: Device,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let room = Room::of(py, operation.destination(), out, &[source])?;
+    let room = Room::of(py, operation.destination_descriptor(), out, &[source])?;
     let (from, to) = (source.bytes()?, room.array.bytes_mut("out")?);
     // The storage of a view may be larger than the source.
-    let length = usize::try_from(operation.source().image_bytes());
+    let length = usize::try_from(operation.source_descriptor().image_bytes());
     let from = length.ok().and_then(|length| from.get(..length)).unwrap_or(from);
     py.detach(|| device.copy(operation, from, to)).map_err(raised)?;
     Ok(room.object)
@@ -109,13 +109,13 @@ impl Operation {
     /// The source's layout.
     #[getter]
     fn source(&self) -> Shape {
-        Shape { described: Described::Tensor(self.lowered.source_tensor().clone()) }
+        Shape { described: Described::Tensor(self.lowered.source().clone()) }
     }
 
     /// The destination's layout.
     #[getter]
     fn destination(&self) -> Shape {
-        Shape { described: Described::Tensor(self.lowered.destination_tensor().clone()) }
+        Shape { described: Described::Tensor(self.lowered.destination().clone()) }
     }
 
     /// Compiles the operation for a target. The kernel's text is validated by naga.
@@ -143,7 +143,7 @@ impl Operation {
         device: &str,
     ) -> PyResult<Bound<'py, PyAny>> {
         let array = HostArray::of(source, "source")?;
-        Image::of_source(self.lowered.source_tensor()).check(&array, "source")?;
+        Image::of_source(self.lowered.source()).check(&array, "source")?;
         run_on(py, &self.lowered, &array, out, Device::of(device)?)
     }
 

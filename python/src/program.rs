@@ -161,7 +161,7 @@ fn logical<'py>(py: Python<'py>, room: Room<'py>, of: &ArrayBuffer) -> PyResult<
     let from = Tensor::try_from(shape.clone()).map_err(raised)?;
     let to = Tensor::try_from(plain).map_err(raised)?;
     let operation = Operation::relayout(from, to).map_err(raised)?;
-    let made = Room::of(py, operation.destination(), None, &[&room.array])?;
+    let made = Room::of(py, operation.destination_descriptor(), None, &[&room.array])?;
     let (from, to) = (room.array.bytes()?, made.array.bytes_mut("result")?);
     py.detach(|| Device::Host.copy(&operation, from, to)).map_err(raised)?;
     Ok(made.object)

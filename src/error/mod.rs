@@ -2,10 +2,12 @@
 //! kind and field.
 
 mod request;
+mod saved;
 
 use std::fmt;
 
 pub use request::RequestError;
+pub use saved::SavedError;
 
 use crate::{
     error_kind::ErrorKind,
@@ -72,6 +74,9 @@ pub enum Error {
     /// An incomplete request.
     #[error(transparent)]
     Request(#[from] RequestError),
+    /// A kernel or a program that cannot be saved, or cannot be read again.
+    #[error(transparent)]
+    Saved(#[from] SavedError),
     /// An error in a part of an operation or of a request, with the path of that part.
     #[error("{}", Located { outer, error })]
     Located {
@@ -135,6 +140,7 @@ impl Error {
             #[cfg(feature = "backends")]
             Self::Backend(error) => error.kind(),
             Self::Request(error) => error.kind(),
+            Self::Saved(error) => error.kind(),
             Self::Located { error, .. } => error.kind(),
             Self::Hlo(error) => error.kind(),
             Self::Instruction(_) => ErrorKind::Invalid,
@@ -192,6 +198,7 @@ impl Error {
             Self::Dml(error) => error.field(),
             Self::Window(error) => Some(error.field()),
             Self::Request(error) => Some(error.field()),
+            Self::Saved(error) => error.field(),
             Self::Schedule(error) => error.field(),
             Self::Instruction(error) => Some(error.field()).filter(|field| !field.is_empty()),
             Self::Located { .. } => self.field(),

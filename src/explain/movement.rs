@@ -80,7 +80,8 @@ mod tests {
     }
 
     fn check(operation: &Operation) {
-        let (source, descriptor) = (operation.source(), operation.destination());
+        let (source, descriptor) =
+            (operation.source_descriptor(), operation.destination_descriptor());
         let movement = Movement {
             destination: Side { notation: "", descriptor },
             window: operation.window(),

@@ -30,10 +30,13 @@ impl Operation {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn draw<T>(&self, draw: impl FnOnce(&Picture<'_>) -> T) -> T {
-        let notations = [self.source_tensor(), self.destination_tensor()].map(ToString::to_string);
-        let side = Side { notation: &notations[0], descriptor: self.source() };
+        let notations = [self.source(), self.destination()].map(ToString::to_string);
+        let side = Side { notation: &notations[0], descriptor: self.source_descriptor() };
         let movement = Movement {
-            destination: Side { notation: &notations[1], descriptor: self.destination() },
+            destination: Side {
+                notation: &notations[1],
+                descriptor: self.destination_descriptor(),
+            },
             window: self.window(),
             nest: self.nest(),
         };

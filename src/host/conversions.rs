@@ -3,6 +3,9 @@
 //! Types of at most 8 bits are looked up in a table. Wider ones have a loop for each pair of types,
 //! without branches, so that the compiler uses vector instructions.
 
+#![expect(clippy::cast_precision_loss, clippy::float_cmp)] // rounding is what is meant
+#![expect(clippy::cast_lossless, clippy::cast_sign_loss, clippy::cast_possible_wrap)] // a macro's
+
 use crate::{
     nest::Conversion,
     shape::{ElementType, FloatFormat},
@@ -20,12 +23,15 @@ pub(super) struct UnitConversion {
     units: UnitLoop,
 }
 
+/// A function that converts all units of its first argument.
+type ConvertUnits = fn(&[u8], &mut [u8]);
+
 /// The code that converts units.
 enum UnitLoop {
     /// The unit after the conversion, for each value of the first byte before it.
     Table(Box<[u64; 256]>),
     /// A loop for this pair of types.
-    Loop(fn(&[u8], &mut [u8])),
+    Loop(ConvertUnits),
     /// One unit after the other.
     Each,
 }
@@ -270,7 +276,7 @@ fn from_f16(bits: u16) -> f32 {
 }
 
 /// Returns the loop that converts units of two types; `None` if there is none for them.
-fn loop_of(from: ElementType, to: ElementType) -> Option<fn(&[u8], &mut [u8])> {
+fn loop_of(from: ElementType, to: ElementType) -> Option<ConvertUnits> {
     use ElementType as E;
     /// The pattern of a number in a narrow type.
     macro_rules! narrow {

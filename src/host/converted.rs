@@ -83,8 +83,9 @@ impl ConvertedCopy {
             axes.push(PlanAxis { extent: 1, src: 1, dst: 1 });
         }
         let blocks = blocks(&axes, src.max(dst).div_ceil(8) as usize);
-        let partial: SmallVec<[usize; 8]> =
-            (0..axes.len()).filter(|&axis| axes[axis].extent % blocks[axis] != 0).collect();
+        let partial: SmallVec<[usize; 8]> = (0..axes.len())
+            .filter(|&axis| !axes[axis].extent.is_multiple_of(blocks[axis]))
+            .collect();
         let tile = |set: usize| {
             let mut extents = blocks.clone();
             for (bit, &axis) in partial.iter().enumerate() {
@@ -161,7 +162,7 @@ impl ConvertedCopy {
         let (Some(of), Some(&block)) = (self.axes.get(axis), self.blocks.get(axis)) else {
             return each(set, from, to);
         };
-        let is_partial = of.extent % block != 0;
+        let is_partial = !of.extent.is_multiple_of(block);
         let next = bits + u32::from(is_partial);
         for first in (0..of.extent).step_by(block) {
             let is_last = is_partial && first + block > of.extent;
@@ -188,11 +189,11 @@ impl ConvertedTile {
     fn new(machine: &'static Machine, axes: &[PlanAxis], extents: &[usize], src: u32) -> Self {
         let units = extents.iter().product::<usize>();
         let scale = src.div_ceil(8).cast_signed() as isize;
-        let (mut apart, mut run, mut joined) = (1, 1, true);
+        let (mut apart, mut run, mut joined) = (1_usize, 1, true);
         let (mut around, mut moved) =
             (SmallVec::<[PlanAxis; 8]>::new(), SmallVec::<[PlanAxis; 8]>::new());
         for (axis, &extent) in axes.iter().zip(extents).rev() {
-            let step = (apart as usize).cast_signed();
+            let step = apart.cast_signed();
             moved.push(PlanAxis { extent, src: axis.src, dst: step });
             joined &= axis.dst == step || extent == 1;
             if joined {

@@ -778,7 +778,7 @@ impl Filling<'_, '_, '_> {
         let axes = plan_axes(walk_box.extents(), &self.strides[case]);
         let from = task.offset(unit.cast_signed());
         if task.nest.conversion().is_some()
-            && let Some(copy) = self.converted(axes.clone().collect())
+            && let Some(copy) = self.converted(&axes.clone().collect::<SmallVec<[PlanAxis; 8]>>())
         {
             return CopyStep::Converted { copy, source, from, to };
         }
@@ -851,16 +851,16 @@ impl Filling<'_, '_, '_> {
 
     /// Returns the copy of a box with these axes that converts units. It is kept for boxes that are
     /// equal.
-    fn converted(&self, axes: SmallVec<[PlanAxis; 8]>) -> Option<Arc<ConvertedCopy>> {
+    fn converted(&self, axes: &[PlanAxis]) -> Option<Arc<ConvertedCopy>> {
         let task = self.runner.task;
-        let same = |(of, copy): &CachedConverted| (*of == axes).then(|| copy.clone());
+        let same = |(of, copy): &CachedConverted| (of[..] == *axes).then(|| copy.clone());
         task.plans.get(
             |plans| &mut plans.converted,
             same,
             || {
                 let of = axes.iter().copied();
                 let copy = ConvertedCopy::new(task.streams.machine, task.nest, of).map(Arc::new);
-                ((axes.clone(), copy.clone()), copy)
+                ((axes.into(), copy.clone()), copy)
             },
         )
     }

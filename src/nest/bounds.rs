@@ -177,7 +177,7 @@ impl Bounds {
     }
 
     /// Intersects the interval of a value with `low..=high`. Returns `None` if the result is empty.
-    fn restrict(&mut self, value: Value, low: i64, high: i64) -> Option<()> {
+    pub(super) fn restrict(&mut self, value: Value, low: i64, high: i64) -> Option<()> {
         let interval = match value {
             Value::Axis(axis) => &mut self.axes[axis],
             Value::Quotient(quotient) => &mut self.quotients[quotient],

@@ -96,8 +96,12 @@ impl Conversion {
                     ElementNumber::Float(float) => {
                         let most = (1_i128 << (width - u32::from(is_signed))) - 1;
                         let least = if is_signed { -most - 1 } else { 0 };
-                        // The cast cuts off the fraction, and makes NaN zero.
-                        (float as i128).clamp(least, most)
+                        #[expect(
+                            clippy::cast_possible_truncation,
+                            reason = "the fraction is cut off"
+                        )]
+                        let integer = float as i128; // 0 for NaN
+                        integer.clamp(least, most)
                     }
                 };
                 let unused = 128 - width;
@@ -225,10 +229,10 @@ mod tests {
             (E::S64, E::F32, (1 << 63) - 1, f32(9_223_372_036_854_775_808.0)),
             (E::U32, E::F16, 65520, 0x7c00),
             (E::S32, E::F8e4m3fn, 500, 0x7f),
-            (E::F32, E::Bf16, f32(1.003_906_25), 0x3f80),
-            (E::F32, E::F8e4m3fn, f32(0.001_953_125), 1),
-            (E::F32, E::F8e4m3fn, f32(0.000_976_562_5), 0),
-            (E::F32, E::F8e4m3fn, f32(0.001_464_843_75), 1),
+            (E::F32, E::Bf16, f32(1.0 + 1.0 / 256.0), 0x3f80),
+            (E::F32, E::F8e4m3fn, f32(1.0 / 512.0), 1),
+            (E::F32, E::F8e4m3fn, f32(1.0 / 1024.0), 0),
+            (E::F32, E::F8e4m3fn, f32(1.5 / 1024.0), 1),
             (E::F32, E::F64, 1, f64(f64::from(f32::from_bits(1)))),
             // Rounded once: f32 would be exactly in the middle.
             (E::S32, E::Bf16, 25_624_575, 0x4bc3),

@@ -190,6 +190,13 @@ pub enum NestError {
         /// The maximum number of elements.
         limit: u64,
     },
+    /// A nest that was read from a file and is invalid, or that cannot be proved to stay inside its
+    /// buffers.
+    #[error("expected {what}; compile the operation again")]
+    Unproved {
+        /// The property that could not be proved.
+        what: &'static str,
+    },
 }
 
 impl NestError {
@@ -214,7 +221,8 @@ impl NestError {
             | Self::StartIndex { .. }
             | Self::UpdateExtent { .. }
             | Self::ZeroStride { .. }
-            | Self::Overlap { .. } => ErrorKind::Invalid,
+            | Self::Overlap { .. }
+            | Self::Unproved { .. } => ErrorKind::Invalid,
         }
     }
 
@@ -238,6 +246,7 @@ impl NestError {
             | Self::Overlap { .. }
             | Self::Interleaved { .. }
             | Self::Bound { .. }
+            | Self::Unproved { .. }
             | Self::Prefix { .. } => Operand::Destination,
         }
     }
@@ -266,6 +275,7 @@ impl NestError {
             Self::Reach { .. }
             | Self::Widths { .. }
             | Self::Bound { .. }
+            | Self::Unproved { .. }
             | Self::TooLarge { .. } => return None,
         })
     }

@@ -63,6 +63,7 @@ mod places;
 mod position;
 pub(crate) mod refine;
 pub(crate) mod regular;
+mod saved;
 pub(crate) mod split;
 mod walk;
 pub(crate) mod widen;
@@ -95,6 +96,7 @@ pub(crate) use places::places;
 pub(crate) use position::Position;
 pub(crate) use refine::{refine, tile};
 pub(crate) use regular::regular;
+pub(crate) use saved::{NestParts, SourceParts};
 pub(crate) use split::slabs;
 pub(crate) use widen::widen;
 

@@ -291,17 +291,9 @@ impl ModuleLowering<'_> {
                     return Ok(());
                 }
                 Err(Stop::Refused(error)) => return Err(*error),
-                Err(Stop::Before(node, path)) => {
-                    if self.constant(node, 0)?.is_none() {
-                        self.scratch(node, path, false)?;
-                    }
-                }
+                Err(Stop::Before(node, path)) => self.folded_or_scratch(node, path)?,
                 Err(Stop::Apart(node, path)) => self.scratch(node, path, true)?,
-                Err(Stop::Convert(node)) => {
-                    if self.constant(node, 0)?.is_none() {
-                        self.buffers.conversions.insert(node);
-                    }
-                }
+                Err(Stop::Convert(node)) => self.allow_conversion(node)?,
                 Err(Stop::Compute(node)) => {
                     if self.constant(node, 0)?.is_none() {
                         let node = self.culprit(node)?;
@@ -347,6 +339,22 @@ impl ModuleLowering<'_> {
                 }
             }
         }
+    }
+
+    /// Folds a value to a constant, or adds the steps that compute it into a scratch buffer.
+    fn folded_or_scratch(&mut self, node: GraphNode, path: TuplePath) -> Result<(), ProgramError> {
+        if self.constant(node, 0)?.is_none() {
+            self.scratch(node, path, false)?;
+        }
+        Ok(())
+    }
+
+    /// Folds a conversion to a constant, or else lets kernels perform it.
+    fn allow_conversion(&mut self, node: GraphNode) -> Result<(), ProgramError> {
+        if self.constant(node, 0)?.is_none() {
+            self.buffers.conversions.insert(node);
+        }
+        Ok(())
     }
 
     /// Adds the steps that make the table of a scatter in a scratch buffer: one clears the table,

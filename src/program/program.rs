@@ -51,7 +51,8 @@ pub struct ArrayBuffer {
 }
 
 impl ArrayBuffer {
-    pub(super) fn new(value: BufferId, shape: Shape) -> Result<Self, ProgramError> {
+    /// Returns the buffer of an array. `value` is its name in the error.
+    pub(crate) fn new(value: BufferId, shape: Shape) -> Result<Self, ProgramError> {
         let descriptor = StrideDescriptor::try_from(&shape)
             .map_err(|error| ProgramError::layout(value, &shape, error))?;
         Ok(Self { shape, descriptor })

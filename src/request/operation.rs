@@ -236,25 +236,25 @@ impl Operation {
 
     /// Returns the source tensor.
     #[must_use]
-    pub fn source_tensor(&self) -> &Tensor {
+    pub fn source(&self) -> &Tensor {
         &self.source
     }
 
     /// Returns the destination tensor.
     #[must_use]
-    pub fn destination_tensor(&self) -> &Tensor {
+    pub fn destination(&self) -> &Tensor {
         &self.destination
     }
 
     /// Returns the strides of the source.
     #[must_use]
-    pub fn source(&self) -> &StrideDescriptor {
+    pub fn source_descriptor(&self) -> &StrideDescriptor {
         self.source.descriptor()
     }
 
     /// Returns the strides of the destination.
     #[must_use]
-    pub fn destination(&self) -> &StrideDescriptor {
+    pub fn destination_descriptor(&self) -> &StrideDescriptor {
         self.destination.descriptor()
     }
 
@@ -349,7 +349,7 @@ mod tests {
             ("f32[3,5]{0,1:T(2,2)}".parse().unwrap(), 60),
         ] {
             let operation = Operation::slice(source.clone(), &whole, None).unwrap();
-            assert_eq!(operation.destination().image_bytes(), bytes, "{source}");
+            assert_eq!(operation.destination_descriptor().image_bytes(), bytes, "{source}");
         }
         let operation = Operation::slice(desc.clone().try_into().unwrap(), &whole, None).unwrap();
         assert_eq!(operation.destination, Tensor::try_from(desc).unwrap());

@@ -20,7 +20,7 @@ impl TryFrom<&proto::CompileRequest> for Operation {
         use proto::compile_request::Operation as Kind;
         let operation: Self = match &request.operation {
             None => Err(missing("operation", "a relayout, a slice or an hlo_module")),
-            Some(Kind::HloModule(_)) => Err(RequestError::Program.into()),
+            Some(Kind::HloModule(_) | Kind::HloText(_)) => Err(RequestError::Program.into()),
             Some(Kind::Relayout(proto::Relayout { source, destination })) => {
                 let paths = Paths { operation: FieldPath::new("relayout") };
                 let source = required("relayout.source", source.as_ref())?;

@@ -19,15 +19,15 @@ impl Operation {
     pub(super) fn header(&self) -> Vec<(&'static str, String)> {
         vec![
             ("", self.title.clone()),
-            ("source", strides(self.source())),
-            ("destination", strides(self.destination())),
+            ("source", strides(self.source_descriptor())),
+            ("destination", strides(self.destination_descriptor())),
             ("nest", self.nest.to_string()),
         ]
     }
 
     /// Returns the line that states how large a unit is compared with an element.
     fn unit_line(&self) -> String {
-        let (unit, element) = (self.nest.dst_bits(), self.destination().element_bits());
+        let (unit, element) = (self.nest.dst_bits(), self.destination_descriptor().element_bits());
         match (unit / element, element / unit) {
             (1, _) => "a unit is one element\n".to_owned(),
             (0, parts) => format!("a unit is a part of an element, of {parts}\n"),
@@ -60,7 +60,7 @@ pub(super) fn stages(
     for (name, tensor) in [("source", &operation.source), ("destination", &operation.destination)] {
         let _ = write!(text, "\n== {name}\n{}", describe(tensor));
     }
-    let identity = Window::identity(operation.source().sizes());
+    let identity = Window::identity(operation.source_descriptor().sizes());
     if operation.window != identity {
         let _ = write!(text, "\n== window\n{}", window(&operation.window));
     }

@@ -30,6 +30,7 @@ pub(super) fn program(
         results: images(program.results()),
         scratch: images(program.scratch()),
         constants: program.constants().to_vec(),
+        ..Default::default()
     })
 }
 
@@ -80,6 +81,7 @@ impl From<&Kernel> for proto::Kernel {
                 .copy_regions
                 .iter()
                 .map(|region| proto::CopyRegion {
+                    source: region.source,
                     source_offset: region.source_offset,
                     destination_offset: region.destination_offset,
                     size: region.size,
@@ -104,6 +106,7 @@ impl From<&Kernel> for proto::Kernel {
             }),
             translation: None,
             gaps: proto::Gaps::from(kernel.gaps).into(),
+            ..Default::default()
         }
     }
 }

@@ -4,11 +4,17 @@
 //! `stridec serve`, which answers on its standard output. [`respond`] answers one request, and
 //! [`serve`] answers a stream of requests. If a request fails, the response contains the error, and
 //! the stream continues.
+//!
+//! The messages of responses also save kernels and programs:
+//! [`Program::encode`](crate::program::Program::encode) writes one, and
+//! [`Program::decode`](crate::program::Program::decode) reads it and proves its kernels again.
 
 mod answer;
 mod frame;
 mod language;
+mod nest;
 mod respond;
+mod saved;
 mod serve;
 
 pub use frame::FrameError;
@@ -16,3 +22,5 @@ pub use frame::FrameError;
 pub(crate) use respond::answer_request;
 pub use respond::respond;
 pub use serve::{ServeError, serve};
+
+pub use crate::error::SavedError;

@@ -13,7 +13,7 @@ use crate::{
     error::Error,
     error_kind::ErrorKind,
     hlo::Module,
-    program::{Program, compile_module},
+    program::compile_module,
     proto::stridec as proto,
     request::Operation,
     schedule::Target,
@@ -66,9 +66,10 @@ fn answer_with(
 fn compile(request: &proto::CompileRequest) -> Result<proto::CompileResponse, Error> {
     let target = request.target.as_ref().map(Target::try_from).transpose()?.unwrap_or_default();
     let language = language(request.language)?;
-    if let Some(proto::compile_request::Operation::HloModule(module)) = &request.operation {
-        let program = compile_hlo(module, &target)
-            .map_err(|error| error.below(&FieldPath::new("hlo_module")))?;
+    if let Some(module) = module(request) {
+        let program = module
+            .and_then(|module| Ok(compile_module(&module, &target)?))
+            .map_err(|error| error.below(&operation_field(request)))?;
         return Ok(answer::program(&program, language)?.into());
     }
     let kernel = Operation::try_from(request)?.compile(&target).map_err(|error| match &error {
@@ -80,17 +81,24 @@ fn compile(request: &proto::CompileRequest) -> Result<proto::CompileResponse, Er
 
 /// Returns the field of the request that has its operation.
 fn operation_field(request: &proto::CompileRequest) -> FieldPath {
-    use proto::compile_request::Operation::{HloModule, Relayout, Slice};
+    use proto::compile_request::Operation::{HloModule, HloText, Relayout, Slice};
     match request.operation {
         Some(Relayout(_)) => FieldPath::new("relayout"),
         Some(Slice(_)) => FieldPath::new("slice"),
         Some(HloModule(_)) => FieldPath::new("hlo_module"),
+        Some(HloText(_)) => FieldPath::new("hlo_text"),
         None => FieldPath::default(),
     }
 }
 
-fn compile_hlo(module: &[u8], target: &Target) -> Result<Program, Error> {
-    Ok(compile_module(&Module::decode(module)?, target)?)
+/// Reads the module of a request; `None` if the request has no module.
+fn module(request: &proto::CompileRequest) -> Option<Result<Module, Error>> {
+    use proto::compile_request::Operation::{HloModule, HloText};
+    Some(match request.operation.as_ref()? {
+        HloModule(module) => Module::decode(module).map_err(Error::from),
+        HloText(text) => Module::parse(text).map_err(Error::from),
+        _ => return None,
+    })
 }
 
 fn decode(request: &[u8]) -> Result<proto::CompileRequest, Error> {
@@ -269,6 +277,16 @@ mod tests {
         assert_eq!((proof.last_source_word, proof.source_words), (Some(5), 6));
         let further = proto::SourceProof { last_word: Some(11), words: 12 };
         assert_eq!(proof.further_sources, [further]);
+
+        let text = "ENTRY e { p = u8[3] parameter(0)\n ROOT r = u8[3] reverse(p), dimensions={0} }";
+        let Answer::Program(program) = answer(Kind::HloText(text.into()), None) else {
+            panic!("no program")
+        };
+        assert_eq!((program.kernels.len(), sizes(&program.results)), (1, vec![3]));
+        let Answer::Error(error) = answer(Kind::HloText("ENTRY".into()), None) else {
+            panic!("compiled")
+        };
+        assert!(error.message.starts_with("hlo_text"), "{error:?}");
 
         let cut = Kind::HloModule(module[..module.len() - 1].to_vec());
         let Answer::Error(error) = answer(cut, None) else { panic!("compiled") };

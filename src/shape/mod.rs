@@ -48,6 +48,7 @@ pub(crate) use text::ShapeCursor;
 pub use text::{Notation, ParseError, parse_leaf_path};
 #[cfg(feature = "text-protos")]
 pub use text_protos::{from_json, from_textproto, to_json, to_json_with_zeros, to_textproto};
+pub(crate) use wire::decode_unlimited;
 pub use wire::{MAX_INPUT_BYTES, decode};
 
 /// The greatest rank of an array.

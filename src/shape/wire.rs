@@ -51,6 +51,15 @@ impl Shape {
 /// this type.
 pub fn decode<M: Message + Name + Default>(bytes: &[u8]) -> Result<M, ShapeError> {
     check_size(bytes.len())?;
+    decode_unlimited(bytes)
+}
+
+/// Decodes a serialized message whose length the caller has limited.
+///
+/// # Errors
+///
+/// Returns an error if `bytes` is not a serialized message of this type.
+pub(crate) fn decode_unlimited<M: Message + Name + Default>(bytes: &[u8]) -> Result<M, ShapeError> {
     M::decode(bytes).map_err(|error| decode_error::<M>(&error))
 }
 

@@ -14,7 +14,7 @@ use super::{
     writer::Writer,
 };
 use crate::{
-    nest::{Affine, Count, Guard, Value, signed, width},
+    nest::{Affine, CopyNest, Count, Guard, Value, signed, width},
     schedule::{AdapterKind, Block, BlockAxis, BlockDigit, RowAlignment, Run, Seam, VECTOR_LANES},
 };
 
@@ -52,15 +52,7 @@ pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
     let is_extended =
         nest.conversion().is_none() && nest.sign_extend() && nest.dst_bits() > nest.src_bits();
     if is_extended {
-        let (bits, to_bits) = (nest.src_bits(), nest.dst_bits());
-        writer.comment(
-            "",
-            format_args!("Repeats the sign of each unit: of {bits} bits in a place of {to_bits}."),
-        );
-        writer.block(format_args!("fn signed(word: u32) -> u32"), |writer| {
-            writer.line(format_args!("return {};", sign_extended("word", bits, to_bits)));
-        });
-        writer.blank();
+        sign_function(writer, nest);
     }
     if block.is_shifted() && block.load() * u64::from(nest.src_bits()) > 32 {
         joined(writer, nest.src_bits());
@@ -127,6 +119,19 @@ pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
             }
         });
     });
+}
+
+/// Writes the function that repeats the sign of each unit of a word in the place of the unit.
+fn sign_function(writer: &mut Writer, nest: &CopyNest) {
+    let (bits, to_bits) = (nest.src_bits(), nest.dst_bits());
+    writer.comment(
+        "",
+        format_args!("Repeats the sign of each unit: of {bits} bits in a place of {to_bits}."),
+    );
+    writer.block(format_args!("fn signed(word: u32) -> u32"), |writer| {
+        writer.line(format_args!("return {};", sign_extended("word", bits, to_bits)));
+    });
+    writer.blank();
 }
 
 /// Returns the parts of an access. If guards, which are conditions on the position, can exclude

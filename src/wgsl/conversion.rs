@@ -8,6 +8,8 @@
 //! functions between carriers, such as `u64_to_f32`, are the same in all kernels, and those between
 //! an `f32` and a narrower float are written from its format.
 
+use std::fmt::Write as _;
+
 use super::{
     words::{literal, type_name},
     writer::Writer,
@@ -394,7 +396,7 @@ impl Functions {
         };
         let carried = self.carried(from, src, value, to);
         let result = match conversion.kinds()[1] {
-            NumberKind::Pred => carried.is_true(from),
+            NumberKind::Pred => carried.truth(from),
             NumberKind::Integer { is_signed } => self.integer(to, is_signed, carried),
             NumberKind::Float => self.float(to, carried),
         };
@@ -626,7 +628,7 @@ impl Carried {
     }
 
     /// Returns the expression for a predicate: 1 if the number is not zero.
-    fn is_true(self, from: ElementType) -> String {
+    fn truth(self, from: ElementType) -> String {
         match self {
             Self::Word { value, .. } => format!("u32({value} != 0u)"),
             Self::Long { value, .. } => format!("u32(({value}.x | {value}.y) != 0u)"),
@@ -681,7 +683,8 @@ fn {name}(value: u32) -> u32 {{
         text += "    return value << 16u;\n}\n";
         return text;
     }
-    text += &format!(
+    let _ = write!(
+        text,
         "    if rest == 0u {{
         return sign;
     }}
@@ -743,7 +746,8 @@ fn {name}(value: u32) -> u32 {{
         less => format!("rounded(rest, {shift}u) - 0x{less:x}u"),
     };
     if is_negative_zero_nan {
-        text += &format!(
+        let _ = write!(
+            text,
             "    var number = {normal};
     if rest < 0x{:x}u {{
         number = rounded((rest & 0x7fffffu) | 0x800000u, {}u - (rest >> 23u)); // subnormal
@@ -761,7 +765,8 @@ fn {name}(value: u32) -> u32 {{
         return text;
     }
     if bias < 127 {
-        text += &format!(
+        let _ = write!(
+            text,
             "    if rest < 0x{:x}u {{
         // A subnormal number, or zero.
         return sign | rounded((rest & 0x7fffffu) | 0x800000u, {}u - (rest >> 23u));
@@ -773,6 +778,6 @@ fn {name}(value: u32) -> u32 {{
     }
     // A number that is too large becomes infinity, NaN, or the greatest number.
     let most = format.too_large();
-    text += &format!("    return sign | min({normal}, {});\n}}\n", literal(32, most));
+    let _ = write!(text, "    return sign | min({normal}, {});\n}}\n", literal(32, most));
     text
 }

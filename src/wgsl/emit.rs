@@ -1,8 +1,9 @@
 //! [`emit`]: turns a schedule into a kernel, with its WGSL text and its proof.
 
 use super::{
-    Binding, CopyRegion, Dispatch, Kernel, KernelParts, Proof, block::block, gather::gather,
-    segments::segments, words::type_name, writer::Writer,
+    Binding, CopyRegion, Dispatch, Kernel, KernelParts, Proof, WgslError, block::block,
+    gather::gather, kernel::KernelOrigin, segments::segments, validate, words::type_name,
+    writer::Writer,
 };
 use crate::{
     nest::Source,
@@ -28,8 +29,9 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
         gaps: nest.gaps(),
         ..KernelParts::default()
     };
+    let origin = KernelOrigin { nest: nest.clone(), target: target.clone() };
     if schedule.strategy() == Strategy::Empty {
-        return Kernel::proved(kernel, None);
+        return Kernel::proved(kernel, None, origin);
     }
     let (load_bits, store_bits) = match schedule.block() {
         Some(block) => {
@@ -95,7 +97,27 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
     if let (Strategy::Copy, Some(block)) = (schedule.strategy(), schedule.block()) {
         kernel.copy_regions = copy_region(block).into_iter().collect();
     }
-    Kernel::proved(kernel, proof)
+    Kernel::proved(kernel, proof, origin)
+}
+
+/// Returns the kernel with the given parts, and the proof of the kernel of a schedule. The code
+/// must be the one that [`emit`] writes for the schedule, except for comments.
+///
+/// # Errors
+///
+/// Returns [`WgslError::Changed`] if the code or another part differs, or if the kernel has no
+/// proof, and the errors of [`validate`](super::validate).
+pub(crate) fn proved_again(
+    parts: KernelParts,
+    schedule: &Schedule,
+    target: &Target,
+) -> Result<Kernel, WgslError> {
+    let kernel = emit(schedule, target, &[]).with_parts(parts).ok_or(WgslError::Changed)?;
+    if !kernel.dispatches.is_empty() {
+        kernel.proof().ok_or(WgslError::Changed)?;
+        validate(&kernel.wgsl)?;
+    }
+    Ok(kernel)
 }
 
 /// Returns a header label padded to the width of its column, or nothing for an empty label.
@@ -110,6 +132,8 @@ fn copy_region(block: &Block) -> Option<CopyRegion> {
     let nest = block.nest();
     let bits = nest.src().offset().unsigned_abs() * u64::from(nest.src_bits());
     (bits.is_multiple_of(32) && nest.dst_bytes().is_multiple_of(4)).then_some(CopyRegion {
+        // A copy has one source.
+        source: 0,
         source_offset: bits / 8,
         destination_offset: 0,
         size: nest.dst_bytes(),

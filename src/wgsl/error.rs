@@ -18,13 +18,22 @@ pub enum WgslError {
         /// naga's message, in one line.
         message: String,
     },
+    /// A saved kernel differs from the one that is made for its copy. It was changed, or another
+    /// version of stridec made it.
+    #[error(
+        "expected the code that this version of stridec writes for the saved copy and target, got different code, which has no proof; compile the operation again"
+    )]
+    Changed,
 }
 
 impl WgslError {
-    /// Returns the kind of failure. It is always [`ErrorKind::Failed`], because a text that stridec
-    /// wrote and naga rejects is a defect of stridec.
+    /// Returns the kind of failure. A text that stridec wrote and naga rejects is a defect of
+    /// stridec, and its kind is [`ErrorKind::Failed`].
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
-        ErrorKind::Failed
+        match self {
+            Self::Parse { .. } | Self::Invalid { .. } => ErrorKind::Failed,
+            Self::Changed => ErrorKind::Invalid,
+        }
     }
 }

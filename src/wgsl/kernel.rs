@@ -4,11 +4,14 @@
 use std::{
     hash::{Hash, Hasher},
     ops::Deref,
-    sync::OnceLock,
+    sync::{Arc, OnceLock},
 };
 
 use super::{KernelKey, Proof};
-use crate::{nest::Gaps, schedule::Strategy};
+use crate::{
+    nest::{CopyNest, Gaps},
+    schedule::{Strategy, Target},
+};
 
 /// Everything that a runtime needs to run one operation, and the [`Proof`] that the kernel stays
 /// inside its bindings.
@@ -34,7 +37,7 @@ use crate::{nest::Gaps, schedule::Strategy};
 /// ```
 ///
 /// A decoded `stridec.Kernel` is a protobuf message, which cannot be converted into a kernel,
-/// because it has no proof:
+/// because it has no proof. [`Kernel::decode`] reads a saved kernel and proves it again:
 ///
 /// ```compile_fail,E0277
 /// # fn forge(message: stridec::proto::Kernel) -> stridec::Kernel {
@@ -48,8 +51,18 @@ use crate::{nest::Gaps, schedule::Strategy};
 pub struct Kernel {
     parts: KernelParts,
     proof: Option<Proof>,
+    /// The input of the kernel, by which a saved kernel is proved again. A kernel that stridec did
+    /// not make has none. It is not compared.
+    origin: Option<Arc<KernelOrigin>>,
     /// The key, which is computed on first use. The parts never change.
     key: OnceLock<KernelKey>,
+}
+
+/// The copy that a kernel makes, and the target that it was compiled for.
+#[derive(Debug)]
+pub(crate) struct KernelOrigin {
+    pub(crate) nest: CopyNest,
+    pub(crate) target: Target,
 }
 
 impl Kernel {
@@ -72,8 +85,22 @@ impl Kernel {
     }
 
     /// Returns the kernel that `emit` made from a schedule.
-    pub(super) fn proved(parts: KernelParts, proof: Option<Proof>) -> Self {
-        Self { parts, proof, key: OnceLock::new() }
+    pub(super) fn proved(parts: KernelParts, proof: Option<Proof>, origin: KernelOrigin) -> Self {
+        Self { parts, proof, origin: Some(origin.into()), key: OnceLock::new() }
+    }
+
+    /// Returns the kernel with other parts, or `None` if their code or another part differs from
+    /// this kernel's in more than comments.
+    pub(super) fn with_parts(self, parts: KernelParts) -> Option<Self> {
+        let Self { proof, origin, .. } = &self;
+        let (proof, origin) = (proof.clone(), origin.clone());
+        let other = Self { parts, proof, origin, key: OnceLock::new() };
+        (other == self).then_some(other)
+    }
+
+    /// Returns the copy that the kernel makes, and its target.
+    pub(crate) fn origin(&self) -> Option<&KernelOrigin> {
+        self.origin.as_deref()
     }
 
     /// Returns the parts and drops the proof.
@@ -214,6 +241,8 @@ pub struct Dispatch {
 /// One buffer copy. Offsets and size are in bytes and multiples of 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CopyRegion {
+    /// The number of the source, which is the number of its binding.
+    pub source: u32,
     /// The offset of the first byte to read.
     pub source_offset: u64,
     /// The offset of the first byte to write.

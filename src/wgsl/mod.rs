@@ -44,6 +44,7 @@ mod writer;
 #[cfg(feature = "accessors")]
 pub(crate) use accessor::{AccessorFunctions, ReadBuffer, comment, constant, of_nothing};
 pub use emit::emit;
+pub(crate) use emit::proved_again;
 pub use error::WgslError;
 pub use kernel::{Binding, CopyRegion, Dispatch, Kernel, KernelParts};
 pub use key::KernelKey;

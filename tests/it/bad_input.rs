@@ -592,11 +592,12 @@ fn no_elements_and_any_strides() {
         let kernel = operation.compile(&Target::webgpu()).unwrap();
         assert!(kernel.bindings.iter().all(|binding| binding.size_in_bytes >= 4), "{source}");
         let bytes = |of: u64| usize::try_from(of).unwrap();
-        let image = vec![0; bytes(operation.source().image_bytes())];
-        let mut out = vec![7; bytes(operation.destination().image_bytes())];
+        let image = vec![0; bytes(operation.source_descriptor().image_bytes())];
+        let mut out = vec![7; bytes(operation.destination_descriptor().image_bytes())];
         operation.run_on_host(&image, &mut out).unwrap();
-        let cell = operation.destination().padding().to_le_bytes();
-        let cell = &cell[..bytes(operation.destination().element_bits().div_ceil(8).into())];
+        let cell = operation.destination_descriptor().padding().to_le_bytes();
+        let cell =
+            &cell[..bytes(operation.destination_descriptor().element_bits().div_ceil(8).into())];
         assert!(out.iter().eq(cell.iter().cycle().take(out.len())), "{source}: {out:?}");
     }
 }

@@ -118,7 +118,8 @@ fn large_images() {
                 .fold(0_u128, |of, &byte| of << 8 | u128::from(byte));
             unit >> bit & (u128::MAX >> (128 - bits))
         };
-        let (source, destination) = (operation.source(), operation.destination());
+        let (source, destination) =
+            (operation.source_descriptor(), operation.destination_descriptor());
         let conversion =
             Conversion::new(source.element_type(), destination.element_type()).unwrap();
         let mut random = Random(8);

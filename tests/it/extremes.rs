@@ -151,7 +151,7 @@ fn checked(error: &str) {
 
 /// Compares the nest before units are widened with the two descriptors, at random indices.
 fn check_places(random: &mut Random, operation: &Operation) -> bool {
-    let (source, destination) = (operation.source(), operation.destination());
+    let (source, destination) = (operation.source_descriptor(), operation.destination_descriptor());
     let prefix = |of: &StrideDescriptor| {
         let (bits, unit) = (of.prefix_bytes() * 8, u64::from(of.element_bits()));
         bits.is_multiple_of(unit).then(|| bits / unit)
@@ -205,7 +205,7 @@ fn compile(random: &mut Random, operation: Result<Operation, Error>) -> bool {
         }
     }
     // The first parts and slabs of a copy that is far too large for one kernel.
-    if operation.destination().elements() > 0 {
+    if operation.destination_descriptor().elements() > 0 {
         let accept = |part: &CopyNest| schedule(part.clone(), &Target::webgpu()).map(drop);
         let mut parts = split(operation.nest(), 1 << 20, accept).take(3);
         assert!(parts.all(|part| part.is_ok()), "{}", operation.title());

@@ -65,12 +65,18 @@ fn threads_keep_every_other_bit() {
         let [source, destination] = [from, to].map(|text| text.parse::<Tensor>().unwrap());
         let operation = Operation::relayout(source, destination).unwrap().with_gaps(Gaps::Keep);
         let mut random = Random(number);
-        let image = random.bytes(operation.source().image_bytes());
-        let mut out = random.bytes(operation.destination().image_bytes());
+        let image = random.bytes(operation.source_descriptor().image_bytes());
+        let mut out = random.bytes(operation.destination_descriptor().image_bytes());
         let mut expected = out.clone();
         operation.run_on_host(&image, &mut out).unwrap();
         let window = operation.window();
-        oracle::keep(operation.source(), operation.destination(), window, &image, &mut expected);
+        oracle::keep(
+            operation.source_descriptor(),
+            operation.destination_descriptor(),
+            window,
+            &image,
+            &mut expected,
+        );
         assert!(out == expected, "{to}");
     }
 }
@@ -114,11 +120,12 @@ fn random_updates_write_their_window_alone() {
         .filter(|&case| {
             let random = &mut Random((case << 8) + 39);
             let Some((operation, start)) = update(random) else { return false };
-            let image = random.bytes(operation.source().image_bytes());
-            let mut out = random.bytes(operation.destination().image_bytes());
+            let image = random.bytes(operation.source_descriptor().image_bytes());
+            let mut out = random.bytes(operation.destination_descriptor().image_bytes());
             let mut expected = out.clone();
             operation.run_on_host(&image, &mut out).unwrap();
-            let (source, destination) = (operation.source(), operation.destination());
+            let (source, destination) =
+                (operation.source_descriptor(), operation.destination_descriptor());
             oracle::update(source, destination, &start, &image, &mut expected);
             assert!(out == expected, "{case}: {}\n{}", operation.title(), operation.nest());
             true

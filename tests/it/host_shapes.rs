@@ -161,12 +161,13 @@ fn slice(element_type: ElementType, sizes: &[u64], offsets: &[u64], of: &[u64], 
 /// Runs an operation on the host and in the oracle.
 fn check(operation: &Operation, padded: Option<&Shape>) {
     // The bytes differ from their neighbours and from the bytes a few rows later.
-    let image: Vec<u8> = (0..operation.source().image_bytes())
+    let image: Vec<u8> = (0..operation.source_descriptor().image_bytes())
         .map(|byte| (byte.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32).to_le_bytes()[0])
         .collect();
-    let mut out = vec![0xa5; usize::try_from(operation.destination().image_bytes()).unwrap()];
+    let mut out =
+        vec![0xa5; usize::try_from(operation.destination_descriptor().image_bytes()).unwrap()];
     operation.run_on_host(&image, &mut out).unwrap();
-    let (from, to) = (operation.source(), operation.destination());
+    let (from, to) = (operation.source_descriptor(), operation.destination_descriptor());
     let expected = oracle::run(from, to, operation.window(), &image, padded);
     let wrong = out.iter().zip(&expected).position(|(a, b)| a != b);
     assert!(wrong.is_none(), "{}: byte {wrong:?}\n{}", operation.title(), operation.nest());

@@ -33,6 +33,7 @@ mod prose;
 mod random_programs;
 mod requests;
 mod rooms;
+mod saved;
 mod several_sources;
 mod sharding;
 mod small_scope;

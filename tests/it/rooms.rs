@@ -54,7 +54,10 @@ const ROOMS: &[(&str, &[&str])] = &[
     ),
     (
         "service",
-        &["error", "proto", "shape", "schedule", "wgsl", "backend", "request", "hlo", "program"],
+        &[
+            "error", "proto", "shape", "nest", "schedule", "wgsl", "backend", "request", "hlo",
+            "program",
+        ],
     ),
     ("capi", &["proto", "service"]),
     ("run", &["error", "gpu", "host", "nest", "program", "request"]),

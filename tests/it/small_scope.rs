@@ -195,13 +195,13 @@ fn run(unit: ElementType, source: Shape, destination: &Shape) -> bool {
         }
     };
     // The bytes differ from their neighbours, and mostly from every padding value.
-    let image: Vec<u8> = (0..operation.source().image_bytes())
+    let image: Vec<u8> = (0..operation.source_descriptor().image_bytes())
         .map(|byte| (byte.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32).to_le_bytes()[0])
         .collect();
-    let bytes = usize::try_from(operation.destination().image_bytes()).unwrap();
+    let bytes = usize::try_from(operation.destination_descriptor().image_bytes()).unwrap();
     let mut out = vec![0xa5; bytes];
     operation.run_on_host(&image, &mut out).unwrap();
-    let (from, to) = (operation.source(), operation.destination());
+    let (from, to) = (operation.source_descriptor(), operation.destination_descriptor());
     let expected = oracle::run(from, to, operation.window(), &image, Some(destination));
     assert_eq!(out, expected, "{name}");
     true

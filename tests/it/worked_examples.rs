@@ -13,7 +13,7 @@ use super::support::oracle;
 
 /// Runs an operation with elements of one byte on the host.
 fn run(operation: &Operation, source: &[u8]) -> Vec<u8> {
-    let bytes = usize::try_from(operation.destination().image_bytes()).unwrap();
+    let bytes = usize::try_from(operation.destination_descriptor().image_bytes()).unwrap();
     let mut out = vec![0xa5; bytes];
     operation.run_on_host(source, &mut out).unwrap();
     out
@@ -105,7 +105,7 @@ fn slices_of_sixteen() {
         slice.output_sizes = output_sizes;
         let source: Tensor = "u8[1,1,4,4]".parse().unwrap();
         let operation = Operation::slice(source, &slice, None).unwrap();
-        (operation.destination().sizes().to_vec(), run(&operation, &sixteen))
+        (operation.destination_descriptor().sizes().to_vec(), run(&operation, &sixteen))
     };
     assert_eq!(slice(2, None), (vec![1, 1, 2, 2], vec![2, 4, 10, 12]));
     assert_eq!(slice(-2, None), (vec![1, 1, 2, 2], vec![14, 16, 6, 8]));
@@ -133,8 +133,8 @@ fn a_slice_between_layouts() {
 #[test]
 fn nchw_to_nhwc() {
     let operation = relayout("f32[8,64,112,112]{3,2,1,0}", "f32[8,64,112,112]{1,3,2,0}");
-    assert_eq!(strides(operation.source()), [802_816, 12544, 112, 1]);
-    assert_eq!(strides(operation.destination()), [802_816, 1, 7168, 64]);
+    assert_eq!(strides(operation.source_descriptor()), [802_816, 12544, 112, 1]);
+    assert_eq!(strides(operation.destination_descriptor()), [802_816, 1, 7168, 64]);
     let axes = operation.nest().axes().map(|axis| (axis.extent, axis.src_stride, axis.dst_stride));
     assert!(axes.eq([(8, 802_816, 802_816), (12544, 1, 64), (64, 12544, 1)]));
     let kernel = operation.compile(&Target::webgpu()).unwrap();

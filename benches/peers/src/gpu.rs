@@ -69,13 +69,13 @@ fn compare(
     repetitions: usize,
 ) -> Result<Vec<Timing>, Box<dyn Error>> {
     let operation = &case.operation;
-    let moved = operation.destination().image_bytes();
+    let moved = operation.destination_descriptor().image_bytes();
     let flat = Tensor::dense(ElementType::U8, [moved])?;
     let identity = Operation::relayout(flat.clone(), flat)?;
     let target = gpu.limits().target(gpu.name());
     let [kernel, same] = [operation.compile(&target)?, identity.compile(&target)?];
 
-    let image = operation.source().image_bytes();
+    let image = operation.source_descriptor().image_bytes();
     let words = u32::try_from(image.max(moved).div_ceil(4))?;
     // The words are no NaNs, because a copy of floats need not keep the bits of NaNs.
     let words: Vec<u32> = (0..words).map(|n| n.wrapping_mul(0x9e37_79b1) >> 2).collect();
@@ -125,8 +125,8 @@ fn view(operation: &Operation, source: &Handle) -> TensorBinding {
         .window()
         .dimensions()
         .iter()
-        .zip(operation.source().strides())
-        .zip(operation.destination().strides())
+        .zip(operation.source_descriptor().strides())
+        .zip(operation.destination_descriptor().strides())
         .map(|((dimension, stride), major)| {
             assert!(dimension.src_start() == 0, "a case starts past the source's first element");
             let stride = stride.expect("a strided source") * dimension.src_step();

@@ -5,6 +5,7 @@ use prost::Message;
 use serde_json::Value;
 use stridec::{
     hlo::Module,
+    program::Program,
     proto::stridec::{CompileRequest, Language, compile_request::Operation},
 };
 
@@ -115,6 +116,19 @@ fn a_result_is_chosen_and_written_to_a_file() {
     let twice =
         ["compile", "relayout", "--from", "u8[2,3]", "--to", "{0,1}", "-o", "a", "--output", "b"];
     sandbox.stridec(&twice).fails(2, "-o: expected one file, got another one by --output");
+}
+
+#[test]
+fn a_whole_program_is_saved() {
+    let sandbox = sandbox();
+    let saved = sandbox.stridec(&words("compile hlo @m.txt --emit pb"));
+    let program = Program::decode(&saved.stdout).unwrap();
+    assert!(program.kernels().iter().all(|kernel| kernel.proof().is_some()));
+    let results = program.run_on_host(&[b"abcdef", b"uvw"]).unwrap();
+    assert_eq!(results, [&b"adubevcfw"[..], b"adbecf"]);
+    let one = sandbox.stridec(&words("compile hlo @m.txt --output 1 --emit pb"));
+    let kernel = stridec::proto::stridec::Kernel::decode(&one.stdout[..]).unwrap();
+    assert_eq!(kernel.wgsl, program.kernels()[1].wgsl);
 }
 
 #[test]

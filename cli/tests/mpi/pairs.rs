@@ -173,7 +173,7 @@ fn part(array: &Shape, whole: &[u8], region: &Region) -> Vec<u8> {
 }
 
 fn run(operation: &Operation, source: &[u8]) -> Vec<u8> {
-    let bytes = operation.destination().image_bytes();
+    let bytes = operation.destination_descriptor().image_bytes();
     let mut image = vec![0xaa; usize::try_from(bytes).unwrap()];
     operation.run_on_host(source, &mut image).unwrap();
     image

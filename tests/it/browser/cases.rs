@@ -175,7 +175,10 @@ fn case(operation: &Operation, expected: &'static str) -> Case {
         name: operation.title().into(),
         page: operation.compilation(&Target::webgpu()).unwrap().page(),
         expected,
-        places: [Some(places(operation.source())), Some(places(operation.destination()))],
+        places: [
+            Some(places(operation.source_descriptor())),
+            Some(places(operation.destination_descriptor())),
+        ],
     }
 }
 

@@ -157,7 +157,9 @@ pub(crate) fn convert(of: Scalar, kind: Kind) -> Result<Scalar, Fault> {
             if number.unsigned_abs() > 1 << 24 {
                 return Err(format!("{number} becomes an f32, which may not have it"));
             }
-            Ok(Scalar::of(Kind::Float, (number as f32).to_bits()))
+            #[expect(clippy::cast_precision_loss, reason = "exact: it was compared")]
+            let float = number as f32;
+            Ok(Scalar::of(Kind::Float, float.to_bits()))
         }
         _ => panic!("no kernel converts {of:?} to {kind:?}"),
     }

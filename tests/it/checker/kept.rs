@@ -84,7 +84,13 @@ fn kernels_of_updates_write_their_window_alone() {
         let operation = Operation::update(from, to, start).unwrap();
         for target in targets() {
             let ran = judge(&mut random, &target, operation.nest().clone(), |image, out| {
-                oracle::update(operation.source(), operation.destination(), start, image, out);
+                oracle::update(
+                    operation.source_descriptor(),
+                    operation.destination_descriptor(),
+                    start,
+                    image,
+                    out,
+                );
             });
             assert!(ran, "{}", operation.title());
         }

@@ -153,7 +153,8 @@ fn part(array: &Shape, image: &[u8], region: &Region, shape: &Shape) -> Vec<u8> 
         collect(array, image, region, &dense, &mut collected);
         return part(&dense, &collected, &whole(region.sizes()), shape);
     };
-    let mut bytes = vec![0xaa; usize::try_from(operation.destination().image_bytes()).unwrap()];
+    let mut bytes =
+        vec![0xaa; usize::try_from(operation.destination_descriptor().image_bytes()).unwrap()];
     let image = if region.is_empty() { &[][..] } else { image };
     operation.run_on_host(image, &mut bytes).unwrap();
     bytes
