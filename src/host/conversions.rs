@@ -1,7 +1,7 @@
 //! Converts contiguous units from one element type to another, as [`Conversion::apply`] defines it.
 //!
-//! Types of at most 8 bits are looked up in a table. Wider ones have a loop for each pair of types,
-//! without branches, so that the compiler uses vector instructions.
+//! Pairs of common types have a loop each, without branches, so that the compiler uses vector
+//! instructions. Other types of at most 8 bits are looked up in a table.
 
 #![expect(clippy::cast_precision_loss, clippy::float_cmp)] // rounding is what is meant
 #![expect(clippy::cast_lossless, clippy::cast_sign_loss, clippy::cast_possible_wrap)] // a macro's
@@ -11,7 +11,10 @@ use crate::{
     shape::{ElementType, FloatFormat},
 };
 
-use super::bits::{load, store};
+use super::{
+    bits::{load, store},
+    simd::each_unit,
+};
 
 /// A conversion of units in memory. Units are whole bytes on both sides.
 pub(super) struct UnitConversion {
@@ -44,7 +47,8 @@ impl UnitConversion {
         let mask = u64::MAX >> (64 - dst.min(64));
         let [from, to] = [conversion.from(), conversion.to()];
         let width = |of: ElementType| of.storage_bits().unwrap_or(0);
-        let is_plain = src == width(from) && dst == width(to);
+        // Units that are smaller than a byte were unpacked to bytes.
+        let is_plain = src.max(8) == width(from) && dst.max(8) == width(to);
         let chosen = if is_plain { loop_of(from, to) } else { None };
         let units = match chosen {
             Some(chosen) => UnitLoop::Loop(chosen),
@@ -95,23 +99,13 @@ fn looked_up<'a, const DST: usize>(
     }
 }
 
-/// Converts units one by one with a function that is inlined.
-#[inline(always)]
-fn each<const SRC: usize, const DST: usize>(
-    from: &[u8],
-    to: &mut [u8],
-    convert: impl Fn([u8; SRC]) -> [u8; DST],
-) {
-    for (to, from) in to.as_chunks_mut::<DST>().0.iter_mut().zip(from.as_chunks::<SRC>().0) {
-        *to = convert(*from);
-    }
-}
-
 /// A number that Rust's own types hold. `as` cuts off fractions, stops at the limits of integers
 /// and makes NaN zero, as a conversion does.
 trait Held: Copy {
     /// Returns true if the number is not zero.
     fn is_true(self) -> bool;
+    /// Returns the number as 4 bits, those of an `s4` if `is_signed`, else those of a `u4`.
+    fn low_bits(self, is_signed: bool) -> u8;
     /// Returns the bits of the nearest `f32`.
     fn single(self) -> u32;
     /// Returns the bits of the nearest `f64`.
@@ -128,6 +122,12 @@ fn quiet(nan: u32) -> u32 {
 }
 
 impl Held for f32 {
+    #[inline(always)]
+    fn low_bits(self, is_signed: bool) -> u8 {
+        let signed = (self as i8).clamp(-8, 7) as u8 & 0xf;
+        if is_signed { signed } else { (self as u8).min(0xf) }
+    }
+
     #[inline(always)]
     fn is_true(self) -> bool {
         self != 0.0
@@ -152,6 +152,12 @@ impl Held for f32 {
 }
 
 impl Held for f64 {
+    #[inline(always)]
+    fn low_bits(self, is_signed: bool) -> u8 {
+        let signed = (self as i8).clamp(-8, 7) as u8 & 0xf;
+        if is_signed { signed } else { (self as u8).min(0xf) }
+    }
+
     #[inline(always)]
     fn is_true(self) -> bool {
         self != 0.0
@@ -185,6 +191,11 @@ impl Held for f64 {
 macro_rules! integers {
     ($($type:ty)*) => {$(
         impl Held for $type {
+            #[inline(always)]
+            fn low_bits(self, _: bool) -> u8 {
+                self as u8 & 0xf
+            }
+
             #[inline(always)]
             fn is_true(self) -> bool {
                 self != 0
@@ -264,15 +275,31 @@ fn small(bits: u32, Small { exponent, mantissa, bias, most, nan }: Small) -> u32
     sign | if rest > 0x7f80_0000 { nan } else { number.min(most) }
 }
 
-/// Returns the `f32` with the value of an `f16`.
+/// Returns the `f32` with the value of a narrower float that has a NaN beside its zeros.
 #[inline(always)]
-fn from_f16(bits: u16) -> f32 {
-    let rest = u32::from(bits & 0x7fff) << 13;
-    let sign = u32::from(bits >> 15) << 31;
-    // The exponent of an f32 is greater by 112. The product makes subnormals normal.
-    let number = (f32::from_bits(rest) * f32::from_bits(0x7780_0000)).to_bits();
-    let special = rest | 0x7f80_0000;
-    f32::from_bits(sign | if rest >= 0x0f80_0000 { special } else { number })
+fn from_small(
+    bits: u32,
+    Small { exponent, mantissa, bias, nan, .. }: Small,
+    has_infinity: bool,
+) -> f32 {
+    let sign = bits >> (exponent + mantissa) << 31;
+    let pattern = bits & ((1 << (exponent + mantissa)) - 1);
+    let rest = pattern << (23 - mantissa);
+    // The exponent of an f32 is greater by the difference of the biases. A subnormal number is
+    // what exceeds the least normal number if its leading zero is taken for a one.
+    let least = (128 - bias) << 23;
+    let subnormal = (f32::from_bits(rest + least) - f32::from_bits(least)).to_bits();
+    let normal = rest + ((127 - bias) << 23);
+    let number = if rest < 1 << 23 { subnormal } else { normal };
+    let infinity = ((1 << exponent) - 1) << mantissa;
+    let special = if has_infinity { rest | 0x7f80_0000 } else { 0x7fc0_0000 };
+    let is_special = if has_infinity { pattern >= infinity } else { pattern == nan };
+    f32::from_bits(sign | if is_special { special } else { number })
+}
+
+/// Returns true if a float type has infinities.
+const fn has_infinity(element_type: ElementType) -> bool {
+    matches!(FloatFormat::of(element_type), Some(format) if format.has_infinity())
 }
 
 /// Returns the loop that converts units of two types; `None` if there is none for them.
@@ -284,13 +311,25 @@ fn loop_of(from: ElementType, to: ElementType) -> Option<ConvertUnits> {
             small(Held::odd($value), const { Small::of(E::$to) })
         };
     }
+    /// The number of a pattern of a narrow type.
+    macro_rules! widened {
+        ($bits:expr, $from:ident) => {
+            from_small(
+                u32::from($bits),
+                const { Small::of(E::$from) },
+                const { has_infinity(E::$from) },
+            )
+        };
+    }
     /// The loops from one type, whose units `$load` makes numbers of `$bytes` bytes.
     macro_rules! loops {
         ($bytes:literal, $load:expr) => {{
             macro_rules! every {
                 ($to:literal, $convert:expr) => {
                     Some(|from: &[u8], to: &mut [u8]| {
-                        each::<$bytes, $to>(from, to, |bytes| $convert($load(bytes)).to_le_bytes());
+                        each_unit::<$bytes, $to>(from, to, |bytes| {
+                            $convert($load(bytes)).to_le_bytes()
+                        });
                     })
                 };
             }
@@ -304,6 +343,8 @@ fn loop_of(from: ElementType, to: ElementType) -> Option<ConvertUnits> {
                 E::S32 => every!(4, |value| value as i32),
                 E::U64 => every!(8, |value| value as u64),
                 E::S64 => every!(8, |value| value as i64),
+                E::U4 => every!(1, |value| Held::low_bits(value, false)),
+                E::S4 => every!(1, |value| Held::low_bits(value, true)),
                 E::F32 => every!(4, Held::single),
                 E::F64 => every!(8, Held::double),
                 E::F16 => every!(2, |value| narrow!(value, F16) as u16),
@@ -327,10 +368,17 @@ fn loop_of(from: ElementType, to: ElementType) -> Option<ConvertUnits> {
         E::S64 => loops!(8, i64::from_le_bytes),
         E::F32 => loops!(4, f32::from_le_bytes),
         E::F64 => loops!(8, f64::from_le_bytes),
-        E::F16 => loops!(2, |bytes| from_f16(u16::from_le_bytes(bytes))),
+        E::F16 => loops!(2, |bytes| widened!(u16::from_le_bytes(bytes), F16)),
         E::Bf16 => {
             loops!(2, |bytes| f32::from_bits(u32::from(u16::from_le_bytes(bytes)) << 16))
         }
+        E::F8e5m2 => loops!(1, |[byte]: [u8; 1]| widened!(byte, F8e5m2)),
+        E::F8e4m3 => loops!(1, |[byte]: [u8; 1]| widened!(byte, F8e4m3)),
+        E::F8e3m4 => loops!(1, |[byte]: [u8; 1]| widened!(byte, F8e3m4)),
+        E::F8e4m3fn => loops!(1, |[byte]: [u8; 1]| widened!(byte, F8e4m3fn)),
+        E::Pred => loops!(1, |[byte]: [u8; 1]| u8::from(byte != 0)),
+        E::U4 => loops!(1, |[byte]: [u8; 1]| byte & 0xf),
+        E::S4 => loops!(1, |[byte]: [u8; 1]| (byte << 4).cast_signed() >> 4),
         _ => None,
     }
 }

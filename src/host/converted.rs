@@ -18,18 +18,25 @@ use super::{
     plan::{Streams, TilePlan},
     plane::{PlanAxis, merged},
     simd::Simd,
+    staged::{StagedCopy, StagingBuffers},
     step::each_run,
+    stream::{LINE, Stream},
     tile::byte_index,
 };
 use crate::nest::{Conversion, CopyNest};
 
 /// The greatest size of a tile on its wider side, in bytes. Both sides of a tile fit the L1 cache
 /// together. With more, the second pass reads from the L2 cache; with less, tiles start more often.
-const TILE_BYTES: usize = 1 << 14;
+const TILE_BYTES: usize = 1 << 15;
 
-/// The number of units of a tile along the source if the orders of the two sides differ: a few
-/// cache lines, so that each line of the source is read once.
-const SOURCE_UNITS: usize = 64;
+/// The size of a tile along the source if the orders of the two sides differ, in bytes: a cache
+/// line, so that each line of the source is read once or twice. With more, runs of the destination
+/// are shorter.
+const SOURCE_BYTES: usize = LINE;
+
+/// The shortest run of the destination that is streamed, in bytes. Shorter ones consist of partial
+/// lines for the most part.
+const LEAST_STREAMED: usize = 1 << 8;
 
 /// A copy of a box whose units are converted. Offsets and addresses count units.
 pub(super) struct ConvertedCopy {
@@ -46,10 +53,18 @@ pub(super) struct ConvertedCopy {
     tiles: Vec<ConvertedTile>,
 }
 
+/// The code that moves the units of a tile to the buffer.
+enum UnitMover {
+    /// Units of whole bytes, or units below a byte in long runs or large matrices.
+    Plan(Box<TilePlan>),
+    /// Units below a byte, which are unpacked in a buffer before they are moved.
+    Staged(Box<StagedCopy>),
+}
+
 /// A tile of a box.
 struct ConvertedTile {
-    /// The plan that moves units to the buffer; `None` if the tile is one run of the source.
-    plan: Option<TilePlan>,
+    /// The code that moves units to the buffer; `None` if the tile is one run of the source.
+    mover: Option<UnitMover>,
     /// The loops around a run, outermost first, with the distances of their steps in the buffer and
     /// in the destination.
     around: SmallVec<[PlanAxis; 8]>,
@@ -64,8 +79,9 @@ struct ConvertedTile {
 pub(super) struct ConversionBuffers {
     /// The units of a tile before they are converted.
     moved: Vec<u8>,
-    /// The units of a run after that, if units of the destination are smaller than a byte.
+    /// The units of a run after that, if they are packed or streamed to the destination.
     run: Vec<u8>,
+    staging: StagingBuffers,
 }
 
 impl ConvertedCopy {
@@ -82,7 +98,8 @@ impl ConvertedCopy {
         if axes.last().is_none_or(|axis| axis.dst != 1) {
             axes.push(PlanAxis { extent: 1, src: 1, dst: 1 });
         }
-        let blocks = blocks(&axes, src.max(dst).div_ceil(8) as usize);
+        let [src_bytes, dst_bytes] = [src, dst].map(|bits| bits.div_ceil(8) as usize);
+        let blocks = blocks(&axes, src_bytes, dst_bytes);
         let partial: SmallVec<[usize; 8]> = (0..axes.len())
             .filter(|&axis| !axes[axis].extent.is_multiple_of(blocks[axis]))
             .collect();
@@ -102,8 +119,12 @@ impl ConvertedCopy {
 
     /// Returns about how many bytes the copy occupies.
     pub(super) fn bytes(&self) -> usize {
-        let plans = self.tiles.iter().filter_map(|tile| tile.plan.as_ref());
-        size_of::<Self>() + plans.map(TilePlan::bytes).sum::<usize>()
+        let bytes = |mover: &UnitMover| match mover {
+            UnitMover::Plan(plan) => plan.bytes(),
+            UnitMover::Staged(copy) => copy.bytes(),
+        };
+        let movers = self.tiles.iter().filter_map(|tile| tile.mover.as_ref());
+        size_of::<Self>() + movers.map(bytes).sum::<usize>()
     }
 
     /// Copies the box from unit `from` of the source to the address `to`.
@@ -111,24 +132,30 @@ impl ConvertedCopy {
         &self,
         (source, from): (&[u8], isize),
         (destination, to): (&mut DestinationSlices, isize),
-        buffers: &mut ConversionBuffers,
+        (buffers, stream): (&mut ConversionBuffers, Option<&Stream>),
     ) {
         self.each_tile(0, (0, 0), from, to, &mut |tile, from, to| {
             let tile = &self.tiles[tile];
             let src = self.src.div_ceil(8) as usize;
-            let ConversionBuffers { moved, run } = &mut *buffers;
-            let units = match &tile.plan {
+            let ConversionBuffers { moved, run, staging } = &mut *buffers;
+            let units = match &tile.mover {
                 None => &source[byte_index(from) * src..][..tile.units * src],
-                Some(plan) => {
+                Some(mover) => {
                     moved.resize(tile.units * src, 0);
                     let mut slices = DestinationSlices::whole(moved);
                     let destination = &mut slices;
-                    if self.src < 8 {
-                        let bits = Bits { src: self.src, dst: 8, sign_extend: false };
-                        bits.copy(plan, (source, from), (destination, 0), None);
-                    } else {
-                        let from = from * src.cast_signed();
-                        BoxCopy { plan, source, destination, stream: None }.run(from, 0);
+                    let bits = Bits { src: self.src, dst: 8, sign_extend: false };
+                    match mover {
+                        UnitMover::Plan(plan) if self.src < 8 => {
+                            bits.copy(plan, (source, from), (destination, 0), None);
+                        }
+                        UnitMover::Plan(plan) => {
+                            let from = from * src.cast_signed();
+                            BoxCopy { plan, source, destination, stream: None }.run(from, 0);
+                        }
+                        UnitMover::Staged(copy) => {
+                            copy.run_packed(bits, (source, from), (destination, 0), staging);
+                        }
                     }
                     drop(slices);
                     &moved[..]
@@ -143,7 +170,15 @@ impl ConvertedCopy {
                     return pack(run, slice, place, self.dst);
                 }
                 let dst = self.dst as usize / 8;
-                self.units.run(from, &mut slice[place * dst..][..tile.run * dst]);
+                let to = &mut slice[place * dst..][..tile.run * dst];
+                match stream.filter(|_| to.len() >= LEAST_STREAMED) {
+                    Some(stream) => {
+                        run.resize(to.len(), 0);
+                        self.units.run(from, run);
+                        stream.copy(to, run);
+                    }
+                    None => self.units.run(from, to),
+                }
             });
         });
     }
@@ -177,8 +212,9 @@ impl fmt::Display for ConvertedCopy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tile = &self.tiles[0];
         write!(f, "{}, in runs of {} units, from ", self.conversion, tile.run)?;
-        match &tile.plan {
-            Some(plan) => write!(f, "tiles of {}: {plan}", tile.units),
+        match &tile.mover {
+            Some(UnitMover::Plan(plan)) => write!(f, "tiles of {}: {plan}", tile.units),
+            Some(UnitMover::Staged(copy)) => write!(f, "tiles of {}: {copy}", tile.units),
             None => write!(f, "the source"),
         }
     }
@@ -206,30 +242,37 @@ impl ConvertedTile {
         around.reverse();
         moved.reverse();
         let is_run = src >= 8 && moved.iter().all(|axis| axis.src == axis.dst || axis.extent == 1);
-        let plan = (!is_run).then(|| {
+        let mover = (!is_run).then(|| {
             if src < 8 {
-                return TilePlan::new(moved, 1, None, Streams::none(machine));
+                let bits = Bits { src, dst: 8, sign_extend: false };
+                let plan = TilePlan::new(moved.clone(), 1, None, Streams::none(machine));
+                if bits.suits(&plan) {
+                    return UnitMover::Plan(plan.into());
+                }
+                return UnitMover::Staged(StagedCopy::of_packed(machine, moved).into());
             }
             let scaled = moved.iter().map(|axis| PlanAxis {
                 extent: axis.extent,
                 src: axis.src * scale,
                 dst: axis.dst * scale,
             });
-            TilePlan::new(scaled, scale.unsigned_abs(), Simd::best(machine), Streams::none(machine))
+            let (unit, simd) = (scale.unsigned_abs(), Simd::best(machine));
+            UnitMover::Plan(TilePlan::new(scaled, unit, simd, Streams::none(machine)).into())
         });
-        Self { plan, around, run, units }
+        Self { mover, around, run, units }
     }
 }
 
-/// Returns the number of steps in a tile along each of the axes, of units of `bytes` bytes.
-fn blocks(axes: &[PlanAxis], bytes: usize) -> SmallVec<[usize; 8]> {
+/// Returns the number of steps in a tile along each of the axes, of units of `src` bytes in the
+/// source and `dst` bytes in the destination.
+fn blocks(axes: &[PlanAxis], src: usize, dst: usize) -> SmallVec<[usize; 8]> {
     let mut blocks: SmallVec<[usize; 8]> = SmallVec::from_elem(1, axes.len());
-    let mut room = TILE_BYTES / bytes;
+    let mut room = TILE_BYTES / src.max(dst);
     // Along the source first, unless its order is that of the destination.
     let mut by_source: SmallVec<[usize; 8]> =
         (0..axes.len()).filter(|&axis| axes[axis].src != 0).collect();
     by_source.sort_by_key(|&axis| axes[axis].src.abs());
-    let mut wanted = SOURCE_UNITS;
+    let mut wanted = SOURCE_BYTES / src;
     for axis in by_source {
         if wanted <= 1 {
             break;

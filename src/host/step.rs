@@ -149,7 +149,8 @@ impl<'a, 'b> StepRunner<'a, 'b> {
             }
             CopyStep::Converted { ref copy, source, from, to } => {
                 let (source, to) = ((task.sources[source], from), (&mut self.destination, to));
-                copy.run(source, to, &mut self.conversion);
+                let stream = self.stream.map(|(stream, _)| stream);
+                copy.run(source, to, (&mut self.conversion, stream));
             }
             CopyStep::Pattern { ref pattern, ref places, to } => {
                 let stream = self.stream.map(|(stream, _)| stream);

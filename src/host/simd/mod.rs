@@ -15,6 +15,7 @@ mod columns;
 mod joined;
 #[cfg(target_arch = "x86_64")]
 mod lines;
+mod loops;
 #[cfg(target_arch = "x86_64")]
 mod narrow;
 #[cfg(target_arch = "aarch64")]
@@ -25,6 +26,7 @@ mod x86;
 
 pub(super) use columns::ColumnPointers;
 pub(super) use joined::SHORT_UNIT;
+pub(super) use loops::each_unit;
 pub(super) use registers::{PatternByte, PatternLoop, PatternSource, Registers, span};
 pub(super) use select::{NO_BYTE, Selection, TRIPLE};
 pub(super) use set::Simd;
