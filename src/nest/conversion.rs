@@ -2,8 +2,8 @@
 //!
 //! A value is rounded once, to the nearest value of the new type with ties to even, and subnormal
 //! numbers are numbers like all others. These are the rules of XLA's `convert`, without the
-//! exceptions of its CPU backend; `docs/conversions.md` has all of them. [`Conversion::apply`] is the
-//! definition: kernels and the movers of the host give the same bits, on every device.
+//! exceptions of its CPU backend; `docs/conversions.md` has all of them. [`Conversion::apply`] is
+//! the definition: kernels and the movers of the host give the same bits, on every device.
 
 use std::fmt;
 

@@ -230,8 +230,8 @@ mod tests {
                 "relayout.destination.strided.sizes[1]",
             ),
             (
-                relayout("f32[2,3]", "dml"),
-                Invalid,
+                relayout("c64[2,3]", "dml"),
+                Unsupported,
                 "relayout.destination.buffer_tensor_desc.data_type",
             ),
             (

@@ -3,7 +3,9 @@
 use stridec::{Operation, Target, gpu::Gpu, nest::Conversion, shape::Shape};
 
 use super::support::{
-    conversions::{check_relayouts, converted, has_outputs, random_relayout, types, values},
+    conversions::{
+        ConvertingRelayout, check_relayouts, converted, has_outputs, random_relayout, types, values,
+    },
     gpu::gpu,
     hlo_cases::convert_cases,
     random::Random,
@@ -69,7 +71,7 @@ fn random_layouts_between_types() {
     let Some(gpu) = gpu("random layouts between types") else { return };
     let mut random = Random(3902);
     for number in 0..cases(300) {
-        let (operation, image, expected) = random_relayout(&mut random);
+        let ConvertingRelayout { operation, image, expected, .. } = random_relayout(&mut random);
         let target = [Target::webgpu(), Target::webgpu_cpu()][usize::from(number % 2 == 0)].clone();
         let (out, wgsl) = run(&gpu, &operation, &target, &image);
         assert!(out == expected, "{} for {}\n{wgsl}", operation.title(), target.name);

@@ -97,9 +97,9 @@ const RELAYOUTS: [(&str, &str, ErrorKind, &str); 25] = [
     ),
     (
         "f32[2,3]",
-        "s32[2,3]",
-        Invalid,
-        "destination.element_type: expected elements of type f32, as in the source, got s32 in the destination",
+        "c64[2,3]",
+        Unsupported,
+        "destination.element_type: expected elements of type f32, as in the source, got c64 in the destination: complex numbers are not converted; copy their parts as a dimension of 2 real numbers",
     ),
     (
         "f32[2,3]",
@@ -401,9 +401,9 @@ fn requests() {
     };
     let floats = proto::Tensor { kind: Some(proto::tensor::Kind::BufferTensorDesc(floats)) };
     check(
-        relayout(tensor("s32[2]"), Some(floats)),
-        Invalid,
-        "relayout.destination.buffer_tensor_desc.data_type: expected elements of type s32, as in the source, got f32 in the destination",
+        relayout(tensor("c64[2]"), Some(floats)),
+        Unsupported,
+        "relayout.destination.buffer_tensor_desc.data_type: expected elements of type c64, as in the source, got f32 in the destination: complex numbers are not converted; copy their parts as a dimension of 2 real numbers",
     );
     let missing = relayout(None, tensor("f32[2]")).unwrap_err().to_string();
     assert!(missing.starts_with("relayout.source: missing; expected"), "{missing}");

@@ -4,12 +4,14 @@
 use serde_json::Value;
 use stridec::{
     Operation,
-    nest::Conversion,
+    nest::{Conversion, Gaps},
     shape::{ElementType, Shape},
 };
 
 use super::support::{
-    conversions::{check_relayouts, converted, has_outputs, random_relayout, types, values},
+    conversions::{
+        ConvertingRelayout, check_relayouts, converted, has_outputs, random_relayout, types, values,
+    },
     hlo_cases::convert_cases,
     random::Random,
     scope::cases,
@@ -88,8 +90,13 @@ fn movers_convert_as_defined() {
 fn random_layouts_between_types() {
     let mut random = Random(3901);
     for _ in 0..cases(3000) {
-        let (operation, image, expected) = random_relayout(&mut random);
+        let ConvertingRelayout { operation, image, expected, elements, placed } =
+            random_relayout(&mut random);
         assert!(run(&operation, &image) == expected, "{}", operation.title());
+        // Elements alone are written if gaps are kept.
+        let [operation, placed] = [operation, placed].map(|of| of.with_gaps(Gaps::Keep));
+        let (out, expected) = (run(&operation, &image), run(&placed, &elements));
+        assert!(out == expected, "{}", operation.title());
     }
 }
 

@@ -132,8 +132,21 @@ pub fn converted(conversion: Conversion, image: &[u8]) -> Vec<u8> {
     elements.flat_map(|of| of.to_le_bytes().into_iter().take(to)).collect()
 }
 
-/// A random relayout between two types, with its source and its destination.
-pub fn random_relayout(random: &mut Random) -> (Operation, Vec<u8>, Vec<u8>) {
+/// A random relayout between two types.
+pub struct ConvertingRelayout {
+    pub operation: Operation,
+    /// The image of the source.
+    pub image: Vec<u8>,
+    /// The image of the destination.
+    pub expected: Vec<u8>,
+    /// The elements after the conversion in the default layout, and the relayout from there to the
+    /// destination.
+    pub elements: Vec<u8>,
+    pub placed: Operation,
+}
+
+/// Returns a random relayout between two types.
+pub fn random_relayout(random: &mut Random) -> ConvertingRelayout {
     let all = types();
     let (from, to) = loop {
         let types = (random.pick(&all), random.pick(&all));
@@ -160,8 +173,9 @@ pub fn random_relayout(random: &mut Random) -> (Operation, Vec<u8>, Vec<u8>) {
     // The same in three steps. The second step converts each element separately.
     let dense = relayout(source, plain(from), &image);
     let elements = converted(Conversion::new(from, to).unwrap(), &dense);
-    let expected = relayout(plain(to), destination, &elements);
-    (operation, image, expected)
+    let expected = relayout(plain(to), destination.clone(), &elements);
+    let placed = Operation::relayout(plain(to), destination).unwrap();
+    ConvertingRelayout { operation, image, expected, elements, placed }
 }
 
 /// Returns a tensor of these sizes with a random layout: any order, tiles, packed elements or

@@ -2,8 +2,8 @@
 
 #![allow(unsafe_code)] // calls functions for instructions that were found
 
-/// Calls `convert` for each unit of `SRC` bytes of `from`, and writes the unit of `DST` bytes that it
-/// returns to the same place of `to`. Nothing is written past the shorter of the two.
+/// Calls `convert` for each unit of `SRC` bytes of `from`, and writes the unit of `DST` bytes that
+/// it returns to the same place of `to`. Nothing is written past the shorter of the two.
 ///
 /// `convert` should be small and without branches, so that several units share a register.
 #[inline(always)]

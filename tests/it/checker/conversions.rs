@@ -3,7 +3,7 @@
 use super::{
     check::check,
     support::{
-        conversions::{converted, random_relayout, types, values},
+        conversions::{ConvertingRelayout, converted, random_relayout, types, values},
         random::Random,
         scope::cases,
     },
@@ -55,7 +55,7 @@ fn every_pair_of_types_is_interpreted() {
 fn random_layouts_between_types_are_checked() {
     let mut random = Random(3903);
     for _ in 0..cases(150) {
-        let (operation, image, expected) = random_relayout(&mut random);
+        let ConvertingRelayout { operation, image, expected, .. } = random_relayout(&mut random);
         for target in super::targets() {
             checked(&operation, &target, &image, &expected);
         }
