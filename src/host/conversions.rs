@@ -21,8 +21,8 @@ pub(super) struct UnitConversion {
     conversion: Conversion,
     /// The size of a unit before and after the conversion, in bytes.
     bytes: (usize, usize),
-    /// The bits above these are zero in a unit after the conversion.
-    mask: u64,
+    /// The size of a unit after the conversion, in bits.
+    dst: u32,
     units: UnitLoop,
 }
 
@@ -44,7 +44,6 @@ impl UnitConversion {
     /// bits take a byte each.
     pub(super) fn new(conversion: Conversion, src: u32, dst: u32) -> Self {
         let bytes = (src.div_ceil(8) as usize, dst.div_ceil(8) as usize);
-        let mask = u64::MAX >> (64 - dst.min(64));
         let [from, to] = [conversion.from(), conversion.to()];
         let width = |of: ElementType| of.storage_bits().unwrap_or(0);
         // Units that are smaller than a byte were unpacked to bytes.
@@ -53,12 +52,12 @@ impl UnitConversion {
         let units = match chosen {
             Some(chosen) => UnitLoop::Loop(chosen),
             None if from.bits() <= Some(8) && dst <= 64 => {
-                let value = |byte: usize| conversion.apply(byte as u128) as u64 & mask;
+                let value = |byte: usize| conversion.unit(byte as u128, dst) as u64;
                 UnitLoop::Table(Box::new(std::array::from_fn(value)))
             }
             None => UnitLoop::Each,
         };
-        Self { conversion, bytes, mask, units }
+        Self { conversion, bytes, dst, units }
     }
 
     /// Converts all units of `from`. There are as many in `to`.
@@ -78,9 +77,8 @@ impl UnitConversion {
             }
             UnitLoop::Each => {
                 for unit in 0..from.len() / src {
-                    let value = self.conversion.apply(load(from, unit, src as u32 * 8));
-                    let value = if dst > 8 { value } else { value & u128::from(self.mask) };
-                    store(to, unit, dst as u32 * 8, value);
+                    let value = load(from, unit, src as u32 * 8);
+                    store(to, unit, dst as u32 * 8, self.conversion.unit(value, self.dst));
                 }
             }
         }

@@ -15,7 +15,7 @@ pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
         let value = match nest.read_from(unit + nest.dst_base().unsigned_abs(), Some(sources)) {
             PositionValue::Unit { source, unit } => {
                 let value = load(sources[source], unit as usize, bits.src);
-                nest.conversion().map_or_else(|| bits.resize(value), |of| of.apply(value))
+                nest.conversion().map_or_else(|| bits.resize(value), |of| of.unit(value, bits.dst))
             }
             PositionValue::Bits(value) => value,
             PositionValue::Kept => continue,

@@ -121,6 +121,17 @@ impl Conversion {
         }
     }
 
+    /// Returns a unit of `dst` bits with an element after the conversion. If the layout gives the
+    /// element more room than its type has in memory, the rest is filled as in a copy to such a
+    /// layout: with the sign of a signed integer.
+    pub(crate) fn unit(self, bits: u128, dst: u32) -> u128 {
+        let element = self.apply(bits);
+        let own = self.to.storage_bits().unwrap_or(dst);
+        let is_negative = self.to.is_signed_integer() && element >> (own - 1) & 1 == 1;
+        let element = if is_negative && dst > own { element | u128::MAX << own } else { element };
+        element & u128::MAX >> (128 - dst)
+    }
+
     /// Returns the value of an element before the conversion.
     fn number(self, bits: u128) -> ElementNumber {
         let width = self.from.bits().unwrap_or(128);

@@ -104,7 +104,7 @@ pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
         stores(writer, block, |run, access| {
             let guarded = |words| selected(block, &asked, refused, &runs[run], access, words);
             if let Some(of) = nest.conversion() {
-                let function = conversion::name_of(of);
+                let function = conversion::name_of(of, (nest.src_bits(), nest.dst_bits()));
                 return Stored::parts(guarded(packing.converted(run, access, &function)));
             }
             match packing.inserted(run, access) {

@@ -11,6 +11,7 @@
 use std::fmt::Write as _;
 
 use super::{
+    gather::resized,
     words::{literal, type_name},
     writer::Writer,
 };
@@ -19,14 +20,21 @@ use crate::{
     shape::{ElementType, FloatFormat},
 };
 
-/// Returns the name of the function that converts a unit.
-pub(super) fn name(writer: &Writer, conversion: Conversion) -> String {
-    writer.function(&name_of(conversion))
+/// Returns the name of the function that converts a unit of `src` bits to one of `dst` bits.
+pub(super) fn name(writer: &Writer, conversion: Conversion, widths: (u32, u32)) -> String {
+    writer.function(&name_of(conversion, widths))
 }
 
 /// Returns the name of that function in a kernel.
-pub(super) fn name_of(conversion: Conversion) -> String {
-    pair(conversion.from(), conversion.to())
+pub(super) fn name_of(conversion: Conversion, (src, dst): (u32, u32)) -> String {
+    let pair = pair(conversion.from(), conversion.to());
+    // A layout may give elements more room than they need.
+    let is_wider = |bits: u32, of: ElementType| of.storage_bits().is_some_and(|own| bits > own);
+    if is_wider(src, conversion.from()) || is_wider(dst, conversion.to()) {
+        pair + "_in_place"
+    } else {
+        pair
+    }
 }
 
 fn pair(from: ElementType, to: ElementType) -> String {
@@ -38,16 +46,25 @@ fn pair(from: ElementType, to: ElementType) -> String {
 /// bits are zero.
 pub(super) fn conversion(writer: &mut Writer, conversion: Conversion, (src, dst): (u32, u32)) {
     let mut functions = Functions::default();
-    let value = functions.converted(conversion, src, dst);
+    let value = functions.converted(conversion, src);
     for (_, text) in &functions.written {
         functions.write(writer, text);
     }
-    let own = pair(conversion.from(), conversion.to());
-    if value == format!("{own}(value)") {
+    let own = name_of(conversion, (src, dst));
+    let is_wider = conversion.to().storage_bits().is_some_and(|bits| dst > bits);
+    if value == format!("{own}(value)") && !is_wider {
         return;
     }
     let [given, result] = [src, dst].map(|bits| type_name(bits.into()));
-    let text = format!("fn {own}(value: {given}) -> {result} {{\n    return {value};\n}}\n");
+    let body = match conversion.to().storage_bits() {
+        // The rest of the unit is filled as in a copy.
+        Some(bits) if dst > bits => {
+            let whole = resized(bits, dst, conversion.to().is_signed_integer());
+            format!("    let loaded = {value};\n    return {whole};\n")
+        }
+        _ => format!("    return {value};\n"),
+    };
+    let text = format!("fn {own}(value: {given}) -> {result} {{\n{body}}}\n");
     functions.written.push((own, String::new()));
     functions.write(writer, &text);
 }
@@ -387,7 +404,7 @@ impl Functions {
     }
 
     /// Returns the expression for the unit after the conversion of the unit `value`.
-    fn converted(&mut self, conversion: Conversion, src: u32, dst: u32) -> String {
+    fn converted(&mut self, conversion: Conversion, src: u32) -> String {
         let (from, to) = (conversion.from(), conversion.to());
         let value = match (from.bits(), src) {
             (Some(0..=32), 33..=64 | 128) => "value.x".to_owned(),
@@ -395,23 +412,23 @@ impl Functions {
             _ => "value".to_owned(),
         };
         let carried = self.carried(from, src, value, to);
-        let result = match conversion.kinds()[1] {
+        match conversion.kinds()[1] {
             NumberKind::Pred => carried.truth(from),
             NumberKind::Integer { is_signed } => self.integer(to, is_signed, carried),
             NumberKind::Float => self.float(to, carried),
-        };
-        // Layouts may give elements more words than they need.
-        match (to.bits(), dst) {
-            (Some(0..=32), 64) if !result.starts_with("vec2") => {
-                format!("vec2<u32>({result}, 0u)")
-            }
-            _ => result,
         }
     }
 
     /// Returns the number that a unit holds, in a carrier. `to` is the type that it will have.
     fn carried(&mut self, from: ElementType, src: u32, value: String, to: ElementType) -> Carried {
         let bits = from.bits().unwrap_or(32);
+        // Bits above the element may have any value. The functions of most floats mask them.
+        let is_masked = FloatFormat::of(from).is_some_and(|of| !of.is_negative_zero_nan());
+        let value = if src > bits && bits < 32 && !is_masked && from != ElementType::Pred {
+            format!("({value} & 0x{:x}u)", (1_u64 << bits) - 1)
+        } else {
+            value
+        };
         match NumberKind::of(from) {
             Some(NumberKind::Integer { is_signed }) if bits == 64 => {
                 Carried::Long { value, is_signed }
@@ -421,15 +438,7 @@ impl Functions {
                 let value = format!("bitcast<u32>(bitcast<i32>({value} << {by}u) >> {by}u)");
                 Carried::Word { value, is_signed: true, bits }
             }
-            Some(NumberKind::Integer { is_signed }) => {
-                let mask = (1_u64 << bits) - 1;
-                let value = if src > bits && bits < 32 {
-                    format!("({value} & 0x{mask:x}u)")
-                } else {
-                    value
-                };
-                Carried::Word { value, is_signed, bits }
-            }
+            Some(NumberKind::Integer { is_signed }) => Carried::Word { value, is_signed, bits },
             Some(NumberKind::Float) if from == ElementType::F64 => Carried::Double(value),
             // Whether it is zero can be seen without its value.
             Some(NumberKind::Float) if from == ElementType::F32 || to == ElementType::Pred => {

@@ -288,7 +288,7 @@ pub(super) fn load(writer: &mut Writer, nest: &CopyNest, source: usize, element_
     let (src, dst) = (nest.src_bits(), nest.dst_bits());
     let whole = unit_at_read(writer, src, source, element_words);
     if let Some(of) = nest.conversion() {
-        let name = conversion::name(writer, of);
+        let name = conversion::name(writer, of, (src, dst));
         return give(writer, nest, format_args!("{name}({whole})"), None);
     }
     if src >= 32 && src == dst {
@@ -339,7 +339,7 @@ pub(super) fn unit_at_read(
 }
 
 /// Returns the expression that converts `loaded`, a unit of `src` bits, to `dst` bits.
-fn resized(src: u32, dst: u32, sign_extend: bool) -> String {
+pub(super) fn resized(src: u32, dst: u32, sign_extend: bool) -> String {
     let extend = sign_extend && dst > src;
     let word = if extend && src < 32 {
         let shift = 32 - src;

@@ -185,7 +185,10 @@ fn layout(element_type: ElementType, sizes: &[u64], random: &mut Random) -> Tens
     let dimensions: Vec<String> = sizes.iter().map(u64::to_string).collect();
     let bits = element_type.bits().unwrap();
     let mut rest = String::new();
-    if !random.one_in(3) && matches!(bits, 2 | 4) {
+    if random.one_in(8) {
+        // Elements may have more room than they need.
+        rest += &format!("E({})", random.pick(&[64, 128]));
+    } else if !random.one_in(3) && matches!(bits, 2 | 4) {
         rest += &format!("E({bits})");
     }
     if random.one_in(3) {

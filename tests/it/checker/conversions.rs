@@ -11,7 +11,11 @@ use super::{
 use stridec::{Operation, Target, nest::Conversion, shape::Shape};
 
 fn checked(operation: &Operation, target: &Target, image: &[u8], expected: &[u8]) {
-    let kernel = operation.compile(target).unwrap();
+    // The small target has too few workgroups for some.
+    let Ok(kernel) = operation.compile(target) else {
+        assert_eq!(target.name, "small", "{}", operation.title());
+        return;
+    };
     if kernel.dispatches.is_empty() {
         return;
     }
