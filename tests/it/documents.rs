@@ -108,10 +108,10 @@ fn the_number_of_snapshots_is_as_said() {
             path.extension().is_some_and(|ending| ending == "snap")
         })
         .count();
-    assert_eq!(count, 23);
+    assert_eq!(count, 25);
     assert!(
-        read("README.md").contains("twenty-three")
-            && read("ARCHITECTURE.md").contains("twenty-three")
+        read("README.md").contains("twenty-five")
+            && read("ARCHITECTURE.md").contains("twenty-five")
     );
 }
 

@@ -1,4 +1,4 @@
-//! Every stage of twenty-three operations, from the shapes to the WGSL. `snapshots/` has a file for
+//! Every stage of twenty-five operations, from the shapes to the WGSL. `snapshots/` has a file for
 //! each operation.
 //!
 //! The cases are chosen as lessons, and the first line of a file says what a reader can learn from
@@ -68,6 +68,26 @@ fn transpose_of_bytes() {
         "transpose_of_bytes",
         "Elements of a byte: words are loaded whole, their bytes exchanged in registers.",
         &relayout("u8[256,128]{1,0}", "u8[256,128]{0,1}"),
+        &Target::webgpu(),
+    );
+}
+
+#[test]
+fn image_to_planes_of_halves() {
+    check(
+        "image_to_planes_of_halves",
+        "A conversion on the way: bytes of pixels become planes of f16, on bits alone.",
+        &relayout("u8[1080,1920,3]", "f16[1080,1920,3]{1,0,2}"),
+        &Target::webgpu(),
+    );
+}
+
+#[test]
+fn weights_to_bf16_tiles() {
+    check(
+        "weights_to_bf16_tiles",
+        "A conversion to a TPU's tiles of pairs of rows, rounded once; padding is in bf16.",
+        &relayout("f32[1000,300]", "bf16[1000,300]{1,0:T(8,128)(2,1)}"),
         &Target::webgpu(),
     );
 }
