@@ -12,9 +12,10 @@ use stridec::{
 };
 
 use super::support::{
+    conversions::{ConvertingRelayout, random_relayout},
     gpu::gpu,
     random::{self, Random},
-    scope::given_cases,
+    scope::{cases, given_cases},
 };
 
 /// A target that binds at most `bytes`.
@@ -65,6 +66,22 @@ fn random_operations() {
     }
     eprintln!("{ran} operations in {parts} parts");
     assert!(parts > ran && ran > 20, "{ran} operations in {parts} parts");
+}
+
+/// Relayouts between two element types, in parts.
+#[test]
+fn random_conversions() {
+    let Some(gpu) = gpu("random conversions in parts") else { return };
+    let mut random = Random(39);
+    let mut parts = 0;
+    let count = cases(40);
+    for _ in 0..count {
+        let ConvertingRelayout { operation, image, .. } = random_relayout(&mut random);
+        let nest = operation.nest();
+        let bytes = random.pick(&[64, 256, 1024]).max(nest.dst_bytes() / 6);
+        parts += check(&gpu, nest, &small(Target::webgpu(), bytes), &image);
+    }
+    assert!(parts > count, "{parts}");
 }
 
 /// Tensors past the 128 MiB that the standard lets a kernel bind, as in `stridec run`.
