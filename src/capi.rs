@@ -418,7 +418,7 @@ mod tests {
             for (kind, order, says) in [
                 (99, [0, 1], "relayout.destination.shape.element_type"),
                 (11, [0, 7], "relayout.destination.shape.layout.minor_to_major[1]: "),
-                (3, [0, 1], "relayout.destination"),
+                (15, [0, 1], "relayout.destination.shape.element_type"),
             ] {
                 destination.element_type = kind;
                 destination.minor_to_major = order.as_ptr();
