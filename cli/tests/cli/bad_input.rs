@@ -52,7 +52,7 @@ fn shapes_and_operations() {
     };
     relayout("f32[2,3]", "f32[3,2]", 2, "extent");
     relayout("f32[2,3]", "f32[6]", 2, "expected 2 dimensions");
-    relayout("f32[2,3]", "s32[2,3]", 2, "s32");
+    relayout("f32[2,3]", "c64[2,3]", 3, "c64");
     relayout("f32[2,3]", "f32[2,3] strided<[0,1]>", 2, "strides");
     relayout("f32[2,3]", "f32[2,3] strided<[1,1]>", 2, "strides");
     relayout("f32[2,3]", "f32[2,3] strided<[-3,1]>", 2, "strides");

@@ -47,7 +47,7 @@ fn the_file_says_its_shape_and_order() {
         assert_eq!(run(input, "f32[2,3]").text(), "");
         assert_eq!(sandbox.read("out.bin"), f32s(1..=6), "{input}");
         run(input, "f32[3,2]").fails(2, "extent");
-        run(input, "s32[2,3]").fails(2, "f32");
+        run(input, "c64[2,3]").fails(3, "f32");
     }
     let slice = ["run", "slice", "--offsets", "0,1", "--sizes", "2,2", "--strides", "-1,1"];
     let ran =
@@ -136,6 +136,10 @@ fn what_is_not_the_image_is_refused() {
         let ran = sandbox.relayout("f32[2,3]", "f32[2,3]{0,1}", "in.npy", "out.npy");
         ran.fails(2, says);
         assert!(ran.stderr.contains("in.npy: "), "{}", ran.stderr);
+        // Without `--from`, an array of integers would be converted.
+        if says == "'<i4'" {
+            continue;
+        }
         let args = ["run", "relayout", "--to", "f32[2,3]", "-i", "in.npy", "-o", "out.npy"];
         let ran = sandbox.stridec(&[&args[..], &["--device", "host"]].concat());
         assert_eq!(ran.code, 2, "{}", ran.stderr);
