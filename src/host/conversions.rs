@@ -119,11 +119,17 @@ fn quiet(nan: u32) -> u32 {
     nan & 0x8000_0000 | 0x7fc0_0000
 }
 
+/// Returns 4 bits of a number, given as the nearest integers of 8 bits: those of an `s4` if
+/// `is_signed`, else those of a `u4`.
+#[inline(always)]
+fn limited(signed: i8, unsigned: u8, is_signed: bool) -> u8 {
+    if is_signed { signed.clamp(-8, 7) as u8 & 0xf } else { unsigned.min(0xf) }
+}
+
 impl Held for f32 {
     #[inline(always)]
     fn low_bits(self, is_signed: bool) -> u8 {
-        let signed = (self as i8).clamp(-8, 7) as u8 & 0xf;
-        if is_signed { signed } else { (self as u8).min(0xf) }
+        limited(self as i8, self as u8, is_signed)
     }
 
     #[inline(always)]
@@ -152,8 +158,7 @@ impl Held for f32 {
 impl Held for f64 {
     #[inline(always)]
     fn low_bits(self, is_signed: bool) -> u8 {
-        let signed = (self as i8).clamp(-8, 7) as u8 & 0xf;
-        if is_signed { signed } else { (self as u8).min(0xf) }
+        limited(self as i8, self as u8, is_signed)
     }
 
     #[inline(always)]
