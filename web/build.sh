@@ -4,25 +4,38 @@ set -euo pipefail
 site=$(realpath -m "${1:-$(dirname "$0")/site}")
 cd "$(dirname "$0")"
 
-# The page folds constants on the host, and copies nothing else there: `src/host/mod.rs`.
-RUSTFLAGS="${RUSTFLAGS:-} --cfg stridec_plain_host" ./cargo.sh build --release
 mkdir -p "$site"
-module=${CARGO_TARGET_DIR:-target}/wasm32-unknown-unknown/release/stridec_web.wasm
-# Binaryen takes a tenth off the module and 17 KB off what is sent. The page works without it too.
-if command -v wasm-opt >/dev/null || ../.ci/install binaryen; then
-    wasm-opt -O1 --enable-bulk-memory --enable-sign-ext --enable-mutable-globals \
-        --enable-nontrapping-float-to-int "$module" -o "$site/stridec.wasm"
-else
-    cp "$module" "$site/stridec.wasm"
-fi
+built=${CARGO_TARGET_DIR:-target}/wasm32-unknown-unknown/release/stridec_web.wasm
+# Paths of this machine would be part of the module, in the places of panics.
+registry=${CARGO_HOME:-$HOME/.cargo}/registry/src
+
+# Builds a module with the given options of Cargo: `module NAME [OPTION…]`. It is written as
+# WebAssembly, and as text in a script for a page that is opened from a file.
+module() {
+    # The page folds constants on the host, and copies nothing else there: `src/host/mod.rs`.
+    RUSTFLAGS="${RUSTFLAGS:-} --cfg stridec_plain_host --remap-path-prefix=$registry=" \
+        ./cargo.sh build --release "${@:2}"
+    # Binaryen takes a tenth off a module and 2% off what is sent. The page works without it too.
+    if command -v wasm-opt >/dev/null || ../.ci/install binaryen; then
+        wasm-opt -O1 --dae-optimizing --enable-bulk-memory --enable-sign-ext --enable-mutable-globals \
+            --enable-nontrapping-float-to-int "$built" -o "$site/$1.wasm"
+    else
+        cp "$built" "$site/$1.wasm"
+    fi
+    {
+        printf 'globalThis.MODULE = "'
+        gzip -9 --no-name --stdout "$site/$1.wasm" | base64 --wrap=0
+        printf '";\n'
+    } >"$site/$1.wasm.js"
+}
+module stridec
+module languages --no-default-features --features languages
+
 cp page/* ../src/explain/page/*.js ../src/explain/page/page.css "$site"
 # The page starts otherwise, and shows no reshards.
 rm "$site/start.js" "$site/reshard.js"
 # Comments are for readers of the sources, and a seventh of the scripts as a browser loads them.
-sed -i -E '/^ *\/\*\*.*\*\/ *$/d; /^ *\/\*\*/,/\*\/ *$/d; /^ *\/\//d' "$site"/*.js
-# As text in a script too, for a page that is opened from a file.
-{
-    printf 'const MODULE = "'
-    gzip -9 --no-name --stdout "$site/stridec.wasm" | base64 --wrap=0
-    printf '";\n'
-} >"$site/module.js"
+for script in "$site"/*.js; do
+    [[ $script == *.wasm.js ]] ||
+        sed -i -E '/^ *\/\*\*.*\*\/ *$/d; /^ *\/\*\*/,/\*\/ *$/d; /^ *\/\//d' "$script"
+done

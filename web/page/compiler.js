@@ -1,30 +1,31 @@
 "use strict";
-// The compiler, a WebAssembly module that takes bytes and returns bytes.
+// The compiler: WebAssembly modules that take bytes and return bytes.
 
-/** Fetches the module's bytes from the server. */
-async function fetchModule() {
-  const response = await fetch("stridec.wasm");
-  if (!response.ok) throw new Error(`stridec.wasm: ${response.status} ${response.statusText}`);
+/** Fetches a module's bytes from the server. */
+async function fetchModule(name) {
+  const response = await fetch(`${name}.wasm`);
+  if (!response.ok) throw new Error(`${name}.wasm: ${response.status} ${response.statusText}`);
   return response.arrayBuffer();
 }
 
-/** Loads the module's bytes from a script whose `MODULE` has them in base64, as gzip. */
-async function unpackModule() {
-  const script = make("script", { src: "module.js" });
+/** Loads a module's bytes from a script that sets `MODULE` to their base64, as gzip. */
+async function unpackModule(name) {
+  const script = make("script", { src: `${name}.wasm.js` });
   await new Promise((loaded, failed) => {
     script.addEventListener("load", loaded);
-    script.addEventListener("error", () => failed(new Error("module.js is not beside the page")));
+    script.addEventListener("error", () => failed(new Error(`${name}.wasm.js is not beside the page`)));
     document.head.append(script);
   });
-  const packed = Uint8Array.from(atob(MODULE), (letter) => letter.charCodeAt(0));
+  const packed = Uint8Array.from(atob(globalThis.MODULE), (letter) => letter.charCodeAt(0));
   return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 }
 
 class Compiler {
-  static async open() {
+  /** Loads a module: `stridec`, which answers all questions but for translations, or `languages`. */
+  static async open(name) {
     const compiler = new Compiler();
     // A page that was opened from a file may load scripts, and nothing else.
-    compiler.module = await WebAssembly.compile(await (location.protocol === "file:" ? unpackModule() : fetchModule()));
+    compiler.module = await WebAssembly.compile(await (location.protocol === "file:" ? unpackModule : fetchModule)(name));
     await compiler.start();
     return compiler;
   }

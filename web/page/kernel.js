@@ -19,7 +19,7 @@ function copyButton(label, text) {
 }
 
 /**
- * Puts tools above each kernel of `root`. `translate(language)` returns the kernels' texts, or an
+ * Puts tools above each kernel of `root`. `translate(language)` promises the kernels' texts, or an
  * error. `chosen(language)` is called when the reader chooses a language.
  */
 function addTools(root, language, translate, chosen) {
@@ -36,10 +36,12 @@ function addTools(root, language, translate, chosen) {
     });
     return { wgsl, select, other };
   });
-  const showIn = (name) => {
-    const answer = name === "wgsl" || !kernels.length ? {} : translate(name);
+  const showIn = async (name) => {
+    for (const { select } of kernels) select.value = name;
+    const answer = name === "wgsl" || !kernels.length ? {} : await translate(name);
     kernels.forEach(({ wgsl, select, other }, at) => {
-      select.value = name;
+      // The reader may have chosen another language while the first translation was loaded.
+      if (select.value !== name) return;
       wgsl.hidden = name !== "wgsl";
       other.hidden = !wgsl.hidden;
       other.textContent = answer.error ? answer.error.message : answer.texts?.[at] ?? "";

@@ -7,6 +7,8 @@
   const answerRoot = place("answer");
   let state = stateOf(location.hash);
   let compiler;
+  /** Promises the compiler with other languages after the first choice of one. */
+  let languages = null;
   /** The bytes of a module that is no text. No address holds them. */
   let dropped = null;
   let end = () => {};
@@ -62,6 +64,18 @@
     return compiler.ask(question(more), dropped ?? state.module ?? "");
   }
 
+  /** Answers with the kernels of the state in another language, or with an error. */
+  async function translate(language) {
+    languages ??= Compiler.open("languages");
+    try {
+      return (await languages).ask(question({ language }), dropped ?? state.module ?? "");
+    } catch (error) {
+      // The next choice of a language tries again.
+      languages = null;
+      return { error };
+    }
+  }
+
   /** Shows the compiler's answer to the state. */
   function answer() {
     const said = ask({});
@@ -99,7 +113,7 @@
       for (const summary of below.querySelectorAll("summary")) summary.parentElement.open = open.has(summary.textContent);
       if (said.refused) below.append(make("h2", {}, "The kernel"), make("p", { class: "refused" }, `There is none for this target: ${said.refused}.`));
       markStrides(below);
-      addTools(below, state.language, (language) => ask({ kind: "translate", of: state.kind, language }), (language) => {
+      addTools(below, state.language, translate, (language) => {
         state.language = language === "wgsl" ? "" : language;
         writeAddress();
       });
@@ -179,7 +193,7 @@
 
   showExamples(place("examples"));
   place("target").after(copyButton("Copy the link", () => location.href));
-  Compiler.open().then((opened) => {
+  Compiler.open("stridec").then((opened) => {
     compiler = opened;
     targets = compiler.ask({ kind: "targets" }).names;
     render();

@@ -27,14 +27,6 @@ impl<'a> Asked<'a> {
         self.fields[name].as_str().unwrap_or_default()
     }
 
-    /// Returns the kind of the question, or for a translation the kind of the translated operation.
-    pub(crate) fn kind(&self) -> &str {
-        match self.text("kind") {
-            "translate" => self.text("of"),
-            kind => kind,
-        }
-    }
-
     pub(crate) fn target(&self) -> Result<Target, Fault> {
         match self.text("target") {
             "" => Ok(Target::webgpu()),
@@ -54,7 +46,7 @@ impl<'a> Asked<'a> {
     /// Returns the relayout or the slice that the question describes.
     pub(crate) fn operation(&self) -> Result<Operation, Fault> {
         let source = self.tensor(Field::From)?;
-        let operation = if self.kind() == "slice" {
+        let operation = if self.text("kind") == "slice" {
             let to = Field::To;
             let destination = match self.text(to.name()).trim() {
                 "" => None,
@@ -106,7 +98,7 @@ impl<'a> Asked<'a> {
     pub(crate) fn module(&self) -> Result<Module, Fault> {
         match self.module_text() {
             Some(text) => Module::parse(text).map_err(|error| Fault::hlo(text, &error)),
-            None => Module::decode(self.module).map_err(|error| Fault::new(Field::Module, error)),
+            None => Module::decode(self.bytes()).map_err(|error| Fault::new(Field::Module, error)),
         }
     }
 }

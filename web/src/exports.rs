@@ -29,6 +29,7 @@ pub extern "C" fn output() -> *const u8 {
 
 /// Answers the input, a serialized `stridec.CompileRequest`, with a serialized
 /// `stridec.CompileResponse`. Returns the length of the answer in bytes.
+#[cfg(feature = "languages")]
 #[unsafe(no_mangle)]
 pub extern "C" fn compile() -> usize {
     answer(stridec::service::respond)
@@ -37,9 +38,17 @@ pub extern "C" fn compile() -> usize {
 /// Answers a question of the page with JSON. Returns the length of the answer in bytes. The input
 /// is a line of JSON, followed by the bytes of a module if the page has one. The module `page`
 /// lists the questions.
+#[cfg(not(feature = "languages"))]
 #[unsafe(no_mangle)]
 pub extern "C" fn show() -> usize {
     answer(crate::page::show)
+}
+
+/// Answers like `show`, but with the texts of the kernels in another language: `languages`.
+#[cfg(feature = "languages")]
+#[unsafe(no_mangle)]
+pub extern "C" fn show() -> usize {
+    answer(crate::languages::show)
 }
 
 fn answer(answer: impl FnOnce(&[u8]) -> Vec<u8>) -> usize {

@@ -1,18 +1,21 @@
-//! The compiler as a WebAssembly module for the page.
+//! The compiler as two WebAssembly modules for the page.
+//!
+//! The page starts with `stridec.wasm`. Translations need several times the code of the kernels
+//! themselves, and few readers ask for them, so the page loads `languages.wasm` for the first one.
+//! The feature `languages` selects the second module.
 //!
 //! ```text
-//! exports ─┬─► stridec::service   requests and responses, as in every other binding
-//!          └─► page ─┬─► asked      the questions of the page
-//!                    ├─► fields     a layout for the page's controls
-//!                    ├─► languages  a kernel in other languages
-//!                    ├─► memory     the memory of buffers
-//!                    └─► fault      an error, and its position in the reader's text
+//! exports ─┬─► page ─┬─► asked      the questions of the page
+//!          │         ├─► fields     a layout for the page's controls
+//!          │         ├─► memory     the memory of buffers
+//!          │         └─► fault      an error, and its position in the reader's text
+//!          └─► languages            kernels in other languages, and requests of the other bindings
 //! ```
 
 mod asked;
 pub mod exports;
 mod fault;
-mod fields;
+#[cfg(feature = "languages")]
 mod languages;
-mod memory;
+#[cfg(not(feature = "languages"))]
 mod page;

@@ -6,7 +6,6 @@
 //! | `relayout` | `from`, `to` | the same for an operation |
 //! | `slice` | `from`, `to`, `offsets`, `sizes`, `strides` | the same |
 //! | `program` | a module | the same for a program |
-//! | `translate` | `of`, one of these kinds, with its fields; `language` | the texts of its kernels |
 //! | `memory` | a module, a report, or a shape | the memory of each buffer |
 //! | `text` | a serialized module | its text |
 //! | `targets` | | the names of the targets |
@@ -21,15 +20,18 @@ use serde_json::{Value, json};
 use stridec::{
     Target,
     explain::{self, Content, Picture, ProgramPicture},
-    program::{Ways, compile_module},
+    program::Ways,
 };
 
 use crate::{
     asked::Asked,
     fault::{Fault, Field},
-    fields::fields,
-    languages, memory,
 };
+
+mod fields;
+mod memory;
+
+use fields::fields;
 
 /// Answers one question.
 pub(crate) fn show(input: &[u8]) -> Vec<u8> {
@@ -79,21 +81,6 @@ fn answer(asked: &Asked<'_>) -> Result<Value, Fault> {
             } else {
                 picture.content(&target).map(json).map_err(fault)
             }
-        }
-        "translate" => {
-            let target = asked.target()?;
-            let language = asked.text("language");
-            let fault = |error| Fault::new(Field::None, error);
-            let texts: Result<Vec<String>, Fault> = if asked.kind() == "program" {
-                let program = compile_module(&asked.module()?, &target)
-                    .map_err(|error| fault(error.into()))?;
-                let kernels = program.kernels().iter();
-                kernels.map(|kernel| languages::text(kernel, language)).collect()
-            } else {
-                let kernel = asked.operation()?.compile(&target).map_err(fault)?;
-                languages::text(&kernel, language).map(|text| vec![text])
-            };
-            Ok(json!({ "texts": texts? }))
         }
         "targets" => {
             let names: Vec<String> =

@@ -198,8 +198,9 @@ const steps = {
     await go(page, "#relayout?from=f32[64,8]&to=f32[64,8]{0,1}");
     for (const [language, start] of [["spirv", "; SPIR-V"], ["msl", "// relayout"], ["hlsl", "// relayout"], ["glsl", "#version 310 es"]]) {
       await page.select("[aria-label='language of the kernel']", language);
+      await page.waitForFunction((start) => document.querySelector("pre.translated").textContent.startsWith(start), {}, start);
       const shown = await text(page, "pre.translated");
-      assert(shown.startsWith(start) && shown.length > 500, shown.slice(0, 200));
+      assert(shown.length > 500, shown);
       await page.click(".tools select + button");
       await page.waitForFunction(async (copied) => (await navigator.clipboard.readText()) === copied, {}, shown);
     }
@@ -479,14 +480,15 @@ const steps = {
 const start = performance.now();
 const page = await open();
 const loaded = asked.length;
-assert(asked.includes("stridec.wasm") && !asked.includes("module.js"), `asked for ${asked}`);
+assert(asked.includes("stridec.wasm") && !asked.some((name) => /languages|wasm\.js/.test(name)), `asked for ${asked}`);
 for (const [name, step] of Object.entries(steps).filter(([name]) => name.includes(only))) {
   const began = performance.now();
   await step(page);
   console.log(`${name}: ${((performance.now() - began) / 1e3).toFixed(1)} s`);
   assert.deepEqual(complaints, [], name);
 }
-assert.equal(asked.length, loaded, `asked for ${asked.slice(loaded)} after loading`);
+// The first translation loads its module; a page that is opened anew may load it again.
+assert(asked.slice(loaded).every((name) => name === "languages.wasm"), `asked for ${asked.slice(loaded)} after loading`);
 assert.deepEqual(await page.cookies(), []);
 
 // The page is opened from a file, without a server.
@@ -496,6 +498,8 @@ await paste(file, "to", "f32[2,3]{0,1:T(2)}");
 await file.waitForFunction(() => location.hash.includes("T(2)"));
 await file.click("#run");
 await file.waitForSelector("#verdict[data-verdict=pass]");
+await file.select("[aria-label='language of the kernel']", "glsl");
+await file.waitForFunction(() => document.querySelector("pre.translated").textContent.startsWith("#version"));
 await go(file, "#layout?from=f32[7,10]{1,0:T(4,4)}&at=5,6&step=11");
 await file.type("#predicted", "70\n");
 assert.equal(await text(file, "#verdict-on"), "70 is right.");
