@@ -238,6 +238,14 @@ fn load<L: Lane>(image: &[u8], integer: Integer, column: &mut [L]) {
         }
     }
     match (integer.bits_in_memory(), integer.is_signed) {
+        (2 | 4, _) => {
+            let (bits, lanes) = (integer.bits, 8 / integer.bits as usize);
+            for at in column {
+                let (byte, lane) = (at.place() / lanes, at.place() % lanes);
+                let byte = image.get(byte).map_or(0, |&byte| byte >> (lane * bits as usize));
+                *at = L::of(byte.into()).wrapped(integer);
+            }
+        }
         (8, true) => each(image, column, |bytes| i8::from_le_bytes(bytes).into()),
         (16, true) => each(image, column, |bytes| i16::from_le_bytes(bytes).into()),
         (8, false) if integer == Integer::PRED => {

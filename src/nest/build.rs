@@ -6,6 +6,7 @@ use super::{
     Assembly, Case, CaseValue, Conversion, CopyNest, Guard, Index, NestError, Operand,
     assembly::WalkStart,
     numbers::{LIMIT, gcd, signed},
+    table::TableRead,
     walk::Unfilled,
 };
 use crate::{
@@ -29,8 +30,9 @@ pub fn build(
     destination: &StrideDescriptor,
     window: &Window,
 ) -> Result<CopyNest, NestError> {
+    check_types(source, destination)?;
     check(source, destination, window)?;
-    build_at(source, destination, window, None)
+    build_at(source, destination, window, None, None)
 }
 
 /// Builds the nest of a copy of the whole source into the destination, from the index
@@ -45,8 +47,39 @@ pub(crate) fn build_update(
     destination: &StrideDescriptor,
     start_indices: &[u64],
 ) -> Result<CopyNest, NestError> {
-    let window = Window::identity(source.sizes());
-    check_types(source, destination, window.dimensions().len())?;
+    check_types(source, destination)?;
+    check_update(source, destination, start_indices)?;
+    build_at(source, destination, &Window::identity(source.sizes()), Some(start_indices), None)
+}
+
+/// Builds the nest of a copy whose elements are looked up in a table, which becomes the second
+/// source.
+///
+/// # Errors
+///
+/// Returns the errors of [`build`] and [`build_update`], except those about element types, and an
+/// error if the source cannot be looked up in a table.
+pub(crate) fn build_through(
+    table: &TableRead<'_>,
+    source: &StrideDescriptor,
+    destination: &StrideDescriptor,
+    window: &Window,
+    start_indices: Option<&[u64]>,
+) -> Result<CopyNest, NestError> {
+    match start_indices {
+        Some(start_indices) => check_update(source, destination, start_indices)?,
+        None => check(source, destination, window)?,
+    }
+    build_at(source, destination, window, start_indices, Some(table))
+}
+
+/// Checks that an update has the destination's rank and ends inside the destination.
+fn check_update(
+    source: &StrideDescriptor,
+    destination: &StrideDescriptor,
+    start_indices: &[u64],
+) -> Result<(), NestError> {
+    check_ranks(source, destination, source.rank())?;
     let (given, expected) = (start_indices.len(), source.rank());
     if given != expected {
         return Err(NestError::StartIndices { given, expected });
@@ -60,20 +93,22 @@ pub(crate) fn build_update(
             return Err(NestError::StartIndex { dimension, given: start, limit: last });
         }
     }
-    build_at(source, destination, &window, Some(start_indices))
+    Ok(())
 }
 
 /// Builds the nest of an operation whose window has been checked. If `start_indices` are given, the
-/// window fills only the box of the destination that begins there and has the window's extents.
+/// window fills only the box of the destination that begins there and has the window's extents. If
+/// there is a table, elements are looked up in it; otherwise they are converted if the types differ.
 fn build_at(
     source: &StrideDescriptor,
     destination: &StrideDescriptor,
     window: &Window,
     start_indices: Option<&[u64]>,
+    table: Option<&TableRead<'_>>,
 ) -> Result<CopyNest, NestError> {
     // If the prefix `M(n)` of a dynamic shape is not a whole number of elements, elements do not
     // start at multiples of their size. Units are then parts of elements.
-    let parts = source.element_bits() / unit_bits(source, destination)?;
+    let parts = source.element_bits() / unit_bits(source, destination, table.is_some())?;
     let (mut source, mut destination) = (Cow::Borrowed(source), Cow::Borrowed(destination));
     let mut window = Cow::Borrowed(window);
     if parts > 1 {
@@ -86,13 +121,24 @@ fn build_at(
     let (mut assembly, start) = Assembly::new(&destination)?;
     // A relayout or a slice is always one kernel, however many tiles a layout has.
     assembly.allow_quotients(usize::MAX);
-    let number = assembly.source(&source)?;
+    let number = match table {
+        Some(_) => assembly.number_source(&source)?,
+        None => assembly.source(&source)?,
+    };
     let start = match (start, start_indices) {
         (Some(start), Some(at)) => inside(&assembly, start, &window, at)?,
         (start, _) => start,
     };
+    let start = match start {
+        Some((region, index)) => Some((region, source_index(&window, index)?)),
+        None => None,
+    };
+    if let Some(table) = table {
+        table.read(&mut assembly, &source, start)?;
+        return assembly.finish();
+    }
     if let Some((region, index)) = start {
-        assembly.read(region, number, &source, source_index(&window, index)?)?;
+        assembly.read(region, number, &source, index)?;
     }
     assembly.convert(Conversion::new(source.element_type(), destination.element_type()));
     assembly.finish()
@@ -130,13 +176,13 @@ pub(super) fn padding_case(guards: &[(Guard, Unfilled)], fill: u128) -> Option<C
     })
 }
 
-/// Checks that the types, ranks and extents agree, and that the window stays inside the source.
+/// Checks that the ranks and extents agree, and that the window stays inside the source.
 fn check(
     source: &StrideDescriptor,
     destination: &StrideDescriptor,
     window: &Window,
 ) -> Result<(), NestError> {
-    check_types(source, destination, window.dimensions().len())?;
+    check_ranks(source, destination, window.dimensions().len())?;
     for (dimension, along) in window.dimensions().iter().enumerate() {
         let (given, expected) = (destination.sizes()[dimension], along.extent());
         if given != expected {
@@ -151,17 +197,21 @@ fn check(
     Ok(())
 }
 
-/// Checks that the types are equal or can be converted, and that both sides have a rank of
-/// `expected`.
-fn check_types(
-    source: &StrideDescriptor,
-    destination: &StrideDescriptor,
-    expected: usize,
-) -> Result<(), NestError> {
+/// Checks that the types are equal or can be converted.
+fn check_types(source: &StrideDescriptor, destination: &StrideDescriptor) -> Result<(), NestError> {
     let [from, to] = [source, destination].map(StrideDescriptor::element_type);
     if from != to && Conversion::new(from, to).is_none() {
         return Err(NestError::ElementTypes { source_type: from, destination_type: to });
     }
+    Ok(())
+}
+
+/// Checks that both sides have a rank of `expected`.
+fn check_ranks(
+    source: &StrideDescriptor,
+    destination: &StrideDescriptor,
+    expected: usize,
+) -> Result<(), NestError> {
     for (operand, given) in
         [(Operand::Source(0), source.rank()), (Operand::Destination, destination.rank())]
     {
@@ -173,13 +223,18 @@ fn check_types(
 }
 
 /// Returns the width of a unit, in bits: an element, or the widest part of an element that divides
-/// the prefixes of both sides.
-fn unit_bits(source: &StrideDescriptor, destination: &StrideDescriptor) -> Result<u32, NestError> {
+/// the prefixes of both sides. Elements that are looked up or converted are not split.
+fn unit_bits(
+    source: &StrideDescriptor,
+    destination: &StrideDescriptor,
+    is_looked_up: bool,
+) -> Result<u32, NestError> {
     let mut unit = source.element_bits();
     for side in [source, destination] {
         let (bytes, bits) = (side.prefix_bytes(), side.element_bits());
         if side.prefix_elements().is_none() {
-            let uniform = source.element_bits() == destination.element_bits()
+            let uniform = !is_looked_up
+                && source.element_bits() == destination.element_bits()
                 && source.element_type() == destination.element_type();
             if !uniform || destination.padding() != 0 {
                 return Err(NestError::Prefix { bytes, bits });

@@ -160,6 +160,42 @@ pub enum NestError {
         /// The greatest supported position.
         limit: u64,
     },
+    /// A table for elements that have too many values.
+    #[error(
+        "expected a source of elements of at most {limit} bits, each value of which has an entry in the table, got {element_type}"
+    )]
+    TableType {
+        /// The source's type.
+        element_type: ElementType,
+        /// The width of the widest elements that have a table, in bits.
+        limit: u32,
+    },
+    /// A table for elements that are packed more densely than lookups load.
+    #[error(
+        "a table for elements packed in {bits} bit each is not supported; expected elements of at least 2 bits in memory: unpack the source first"
+    )]
+    TableBits {
+        /// The width of the elements in memory, in bits.
+        bits: u32,
+    },
+    /// A table for the indices of a dimension that the source does not have.
+    #[error("expected a dimension below {rank}, the source's rank, got {given}")]
+    TableDimension {
+        /// The dimension.
+        given: usize,
+        /// The rank of the source.
+        rank: usize,
+    },
+    /// A table of another size than the source and the destination need.
+    #[error("expected a table {shape} of {expected} bytes, got {given} bytes")]
+    TableSize {
+        /// The shape that the table must have.
+        shape: String,
+        /// The size of the table, in bytes.
+        given: usize,
+        /// The size that it must have, in bytes.
+        expected: u64,
+    },
     /// Sources whose elements have different widths in memory.
     #[error(
         "elements of {given} bits in the {operand} beside those of {expected} bits in other sources are not supported in one kernel"
@@ -212,6 +248,8 @@ impl NestError {
             | Self::Widths { .. }
             | Self::Bound { .. }
             | Self::ElementTypes { .. }
+            | Self::TableType { .. }
+            | Self::TableBits { .. }
             | Self::TooLarge { .. } => ErrorKind::Unsupported,
             Self::Shape(_)
             | Self::Ranks { .. }
@@ -222,6 +260,8 @@ impl NestError {
             | Self::UpdateExtent { .. }
             | Self::ZeroStride { .. }
             | Self::Overlap { .. }
+            | Self::TableDimension { .. }
+            | Self::TableSize { .. }
             | Self::Unproved { .. } => ErrorKind::Invalid,
         }
     }
@@ -236,6 +276,10 @@ impl NestError {
             Self::Lower(_)
             | Self::Shape(_)
             | Self::SourceExtent { .. }
+            | Self::TableType { .. }
+            | Self::TableBits { .. }
+            | Self::TableDimension { .. }
+            | Self::TableSize { .. }
             | Self::UpdateExtent { .. } => Operand::Source(0),
             Self::ElementTypes { .. }
             | Self::Extents { .. }
@@ -256,7 +300,9 @@ impl NestError {
     #[must_use]
     pub fn field(&self) -> Option<FieldPath> {
         Some(match self {
-            Self::ElementTypes { .. } => FieldPath::new("element_type"),
+            Self::ElementTypes { .. } | Self::TableType { .. } => FieldPath::new("element_type"),
+            Self::TableSize { .. } => FieldPath::new("table"),
+            Self::TableDimension { .. } => FieldPath::new("table_dimension"),
             Self::Ranks { .. } => FieldPath::new("dimensions"),
             Self::Extents { dimension, .. }
             | Self::SourceExtent { dimension, .. }
@@ -276,6 +322,7 @@ impl NestError {
             | Self::Widths { .. }
             | Self::Bound { .. }
             | Self::Unproved { .. }
+            | Self::TableBits { .. }
             | Self::TooLarge { .. } => return None,
         })
     }

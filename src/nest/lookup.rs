@@ -60,7 +60,8 @@ pub(crate) struct Number {
 /// The type of a [`Number`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Integer {
-    /// The width in bits: 8, 16, 32 or 64, or 1 for a predicate, which occupies one byte in memory.
+    /// The width in bits: 2, 4, 8, 16, 32 or 64, or 1 for a predicate, which occupies one byte in
+    /// memory. Integers of 2 and 4 bits share bytes.
     pub(crate) bits: u32,
     /// True if the type is signed.
     pub(crate) is_signed: bool,
@@ -176,7 +177,7 @@ impl Integer {
 
     /// Returns the width of an integer of this type in memory, in bits. A predicate takes 8 bits.
     pub(crate) fn bits_in_memory(self) -> u32 {
-        self.bits.max(8)
+        if self == Self::PRED { 8 } else { self.bits }
     }
 
     /// Wraps an integer around to this type. For a predicate, any integer except 0 becomes 1.
@@ -195,10 +196,13 @@ impl Integer {
         if image.is_empty() {
             return 0;
         }
-        let bytes = (self.bits_in_memory() / 8) as usize;
-        let at = usize::try_from(at).unwrap_or(usize::MAX).saturating_mul(bytes);
-        let word = image.get(at..at.saturating_add(bytes)).expect("a lookup reads its source");
-        self.wrap(word.iter().rev().fold(0, |number, &byte| number << 8 | i128::from(byte)))
+        let bits = u128::from(self.bits_in_memory());
+        let first = u128::try_from(at).unwrap_or(u128::MAX >> 8) * bits;
+        let [start, end] =
+            [first, first + bits.max(8)].map(|bit| usize::try_from(bit / 8).unwrap_or(usize::MAX));
+        let word = image.get(start..end).expect("a lookup reads its source");
+        let word = word.iter().rev().fold(0, |number, &byte| number << 8 | i128::from(byte));
+        self.wrap(word >> (first % 8))
     }
 }
 

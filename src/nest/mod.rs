@@ -65,13 +65,14 @@ pub(crate) mod refine;
 pub(crate) mod regular;
 mod saved;
 pub(crate) mod split;
+mod table;
 mod walk;
 pub(crate) mod widen;
 
 pub use affine::{Affine, Value};
 pub(crate) use assembly::{Assembly, MAX_CASES, WalkRegion};
 pub(crate) use bounds::{Bounds, GreatestSums};
-pub(crate) use build::{build, build_update};
+pub(crate) use build::{build, build_through, build_update};
 pub(crate) use case::Refusal;
 pub use case::{Case, CaseValue, Guard, PositionValue};
 pub(crate) use coalesce::coalesce;
@@ -98,6 +99,7 @@ pub(crate) use refine::{refine, tile};
 pub(crate) use regular::regular;
 pub(crate) use saved::{NestParts, SourceParts};
 pub(crate) use split::slabs;
+pub(crate) use table::{TableRead, table_entries};
 pub(crate) use widen::widen;
 
 use crate::{stride::StrideDescriptor, window::Window};
@@ -129,6 +131,23 @@ pub(crate) fn lower_update(
     start_indices: &[u64],
 ) -> Result<CopyNest, NestError> {
     Ok(simplified(build_update(source, destination, start_indices)?))
+}
+
+/// Lowers a copy whose elements are looked up in a table.
+///
+/// # Errors
+///
+/// Returns the errors of [`lower`] and [`lower_update`], and an error if the table does not fit the
+/// source.
+pub(crate) fn lower_through(
+    table: &TableRead<'_>,
+    source: &StrideDescriptor,
+    destination: &StrideDescriptor,
+    window: &Window,
+    start_indices: Option<&[u64]>,
+) -> Result<CopyNest, NestError> {
+    let nest = build_through(table, source, destination, window, start_indices)?;
+    Ok(simplified(nest))
 }
 
 /// Applies the passes to a nest.

@@ -296,7 +296,7 @@ fn is_computable(nest: &CopyNest, lookup: &Lookup) -> bool {
     });
     // A predicate is not compared with the last value.
     let is_pred = numbers.last().is_some_and(|number| number.integer == super::Integer::PRED);
-    let is_type = |bits: u32| [1, 8, 16, 32, 64].contains(&bits);
+    let is_type = |bits: u32| [1, 2, 4, 8, 16, 32, 64].contains(&bits);
     computable
         && (!is_pred || lookup.last >= 1)
         && numbers.iter().all(|number| is_type(number.integer.bits))

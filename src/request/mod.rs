@@ -10,9 +10,11 @@ mod compilation;
 mod operation;
 mod proto;
 mod stages;
+mod table;
 mod tensor;
 
 pub use compilation::Compilation;
 pub use operation::Operation;
+pub use table::Table;
 
 pub use crate::{error::RequestError, notation::Tensor};

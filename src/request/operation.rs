@@ -1,10 +1,10 @@
 //! [`Operation`]: two tensors, and which element of the one each element of the other is copied
 //! from.
 
-use super::{Tensor, compilation::validate};
+use super::{Table, Tensor, compilation::validate};
 use crate::{
     error::Error,
-    nest::{self, CopyNest, Gaps, NestError, Operand},
+    nest::{self, CopyNest, Gaps, NestError, Operand, TableRead},
     notation::{NotationError, TensorForm},
     schedule::{Schedule, Target, schedule},
     shape::FieldPath,
@@ -32,6 +32,7 @@ pub struct Operation {
     pub(super) window: Window,
     /// The index of the destination at which an update begins.
     start_indices: Option<Vec<u64>>,
+    table: Option<Table>,
     pub(super) nest: CopyNest,
 }
 
@@ -170,20 +171,48 @@ impl Operation {
             }
         }
         let sides = (source.descriptor(), destination.descriptor());
-        let nest = nest_of(sides, &window, start_indices.as_deref()).map_err(|error| {
-            let field = error.field().unwrap_or_default();
-            if matches!(error, NestError::StartIndices { .. } | NestError::StartIndex { .. }) {
-                return Error::from(error).below(&field.below(&paths.operation));
-            }
-            let tensor = match error.operand() {
-                Operand::Source(_) => &source,
-                Operand::Destination => &destination,
-            };
-            let field = tensor.field(field);
-            let outer = field.below(&paths.tensor(error.operand(), tensor.kind()));
-            Error::from(error).below(&outer)
-        })?;
-        Ok(Self { title, source, destination, window, start_indices, nest })
+        let nest = nest_of(sides, &window, start_indices.as_deref(), None)
+            .map_err(|error| located(error, paths, &source, &destination))?;
+        Ok(Self { title, source, destination, window, start_indices, table: None, nest })
+    }
+
+    /// Returns the operation with elements that are looked up in a table instead of being copied
+    /// or converted. Any function of elements of at most 8 bits is such a table: the normalisation
+    /// of an image, the numbers that 4-bit types stand for, an inversion. The result is exactly
+    /// what the table says, on every device.
+    ///
+    /// Kernels have the table as their second source, after the tensor. So the contents of the
+    /// table may change from run to run, and only its size is compiled.
+    ///
+    /// ```
+    /// use stridec::{Operation, request::Table};
+    /// // Red, green and blue bytes become planes of numbers from 0 to 1.
+    /// let (image, planes) = ("u8[2,2,3]".parse()?, "f32[2,2,3]{1,0,2}".parse()?);
+    /// let table: Vec<u8> = (0..=255).flat_map(|x| (x as f32 / 255.0).to_le_bytes()).collect();
+    /// let operation = Operation::relayout(image, planes)?.with_table(Table::new(table))?;
+    /// let mut planes = [0; 48];
+    /// operation.run_on_host(&[255, 0, 51, 0, 0, 51, 0, 0, 51, 0, 0, 51], &mut planes)?;
+    /// assert_eq!(planes[..4], 1_f32.to_le_bytes());
+    /// assert_eq!(planes[32..36], 0.2_f32.to_le_bytes());
+    /// # Ok::<(), stridec::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the source's elements have more than 8 bits, or if the table does not
+    /// have the size of [`Table::shape`].
+    pub fn with_table(mut self, table: Table) -> Result<Self, Error> {
+        let located = |error| located(error, &Paths::default(), &self.source, &self.destination);
+        let descriptor = table.descriptor(&self.source, &self.destination).map_err(located)?;
+        let sides = (self.source.descriptor(), self.destination.descriptor());
+        let reads = table.reads(&descriptor);
+        let nest = nest_of(sides, &self.window, self.start_indices.as_deref(), Some(&reads))
+            .map_err(located)?;
+        let kept = self.gaps() == Gaps::Keep;
+        self.nest = if kept { nest::keep_gaps(nest) } else { nest };
+        self.title += &table.words();
+        self.table = Some(table);
+        Ok(self)
     }
 
     /// Returns the operation with another treatment of the places of the destination that hold no
@@ -213,9 +242,15 @@ impl Operation {
             }
             (Gaps::Keep, Gaps::Fill) => {
                 let sides = (self.source.descriptor(), self.destination.descriptor());
-                let lowered = nest_of(sides, &self.window, self.start_indices.as_deref());
+                let table = self.table.as_ref().map(|table| {
+                    let descriptor = table.descriptor(&self.source, &self.destination);
+                    (table, descriptor.expect("it was lowered before"))
+                });
+                let reads = table.as_ref().map(|(table, descriptor)| table.reads(descriptor));
+                let start_indices = self.start_indices.as_deref();
+                let lowered = nest_of(sides, &self.window, start_indices, reads.as_ref());
                 self.nest = lowered.expect("it was lowered before");
-                self.title.truncate(self.title.len() - KEPT.len());
+                self.title = self.title.replacen(KEPT, "", 1);
             }
             _ => {}
         }
@@ -244,6 +279,12 @@ impl Operation {
     #[must_use]
     pub fn destination(&self) -> &Tensor {
         &self.destination
+    }
+
+    /// Returns the table in which elements are looked up.
+    #[must_use]
+    pub fn table(&self) -> Option<&Table> {
+        self.table.as_ref()
     }
 
     /// Returns the strides of the source.
@@ -315,8 +356,31 @@ impl Operation {
     /// Returns an error if a buffer does not have the length of its tensor.
     pub fn run_on_host(&self, source: &[u8], destination: &mut [u8]) -> Result<(), Error> {
         span!("run");
-        Ok(crate::host::run(&self.nest, source, destination)?)
+        match &self.table {
+            Some(table) => {
+                Ok(crate::host::run_sources(&self.nest, &[source, table.bytes()], destination)?)
+            }
+            None => Ok(crate::host::run(&self.nest, source, destination)?),
+        }
     }
+}
+
+/// Adds to an error the path of the tensor or the field that it is about.
+fn located(error: NestError, paths: &Paths, source: &Tensor, destination: &Tensor) -> Error {
+    use NestError::{StartIndex, StartIndices, TableDimension, TableSize};
+    let field = error.field().unwrap_or_default();
+    if matches!(
+        error,
+        StartIndices { .. } | StartIndex { .. } | TableDimension { .. } | TableSize { .. }
+    ) {
+        return Error::from(error).below(&field.below(&paths.operation));
+    }
+    let tensor = match error.operand() {
+        Operand::Source(_) => source,
+        Operand::Destination => destination,
+    };
+    let outer = tensor.field(field).below(&paths.tensor(error.operand(), tensor.kind()));
+    Error::from(error).below(&outer)
 }
 
 /// Returns the nest of an operation that fills its gaps.
@@ -324,10 +388,12 @@ fn nest_of(
     (source, destination): (&StrideDescriptor, &StrideDescriptor),
     window: &Window,
     start_indices: Option<&[u64]>,
+    table: Option<&TableRead<'_>>,
 ) -> Result<CopyNest, NestError> {
-    match start_indices {
-        Some(start_indices) => nest::lower_update(source, destination, start_indices),
-        None => nest::lower(source, destination, window),
+    match (table, start_indices) {
+        (Some(table), _) => nest::lower_through(table, source, destination, window, start_indices),
+        (None, Some(start_indices)) => nest::lower_update(source, destination, start_indices),
+        (None, None) => nest::lower(source, destination, window),
     }
 }
 
