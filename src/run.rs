@@ -3,15 +3,9 @@
 
 use std::fmt;
 
+use crate::{error::Error, host, nest::slabs, program::Program, request::Operation};
 #[cfg(feature = "gpu")]
-use crate::gpu::Gpu;
-use crate::{
-    error::Error,
-    host,
-    nest::{CopyNest, slabs},
-    program::Program,
-    request::Operation,
-};
+use crate::{gpu::Gpu, schedule::schedule, wgsl};
 
 /// The number of bytes that the host writes between two reports of progress. With a larger value,
 /// reports are less frequent. With a smaller one, more time is lost in starting a parallel run for
@@ -107,12 +101,12 @@ impl Operation {
             #[cfg(feature = "gpu")]
             Device::Gpu => {
                 let gpu = Gpu::open()?;
-                return Ok(on_gpu(&gpu, self.nest(), source, destination, progress)?);
+                return Ok(on_gpu(&gpu, self, source, destination, progress)?);
             }
             #[cfg(feature = "gpu")]
             Device::Auto => {
                 let ran = Gpu::open_hardware()
-                    .and_then(|gpu| on_gpu(&gpu, self.nest(), source, destination, &mut progress));
+                    .and_then(|gpu| on_gpu(&gpu, self, source, destination, &mut progress));
                 match ran {
                     Err(error) if error.is_no_device() || error.is_beyond_limits() => {
                         Some(error.to_string())
@@ -123,7 +117,7 @@ impl Operation {
             #[cfg(not(feature = "gpu"))]
             Device::Auto => Some("stridec was built without the feature `gpu`".to_owned()),
         };
-        on_host(self.nest(), SLAB, source, destination, &mut progress)?;
+        on_host(self, SLAB, source, destination, &mut progress)?;
         Ok(Ran::OnHost { why })
     }
 }
@@ -179,37 +173,50 @@ fn program_on_gpu(
 #[cfg(feature = "gpu")]
 fn on_gpu(
     gpu: &Gpu,
-    nest: &CopyNest,
+    operation: &Operation,
     source: &[u8],
     destination: &mut [u8],
-    progress: impl FnMut(u64),
+    mut progress: impl FnMut(u64),
 ) -> Result<Ran, crate::gpu::GpuError> {
-    let parts = gpu.run_nest(nest, source, destination, progress)?;
+    let nest = operation.nest();
+    let parts = match operation.table() {
+        None => gpu.run_nest(nest, source, destination, progress)?,
+        Some(_) => {
+            let target = gpu.limits().target(gpu.name());
+            let schedule =
+                schedule(nest.clone(), &target).map_err(crate::gpu::GpuError::Schedule)?;
+            let kernel = wgsl::emit(&schedule, &target, &[]);
+            gpu.run_sources(&kernel, &operation.sources(source), destination)?;
+            progress(nest.dst_bytes());
+            1
+        }
+    };
     Ok(Ran::OnGpu { name: gpu.name(), backend: gpu.backend(), parts })
 }
 
 /// Runs a copy on the host. If the destination has more than `slab_bytes`, it is written in slabs,
 /// and `progress` is called after each with the number of bytes written so far.
 fn on_host(
-    nest: &CopyNest,
+    operation: &Operation,
     slab_bytes: u64,
     source: &[u8],
     destination: &mut [u8],
     mut progress: impl FnMut(u64),
 ) -> Result<(), Error> {
+    let (nest, sources) = (operation.nest(), operation.sources(source));
     let slabs: Vec<_> = slabs(nest, slab_bytes).collect();
     let (mut written, mut rest) = (0, destination);
     // If elements are smaller than a byte, a slab may start in the middle of a byte.
     let in_bytes = slabs.iter().all(|(_, bit)| bit % 8 == 0);
     if slabs.len() < 2 || !in_bytes || rest.len() as u64 != nest.dst_bytes() {
-        host::run(nest, source, rest)?;
+        host::run_sources(nest, &sources, rest)?;
         progress(rest.len() as u64);
         return Ok(());
     }
     for (slab, _) in &slabs {
         let bytes = usize::try_from(slab.dst_bytes()).unwrap_or(usize::MAX);
         let (run, behind) = rest.split_at_mut(bytes);
-        host::run(slab, source, run)?;
+        host::run_sources(slab, &sources, run)?;
         written += slab.dst_bytes();
         progress(written);
         rest = behind;
@@ -238,7 +245,7 @@ mod tests {
             let mut expected = vec![0; usize::try_from(nest.dst_bytes()).unwrap()];
             operation.run_on_host(&source, &mut expected).unwrap();
             let (mut out, mut reports) = (vec![0; expected.len()], vec![]);
-            on_host(nest, 100, &source, &mut out, |written| reports.push(written)).unwrap();
+            on_host(&operation, 100, &source, &mut out, |written| reports.push(written)).unwrap();
             assert_eq!(out, expected, "{to}");
             assert!(
                 reports.is_sorted() && reports.last() == Some(&nest.dst_bytes()),
@@ -254,8 +261,9 @@ mod tests {
         for (source, destination) in [(399, 400), (400, 399), (400, 401)] {
             let (source, mut destination) = (vec![0; source], vec![0; destination]);
             for slab_bytes in [100, SLAB] {
-                let nest = operation.nest();
-                assert!(on_host(nest, slab_bytes, &source, &mut destination, |_| {}).is_err());
+                assert!(
+                    on_host(&operation, slab_bytes, &source, &mut destination, |_| {}).is_err()
+                );
             }
             let error = operation.run(Device::Host, &source, &mut destination, |_| {}).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Invalid);

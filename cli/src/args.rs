@@ -222,6 +222,12 @@ pub(super) enum Layouts {
     Default,
 }
 
+/// Reads the name of a dimension, such as `d3`.
+fn dimension(text: &str) -> Result<usize, String> {
+    let number = text.strip_prefix('d').and_then(|number| number.parse().ok());
+    number.ok_or_else(|| "expected a dimension of the source, such as d3".to_owned())
+}
+
 /// The flags of an operation.
 #[derive(Args, Debug)]
 pub(super) struct OpFlags {
@@ -244,13 +250,21 @@ pub(super) struct OpFlags {
     /// slice: the extents of the output; without it, all elements of the window
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(super) output_sizes: Option<NumberList<u64>>,
+    /// The elements that the values of a source with elements of at most 8 bits become: the memory
+    /// of an array [entries] of the destination's type, with an entry for each value; .npy or raw
+    #[arg(long, value_name = "FILE")]
+    pub(super) table: Option<PathBuf>,
+    /// The dimension of the source whose indices have tables of their own, as in d3; the table is
+    /// then an array [extent, entries]
+    #[arg(long, value_name = "DIMENSION", requires = "table", value_parser = dimension)]
+    pub(super) table_dimension: Option<usize>,
     /// The whole operation as a serialized stridec.CompileRequest, in the formats that @FILE has
     /// for a SHAPE
     #[arg(
         long = "op",
         id = "request",
         value_name = "@FILE",
-        conflicts_with_all = ["operation", "from", "to", "offsets", "sizes", "strides", "output_sizes"]
+        conflicts_with_all = ["operation", "from", "to", "offsets", "sizes", "strides", "output_sizes", "table", "table_dimension"]
     )]
     pub(super) request: Option<String>,
 }

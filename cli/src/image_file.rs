@@ -7,7 +7,7 @@ use stridec::stride::StrideDescriptor;
 use super::{
     errors::Failure,
     input::{Input, InputBytes},
-    npy::{self, Header},
+    npy::{self, FileOf, Header},
     reshard::ShardFile,
 };
 
@@ -20,13 +20,12 @@ pub(super) struct ImageFile {
 }
 
 impl ImageFile {
-    /// Opens the file of a tensor. Messages call the tensor `shape`. `parameter` is its index among
-    /// a program's parameters, or `None` if it is not a parameter.
+    /// Opens the file of a tensor. Messages call the tensor `shape`.
     pub(super) fn open(
         path: &Path,
         tensor: &StrideDescriptor,
         shape: &str,
-        parameter: Option<usize>,
+        of: FileOf,
     ) -> Result<Self, Failure> {
         let mut input = Input::open(path)?;
         let name = input.name();
@@ -34,7 +33,7 @@ impl ImageFile {
         if input.is_npy() {
             let invalid = |reason: String| Failure::invalid(reason).about(&name);
             let (header, length) = Header::read(input.read_start()?).map_err(invalid)?;
-            npy::check(&header, tensor, parameter).map_err(invalid)?;
+            npy::check(&header, tensor, of).map_err(invalid)?;
             start = length;
         }
         let bytes = input.read_image(start, tensor.image_bytes(), shape, false)?;
@@ -48,7 +47,7 @@ impl ImageFile {
             let bytes = usize::try_from(tensor.image_bytes()).unwrap_or(usize::MAX);
             return Ok(Self { bytes: InputBytes::Read(vec![0; bytes]), start: 0 });
         }
-        Self::open(path, tensor, name, None)
+        Self::open(path, tensor, name, FileOf::Source)
     }
 
     /// Returns the image, without the header of the file.

@@ -7,7 +7,7 @@ use stridec::{Tensor, stride::StrideDescriptor};
 use super::{
     errors::{Failure, input_name},
     input::{Input, InputBytes},
-    npy::{self, Header},
+    npy::{self, FileOf, Header},
 };
 
 /// A file that holds at least the image of a destination.
@@ -29,7 +29,7 @@ impl Onto {
             let (header, data) = Header::read(input.read_start()?).map_err(invalid)?;
             let descriptor = destination.descriptor();
             if !npy::is_storage(&header, descriptor) {
-                npy::check(&header, descriptor, None).map_err(invalid)?;
+                npy::check(&header, descriptor, FileOf::Source).map_err(invalid)?;
             }
             start = data;
         }

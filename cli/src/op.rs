@@ -8,7 +8,7 @@ use stridec::{
     hlo::{HloError, Module},
     program::ProgramError,
     proto::stridec::{self as proto, CompileRequest, compile_request::Operation as Kind},
-    request::RequestError,
+    request::{RequestError, Table},
     stride::StrideDescriptor,
     window::{Slice, Window},
 };
@@ -17,8 +17,10 @@ use super::{
     args::{OpArgs, OpFlags, OpKind},
     destination::{destination, meant},
     errors::{Exit, Failure, name, quoted},
+    image_file::ImageFile,
     list::NumberList,
     mistakes,
+    npy::FileOf,
     proto_file::Serialized,
     shape_arg::tensor,
 };
@@ -115,7 +117,7 @@ impl OpFlags {
             }
             None => {}
         }
-        let operation = self.operation(kind, source)?;
+        let operation = self.with_table(self.operation(kind, source)?)?;
         Ok(OperationRequest { operation, target: None, language: None })
     }
 
@@ -126,9 +128,29 @@ impl OpFlags {
 
     /// Returns the first flag that is given, or `None`.
     pub(super) fn given(&self) -> Option<&'static str> {
-        let sides = [("--from", self.from.is_some()), ("--to", self.to.is_some())];
+        let sides = [
+            ("--from", self.from.is_some()),
+            ("--to", self.to.is_some()),
+            ("--table", self.table.is_some()),
+        ];
         let mut flags = sides.into_iter().chain(self.slice_flags());
         flags.find(|&(_, given)| given).map(|(flag, _)| flag)
+    }
+
+    /// Returns the operation with the table of `--table`, if the flag is given.
+    fn with_table(&self, operation: Operation) -> Result<Operation, Failure> {
+        let Some(path) = &self.table else { return Ok(operation) };
+        let to = operation.destination_descriptor().element_type();
+        let shape = Table::shape(operation.source(), to, self.table_dimension);
+        let shape = shape.map_err(|error| Failure::from(Error::from(error)).about("--table"))?;
+        let tensor = StrideDescriptor::try_from(&shape).map_err(Error::from)?;
+        let file = ImageFile::open(path, &tensor, &shape.to_string(), FileOf::Table)?;
+        let bytes = file.image().to_vec();
+        let table = match self.table_dimension {
+            Some(dimension) => Table::along(dimension, bytes),
+            None => Table::new(bytes),
+        };
+        Ok(operation.with_table(table)?)
     }
 
     /// Builds an operation from the flags: a slice if `kind` says so, and otherwise a relayout.

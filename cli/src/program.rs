@@ -21,7 +21,7 @@ use super::{
     image_file::ImageFile,
     input::{is_npy, refuse_archive},
     module_file::ModuleFile,
-    npy,
+    npy::{self, FileOf},
     op::{ProgramRequest, unexpected},
     output::Output,
     target::target,
@@ -120,7 +120,7 @@ pub(super) fn parameters(files: &[PathBuf], program: &Program) -> Result<Vec<Ima
     files
         .map(|(number, (path, buffer))| {
             let shape = buffer.shape().to_string();
-            ImageFile::open(path, buffer.descriptor(), &shape, Some(number))
+            ImageFile::open(path, buffer.descriptor(), &shape, FileOf::Parameter(number))
         })
         .collect()
 }

@@ -9,7 +9,7 @@ use super::{
     errors::{Failure, note},
     execute::execute,
     input::{Input, InputBytes, is_npy, refuse_archive},
-    npy::{self, Header},
+    npy::{self, FileOf, Header},
     onto::Onto,
     op::FileRequest,
     output::Output,
@@ -125,7 +125,7 @@ impl OperationInput {
         };
         let operation = operation(source)?;
         if !(is_view(&operation) && npy::is_storage(&header, operation.source_descriptor())) {
-            npy::check(&header, operation.source_descriptor(), None).map_err(invalid)?;
+            npy::check(&header, operation.source_descriptor(), FileOf::Source).map_err(invalid)?;
         }
         let bytes = read_image(input, start, &operation)?;
         Ok(Self { operation, bytes, start })

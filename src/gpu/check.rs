@@ -119,6 +119,36 @@ pub(super) fn one_source(kernel: &Kernel) -> Result<(), GpuError> {
     }
 }
 
+/// Returns an error if there is not one slice for each source of a kernel, or if the slices do not
+/// have the sizes of the sources.
+pub(super) fn sources(
+    kernel: &Kernel,
+    sizes: &BindingSizes,
+    sources: &[&[u8]],
+) -> Result<(), GpuError> {
+    let (given, expected) = (sources.len(), sizes.sources.len());
+    if given != expected {
+        let reason = format!("{expected} sources, but {given} slices were given");
+        return Err(GpuError::Bindings { reason });
+    }
+    let mut left = kernel.source_bytes;
+    for (number, (source, &size)) in sources.iter().zip(&sizes.sources).enumerate() {
+        let is_last = number + 1 == given;
+        let bytes = source.len() as u64;
+        // A binding is the size of a source, rounded up. All sources together have an exact size.
+        if bytes > size.min(left) || is_last && bytes != left {
+            let expected = if is_last { left } else { size };
+            return Err(GpuError::ImageSize {
+                operand: Operand::Source(number),
+                given: bytes,
+                expected,
+            });
+        }
+        left -= bytes;
+    }
+    Ok(())
+}
+
 fn check_limit(what: &'static str, given: u64, limit: u64) -> Result<(), GpuError> {
     if given > limit {
         return Err(GpuError::BeyondLimit { what, given, limit });

@@ -39,30 +39,55 @@ impl Gpu {
         destination: &mut [u8],
     ) -> Result<(), GpuError> {
         check::image(Operand::Source(0), source.len(), kernel.source_bytes)?;
+        if !kernel.dispatches.is_empty() {
+            check::one_source(kernel)?;
+        }
+        self.run_sources(kernel, &[source], destination)
+    }
+
+    /// Runs a kernel with several sources on host bytes, such as a copy through a table. `sources`
+    /// has the whole memory of each source, in the order of the kernel's bindings. Everything else
+    /// is as in [`run`](Self::run).
+    ///
+    /// # Errors
+    /// Returns [`GpuError::Bindings`] if there is not one slice for each source, and the errors of
+    /// [`run`](Self::run).
+    pub fn run_sources(
+        &self,
+        kernel: &Kernel,
+        sources: &[&[u8]],
+        destination: &mut [u8],
+    ) -> Result<(), GpuError> {
         check::image(Operand::Destination, destination.len(), kernel.destination_bytes)?;
         if kernel.dispatches.is_empty() {
             return Ok(());
         }
-        check::one_source(kernel)?;
         let sizes = check::kernel(kernel, &self.limits)?;
-        let source_bytes = sizes.source().max(rounded(kernel.source_bytes));
-        let source_buffer = self.scratch_buffer(Operand::Source(0), source_bytes)?;
+        check::sources(kernel, &sizes, sources)?;
+        let mut buffers = Vec::with_capacity(sources.len());
+        for (number, (source, &size)) in sources.iter().zip(&sizes.sources).enumerate() {
+            let bytes = size.max(rounded(source.len() as u64));
+            let buffer = self.scratch_buffer(Operand::Source(number), bytes)?;
+            self.write(&buffer, source)?;
+            buffers.push(buffer);
+        }
         let destination_buffer = self.scratch_buffer(Operand::Destination, sizes.destination)?;
-        self.write(&source_buffer, source)?;
         if kernel.gaps == Gaps::Keep {
             self.write(&destination_buffer, destination)?;
         }
         let mut encoder = self.encoder()?;
-        // An earlier run may have left other bytes after the source, but the kernel must read zeros
+        // An earlier run may have left other bytes after a source, but the kernel must read zeros
         // there.
-        let written = source.len().next_multiple_of(4) as u64;
-        if let Some(tail) = sizes.source().checked_sub(written).filter(|&tail| tail > 0) {
-            encoder.clear_buffer(&source_buffer, written, Some(tail));
+        for ((source, buffer), size) in sources.iter().zip(&buffers).zip(&sizes.sources) {
+            let written = source.len().next_multiple_of(4) as u64;
+            if let Some(tail) = size.checked_sub(written).filter(|&tail| tail > 0) {
+                encoder.clear_buffer(buffer, written, Some(tail));
+            }
         }
         let job = Job {
             kernel,
             sizes,
-            sources: smallvec![(&source_buffer, 0)],
+            sources: buffers.iter().map(|buffer| (buffer, 0)).collect(),
             destination: (&destination_buffer, 0),
             times: 1,
         };
@@ -70,7 +95,9 @@ impl Gpu {
         drop(job);
         self.read(encoder, &destination_buffer, destination)?;
         let mut scratch = self.scratch();
-        scratch.keep(Operand::Source(0), source_buffer);
+        for (number, buffer) in buffers.into_iter().enumerate() {
+            scratch.keep(Operand::Source(number), buffer);
+        }
         scratch.keep(Operand::Destination, destination_buffer);
         Ok(())
     }

@@ -1,6 +1,8 @@
 //! [`Operation`]: two tensors, and which element of the one each element of the other is copied
 //! from.
 
+use smallvec::SmallVec;
+
 use super::{Table, Tensor, compilation::validate};
 use crate::{
     error::Error,
@@ -356,12 +358,13 @@ impl Operation {
     /// Returns an error if a buffer does not have the length of its tensor.
     pub fn run_on_host(&self, source: &[u8], destination: &mut [u8]) -> Result<(), Error> {
         span!("run");
-        match &self.table {
-            Some(table) => {
-                Ok(crate::host::run_sources(&self.nest, &[source, table.bytes()], destination)?)
-            }
-            None => Ok(crate::host::run(&self.nest, source, destination)?),
-        }
+        Ok(crate::host::run_sources(&self.nest, &self.sources(source), destination)?)
+    }
+
+    /// Returns the bytes of all sources of the nest: the tensor's, which are given, and the table.
+    pub(crate) fn sources<'a>(&'a self, source: &'a [u8]) -> SmallVec<[&'a [u8]; 2]> {
+        let table = self.table.iter().map(Table::bytes);
+        std::iter::once(source).chain(table).collect()
     }
 }
 

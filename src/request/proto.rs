@@ -1,6 +1,6 @@
 //! Conversions of operations, targets and tensors from and to the messages in `proto/`.
 
-use super::{Operation, RequestError, Tensor, operation::Paths};
+use super::{Operation, RequestError, Table, Tensor, operation::Paths};
 use crate::{
     error::Error,
     nest::Gaps,
@@ -45,9 +45,23 @@ impl TryFrom<&proto::CompileRequest> for Operation {
                 Self::slice_at(&paths, source, &window, destination)
             }
         }?;
+        let operation = match &request.table {
+            Some(table) => operation.with_table(table.into())?,
+            None => operation,
+        };
         match proto::Gaps::try_from(request.gaps) {
             Ok(gaps) => Ok(operation.with_gaps(gaps.into())),
             Err(_) => Err(RequestError::Gaps { given: request.gaps }.into()),
+        }
+    }
+}
+
+impl From<&proto::Table> for Table {
+    fn from(table: &proto::Table) -> Self {
+        let bytes = table.entries.clone();
+        match table.dimension {
+            Some(dimension) => Self::along(dimension as usize, bytes),
+            None => Self::new(bytes),
         }
     }
 }

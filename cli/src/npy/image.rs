@@ -25,19 +25,34 @@ pub(crate) fn header_of(tensor: &StrideDescriptor) -> Header {
     header(descr::of(tensor), shape)
 }
 
+/// The tensor whose image a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FileOf {
+    /// The source of an operation.
+    Source,
+    /// A parameter of a program, by its index.
+    Parameter(usize),
+    /// The table of an operation.
+    Table,
+}
+
+impl std::fmt::Display for FileOf {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Source => f.write_str("the source"),
+            Self::Parameter(number) => write!(f, "parameter {number}"),
+            Self::Table => f.write_str("the table"),
+        }
+    }
+}
+
 /// Checks that a file's array is the image of a tensor: either the array of its memory, or the
-/// tensor itself in an order that its layout describes. `parameter` is the index of a program's
-/// parameter; `None` means the source of an operation.
+/// tensor itself in an order that its layout describes.
 ///
 /// # Errors
 ///
 /// Returns a message with the expected dtype or extents if the array is another one.
-pub(crate) fn check(
-    header: &Header,
-    tensor: &StrideDescriptor,
-    parameter: Option<usize>,
-) -> Result<(), String> {
-    let name = parameter.map_or("the source".to_owned(), |number| format!("parameter {number}"));
+pub(crate) fn check(header: &Header, tensor: &StrideDescriptor, of: FileOf) -> Result<(), String> {
     descr::check_byte_order(&header.descr)?;
     let image = header_of(tensor);
     let bytes = tensor.element_bits() < 8 || tensor.prefix_bytes() > 0;
@@ -45,7 +60,7 @@ pub(crate) fn check(
         if bytes { header.descr == image.descr } else { descr::holds(tensor, &header.descr) };
     if !holds {
         return Err(format!(
-            "expected the dtype '{}' for the elements of {name}{}, got '{}'",
+            "expected the dtype '{}' for the elements of {of}{}, got '{}'",
             image.descr,
             if bytes { ", whose memory is bytes" } else { "" },
             header.descr.escape_debug()
@@ -66,23 +81,23 @@ pub(crate) fn check(
         }
         _ => String::new(),
     };
-    let own = match (tensor_of(header), parameter) {
+    let own = match (tensor_of(header), of) {
         (Ok(shape), _)
             if shape.element_type() != tensor.element_type() || header.shape != tensor.sizes() =>
         {
             String::new()
         }
-        (Ok(shape), None) => {
+        (Ok(shape), FileOf::Source) => {
             format!("; for this array, leave --from out or give --from '{shape}'")
         }
-        (Ok(_), Some(_)) if header.fortran_order => {
+        (Ok(_), FileOf::Parameter(_)) if header.fortran_order => {
             "; for this array, save numpy.ascontiguousarray of it".to_owned()
         }
-        (Ok(_), Some(_)) => "; --layouts default takes this array".to_owned(),
-        (Err(_), _) => String::new(),
+        (Ok(_), FileOf::Parameter(_)) => "; --layouts default takes this array".to_owned(),
+        (Ok(_), FileOf::Table) | (Err(_), _) => String::new(),
     };
     Err(format!(
-        "an array of {} in {} order; expected one of {} in C order (the memory of {name}){logical}{own}",
+        "an array of {} in {} order; expected one of {} in C order (the memory of {of}){logical}{own}",
         shown(&header.shape),
         if header.fortran_order { "Fortran" } else { "C" },
         shown(&image.shape),

@@ -6,4 +6,4 @@ mod header;
 mod image;
 
 pub(super) use header::{Header, MAX_HEADER};
-pub(super) use image::{check, header_of, is_array, is_storage, tensor_of};
+pub(super) use image::{FileOf, check, header_of, is_array, is_storage, tensor_of};
