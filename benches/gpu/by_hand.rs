@@ -40,8 +40,8 @@ struct ByHand {
     workgroups: [u32; 3],
 }
 
-/// Runs the kernels of a folder for cases whose names contain the text of `--only`. The kernels of a case take
-/// turns.
+/// Runs the kernels of a folder for cases whose names contain the text of `--only`. The kernels of
+/// a case take turns.
 pub fn measure(
     gpu: &Gpu,
     options: &Options,

@@ -14,8 +14,8 @@ pub struct Case {
 
 /// Returns the eight cases of `benches/README.md`, with elements of `element_type`.
 ///
-/// The innermost extent depends on the element type, so that each case has the same number of bytes
-/// as with f32.
+/// One extent depends on the element type, so that each case has the same number of bytes as with
+/// f32.
 pub fn eight(element_type: ElementType) -> Result<Vec<Case>, Error> {
     let permutations: [(&str, &[u64], &[usize]); 6] = [
         ("4096x4096 transposed", &[4096, 4096], &[1, 0]),
@@ -44,8 +44,8 @@ pub fn eight(element_type: ElementType) -> Result<Vec<Case>, Error> {
     Ok(cases)
 }
 
-/// Returns sizes with the same number of bytes. The first extent is larger for narrow types, and
-/// the last but one is smaller for wide types.
+/// Returns sizes with the same number of bytes as with f32. For narrow types the first extent is
+/// larger, and for wide types the first divisible one is smaller.
 fn scaled(sizes: &[u64], element_type: ElementType) -> Vec<u64> {
     let bits = u64::from(element_type.storage_bits().unwrap_or(32));
     let mut sizes = sizes.to_vec();

@@ -102,8 +102,8 @@ fn panel(
 
 /// Returns an operation on a matrix of about `bytes` bytes that is nearly square.
 ///
-/// The sides are odd multiples of 8. Rows whose length is a power of two would only measure the way
-/// in which a cache maps addresses.
+/// The sides are odd multiples of 8. Rows whose length is a power of two would only measure how a
+/// cache maps addresses.
 fn case(
     operation: &str,
     element_type: ElementType,

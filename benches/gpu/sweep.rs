@@ -18,7 +18,7 @@ struct Row {
     name: String,
     /// The time of the identity kernel divided by the time of the case.
     share: f64,
-    /// 10^9 bytes that are read and written in a second.
+    /// The rate, in 10^9 bytes that are read and written in a second.
     rate: f64,
     strategy: String,
 }

@@ -17,8 +17,8 @@ use super::{
     timing::{geomean, option},
 };
 
-/// The greatest rate of a copy that shares refer to, in GB/s read and written. Copies in cache are
-/// faster than this.
+/// The greatest rate of a copy with which shares are computed, in GB/s read and written. Copies in
+/// cache are faster than this.
 const MOST_RATE: f64 = 40.0;
 
 /// The number of cases that are printed with their rates, unless `--rows` gives another number.
@@ -39,7 +39,8 @@ const CHECKED: u64 = 20_000;
 /// take little longer than a call.
 const LARGE: usize = 1 << 16;
 
-/// The share below which the cache lines of the source are counted that a copy has to read.
+/// If the share of a case is less than this, the lines of the source that it has to read are
+/// counted.
 const COUNTED: f64 = 0.4;
 
 /// The length of a cache line, in bytes.

@@ -1,4 +1,4 @@
-//! `describe --format json`: returns the lowered form of a shape as JSON.
+//! `describe --format json`: describes the lowered form of a shape as JSON.
 
 use serde_json::{Value, json};
 use stridec::{Tensor, notation::TensorForm, shape::Shape};

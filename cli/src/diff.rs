@@ -15,7 +15,7 @@ use super::{
     output::print,
 };
 
-/// All stages in order. `program` is the stage that is named after the program, and `text` is the
+/// All stages in order. `operation` and `program` are the titles of snapshots, and `text` is the
 /// WGSL of a kernel.
 const ORDER: [&str; 10] = [
     "operation",

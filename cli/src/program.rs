@@ -157,7 +157,7 @@ pub(super) fn compile(
     };
     let module = self::module(requested, module.as_deref(), *layouts, flags)?;
     let target = target(args.target.as_deref(), &args.limits, wanted)?;
-    // Only messages say which results have the buffers of parameters.
+    // Only JSON and messages record which results take over buffers of parameters.
     let compiled = match args.emit {
         Emit::Json | Emit::Pb => compile_in_place(&module, &target),
         _ => compile_module(&module, &target),

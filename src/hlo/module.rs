@@ -92,14 +92,14 @@ impl Module {
     }
 
     /// Returns the shapes of the buffers that the program reads, in the order of the parameters. A
-    /// tuple is a buffer for each array inside it.
+    /// tuple has one buffer for each array inside it.
     #[must_use]
     pub fn parameters(&self) -> &[Shape] {
         &self.parameters
     }
 
-    /// Returns the shape of the buffer that the program writes. A tuple is a buffer for each array
-    /// inside it.
+    /// Returns the shape of the buffer that the program writes. A tuple has one buffer for each
+    /// array inside it.
     #[must_use]
     pub fn result(&self) -> &Shape {
         &self.result

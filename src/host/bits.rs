@@ -22,8 +22,8 @@ use crate::nest::CopyNest;
 /// The number of units that are unpacked at a time from contiguous units.
 const RUN: usize = 1 << 12;
 
-/// The shortest run that is copied on its own, in bits. Shorter ones are unpacked to bytes, many at
-/// a time: a run takes 13 ns to start.
+/// The shortest run that is copied on its own, in bits. Starting a run takes 13 ns, so shorter ones
+/// are unpacked to bytes, many at a time.
 const LONG_RUN: usize = 1 << 9;
 
 /// A copy of units that are smaller than a byte or change their width.
@@ -48,8 +48,8 @@ impl Bits {
         self.src.max(self.dst) <= 8
     }
 
-    /// Returns true if units of at most a byte are moved by a plan itself, in whole bytes: as long
-    /// runs, or as matrices whose lines are long on both sides.
+    /// Returns true if a plan is used for units of at most a byte, because it can move them in
+    /// whole bytes: as long runs, or as matrices whose lines are long on both sides.
     pub(super) fn suits(self, plan: &TilePlan) -> bool {
         let bits = self.src.min(self.dst) as usize;
         let (rows, columns) = (plan.rows.dst.len(), plan.columns.src.len());
@@ -58,7 +58,7 @@ impl Bits {
         }
         let joined = plan.columns.step.is_some_and(|(_, dst)| dst == rows)
             && (rows * bits).is_multiple_of(8);
-        // Unpacking makes the fewer bytes of a byte the longer units are.
+        // Longer units unpack to fewer bytes, so the plan is faster only for longer lines.
         let (line, row) = match bits {
             1 => (1 << 5, 1 << 5),
             2 => (1 << 6, 1 << 7),
@@ -189,7 +189,7 @@ impl Bits {
         let bits = self.src.min(self.dst);
         let per = (8 / bits) as usize;
         let (rows, columns) = (tile.rows.0.len(), tile.columns.0.len());
-        // Packed lines of few bits are moved faster than bytes.
+        // Packing bytes to lines first pays off only for large matrices of units of 1 or 2 bits.
         if self.src == 8 && (bits == 4 || rows.min(columns) < LINE) {
             return self.bytes_of_matrix(source, destination, tile, room);
         }
@@ -206,7 +206,7 @@ impl Bits {
         for (line, row) in lines.zip(tile.rows.0) {
             let first = byte_index(tile.from + row);
             self.narrow(source, first, (&mut line[..width], columns), &mut room.bytes);
-            // The row of the next tile.
+            // Prefetch the same line of the next tile.
             if let Some(next) = next {
                 let first = byte_index(next + row) / (8 / self.src) as usize;
                 let length = columns / (8 / self.src) as usize;
@@ -390,7 +390,7 @@ impl UnpackBuffer {
     }
 }
 
-/// Returns true if the columns of a tile follow each other in the destination.
+/// Returns true if the rows of a tile follow each other in the destination.
 fn is_joined(tile: &CopyTile) -> bool {
     tile.steps[1].is_some_and(|(_, dst)| dst == tile.rows.0.len())
 }

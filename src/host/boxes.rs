@@ -47,7 +47,7 @@ pub(super) fn cover(nest: &CopyNest, first: u64, end: u64) -> SmallVec<[WalkBox;
     let strides: SmallVec<[u64; 8]> = nest.axes().map(|axis| axis.dst_stride).collect();
     let mut position = first;
     while position < end {
-        // The outermost axis with a whole step that starts here and fits the rest.
+        // Find the outermost axis of which a whole step starts here and ends by `end`.
         let step = strides
             .iter()
             .position(|&stride| position.is_multiple_of(stride) && position + stride <= end);
@@ -122,8 +122,8 @@ const LEAST_REPEATS: i64 = 4;
 /// The least useful cut: a cut must decide a guard for at least one in this many steps of an axis.
 const LEAST_DECIDED: i64 = 4;
 
-/// The average size of the boxes of a period, in positions, from which on each box gets a plan of
-/// its own, for all its repetitions. Smaller boxes are moved together.
+/// The least average size of the boxes of a period, in positions, with which each box gets a plan
+/// of its own for all its repetitions. Smaller boxes are moved together.
 const LARGE_BOX: usize = 64;
 
 /// A nest together with the contents of its sources. The contents are needed to evaluate lookups.
@@ -299,8 +299,8 @@ fn period(nest: &CopyNest, number: usize, walk_box: &WalkBox, bounds: &Bounds) -
         let extent = *end - *low;
         let period = Period::of_axis(nest, &open, bounds, axis, extent);
         let moves = period.moves.iter().any(|&by| by != 0);
-        // An axis that changes no quotient either is inside the period as a whole, or only repeats
-        // it.
+        // An axis that changes neither a guard nor a quotient lies inside the period as a whole, or
+        // it only repeats the period.
         let whole = size.saturating_mul(extent);
         let bits = whole.saturating_mul(nest.dst_bits().into());
         let cut = extent % period.steps != 0 && bits <= SHORT_BITS;
@@ -415,9 +415,9 @@ fn decide(of: Bound, walk_box: &WalkBox, repeats: bool) -> Decision {
             return period.filter(|found| found.axis() < first.axis()).unwrap_or(first);
         }
         // The value and the undecided guards may depend on quotients and lookups, which must be
-        // constant first. With lookups, only the first undecided guard counts now, because later
-        // guards and the value may have no meaning yet. If all guards are decided, the value
-        // counts.
+        // constant first. If the nest has lookups, only the first undecided guard is considered
+        // now: later guards and the value may have no meaning where it fails. The value is
+        // considered if all guards are decided.
         let read = match take {
             CaseValue::Read { at, .. } => Some(at),
             CaseValue::Bits(_) => None,

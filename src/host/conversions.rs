@@ -85,7 +85,7 @@ impl UnitConversion {
     }
 }
 
-/// Writes the units that a table has for bytes.
+/// Writes the entry of the table for each byte of `from`.
 fn looked_up<'a, const DST: usize>(
     table: &[u64; 256],
     from: impl Iterator<Item = &'a u8>,
@@ -97,8 +97,8 @@ fn looked_up<'a, const DST: usize>(
     }
 }
 
-/// A number that Rust's own types hold. `as` cuts off fractions, stops at the limits of integers
-/// and makes NaN zero, as a conversion does.
+/// A number of one of Rust's own types. `as` truncates fractions, saturates at the limits of
+/// integers and turns NaN into zero, as a conversion does.
 trait Held: Copy {
     /// Returns true if the number is not zero.
     fn is_true(self) -> bool;
@@ -108,19 +108,20 @@ trait Held: Copy {
     fn single(self) -> u32;
     /// Returns the bits of the nearest `f64`.
     fn double(self) -> u64;
-    /// Returns the bits of an `f32` that rounds to the same float of at most 16 bits. It is the
-    /// number itself, or that of its two neighbours whose last digit is one.
+    /// Returns the bits of an `f32` that rounds to the same float of at most 16 bits. A number that
+    /// is not an `f32` itself is rounded to odd: to that of the two neighbouring `f32` whose last
+    /// bit is 1.
     fn odd(self) -> u32;
 }
 
-/// The bits of the NaN without payload that has the sign of another.
+/// Returns the bits of a quiet NaN without payload, with the sign of `nan`.
 #[inline(always)]
 fn quiet(nan: u32) -> u32 {
     nan & 0x8000_0000 | 0x7fc0_0000
 }
 
-/// Returns 4 bits of a number, given as the nearest integers of 8 bits: those of an `s4` if
-/// `is_signed`, else those of a `u4`.
+/// Returns a number as 4 bits: those of an `s4` if `is_signed`, else those of a `u4`. The number is
+/// given twice, saturated to `i8` and to `u8`.
 #[inline(always)]
 fn limited(signed: i8, unsigned: u8, is_signed: bool) -> u8 {
     if is_signed { signed.clamp(-8, 7) as u8 & 0xf } else { unsigned.min(0xf) }
@@ -182,8 +183,8 @@ impl Held for f64 {
         let nearest = self as f32;
         let bits = nearest.to_bits();
         let back = f64::from(nearest);
-        // The neighbours of the number are the nearest one and the one on its other side, one of
-        // which is odd.
+        // Round towards zero. If this loses digits, set the last bit: of two neighbours, one is
+        // odd.
         let is_past = back.abs() > self.abs();
         let inexact = back != self && !self.is_nan();
         let low = bits - u32::from(inexact && is_past);
@@ -219,8 +220,9 @@ macro_rules! integers {
                 if <$type>::BITS <= 16 {
                     return self.single();
                 }
-                // The digits past the first 24 only decide if the last one becomes one. All 64 bits
-                // are used, so that the compiler makes no difference between types.
+                // Of the digits past the first 24, it only matters if any of them is 1: then the
+                // last of the 24 becomes 1. All types use 64 bits here, so that the compiler treats
+                // them alike.
                 let wide = i128::from(self);
                 let magnitude = wide.unsigned_abs() as u64;
                 let past = (40 - magnitude.leading_zeros().cast_signed()).max(0);
@@ -247,7 +249,7 @@ struct Small {
 }
 
 impl Small {
-    /// Returns the format of a type that has a NaN beside its zeros.
+    /// Returns the format of a type whose NaN has other bits than its zeros.
     const fn of(element_type: ElementType) -> Self {
         let Some(format) = FloatFormat::of(element_type) else { panic!("a float") };
         let Some(nan) = format.nan() else { panic!("a type with NaN") };
@@ -271,14 +273,15 @@ fn small(bits: u32, Small { exponent, mantissa, bias, most, nan }: Small) -> u32
     let even = (rest >> shift) & 1;
     let rounded = rest.wrapping_add((1 << (shift - 1)) - 1 + even) >> shift;
     let normal = rounded.wrapping_sub((127 - bias) << mantissa);
-    // A sum with a power of two whose last digit is the least subnormal rounds to a multiple of it.
+    // Adding a power of two whose last digit is worth the least subnormal number rounds to a
+    // multiple of that number.
     let unit = (151 - bias - mantissa) << 23;
     let subnormal = (f32::from_bits(rest) + f32::from_bits(unit)).to_bits().wrapping_sub(unit);
     let number = if rest < (128 - bias) << 23 { subnormal } else { normal };
     sign | if rest > 0x7f80_0000 { nan } else { number.min(most) }
 }
 
-/// Returns the `f32` with the value of a narrower float that has a NaN beside its zeros.
+/// Returns the `f32` with the value of a narrower float whose NaN has other bits than its zeros.
 #[inline(always)]
 fn from_small(
     bits: u32,
@@ -289,7 +292,8 @@ fn from_small(
     let pattern = bits & ((1 << (exponent + mantissa)) - 1);
     let rest = pattern << (23 - mantissa);
     // The exponent of an f32 is greater by the difference of the biases. A subnormal number is
-    // what exceeds the least normal number if its leading zero is taken for a one.
+    // first read as if it began with a one instead of a zero; subtracting the least normal number
+    // removes this one again.
     let least = (128 - bias) << 23;
     let subnormal = (f32::from_bits(rest + least) - f32::from_bits(least)).to_bits();
     let normal = rest + ((127 - bias) << 23);
@@ -324,7 +328,7 @@ fn loop_of(from: ElementType, to: ElementType) -> Option<ConvertUnits> {
             )
         };
     }
-    /// The loops from one type, whose units `$load` makes numbers of `$bytes` bytes.
+    /// The loops from one type. `$load` makes a number from the `$bytes` bytes of a unit.
     macro_rules! loops {
         ($bytes:literal, $load:expr) => {{
             macro_rules! every {

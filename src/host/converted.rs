@@ -34,8 +34,8 @@ const TILE_BYTES: usize = 1 << 15;
 /// are shorter.
 const SOURCE_BYTES: usize = LINE;
 
-/// The shortest run of the destination that is streamed, in bytes. Shorter ones consist of partial
-/// lines for the most part.
+/// The shortest run of the destination that is streamed, in bytes. Shorter ones consist mostly of
+/// partial lines.
 const LEAST_STREAMED: usize = 1 << 8;
 
 /// A copy of a box whose units are converted. Offsets and addresses count units.
@@ -48,8 +48,9 @@ pub(super) struct ConvertedCopy {
     /// The axes of the box, outermost first, and the number of steps of each in a tile.
     axes: SmallVec<[PlanAxis; 8]>,
     blocks: SmallVec<[usize; 8]>,
-    /// The tiles: at place `n`, that of the last block along each axis whose bit is set in `n`. The
-    /// bits belong to the axes that blocks do not divide, outermost first.
+    /// The tiles, one for each combination of full and last blocks. Each axis that blocks do not
+    /// divide has one bit of the index, the outermost axis the lowest bit. The bit is set for tiles
+    /// of the last block along that axis.
     tiles: Vec<ConvertedTile>,
 }
 
@@ -79,7 +80,7 @@ struct ConvertedTile {
 pub(super) struct ConversionBuffers {
     /// The units of a tile before they are converted.
     moved: Vec<u8>,
-    /// The units of a run after that, if they are packed or streamed to the destination.
+    /// The units of a run after they are converted, if they are packed or streamed.
     run: Vec<u8>,
     staging: StagingBuffers,
 }
@@ -183,9 +184,9 @@ impl ConvertedCopy {
         });
     }
 
-    /// Calls `each` for every tile, with its number and the places of its first unit. `axis` is the
-    /// outermost axis without a place yet; `set` has the number of the tile so far, and the number
-    /// of bits in it.
+    /// Calls `each` for every tile, with its index in `tiles`, the source unit at which it starts,
+    /// and its destination address. `axis` is the outermost axis that is not decided yet; `set` and
+    /// `bits` are the part of the index that is known already, and its number of bits.
     fn each_tile(
         &self,
         axis: usize,
@@ -221,7 +222,7 @@ impl fmt::Display for ConvertedCopy {
 }
 
 impl ConvertedTile {
-    /// Returns the tile with so many steps along each of the axes, of units of `src` bits.
+    /// Returns the tile with `extents` steps along the axes, of units of `src` bits.
     fn new(machine: &'static Machine, axes: &[PlanAxis], extents: &[usize], src: u32) -> Self {
         let units = extents.iter().product::<usize>();
         let scale = src.div_ceil(8).cast_signed() as isize;

@@ -43,8 +43,8 @@ pub(super) struct ExpandedCopy {
     parts: Vec<BufferPart>,
     /// The number of bytes of the buffer that are in use.
     size: usize,
-    /// The second pass. Its source 0 is the buffer. The others are the sources of the blocks. It
-    /// reads only bytes of them that stay in place, such as a padding value.
+    /// The second pass. Its source 0 is the buffer. The others are the sources of the blocks, of
+    /// which it reads only bytes that stay in place, such as a padding value.
     pattern: Pattern,
 }
 

@@ -128,8 +128,8 @@ fn row(nest: &CopyNest) -> Option<(usize, bool)> {
     moves.then_some((1, false))
 }
 
-/// Returns the forms that decide from which place to read: those of guards, quotients and lookups.
-/// The forms at which cases read are not among them.
+/// Returns the forms of guards, quotients and lookups. The forms of the places that cases read are
+/// not among them.
 pub(super) fn asked_forms(nest: &CopyNest) -> impl Iterator<Item = &Affine> {
     let guards = nest.cases().iter().flat_map(|case| &case.when).map(|guard| &guard.of);
     let quotients = nest.quotients().iter().map(|quotient| &quotient.of);

@@ -1,9 +1,8 @@
-//! The processor, as data: the numbers and preferences by which the host chooses its way of
-//! copying.
+//! The processor, as data: the numbers and preferences by which the host chooses how to copy.
 //!
 //! [`Machine::here`] detects the processor once and takes its row of the table. Everything that
 //! depends on the maker of a processor is a field of [`Machine`], so that a test can plan and copy
-//! with any row on any processor: a row changes the way of a copy and never its bytes.
+//! with any row on any processor: a row changes how bytes are copied, but never the result.
 //!
 //! To add a processor, run `cargo bench --bench host` with each row, add a row with the
 //! differences, and let [`Machine::detect`] return it.
@@ -127,8 +126,7 @@ impl Machine {
         })
     }
 
-    /// Returns the row of the table for this processor, with the size of its cache filled in.
-    /// Called once by [`Self::here`].
+    /// Returns the row of the table for this processor.
     fn detect() -> &'static Self {
         let [intel, amd_25, amd_26, other] = &MACHINES;
         match (&maker(), family()) {

@@ -23,9 +23,9 @@
 //!   if all its *guards* hold, which are conditions on affine forms of the loops. Forms may contain
 //!   *quotients*, which are divisions, and *lookups*, which are integers loaded from a source.
 //! - A *run* is a sequence of units that are contiguous on both sides.
-//! - A share owns *slices* of the destination, which need not be next to each other. The *address*
-//!   of a unit is a number with the index of the slice in its high bits, and the offset inside that
-//!   slice in its low bits (`pieces`).
+//! - A share consists of *slices* of the destination, which need not be next to each other. The
+//!   *address* of a unit is a number with the index of the slice in its high bits, and the offset
+//!   inside that slice in its low bits (`pieces`).
 //! - A *pattern* is a block of a few hundred bytes that is put together in the same way at every
 //!   step of the loops around it, such as four RGB pixels with a padding byte each (`pattern`).
 //! - A *line* is a cache line of 64 bytes.

@@ -3,11 +3,11 @@
 
 use wide::{i16x8, u8x16, u16x8};
 
-/// True if the first of two bytes is the lower half of a word.
+/// True on little-endian processors: the first byte of a 16-bit word is its lower half.
 const LITTLE: bool = cfg!(target_endian = "little");
 
-/// The shortest piece that is unpacked from whole bytes on. Shorter ones take less time in words
-/// that begin inside bytes.
+/// The number of units from which on the units of whole source bytes are unpacked separately from
+/// those before them. Fewer units take less time in words that begin inside bytes.
 const LONG_PIECE: usize = 64;
 
 /// Unpacks units of `BITS` bits, `PER` in a byte, from number `first` on: one unit for each byte of
@@ -70,7 +70,8 @@ fn spread_word<const BITS: usize>(word: u64) -> u64 {
     })
 }
 
-/// Unpacks whole registers of units, and returns the number of groups of eight units.
+/// Unpacks as many units as fill whole registers. Returns the number of groups of eight units that
+/// were unpacked.
 fn spread_registers<const BITS: usize, const PER: usize>(
     source: &[u8],
     units: &mut [[u8; 8]],
@@ -97,7 +98,8 @@ fn spread_registers<const BITS: usize, const PER: usize>(
     count
 }
 
-/// Returns the lower and the upper `shift` bits of each byte, as bytes in the order of the units.
+/// Splits each byte into its lowest `shift` bits and the `shift` bits above them. Returns both as
+/// bytes, in the order of the units.
 #[inline(always)]
 fn halves(packed: u8x16, shift: u32) -> [u8x16; 2] {
     let mask = u8x16::splat(u8::MAX >> (8 - shift));
@@ -106,7 +108,8 @@ fn halves(packed: u8x16, shift: u32) -> [u8x16; 2] {
     [u8x16::unpack_low(even, odd), u8x16::unpack_high(even, odd)]
 }
 
-/// Packs whole registers of the low bits of bytes, and returns the number of groups of eight units.
+/// Packs the low bits of as many bytes as fill whole registers. Returns the number of groups of
+/// eight units that were packed.
 fn gather_registers<const BITS: usize, const PER: usize>(
     units: &[[u8; 8]],
     packed: &mut [u8],
@@ -211,7 +214,7 @@ pub(super) fn take(source: &[u8], first: usize, line: &mut [u8], bits: u32) {
     }
     let after = source.get(1..).unwrap_or_default();
     let (most, last) = inside.split_at_mut(length.min(after.len()));
-    // Eight bytes at a time, of nine of the source.
+    // Eight bytes at a time, each group from nine bytes of the source.
     let words = most.as_chunks_mut::<8>().0.iter_mut();
     let of = source.as_chunks::<8>().0.iter().zip(after.as_chunks::<8>().0);
     for (to, (low, high)) in words.zip(of) {
@@ -244,7 +247,7 @@ pub(super) fn put(line: &[u8], count: usize, image: &mut [u8], first: usize, bit
         let inside = last.min(line.len() - 1);
         let (line_before, line_after) = (&line[..inside], &line[1..=inside]);
         let middle = &mut image[1..=inside];
-        // Eight bytes at a time, of nine of the line.
+        // Eight bytes at a time, each group from nine bytes of the line.
         let words = middle.as_chunks_mut::<8>().0.iter_mut();
         let of = line_before.as_chunks::<8>().0.iter().zip(line_after.as_chunks::<8>().0);
         for (to, (before, after)) in words.zip(of) {
@@ -289,9 +292,10 @@ pub(super) fn move_units(
     take(source, from + head, line, bits);
 }
 
-/// Exchanges the units of each byte between lines that are `pitch` bytes apart. There are as many
-/// lines as units in a byte. Afterwards, a byte of line `k` has the units `k` of the bytes of all
-/// lines at this place, the first line's in the lowest bits.
+/// Transposes units between neighbouring lines, which are `pitch` bytes apart. A group has as many
+/// lines as a byte has units. Afterwards, each byte of line `k` of a group holds unit `k` of the
+/// bytes that all lines of the group had at this place; the unit of the first line is in the lowest
+/// bits.
 pub(super) fn turn_units(lines: &mut [u8], pitch: usize, bits: u32) {
     let per = (8 / bits) as usize;
     for group in lines.chunks_exact_mut(per * pitch) {

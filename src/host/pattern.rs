@@ -33,8 +33,7 @@ pub(super) const BLOCK_BYTES: usize = 1 << 12;
 /// registers matters less.
 const ENOUGH_REGISTERS: usize = 4;
 
-/// The greatest number of loads for one register that is certainly as fast as copies of single
-/// units.
+/// A register filled by at most this many loads is certainly as fast as copies of single units.
 const FEW_LOADS: usize = 4;
 
 /// The number of loads for one register above which a block has only one register. The cache lines
@@ -73,7 +72,7 @@ impl BlockPart {
     ) -> (Self, SmallVec<[PlanAxis; 8]>) {
         let mut axes = merged(axes.iter().copied());
         if plan.unit > scale {
-            axes.pop(); // the axis along which the units of the nest make a longer one
+            axes.pop(); // the axis whose units were merged into a longer one
         }
         let take = BlockValue::Unit { source: 0, from: 0 };
         (Self { axes: SmallVec::new(), to: 0, take }, axes)
@@ -92,8 +91,9 @@ impl Pattern {
     /// Returns the pattern of a block that consists of `parts`, in units of `unit` bytes, and is
     /// repeated along `loops`.
     ///
-    /// A step of a loop moves the place that is read of a source by the loop's source stride times
-    /// the [scale](PatternSource::scale) of that source; `scales` has one entry for each source.
+    /// A step of a loop moves the place from which a source is read by the loop's source stride
+    /// times the [scale](PatternSource::scale) of that source; `scales` has one entry for each
+    /// source.
     ///
     /// Returns `None` if the block is too long, or if copies of single units take about as many
     /// operations.
@@ -125,7 +125,7 @@ impl Pattern {
     ) -> Option<Self> {
         let mut around: SmallVec<[PatternLoop; 8]> = SmallVec::new();
         let mut rest: SmallVec<[PlanAxis; 8]> = loops.into();
-        // A block of several rows becomes longer in all its rows together.
+        // If a block has several rows, all of them become longer together.
         while let [(_, run), others @ ..] = &block[..]
             && let length = run.len()
             && others.iter().all(|(_, run)| run.len() == length)
@@ -262,8 +262,8 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// Returns the scale of a source that the loops move as far as they say: 1, or 0 if no loop moves
-/// it.
+/// Returns the scale of a source that moves by the loops' own source strides: 1, or 0 if no loop
+/// moves it.
 pub(super) fn scale_of(loops: &[PlanAxis]) -> isize {
     isize::from(loops.iter().any(|axis| axis.src != 0))
 }

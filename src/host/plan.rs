@@ -50,12 +50,12 @@ const JOINED_COLUMNS: usize = 1 << 9;
 /// The shortest row that is streamed with lines joined in registers.
 const JOINED_ROW: usize = 1 << 10;
 
-/// The number of bytes of the source that are streamed unit by unit, in the order of the source.
+/// The size, along the source, of a tile whose units are copied in the order of the source.
 const UNITS_TILE: usize = 1 << 12;
 
-/// The greatest number of runs of a row that are streamed in order, and the greatest distance
-/// between two of them in the source. The hardware prefetcher follows this many, and the L2 cache
-/// still has the end of the run before.
+/// The greatest number of runs in a row of a tile that is copied run by run, and the size of such a
+/// tile along the source. The hardware prefetcher follows this many runs. Between two runs of a
+/// row, at most a tile's size is copied, so the L2 cache still has the end of the first.
 const RUNS: usize = 1 << 9;
 const RUNS_TILE: usize = 1 << 16;
 
@@ -63,14 +63,15 @@ const RUNS_TILE: usize = 1 << 16;
 /// no more.
 const PAGES: usize = 1 << 9;
 
-/// The shortest row of a tile that is streamed if rows are not contiguous. Shorter ones consist of
-/// partial lines for the most part: `f16[65,31,2982]` to `T(4,16)`.
+/// The shortest row of a tile that is streamed if rows are not contiguous. Shorter ones consist
+/// mostly of partial lines: `f16[65,31,2982]` to `T(4,16)`.
 const LEAST_STREAMED: usize = 1 << 8;
 
 /// The shortest row whose first and last line may be partial if lines are streamed.
 const LONG_ROW: usize = 1 << 11;
 
-/// The shortest run for which the system's `memcpy` is best, on processors where it is.
+/// The shortest run for which `memcpy` is used, on processors whose `memcpy` is faster than
+/// streaming.
 const LONG: usize = 1 << 12;
 
 /// The smallest unit whose first and last line may be partial if units are streamed.
@@ -94,7 +95,7 @@ const SMALL: usize = 16;
 /// source that are in flight at a time.
 const ROW_UNITS: usize = 64;
 
-/// The smallest tile whose rows are short.
+/// The least size of a tile whose rows are short.
 const TILE_BYTES: usize = 1 << 12;
 
 /// The shortest row or column that is transposed as a part of a square, without and with streaming.
@@ -129,17 +130,18 @@ const LEVEL: usize = 16;
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct TilePlan {
-    /// The length of a unit.
+    /// The length of a unit, in the measure of the strides: in bytes, or in units of the nest if
+    /// these are not whole bytes of one size on both sides.
     pub(super) unit: usize,
     /// The permutation of the bytes inside a unit, if there is one. Only squares and strips can
     /// have one.
     pub(super) inner: Option<Inner>,
-    /// The way in which a tile is moved.
+    /// The code that moves a tile.
     pub(super) mover: Mover,
     /// The loops around a tile, outermost first.
     pub(super) loops: SmallVec<[Loop; 16]>,
-    /// The numbers of steps of the axes that the loops cover: that of the rows, that of the
-    /// columns, and the others.
+    /// The extents of the axes that the loops cover: first that of the rows, then that of the
+    /// columns, then the others.
     pub(super) extents: SmallVec<[usize; 8]>,
     /// The axes along which the destination is contiguous if possible.
     pub(super) rows: Group,
@@ -189,7 +191,7 @@ pub(super) struct Streams {
     pub(super) pieces: Option<(u32, isize)>,
 }
 
-/// A way to move a tile.
+/// The code that moves a tile.
 #[derive(Clone, Debug)]
 pub(super) enum Mover {
     /// Squares of 16 bytes in each direction are transposed in registers.
@@ -591,8 +593,8 @@ fn loops(
     (loops, extents)
 }
 
-/// Sorts loops in the order of the source. A loop that returns to pages of the destination after
-/// more than [`PAGES`] others runs inside the loops that lead from page to page.
+/// Sorts loops in the order of the source. If the inner loops would lead to more than [`PAGES`]
+/// pages of the destination, a loop whose steps are shorter than a page is moved inside first.
 fn in_order(mut loops: SmallVec<[Loop; 16]>, extents: &[usize]) -> SmallVec<[Loop; 16]> {
     loops.sort_by_key(|of| of.src.abs());
     let (mut inner, mut pages): (SmallVec<[Loop; 16]>, usize) = (SmallVec::new(), 1);

@@ -30,8 +30,8 @@ use crate::nest::{CopyNest, Gaps, Operand};
 /// elements only and leaves every other bit as it is.
 ///
 /// A large destination is divided among the threads of the current rayon pool. Besides the two
-/// buffers, a thread uses some ten KiB for tiles. It also keeps two things until it ends: about 1
-/// MiB for tiles of units below a byte, and the steps of its last small copies, in at most 2 MiB.
+/// buffers, a thread uses some ten KiB for tiles. Until it ends, it also keeps about 1 MiB for
+/// tiles of units below a byte, and the steps of its last small copies, in at most 2 MiB.
 ///
 /// # Errors
 ///
@@ -116,8 +116,8 @@ pub(super) fn plan_with(
     if !nest.lookups().is_empty() {
         return "indices are read first, and decide the steps\n".to_owned();
     }
-    // The image gives shares their addresses and its alignment. Nothing is written to it, so the
-    // system never allocates its pages.
+    // The shares take their addresses and their alignment from this image. Nothing is written to
+    // it, so the system never allocates its pages.
     let bytes = nest.dst_bytes() as usize;
     let mut image = vec![0; bytes + LINE];
     let first = image.as_ptr().addr().wrapping_neg() % LINE;
@@ -200,7 +200,7 @@ fn fill_shares(task: &Task, destination: &mut [u8]) {
 }
 
 impl<'a> Task<'a> {
-    /// Returns the task that fills a destination of `bytes` bytes, and decides if it streams.
+    /// Returns the task that fills a destination of `bytes` bytes, and decides what is streamed.
     fn new(
         machine: &'static Machine,
         nest: &'a CopyNest,
@@ -226,7 +226,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Fills a share and adds its steps to `record`. It gets the permission to stream if the
+    /// Fills a share and adds its steps to `record`. The share may use non-temporal stores if the
     /// destination is large enough.
     fn run_share(&self, share: Share, record: &mut Record) {
         if self.is_streamed {

@@ -15,9 +15,8 @@ use super::{
 };
 use crate::nest::CopyNest;
 
-/// The size of a share from which on it is worth another thread, in bytes. Smaller shares spend
-/// more time on handing work over than on copying; larger ones leave threads idle in copies of
-/// medium size.
+/// The least size of a share that is worth another thread, in bytes. Smaller shares spend more time
+/// on handing work over than on copying; larger ones leave threads idle in copies of medium size.
 pub(super) const SHARE_BYTES: usize = 1 << 17;
 
 /// The size of a destination of whole bytes that is worth a second thread, as a multiple of
@@ -181,8 +180,8 @@ fn cut(nest: &CopyNest, wanted: u64, threads: u64) -> Option<Cut> {
         let steps = (of.extent / wanted).max(1).next_multiple_of(granule);
         let steps = even_steps(of.extent, steps, granule, threads);
         let steps = whole_periods(nest, axis, steps, of.extent / wanted.min(2));
-        // An offset counts bytes, or units if they are smaller than a byte. The last step of a loop
-        // can end a whole tensor past the end, so some bits stay free.
+        // An offset counts bytes, or units if they are smaller than a byte. A loop may step past
+        // the end of a tensor by the size of the tensor, so some bits stay free.
         let shift = isize::BITS - 4 - around.ilog2();
         let cells = steps * of.dst_stride;
         let fits = (cells * u64::from(nest.dst_bits().div_ceil(8))) >> shift == 0;
@@ -202,7 +201,7 @@ fn cut(nest: &CopyNest, wanted: u64, threads: u64) -> Option<Cut> {
     best.map(|(cut, _)| cut)
 }
 
-/// Returns a number of steps for a share with which every thread gets the same number of shares.
+/// Returns a number of steps per share that gives every thread the same number of shares.
 ///
 /// The result is the greatest such multiple of `granule` that is at most `steps`. If there is none,
 /// the result is `steps`.

@@ -1,10 +1,10 @@
 //! Copies through a buffer that stays in the first-level cache.
 //!
-//! If units that share a cache line of the source lead to distant places of the destination, a
-//! copy in the order of the destination returns to the line once for each of them, and rows that
-//! are far apart have evicted it by then. So the box is copied tile by tile, in two passes. The
-//! first one copies each *piece* of the source, which is at most a few lines long, to a buffer,
-//! next to the piece before. The second one is a plan or a pattern from the buffer.
+//! If units that share a cache line of the source lead to distant places of the destination, a copy
+//! in the order of the destination returns to the line once for each of them. By then, rows that
+//! are far apart have evicted it. So the box is copied tile by tile, in two passes. The first one
+//! copies each *piece* of the source, which is at most a few lines long, to a buffer, right after
+//! the piece before it. The second one is a plan or a pattern from the buffer.
 //!
 //! Units below a byte are unpacked to bytes in the first pass. The second one moves the bytes to
 //! another buffer, and a third one packs them, run by run of the destination.
@@ -50,7 +50,7 @@ struct TileSizes {
 const WHOLE: TileSizes = TileSizes { piece: 2 * LINE, run: 4 * LINE, tile: 1 << 14 };
 
 /// The sizes for units below a byte, each of which is a byte of the buffer. Shorter pieces and runs
-/// take time for the bytes at their ends, which they share with others: `s4[96,12,118]`.
+/// spend more time on the bytes at their ends, which they share with others: `s4[96,12,118]`.
 const PACKED: TileSizes = TileSizes { piece: 1 << 9, run: 1 << 9, tile: 1 << 14 };
 
 /// The length of the parts in which pieces are copied, in bytes. The last part of a piece may reach
@@ -66,7 +66,7 @@ pub(super) struct StagedCopy {
     gatherer: Gatherer,
     /// The number of bytes of the buffer.
     size: usize,
-    /// The place of the tile's first unit in the buffer.
+    /// The offset of the tile's first unit in the buffer, in bytes.
     first: isize,
     mover: TileMover,
     /// The runs that are packed from the second buffer: the offset of each in the destination, in
@@ -74,12 +74,12 @@ pub(super) struct StagedCopy {
     packed: Option<(Vec<isize>, usize)>,
 }
 
-/// The mover to the buffer.
+/// The code that copies the pieces of a tile to the buffer.
 #[derive(Clone, Debug)]
 enum Gatherer {
     /// The offset of each piece in the source, in the order of the buffer, and its length.
     Pieces(Vec<isize>, usize),
-    /// The bytes of pieces without those between them.
+    /// A pattern that copies the units of pieces, without the bytes between them.
     Pattern(Box<Pattern>),
 }
 
@@ -131,7 +131,7 @@ impl StagedCopy {
     ) -> Self {
         let loops = loops_around(axes, &tile.blocks);
         let (piece, low) = tile.piece(axes, unit);
-        // Pieces follow each other in the buffer by their distance in the source.
+        // In the buffer, pieces are sorted by their distance in the source.
         let mut inner: SmallVec<[PlanAxis; 8]> = axes.into();
         for (axis, &block) in inner.iter_mut().zip(&tile.blocks) {
             axis.extent = block;
@@ -228,7 +228,7 @@ impl StagedCopy {
         each_tile(&self.loops, from, to, &mut |from, to| {
             for (number, at) in pieces.iter().enumerate() {
                 let start = LINE + number * piece;
-                // Up to a whole number of eight units.
+                // Room for a multiple of eight units, which may be overwritten.
                 let out = &mut room[start..start + piece.next_multiple_of(8)];
                 bits.unpack_past(source, byte_index(from + at), (out, *piece));
             }
@@ -321,7 +321,7 @@ impl TileMover {
 
 /// Returns the pattern that copies the pieces of a tile to a buffer without the bytes between their
 /// units, the axes of the tile from the buffer, and the size of the buffer. `order` has the axes
-/// that move in the source, the nearest first.
+/// that move in the source, the one with the shortest stride first.
 fn dense(
     axes: &[PlanAxis],
     unit: usize,
@@ -426,8 +426,8 @@ pub(super) fn balanced(extent: usize, most: usize) -> usize {
     extent.div_ceil(extent.div_ceil(most))
 }
 
-/// Returns the loops around tiles that have a number of steps of each axis, outermost first. The
-/// last step of a loop overlaps the one before it if tiles do not divide the axis.
+/// Returns the loops around tiles of `blocks` steps along the axes, outermost first. The last step
+/// of a loop overlaps the one before it if tiles do not divide the axis.
 pub(super) fn loops_around(axes: &[PlanAxis], blocks: &[usize]) -> SmallVec<[PatternLoop; 8]> {
     let around = |(&axis, &block): (&PlanAxis, &usize)| {
         (block < axis.extent).then(|| blocks_of_axis(axis, block))

@@ -38,15 +38,15 @@ pub(super) struct Table {
     outer: usize,
     /// The index of the case that decides each position, or [`NO_CASE`].
     case_of: Vec<u8>,
-    /// The entry of `case_of`, if all positions have an equal one.
+    /// The index of the case of all positions, if it is the same for all.
     only_case: Option<u8>,
     /// The source unit that each position reads in the first step.
     units: Vec<i64>,
 }
 
 /// Returns the number of outer axes on which no quotient, lookup or guard depends. One table for
-/// the other axes then serves every step of these. Returns `None` if the table would be too large,
-/// or would be used for too few steps.
+/// the axes inside them then serves all their steps. Returns `None` if the table would be too
+/// large, or would be used for too few steps.
 pub(super) fn outer_axes(nest: &CopyNest) -> Option<usize> {
     let moves = |axis| asked_forms(nest).any(|form| form.weight(Value::Axis(axis)) != 0);
     let outer = (0..nest.extents().len()).take_while(|&axis| !moves(axis)).count();

@@ -297,7 +297,7 @@ fn boxes_of_block(outer: usize, found: &[FoundBox]) -> usize {
 /// A share that is being filled.
 struct Filling<'a, 'b, 'c> {
     runner: StepRunner<'a, 'b>,
-    /// The address that position 0 of the walk would have.
+    /// The address of the share's first position, counted from position 0 of the walk.
     first: isize,
     /// The kinds of boxes that are streamed. The alignment in it is a placeholder: each box has its
     /// own.
@@ -849,8 +849,8 @@ impl Filling<'_, '_, '_> {
         )
     }
 
-    /// Returns the copy of a box with these axes that converts units. It is kept for boxes that are
-    /// equal.
+    /// Returns the copy of a box with these axes that converts units, from the cache if an equal
+    /// box has one.
     fn converted(&self, axes: &[PlanAxis]) -> Option<Arc<ConvertedCopy>> {
         let task = self.runner.task;
         let same = |(of, copy): &CachedConverted| (of[..] == *axes).then(|| copy.clone());

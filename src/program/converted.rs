@@ -1,9 +1,9 @@
-//! Conversions of elements: the part of a trace that lies before a `convert`.
+//! Conversions of elements: how a trace continues from a `convert` to its operand.
 //!
-//! A nest converts all units that it reads in the same way. Constants and padding values can be of
-//! the result's type all the same, because they are converted when they are compiled. If only some
-//! elements pass through a conversion, or if they pass through several, a value in the middle is
-//! computed into a scratch buffer first.
+//! A nest converts all units that it reads in the same way. Constants and padding values may be on
+//! either side of the conversion, because they are converted at compile time. If only some elements
+//! pass through a conversion, or if they pass through several, an intermediate value is computed
+//! into a scratch buffer first.
 
 use super::{
     graph::{ArrayOrigin, GraphNode, TuplePath},
@@ -20,11 +20,11 @@ use crate::{
 pub(super) struct ConvertedElements {
     /// The element type of the value that is traced.
     element_type: ElementType,
-    /// The conversion, its instruction, and the operand of that.
+    /// The conversion, its instruction, and the operand of that instruction.
     of: Option<(Conversion, GraphNode, GraphNode)>,
-    /// The number of pending elements that do not pass through the conversion, while elements that
-    /// do are traced; `None` while none are. Elements of a conversion are pushed on the stack of
-    /// pending ones together, so that they are traced before any other.
+    /// The height of the stack of pending elements below those that pass through the conversion, or
+    /// `None` if no such elements are traced. The elements of a conversion are pushed together, so
+    /// that they are traced before all elements below them.
     below: Option<usize>,
     /// True if an element was read through the conversion.
     reads: bool,
@@ -43,18 +43,18 @@ impl ConvertedElements {
         self.of.filter(|_| self.reads).map(|of| of.0)
     }
 
-    /// Returns the conversion that the element in question passes through, or `None`.
+    /// Returns the conversion that the element under trace passes through, or `None`.
     pub(super) fn inside(&self) -> Option<Conversion> {
         self.below.and(self.of).map(|of| of.0)
     }
 
-    /// Takes note that a new element is traced, while so many others are pending.
+    /// Records that a new element is traced, while `pending` others wait on the stack.
     pub(super) fn leave(&mut self, pending: usize) {
         self.below = self.below.filter(|&below| pending >= below);
     }
 
-    /// Takes note that an element is read. Returns the operand of the conversion that it passes
-    /// through, or `None` if it is copied as it is.
+    /// Records that an element of `node` is read. Returns the operand of the conversion that it
+    /// passes through, or `None` if it is copied as it is.
     ///
     /// # Errors
     ///
@@ -67,7 +67,7 @@ impl ConvertedElements {
                     return before(converts);
                 }
                 self.reads = true;
-                // The operand itself may be a buffer, which cannot be computed once more.
+                // An operand that is the buffer itself cannot be computed into another buffer.
                 Ok(Some(if operand == node { converts } else { operand }))
             }
             (None, Some((_, converts, _))) if self.reads => before(converts),

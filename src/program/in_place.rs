@@ -3,9 +3,8 @@
 //!
 //! Often such a result differs from its parameter only in a window, as after
 //! `dynamic-update-slice`. Then it is computed in the parameter's buffer, and only the window is
-//! written. Every other step that reads the parameter has to run before that. So the steps are put
-//! in such an order. If there is no order, the alias is refused, and the result gets a buffer of
-//! its own.
+//! written. Every other step that reads the parameter has to run first, so the steps are reordered.
+//! If no order is possible, the alias is refused, and the result gets a buffer of its own.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -35,8 +34,8 @@ pub enum AliasRefusal {
     /// The result reads places of the parameter that it has overwritten before, as in a reversal,
     /// or the compiler cannot prove that it does not.
     ReadsWhatItWrites,
-    /// Two or more results wait for each other, as if two parameters are swapped: each is computed
-    /// from a parameter that another one overwrites. None of them can be written first.
+    /// Two or more results wait for each other, for example to swap two parameters: each is
+    /// computed from a parameter that another one overwrites. None of them can be written first.
     NoOrder,
 }
 
@@ -56,8 +55,8 @@ impl fmt::Display for AliasRefusal {
 /// Compiles all results of a module for a target, in place if the module's
 /// [`aliases`](Module::aliases) allow it.
 ///
-/// [`Program::aliases`] lists the results that take over the buffer of a parameter. The difference
-/// to [`compile_module`](super::compile_module) is that there every result has a buffer of its own.
+/// [`Program::aliases`] lists the results that take over the buffer of a parameter. With
+/// [`compile_module`](super::compile_module), every result has a buffer of its own.
 ///
 /// ```
 /// use stridec::{Target, hlo::Module, program::{HostParameter, compile_in_place}};

@@ -51,7 +51,7 @@ const MAX_FOLDS: usize = 64;
 /// with many large tables.
 const MAX_FOLDED_BYTES: usize = 256 << 20;
 
-/// A program that was lowered, with data about it that its users need.
+/// A lowered program, with the trails and the aliases that were requested.
 pub(super) struct Lowered {
     pub(super) program: Program,
     /// The parameter that contains each array of the parameters, with the path to the array.
@@ -737,8 +737,8 @@ fn simplified(nest: CopyNest, keeps_axes: bool) -> CopyNest {
     passes(nest)
 }
 
-/// Returns true if a kernel would divide or compare numbers of more than 32 bits, although each
-/// array of the nest has fewer units than that.
+/// Returns true if a kernel would divide or compare numbers of more than 32 bits, although the
+/// number of units of each array fits 32 bits.
 fn passes_words(nest: &CopyNest) -> bool {
     let limit = u64::from(u32::MAX);
     let mut units = nest.sources().iter().map(Source::units).chain([nest.dst_units()]);

@@ -216,7 +216,7 @@ pub(super) struct Pull<'g, 'm> {
     pub(super) sources: Vec<(BufferId, bool)>,
     /// The elements whose source is not known yet, as a stack.
     pub(super) pending: Vec<PendingValue>,
-    /// The part of the trace that lies before a conversion.
+    /// The conversion through which elements pass, as far as it is known.
     pub(super) converted: ConvertedElements,
     /// The number of visits of each node.
     pub(super) visits: HashMap<GraphNode, usize>,

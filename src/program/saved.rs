@@ -4,8 +4,8 @@
 use super::{AliasRefusal, ArrayBuffer, BufferId, Program, ProgramAlias, ProgramStep};
 use crate::{nest::CopyNest, shape::FieldPath, wgsl::Kernel};
 
-/// The parts of a program, none of which is checked, except that each kernel is proved to be that
-/// of the nest of its step.
+/// The parts of a program that was read from a file. They are not checked yet, except that each
+/// kernel is proved to be the kernel of its step's nest.
 #[derive(Debug)]
 pub(crate) struct ProgramParts {
     pub(crate) name: String,

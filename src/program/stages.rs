@@ -67,8 +67,8 @@ impl Program {
         self.stages_of_steps(0..self.steps.len(), target)
     }
 
-    /// Returns the stages of one result, with all buffers of the program. The steps are listed by
-    /// [`steps_of`](Self::steps_of).
+    /// Returns the stages of one result, which are those of the steps in
+    /// [`steps_of`](Self::steps_of), with all buffers of the program.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! [`Ways`]: reports where an element of a result is from. The *way* of an element is the list of
-//! instructions between the result and its origin, a parameter or a constant.
+//! [`Ways`]: reports where an element of a result comes from. The *way* of an element is the list
+//! of instructions between the result and its origin, a parameter or a constant.
 
 use std::collections::HashMap;
 

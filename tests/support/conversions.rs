@@ -170,7 +170,8 @@ pub fn random_relayout(random: &mut Random) -> ConvertingRelayout {
     let operation = Operation::relayout(source.clone(), destination.clone()).unwrap();
     let bytes = operation.nest().sources()[0].bytes();
     let image = random.bytes(bytes);
-    // The same in three steps. The second step converts each element separately.
+    // The expected result is computed in three steps. The second step converts each element
+    // separately.
     let dense = relayout(source, plain(from), &image);
     let elements = converted(Conversion::new(from, to).unwrap(), &dense);
     let expected = relayout(plain(to), destination.clone(), &elements);

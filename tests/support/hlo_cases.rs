@@ -1,6 +1,6 @@
-//! Recorded modules, with their inputs and the outputs that XLA computed. They lie in
-//! `tests/data/hlo_cases.jsonl`, `stablehlo_cases.jsonl`, `donated_cases.jsonl` and
-//! `scatter_rows_cases.jsonl`.
+//! Recorded modules, with their inputs and the outputs that XLA computed. The files are
+//! `hlo_cases.jsonl`, `stablehlo_cases.jsonl`, `donated_cases.jsonl` and `scatter_rows_cases.jsonl`
+//! in `tests/data`.
 
 use std::{collections::BTreeMap, fs, sync::LazyLock};
 
@@ -33,8 +33,8 @@ static SCATTER_ROWS_CASES: LazyLock<Vec<HloCase>> = LazyLock::new(|| {
     cases("scatter_rows_cases", |record| base64::decode(record["module"].as_str().unwrap()))
 });
 
-/// Reads the cases of `tests/data/{name}.jsonl`, one on each line. `bytes` takes the module out of
-/// a line.
+/// Reads the cases of `tests/data/{name}.jsonl`, one on each line. `bytes` returns the module of a
+/// line.
 fn cases(name: &str, bytes: impl Fn(&Value) -> Vec<u8>) -> Vec<HloCase> {
     let path = format!("{}/tests/data/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
     let text = fs::read_to_string(path).unwrap();

@@ -110,7 +110,7 @@ impl InPlaceCase {
                 (body, "{}: (0, {}, may-alias)", (more, false))
             }
             _ => {
-                // Rows of each of two parameters go to the other one.
+                // Rows of each of two parameters are written to the other one.
                 let height = random.below(rows) + 1;
                 images.push(random.bytes(images[0].len() as u64));
                 images.push(number(random));

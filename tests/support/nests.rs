@@ -25,7 +25,8 @@ pub fn arbitrary(random: &mut Random, sources: u64) -> CopyNest {
     extents.push(grain * random.pick(&[1, 2, 3, 4]));
     let positions: u64 = extents.iter().product();
     let axes: Vec<Value> = (0..extents.len()).map(Value::Axis).collect();
-    // Strides of a dense array of these extents, so that some quotients nest, or any small weights.
+    // The weights are the strides of a dense array of these extents, so that some quotients nest,
+    // or arbitrary small numbers.
     let form = |random: &mut Random, values: &[Value]| {
         let mut form = Affine::constant((random.below(9) / grain * grain).cast_signed());
         let mut stride = 1;

@@ -49,7 +49,7 @@ pub fn keep(
 }
 
 /// Writes all elements of the source to `out`, the image of the destination. The element at index 0
-/// of the source goes to the index `start`. All other bits are kept.
+/// of the source is written to index `start`. All other bits are kept.
 pub fn update(
     source: &StrideDescriptor,
     destination: &StrideDescriptor,

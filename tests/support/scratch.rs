@@ -1,4 +1,4 @@
-//! Programs that need several kernels. The buffers between the kernels lie in scratch memory.
+//! Programs that need several kernels, which pass values in scratch buffers.
 
 use stridec::{
     Target,

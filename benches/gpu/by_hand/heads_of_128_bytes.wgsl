@@ -1,6 +1,7 @@
-// case: program bf16 split heads, first column cut workgroups: 64 1 1 Rows of 128 bytes that are
-// whole heads, cut out of rows of 1025 units: a head in each invocation, 16 in turn, so that no
-// load is made twice. The kernel of stridec takes half a head.
+// case: program bf16 split heads, first column cut
+// workgroups: 64 1 1
+// Rows of 128 bytes that are whole heads, cut out of rows of 1025 units. An invocation copies a
+// head at a time, 16 in turn, so that no load is made twice. stridec's kernel copies half a head.
 @group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read_write> destination: array<vec4<u32>>;
 fn joined(low: vec4<u32>, high: vec4<u32>, units: u32) -> vec4<u32> {

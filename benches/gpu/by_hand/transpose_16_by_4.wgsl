@@ -1,5 +1,7 @@
-// case: 4096x4096 transposed workgroups: 1024 1 1 Blocks of 16 by 4 units, which store whole cache
-// lines; patches of 4 blocks along the source, then 16 along the destination.
+// case: 4096x4096 transposed
+// workgroups: 1024 1 1
+// Blocks of 16 by 4 units, which store whole cache lines. The blocks are in patches: 4 blocks along
+// the source, and 16 along the destination.
 @group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read_write> destination: array<vec4<u32>>;
 

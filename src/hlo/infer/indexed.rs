@@ -70,8 +70,8 @@ fn check_starts(inputs: &Inputs<'_>, first: usize, rank: usize) -> Result<()> {
 }
 
 /// The attributes that gather and scatter have in common. They say which dimension of the indices
-/// contains the index vectors, and which dimension of the operand each entry of such a vector is a
-/// start in.
+/// contains the index vectors, and for each entry of such a vector, in which dimension of the
+/// operand it is a start.
 ///
 /// `names` has XLA's names for them, for error messages: the name of the message, then the names of
 /// `map`, `operand_batching` and `batching`.

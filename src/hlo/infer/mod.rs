@@ -132,7 +132,7 @@ pub(super) fn infer(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Shape> {
 /// Infers the shape of an instruction that has no declared shape.
 ///
 /// In contrast to [`infer`], bounds are kept, and float types may be mixed as in XLA: the result
-/// has the wider type. If an array is changed in part, it keeps its type.
+/// has the wider type. An array that is clamped, or changed in part, keeps its type.
 ///
 /// # Errors
 ///

@@ -142,7 +142,7 @@ fn started(mut parts: Vec<Shape>, inputs: &Inputs<'_>) -> Result<Shape> {
     Ok(Shape::tuple(parts)?)
 }
 
-/// Infers the shape of an extent as a value, an `s32`.
+/// Infers the shape of a get-dimension-size, a scalar `s32`.
 pub(super) fn dimension_size(dimension: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let array = inputs.array(0)?;

@@ -83,8 +83,8 @@ impl MemoryReport {
         Self::of_proto_tiled(bytes, DefaultTiles::None)
     }
 
-    /// Measures a serialized module as [`of_proto`](Self::of_proto) does, after arrays without
-    /// tiles got the given tiles.
+    /// Measures a serialized module as [`of_proto`](Self::of_proto) does, with the given tiles for
+    /// arrays that have none.
     ///
     /// # Errors
     ///
@@ -103,8 +103,8 @@ impl MemoryReport {
         Self::of_text_tiled(text, DefaultTiles::None)
     }
 
-    /// Measures a text as [`of_text`](Self::of_text) does, after arrays without tiles got the given
-    /// tiles.
+    /// Measures a text as [`of_text`](Self::of_text) does, with the given tiles for arrays that
+    /// have none.
     ///
     /// ```
     /// use stridec::hlo::{DefaultTiles, MemoryReport};

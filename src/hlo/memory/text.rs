@@ -201,7 +201,7 @@ struct Allocation<'a> {
 }
 
 /// Reads the allocations of a report. An allocation begins with a `Size:` line, or with a `Shape:`
-/// line if the one before has a shape already.
+/// line if the allocation before it has a shape already.
 fn scan_report(text: &str) -> Result<ScannedModule> {
     let cursor = Cursor::new(text);
     let mut scan = ScannedModule::default();

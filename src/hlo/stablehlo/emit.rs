@@ -57,13 +57,13 @@ struct MlirCallees {
     captured: Vec<Vec<ValueId>>,
 }
 
-/// The way in which a computation receives the arguments of its region and the captured values.
+/// The form in which a computation receives the arguments of its region and the captured values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RegionInput {
     /// One parameter for each argument. Only constants may be captured, and are copied.
     Separate,
-    /// A single parameter, which is a tuple of the arguments and the captured values, or the only
-    /// one of them. Conditions and branches have it.
+    /// A single parameter: a tuple of the arguments and the captured values, or the value itself if
+    /// there is only one. Conditions and branches use this.
     Joined,
     /// A single parameter as in `Joined`. The result also contains the captured values, so that it
     /// is the next state of a loop.

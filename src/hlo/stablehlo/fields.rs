@@ -13,7 +13,7 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The operations of Shardy that return their operand. They only affect on which devices it is.
+/// The operations of Shardy that return their operand. They only affect which devices hold it.
 const SHARDY_IDENTITIES: [&str; 9] = [
     "sdy.sharding_constraint",
     "sdy.reshard",

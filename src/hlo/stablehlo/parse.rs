@@ -1,5 +1,5 @@
-//! Parses the text of a module into functions, regions, which are bodies inside operations, and
-//! operations.
+//! Parses the text of a module into functions, operations and regions. A region is a body inside an
+//! operation.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -142,7 +142,7 @@ impl<'a> MlirParser<'a> {
         }
     }
 
-    /// Returns the error for an item that is none of these.
+    /// Returns the error for an item that is no module, function or mesh of devices.
     fn unknown_item(&self, start: usize, name: &str) -> HloError {
         if name.is_empty() {
             return self.cursor.unexpected("a module or a function");

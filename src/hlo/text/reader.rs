@@ -117,7 +117,7 @@ struct TextReader<'a, 'b, T> {
     is_alone: bool,
 }
 
-/// The names of a computation, and the facts about its instructions that are needed later.
+/// The state of reading one computation.
 #[derive(Default)]
 struct Scope<'a> {
     /// The index of each instruction, by name.

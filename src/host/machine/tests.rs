@@ -117,9 +117,10 @@ fn every_row_copies_the_same_bytes() {
     }
 }
 
-/// Compares the plans of the copies, on one thread and on two, with snapshots: by each processor
-/// with the widest registers, and by processors that were not measured with narrower ones. A change
-/// of a number or an order that leaves all bytes unchanged becomes visible here.
+/// Compares the plans of the copies, on one thread and on two, with snapshots. With the widest
+/// registers, there is a snapshot for every row of the table, and with narrower ones only for the
+/// row of processors that were not measured. A change of a number or an order that leaves all bytes
+/// unchanged becomes visible here.
 #[test]
 fn plans_are_those_of_the_snapshots() {
     let other = &MACHINES[3];

@@ -62,9 +62,9 @@ impl Simd {
     /// line for each column.
     ///
     /// Returns false and writes nothing if the instruction set does not [support
-    /// this](Self::joins_lines), if the matrix has fewer columns than 16 bytes have units, if its
-    /// rows do not fill a cache line of each column, or if it does not lie inside the source and
-    /// the columns.
+    /// this](Self::joins_lines), if the matrix has fewer columns than there are units in 16 bytes,
+    /// if its rows do not fill a cache line of each column, or if it does not lie inside the source
+    /// and the columns.
     pub(in crate::host) fn stream_joined(
         self,
         (unit, inner): (usize, Option<&Inner>),
@@ -85,8 +85,8 @@ impl Simd {
         let from = source.as_ptr().wrapping_offset(from);
         let held = held.as_mut_ptr();
         // SAFETY: the set has the features; every row of the matrix lies inside the source and
-        // every column inside the destination, and both are long enough; there is room for each
-        // column's line.
+        // every column inside the destination, and both are long enough; `held` has room for a line
+        // of each column.
         #[cfg(target_arch = "x86_64")]
         unsafe {
             by_unit!(self.join_units, unit, inner, from, rows, held, columns);
@@ -202,8 +202,8 @@ unsafe fn blocks<const N: usize, const E: usize, const INNER: bool>(
                 }
             }
             for (number, lines) in (column..).zip(&block[..4 * E]).skip(done - column) {
-                // SAFETY: lines lie in their column but for the first one, of which the part that
-                // does is written.
+                // SAFETY: every line lies in its column, except that the first one may begin before
+                // it; of that line, only the part inside the column is written.
                 unsafe {
                     let (start, held) = (start(number), held.wrapping_add(number * LINE));
                     let place = start.addr() % LINE;
@@ -262,7 +262,7 @@ unsafe fn joined<const N: usize, const E: usize, const INNER: bool>(
     let written = strips * LINE;
     let over = rows.len() - strips * height;
     let mut lines: [*const u8; LINE] = [from; LINE];
-    // Remaining rows end a strip of their own, whose first rows are written already.
+    // The remaining rows are the end of one more strip, whose first rows are written already.
     for strip in first..strips + usize::from(over > 0) {
         let first = (strip * height).min(rows.len() - height);
         for (line, offset) in lines.iter_mut().zip(&rows[first..first + height]) {
@@ -327,7 +327,7 @@ unsafe fn joined<const N: usize, const E: usize, const INNER: bool>(
     for number in 0..columns {
         let place = start(number).addr() % LINE;
         let some = (1 << place) - 1;
-        // SAFETY: the last bytes of the line that is held, where they belong.
+        // SAFETY: the last bytes of the held line are written to their place inside the column.
         unsafe {
             let rest = _mm512_maskz_loadu_epi8(some, held.add(number * LINE + LINE - place).cast());
             _mm512_mask_storeu_epi8(start(number).add(written - place).cast(), some, rest);

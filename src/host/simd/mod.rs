@@ -3,7 +3,8 @@
 //! `set` detects the instruction sets; `x86` and `neon` wrap their instructions. `transpose`
 //! transposes matrices of small units into the columns of `columns`, with whole cache lines in
 //! `lines` and with few rows or columns in `narrow`. `joined` transposes into columns that are not
-//! aligned to cache lines. `select` makes rows from a few loads, and `registers` any bytes.
+//! aligned to cache lines. `select` fills rows with bytes of a few loads, and `registers` fills
+//! blocks with any bytes of several sources.
 
 #[macro_use]
 mod registers;

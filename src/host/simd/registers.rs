@@ -1,5 +1,5 @@
-//! Fills registers with any bytes of a few loads each, again and again along a loop. Patterns use
-//! this.
+//! Fills registers with bytes that are selected from a few loads each, at every step of some loops.
+//! Patterns use this.
 //!
 //! For example, a register of four RGB pixels with a zero byte after each needs one load of 16
 //! bytes, and a *table* that says for each byte of the register which byte of the load it takes, or
@@ -23,14 +23,15 @@ use super::{
     set::{Set, Simd},
 };
 
-/// The bytes of the destination that are written between prefetches, and the distance of the
-/// prefetched ones. Processors do not foresee rows that are far apart or read backwards, and memory
-/// takes as long as copying a few KiB: `u64[43300,129]` with every third row, mirrored.
+/// The number of bytes of the destination between two prefetches, and the prefetch distance, also
+/// in bytes of the destination. Hardware prefetchers do not foresee rows that are far apart or read
+/// backwards, and memory takes as long as copying a few KiB: `u64[43300,129]` with every third row,
+/// mirrored.
 const PART: usize = 1 << 10;
 const AHEAD: usize = 1 << 12;
 
-/// The largest number of loads of a block that are prefetched. More take as long as the loads
-/// themselves.
+/// The largest number of loads of a block that are prefetched. Prefetching more takes as long as
+/// the loads themselves.
 const MOST_PREFETCHED: usize = 32;
 
 /// A byte of the destination of a [`Registers`].
@@ -62,8 +63,9 @@ pub(in crate::host) struct Registers {
     /// The source and the offset of each load, register by register.
     loads: Vec<(usize, isize)>,
     /// The tables of the registers, aligned to cache lines. A register has one table with its
-    /// constants, and one for each of its loads. It says for each byte which byte of the load it
-    /// takes, or at least [`NO_BYTE`] if none.
+    /// constants, and one for each of its loads. For each byte of the register, the table of a load
+    /// has the index of a byte of the load, or at least [`NO_BYTE`] if the load does not give that
+    /// byte.
     tables: Vec<u64x8>,
     /// The range of bytes that are loaded from each source; the end is exclusive. `None` if there
     /// are none.
@@ -72,7 +74,7 @@ pub(in crate::host) struct Registers {
     written: (isize, isize),
     /// True if all registers are stored whole, at multiples of cache lines.
     fills_lines: bool,
-    /// The loads to whose addresses lines are prefetched: those that are a line or more apart.
+    /// The indices of the loads whose lines are prefetched. They are a line or more apart.
     lines: Vec<usize>,
 }
 
@@ -133,7 +135,7 @@ pub(super) struct LoadStart {
     pub(super) scale: isize,
 }
 
-/// The facts about all steps of a pattern.
+/// The options with which all steps of a pattern are written.
 #[derive(Clone, Copy)]
 struct WriteKind {
     /// True if lines are written with non-temporal stores.
@@ -157,7 +159,7 @@ impl Registers {
     /// Returns the registers that write `runs`, contiguous bytes with their offset in the
     /// destination. If a run is longer than a register, its last register overlaps the one before.
     ///
-    /// Returns `None` if the registers need more than `most` loads in all.
+    /// Returns `None` if the registers need more than `most` loads in all, or if there are no runs.
     pub(in crate::host) fn new<'a>(
         simd: Simd,
         runs: impl IntoIterator<Item = (isize, &'a [PatternByte])>,
@@ -237,8 +239,8 @@ impl Registers {
         self.stores.push(Register { to, length: bytes.len(), terms });
     }
 
-    /// Adds a load from `start` of a source, and the table of the bytes that it contains. If an
-    /// earlier load contains a byte too, it is taken from both, with the same value.
+    /// Adds a load from `start` of a source, and the table of the bytes that it contains. A byte
+    /// that an earlier load contains too is taken from both; the value is the same.
     fn load(&mut self, source: usize, start: isize, bytes: &[PatternByte], tables: &mut Vec<u8>) {
         let width = self.simd.width();
         self.loads.push((source, start));
@@ -254,7 +256,7 @@ impl Registers {
             {
                 (at - start).cast_unsigned() as u8
             }
-            // A wide register keeps the byte of the loads before.
+            // In registers of 64 bytes, this entry keeps the byte of the earlier loads.
             _ => NO_BYTE | 64 | (byte % width) as u8,
         };
         tables.extend((0..width).map(place));
@@ -424,7 +426,7 @@ impl Registers {
                 }
             }
         };
-        // The lines of a part of a row are prefetched some parts before, also from row to row.
+        // The lines of a part are prefetched while an earlier part is written, also across rows.
         let bytes = (self.written.1 - self.written.0).unsigned_abs();
         // Steps that read the same lines are in one part.
         let gap = (LINE / inner.src.unsigned_abs().max(1)).max(1);

@@ -202,7 +202,7 @@ impl Selection {
         stream: bool,
         ahead: isize,
     ) {
-        // SAFETY: as here.
+        // SAFETY: the caller's, as for this function.
         unsafe {
             if stream {
                 self.periods_by_set::<true>(start, row, ahead);
@@ -316,7 +316,7 @@ macro_rules! select {
                 }
             } else if of.shares_loads && of.registers == TRIPLE * $registers && TERMS == TRIPLE {
                 // Pixels of three planes: three loads serve three registers, and the tables stay in
-                // others.
+                // other registers.
                 let mut tables = [[[0; BYTES]; TRIPLE]; TRIPLE];
                 tables
                     .as_flattened_mut()

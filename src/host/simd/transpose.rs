@@ -80,7 +80,7 @@ impl Simd {
     }
 
     /// Returns true if this instruction set can transpose matrices with fewer rows or columns than
-    /// 16 bytes have units.
+    /// there are units in 16 bytes.
     pub(in crate::host) fn transposes_narrow(self) -> bool {
         match self.set {
             #[cfg(target_arch = "x86_64")]
@@ -93,9 +93,9 @@ impl Simd {
     /// column `c` is read `rows[r]` bytes and `c` units after byte `from` of the source. It is
     /// written to byte `at` plus `r` units of column `c`, with its bytes permuted by `inner`.
     ///
-    /// Returns false and writes nothing if both sides are shorter than 16 bytes, if one is and that
-    /// is [not supported](Self::transposes_narrow), or if the matrix does not lie inside the source
-    /// and the columns.
+    /// Returns false and writes nothing if both sides are shorter than 16 bytes, if only one is but
+    /// this is [not supported](Self::transposes_narrow), or if the matrix does not lie inside the
+    /// source and the columns.
     pub(in crate::host) fn transpose(
         self,
         (unit, inner): (usize, Option<&Inner>),
@@ -113,8 +113,8 @@ impl Simd {
         }
         let from = source.as_ptr().wrapping_offset(from);
         // SAFETY: the set was found on this processor; every row of the matrix lies inside the
-        // source and every column inside the destination; both are at least as long as an edge, or
-        // one is where that is allowed.
+        // source and every column inside the destination; both sides are at least as long as an
+        // edge, or one is if the set transposes narrow matrices.
         unsafe { by_unit!(self.transpose_units, unit, inner, from, rows, at, columns) };
         true
     }
@@ -122,8 +122,8 @@ impl Simd {
     /// Transposes a matrix as [`Self::transpose`] does, but with non-temporal stores. In every
     /// column, the written bytes must begin at a cache-line boundary and fill whole lines.
     ///
-    /// Returns false and writes nothing if they do not, if the matrix has fewer columns than 16
-    /// bytes have units, or if it does not lie inside the source and the columns.
+    /// Returns false and writes nothing if they do not, if the matrix has fewer columns than there
+    /// are units in 16 bytes, or if it does not lie inside the source and the columns.
     pub(in crate::host) fn stream_transpose(
         self,
         (unit, inner): (usize, Option<&Inner>),
@@ -221,8 +221,9 @@ impl Simd {
                 {
                     by_inner!(lines::transpose_lines, inner, columns, from, (rows, ahead), at);
                 }
-                // Lines are written whole. Bytes are faster in registers of 32 bytes on one
-                // processor, and in registers of 64 on another.
+                // Whole lines are written from registers of 64 bytes. Units of one byte use
+                // registers of 32 bytes, because which of the two is faster depends on the
+                // processor.
                 #[cfg(target_arch = "x86_64")]
                 Set::Avx512Vbmi if N > 1 && rows.len() >= 4 * E => {
                     by_inner!(x86::transpose_64, inner, columns, from, (rows, ahead), at);
@@ -425,7 +426,7 @@ macro_rules! strips {
             let table = unsafe { $load(|_| inner.as_ptr()) };
             let (height, width) = (SQUARES * $lanes * E, (columns * N).next_multiple_of(LINE));
             let (strips_ahead, bytes_ahead) = (AHEAD / width, AHEAD % width);
-            // The processor foresees a strip that is one run of at most a page.
+            // Hardware prefetchers foresee a strip that is one run of at most a page.
             let run = matches!(rows, [first, second, ..] if second - first == width.cast_signed());
             let asks = !run || height * width > PAGE;
             let mut lines: [*const u8; LINE] = [from; LINE];

@@ -8,15 +8,15 @@ use super::{
     *,
 };
 
-/// Returns numbers below a bound that depend on a seed alone.
+/// Returns a generator of pseudo-random numbers below a bound.
 fn numbers(seed: u64) -> impl FnMut(u64) -> u64 {
     let mut rng = fastrand::Rng::with_seed(seed);
     move |bound| rng.u64(..bound)
 }
 
-/// Returns random axes, outermost first: the destination is contiguous but for gaps, the source is
-/// in another order with gaps, backwards and with units that are read again. Returns the units of
-/// both sides too, and the first unit of the source.
+/// Returns random axes, outermost first, the number of units of the source and of the destination,
+/// and the first unit of the source. The destination is contiguous except for gaps. The source has
+/// another order and gaps; some axes are reversed, and some do not move in it.
 fn random_axes(below: &mut impl FnMut(u64) -> u64) -> (Vec<PlanAxis>, [usize; 2], isize) {
     let rank = 1 + below(4) as usize;
     let mut axes = vec![PlanAxis { extent: 1, src: 0, dst: 0 }; rank];
@@ -58,7 +58,7 @@ fn places(axes: &[PlanAxis], first: isize) -> Vec<(usize, usize)> {
     places.into_iter().map(|(from, to)| (byte_index(from), byte_index(to))).collect()
 }
 
-/// Returns small sizes of tiles, so that boxes have several, or those of copies.
+/// Returns small sizes of tiles, so that boxes have several tiles, or sometimes `large`.
 fn sizes(below: &mut impl FnMut(u64) -> u64, large: TileSizes) -> TileSizes {
     let [piece, run, tile] = [1 + below(40), 1 + below(40), 1 + below(400)].map(|n| n as usize);
     if below(4) == 0 { large } else { TileSizes { piece, run, tile } }

@@ -33,7 +33,7 @@ const TYPES: [ElementType; 12] = [
     ElementType::C64,
     ElementType::C128,
 ];
-/// Types to which elements are converted, and from there back.
+/// Types to which elements are converted, and then back.
 const OTHERS: [ElementType; 8] = [
     ElementType::Pred,
     ElementType::U4,
