@@ -84,6 +84,7 @@ mod fill;
 mod gathered;
 mod kept;
 mod lane;
+mod looked_up;
 mod machine;
 mod micro;
 mod packed;

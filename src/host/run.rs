@@ -10,6 +10,7 @@ use super::{
     boxes::WalkBox,
     gathered,
     kept::{self, Record},
+    looked_up,
     machine::Machine,
     pieces::DestinationSlices,
     plain,
@@ -85,7 +86,9 @@ pub fn run_sources(
         fill(Machine::here(), nest, sources, destination);
     } else {
         let nest = nest.clone().with_constants_from(sources);
-        if !gathered::fill(&nest, sources, destination) {
+        if !looked_up::fill(&nest, sources, destination)
+            && !gathered::fill(&nest, sources, destination)
+        {
             fill(Machine::here(), &nest, sources, destination);
         }
     }

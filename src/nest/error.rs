@@ -170,9 +170,9 @@ pub enum NestError {
         /// The width of the widest elements that have a table, in bits.
         limit: u32,
     },
-    /// A table for elements that are packed more densely than lookups load.
+    /// A table for elements of a width in memory that lookups do not load.
     #[error(
-        "a table for elements packed in {bits} bit each is not supported; expected elements of at least 2 bits in memory: unpack the source first"
+        "a table for elements of {bits} bits each in memory is not supported; expected 2, 4, 8, 16, 32 or 64 bits: copy the source to such a layout first"
     )]
     TableBits {
         /// The width of the elements in memory, in bits.

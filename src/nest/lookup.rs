@@ -222,6 +222,14 @@ impl Lookup {
         })
     }
 
+    /// Returns true if every value of the last number's type is in `0..=last`.
+    pub(crate) fn is_always_in_range(&self) -> bool {
+        self.numbers.last().is_some_and(|number| {
+            let Integer { bits, is_signed } = number.integer;
+            !is_signed && bits < 64 && (1 << bits) - 1 <= self.last
+        })
+    }
+
     /// Returns true if the lookup has the same value at all positions of the loops.
     pub(crate) fn is_constant(&self) -> bool {
         self.forms().all(|form| form.as_constant().is_some())
@@ -304,6 +312,7 @@ impl fmt::Display for Lookup {
             _ => write!(f, "n{}", numbers.len() - 1)?,
         }
         match out_of_range {
+            _ if self.is_always_in_range() => {}
             OutOfRange::Clamp => write!(f, ", clamped to 0..={last}")?,
             OutOfRange::Last => write!(f, ", {last} where it is not below that")?,
         }

@@ -99,7 +99,7 @@ pub(crate) use refine::{refine, tile};
 pub(crate) use regular::regular;
 pub(crate) use saved::{NestParts, SourceParts};
 pub(crate) use split::slabs;
-pub(crate) use table::{TableRead, table_entries};
+pub(crate) use table::{TableCopy, TableRead, table_entries};
 pub(crate) use widen::widen;
 
 use crate::{stride::StrideDescriptor, window::Window};

@@ -1,4 +1,5 @@
-//! [`TableRead`]: a copy that looks its elements up in a table.
+//! [`TableRead`]: a copy that looks its elements up in a table. [`TableCopy`]: such a copy as two
+//! passes, for the host.
 //!
 //! The bits of a source element are the number of the entry of the table that is copied in its
 //! place. So a nest with a table has two sources: a lookup loads the bits from the first, and the
@@ -7,8 +8,8 @@
 use smallvec::smallvec;
 
 use super::{
-    Assembly, Index, Integer, Lookup, LookupExpr, NestError, Number, Operator, OutOfRange,
-    assembly::WalkStart,
+    Affine, Assembly, Case, CaseValue, CopyNest, Gaps, Index, Integer, Lookup, LookupExpr,
+    NestError, Number, Operator, OutOfRange, Value, assembly::WalkStart, coalesce, widen,
 };
 use crate::{
     shape::ElementType,
@@ -53,19 +54,26 @@ impl TableRead<'_> {
         let Some((mut region, index)) = start else { return Ok(()) };
         let along = self.dimension.map(|dimension| index[dimension].clone());
         let bits = source.element_bits();
-        let integer = match source.element_type() {
-            // An integer of one bit would be a predicate, which occupies a byte.
-            _ if bits == 1 => return Err(NestError::TableBits { bits }),
-            ElementType::Pred if bits == 8 => Integer::PRED,
-            _ => Integer { bits, is_signed: false },
+        let last = table_entries(source.element_type())? - 1;
+        // The width of what counts: the bits of the type, or the byte of a predicate.
+        let (is_pred, own) = match source.element_type() {
+            ElementType::Pred => (true, 8),
+            _ => (false, (last + 1).ilog2()),
+        };
+        let integer = match bits {
+            8 if is_pred => Integer::PRED,
+            2 | 4 | 8 | 16 | 32 | 64 => Integer { bits, is_signed: false },
+            _ => return Err(NestError::TableBits { bits }),
         };
         let at = assembly.load(&mut region, 0, source, index)?;
         let mut numbers = vec![Number { integer, of: LookupExpr::Load { source: 0, at } }];
-        let last = table_entries(source.element_type())? - 1;
-        // The bits above those of the type may be anything.
-        if integer != Integer::PRED && last >> (bits - 1) == 0 {
-            numbers.push(Number { integer, of: LookupExpr::Constant(last.into()) });
+        if bits > own {
+            let mask = (1 << own) - 1;
+            numbers.push(Number { integer, of: LookupExpr::Constant(mask) });
             numbers.push(Number { integer, of: LookupExpr::Binary(Operator::And, 0, 1) });
+            if is_pred {
+                numbers.push(Number { integer: Integer::PRED, of: LookupExpr::Convert(2) });
+            }
         }
         let value = assembly.lookup(Lookup { numbers, last, out_of_range: OutOfRange::Clamp })?;
         let index: Coordinates<Index> = match along {
@@ -73,5 +81,79 @@ impl TableRead<'_> {
             None => smallvec![value],
         };
         assembly.read(region, table, self.descriptor, index)
+    }
+}
+
+/// A nest that looks every element up in a table, as two passes: a copy of the codes of the
+/// elements, and a pass over the copied codes.
+pub(crate) struct TableCopy {
+    /// Copies the code of each position to a byte. A code is the bits that the lookup loads.
+    pub(crate) codes: CopyNest,
+    /// The source from which codes are copied.
+    pub(crate) source: usize,
+    /// The source that has the table.
+    pub(crate) table: usize,
+    /// The entry for each code, in units of the table.
+    pub(crate) entries: Box<[u64; 256]>,
+    /// The first entry of the table that a position uses, as a form of its axes.
+    pub(crate) start: Affine,
+}
+
+impl CopyNest {
+    /// Returns the nest as two passes. Returns `None` if some positions are no elements of the
+    /// source, or if their values depend on more than one load of at most 8 bits.
+    pub(crate) fn table_copy(&self) -> Option<TableCopy> {
+        let ([lookup], [Case { when, take: CaseValue::Read { source: table, at } }]) =
+            (&self.lookups[..], &self.cases[..])
+        else {
+            return None;
+        };
+        let mut loads = lookup.numbers.iter().filter_map(|number| match &number.of {
+            LookupExpr::Load { source, at } => Some((number.integer, *source, at)),
+            _ => None,
+        });
+        let (integer, source, code) = loads.next().filter(|_| loads.next().is_none())?;
+        let weight = at.weight(Value::Lookup(0));
+        let start = at.clone().plus(-weight, &Affine::value(Value::Lookup(0)));
+        let is_of_axes =
+            |form: &Affine| form.terms().iter().all(|(value, _)| matches!(value, Value::Axis(_)));
+        let is_two_passes = when.is_empty()
+            && *table != source
+            && weight > 0
+            && integer.bits_in_memory() <= 8
+            && self.src_bits == self.dst_bits
+            && self.dst_bits.is_multiple_of(8)
+            && self.gaps == Gaps::Fill
+            && self.keeps_units()
+            && self.marks.is_none()
+            && is_of_axes(&start)
+            && !lookup.numbers.iter().any(|number| matches!(number.of, LookupExpr::Index(_)))
+            && self.quotients.iter().all(|quotient| is_of_axes(&quotient.of));
+        if !is_two_passes {
+            return None;
+        }
+        let entry = |code: u8| {
+            let image = [code];
+            let mut images: Vec<&[u8]> = vec![&[]; self.sources.len()];
+            images[source] = &image;
+            lookup.value(&images, |_| 0) * weight.unsigned_abs()
+        };
+        let mut entries = Box::new([0; 256]);
+        (0..=u8::MAX).zip(entries.iter_mut()).for_each(|(code, to)| *to = entry(code));
+        let codes = CopyNest {
+            lookups: vec![],
+            sources: smallvec![self.sources[source]],
+            cases: smallvec![Case {
+                when: vec![],
+                take: CaseValue::Read { source: 0, at: code.clone() },
+            }],
+            dst_bytes: self.dst_units,
+            src_bits: integer.bits_in_memory(),
+            dst_bits: 8,
+            sign_extend: false,
+            ..self.clone()
+        };
+        let codes = widen(coalesce(codes));
+        Some(TableCopy { codes, source, table: *table, entries, start })
     }
 }

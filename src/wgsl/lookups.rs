@@ -244,6 +244,9 @@ impl Function<'_> {
         let (name, integer) = (self.name(place), numbers[place].integer);
         match (kind(integer), out_of_range) {
             (WordKind::Bool, _) => writer.line(format_args!("return select(0u, 1u, {name});")),
+            (WordKind::Uint, _) if self.lookup.is_always_in_range() => {
+                writer.line(format_args!("return {name};"));
+            }
             (WordKind::Uint, _) => {
                 writer.line(format_args!("return min({name}, {}u);", (*last).min(u32::MAX.into())));
             }

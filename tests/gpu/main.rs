@@ -20,3 +20,4 @@ mod refusals;
 mod runs;
 #[path = "../support/mod.rs"]
 mod support;
+mod tables;

@@ -41,4 +41,5 @@ mod snapshots;
 mod split;
 #[path = "../support/mod.rs"]
 mod support;
+mod tables;
 mod worked_examples;

@@ -7,7 +7,7 @@ use std::{env, fs};
 use prost::Message as _;
 use stridec::{
     proto::stridec::{
-        CompileRequest, CompileResponse, Relayout, Slice, Target, Tensor,
+        CompileRequest, CompileResponse, Relayout, Slice, Table, Target, Tensor,
         compile_request::Operation as Kind, compile_response::Result as Answer,
     },
     service::respond,
@@ -69,7 +69,12 @@ fn request(random: &mut Random, modules: &[Vec<u8>]) -> Vec<u8> {
     });
     let language = i32::try_from(random.below(5)).unwrap();
     let gaps = i32::try_from(random.below(2)).unwrap();
-    let request = CompileRequest { operation: Some(operation), target, language, gaps };
+    // Some tables have the right size, of one or of two byte elements.
+    let table = random.one_in(6).then(|| {
+        let bytes = random.pick(&[2, 256, 512]);
+        Table { entries: random.bytes(bytes), dimension: random.one_in(3).then_some(0) }
+    });
+    let request = CompileRequest { operation: Some(operation), target, language, gaps, table };
     let mut bytes = request.encode_to_vec();
     if random.one_in(10) {
         let at = usize::try_from(random.below(bytes.len() as u64)).unwrap();

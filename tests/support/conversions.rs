@@ -181,7 +181,7 @@ pub fn random_relayout(random: &mut Random) -> ConvertingRelayout {
 
 /// Returns a tensor of these sizes with a random layout: any order, tiles, packed elements or
 /// padding.
-fn layout(element_type: ElementType, sizes: &[u64], random: &mut Random) -> Tensor {
+pub fn layout(element_type: ElementType, sizes: &[u64], random: &mut Random) -> Tensor {
     let order: Vec<String> = random.permutation(sizes.len()).iter().map(usize::to_string).collect();
     let dimensions: Vec<String> = sizes.iter().map(u64::to_string).collect();
     let bits = element_type.bits().unwrap();

@@ -13,3 +13,4 @@ pub mod programs;
 pub mod random;
 pub mod scope;
 pub mod scratch;
+pub mod tables;

@@ -31,6 +31,7 @@ mod mutants;
 mod paper;
 mod programs;
 mod several;
+mod tables;
 mod value;
 #[allow(unreachable_pub)]
 #[path = "../../../benches/paper/warp.rs"]
