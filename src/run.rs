@@ -3,9 +3,9 @@
 
 use std::fmt;
 
-use crate::{error::Error, host, nest::slabs, program::Program, request::Operation};
 #[cfg(feature = "gpu")]
-use crate::{gpu::Gpu, schedule::schedule, wgsl};
+use crate::gpu::{Gpu, GpuError};
+use crate::{error::Error, host, nest::slabs, program::Program, request::Operation};
 
 /// The number of bytes that the host writes between two reports of progress. With a larger value,
 /// reports are less frequent. With a smaller one, more time is lost in starting a parallel run for
@@ -46,6 +46,14 @@ pub enum Ran {
         /// The reason why no GPU ran the operation, if a GPU was tried.
         why: Option<String>,
     },
+}
+
+#[cfg(feature = "gpu")]
+impl Ran {
+    /// Returns that a GPU ran an operation in a number of parts.
+    fn on(gpu: &Gpu, parts: usize) -> Self {
+        Self::OnGpu { name: gpu.name(), backend: gpu.backend(), parts }
+    }
 }
 
 impl fmt::Display for Ran {
@@ -101,12 +109,15 @@ impl Operation {
             #[cfg(feature = "gpu")]
             Device::Gpu => {
                 let gpu = Gpu::open()?;
-                return Ok(on_gpu(&gpu, self, source, destination, progress)?);
+                let parts = self.run_on_gpu(&gpu, source, destination, progress)?;
+                return Ok(Ran::on(&gpu, parts));
             }
             #[cfg(feature = "gpu")]
             Device::Auto => {
-                let ran = Gpu::open_hardware()
-                    .and_then(|gpu| on_gpu(&gpu, self, source, destination, &mut progress));
+                let ran = Gpu::open_hardware().and_then(|gpu| {
+                    let parts = self.run_on_gpu(&gpu, source, destination, &mut progress)?;
+                    Ok(Ran::on(&gpu, parts))
+                });
                 match ran {
                     Err(error) if error.is_no_device() || error.is_beyond_limits() => {
                         Some(error.to_string())
@@ -119,6 +130,31 @@ impl Operation {
         };
         on_host(self, SLAB, source, destination, &mut progress)?;
         Ok(Ran::OnHost { why })
+    }
+
+    /// Runs the operation on a GPU that is open, and returns the number of kernels that it took.
+    /// Otherwise it is like [`run`](Self::run) with [`Device::Gpu`]. An operation with a table is
+    /// not run in parts.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a buffer does not have the length of its tensor, if the operation
+    /// exceeds the limits of the GPU, or if the GPU fails during the run.
+    #[cfg(feature = "gpu")]
+    pub fn run_on_gpu(
+        &self,
+        gpu: &Gpu,
+        source: &[u8],
+        destination: &mut [u8],
+        mut progress: impl FnMut(u64),
+    ) -> Result<usize, GpuError> {
+        let nest = self.nest();
+        if self.table().is_none() {
+            return gpu.run_nest(nest, source, destination, progress);
+        }
+        gpu.run_nest_whole(nest, &self.sources(source), destination)?;
+        progress(nest.dst_bytes());
+        Ok(1)
     }
 }
 
@@ -165,33 +201,9 @@ fn program_on_gpu(
     gpu: &Gpu,
     program: &Program,
     parameters: &[&[u8]],
-) -> Result<(Vec<Vec<u8>>, Ran), crate::gpu::GpuError> {
+) -> Result<(Vec<Vec<u8>>, Ran), GpuError> {
     let results = gpu.run_program(program, parameters)?;
-    Ok((results, Ran::OnGpu { name: gpu.name(), backend: gpu.backend(), parts: 1 }))
-}
-
-#[cfg(feature = "gpu")]
-fn on_gpu(
-    gpu: &Gpu,
-    operation: &Operation,
-    source: &[u8],
-    destination: &mut [u8],
-    mut progress: impl FnMut(u64),
-) -> Result<Ran, crate::gpu::GpuError> {
-    let nest = operation.nest();
-    let parts = match operation.table() {
-        None => gpu.run_nest(nest, source, destination, progress)?,
-        Some(_) => {
-            let target = gpu.limits().target(gpu.name());
-            let schedule =
-                schedule(nest.clone(), &target).map_err(crate::gpu::GpuError::Schedule)?;
-            let kernel = wgsl::emit(&schedule, &target, &[]);
-            gpu.run_sources(&kernel, &operation.sources(source), destination)?;
-            progress(nest.dst_bytes());
-            1
-        }
-    };
-    Ok(Ran::OnGpu { name: gpu.name(), backend: gpu.backend(), parts })
+    Ok((results, Ran::on(gpu, 1)))
 }
 
 /// Runs a copy on the host. If the destination has more than `slab_bytes`, it is written in slabs,

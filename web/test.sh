@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the page and tests it. Checks the sizes of the WebAssembly modules, compares the answers with
-# the native build's, and runs the library's tests with a `usize` of 32 bits. Uses the page in
+# Builds the page and tests it. Checks the sizes of the WebAssembly modules, compares their answers
+# with the native build's, and runs the library's tests with a `usize` of 32 bits. Uses the page in
 # Chromium, as a reader does. Needs Node 20 and npm. Arguments, such as features, are passed to the
 # native `cargo test`.
 set -euo pipefail

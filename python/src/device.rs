@@ -36,7 +36,7 @@ impl Device {
         out: &mut [u8],
     ) -> Result<(), Error> {
         if let Some(gpu) = self.gpu()? {
-            match gpu.run_nest(operation.nest(), source, out, |_| {}) {
+            match operation.run_on_gpu(&gpu, source, out, |_| {}) {
                 Err(error) if self == Self::Auto && error.is_beyond_limits() => {}
                 ran => return Ok(ran.map(|_| ())?),
             }

@@ -7,13 +7,15 @@ use pyo3::{
 use stridec::{
     Operation as Lowered, Tensor,
     explain::svg,
+    request::Table,
+    stride::StrideDescriptor,
     window::{Slice, Window},
 };
 
 use crate::{
     array::{HostArray, Image, Room, element_type},
     device::Device,
-    errors::raised,
+    errors::{invalid, raised},
     kernel::Kernel,
     layout::{destination, tensor},
     numbers::numbers,
@@ -224,6 +226,11 @@ fn described<'py>(
 /// `source` is that layout. Elements are converted to `dtype`, or to the element type of `to` if it
 /// is a whole shape.
 ///
+/// With a `table`, each element becomes the entry of the table at its bits: the table is an array of
+/// 256 entries for elements of 8 bits, and of 16 for 4 bits. The entries have the type of the
+/// result. If each index along a dimension has its own table, `table_dimension` is that dimension of
+/// `array`, and the table has a row for each of its indices.
+///
 /// >>> import numpy, stridec
 /// >>> x = numpy.arange(6, dtype=numpy.int32).reshape(2, 3)
 /// >>> image = stridec.relayout(x, to="{0,1:T(2,2)}")
@@ -233,23 +240,47 @@ fn described<'py>(
 /// [[0, 1, 2], [3, 4, 5]]
 /// >>> stridec.relayout(x, to="{0,1}", dtype=numpy.float16).tolist()
 /// [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]
+/// >>> pixels = numpy.array([[0, 51], [102, 255]], numpy.uint8)
+/// >>> unit = numpy.arange(256, dtype=numpy.float32) / 255
+/// >>> stridec.relayout(pixels, to="{0,1}", table=unit).tolist()
+/// [[0.0, 0.4000000059604645], [0.20000000298023224, 1.0]]
 #[pyfunction]
-#[pyo3(signature = (array, to, *, dtype=None, source=None, out=None, device="host"))]
+#[pyo3(signature = (array, to, *, dtype=None, table=None, table_dimension=None, source=None, out=None, device="host"))]
+#[allow(clippy::too_many_arguments)] // they are Python's, by keyword
 pub(crate) fn relayout<'py>(
     py: Python<'py>,
     array: &Bound<'py, PyAny>,
     to: &Bound<'py, PyAny>,
     dtype: Option<&Bound<'py, PyAny>>,
+    table: Option<&Bound<'py, PyAny>>,
+    table_dimension: Option<usize>,
     source: Option<&Bound<'py, PyAny>>,
     out: Option<&Bound<'py, PyAny>>,
     device: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
     let device = Device::of(device)?;
     let dtype = dtype.map(|dtype| element_type(dtype, "dtype")).transpose()?;
-    if let Some(source) = source {
-        let (array, from) = described(array, source)?;
+    if table.is_none() && table_dimension.is_some() {
+        return Err(invalid("table_dimension", "a table beside it", "none".to_owned()));
+    }
+    if source.is_some() || table.is_some() {
+        let (array, from) = match source {
+            Some(source) => described(array, source)?,
+            None => {
+                let array = whole(array)?;
+                let from = array.tensor()?;
+                (array, from)
+            }
+        };
+        let table = table.map(|table| HostArray::of(table, "table")?.packed(table)).transpose()?;
+        let dtype = dtype.or(table.as_ref().map(HostArray::element_type));
         let to = destination(to, &from, &sizes(&from), dtype, "to")?;
-        return run_on(py, &Operation::between(from, to)?.lowered, &array, out, device);
+        let operation = Operation::between(from, to)?.lowered;
+        let operation = match &table {
+            Some(table) => with_table(&operation, table, table_dimension)?,
+            None => operation,
+        };
+        return run_on(py, &operation, &array, out, device);
     }
     let array = whole(array)?;
     let operation = recent::relayout(&array, to, dtype, || {
@@ -258,6 +289,25 @@ pub(crate) fn relayout<'py>(
         Ok(Operation::between(from, to)?.lowered)
     })?;
     run_on(py, &operation, &array, out, device)
+}
+
+/// Returns an operation through a table.
+fn with_table(
+    operation: &Lowered,
+    table: &HostArray,
+    dimension: Option<usize>,
+) -> PyResult<Lowered> {
+    let to = operation.destination_descriptor().element_type();
+    let shape = Table::shape(operation.source(), to, dimension);
+    let shape = shape.map_err(|error| raised(error.into()))?;
+    let descriptor = StrideDescriptor::try_from(&shape).map_err(|error| raised(error.into()))?;
+    Image::of(&descriptor).check(table, "table")?;
+    let bytes = table.bytes()?.to_vec();
+    let table = match dimension {
+        Some(dimension) => Table::along(dimension, bytes),
+        None => Table::new(bytes),
+    };
+    operation.clone().with_table(table).map_err(raised)
 }
 
 /// Copies a window of an array in steps, as DirectML's SLICE1 does. A negative stride starts at the

@@ -282,6 +282,8 @@ def relayout(
     to: Shape | _Layout,
     *,
     dtype: Any = None,
+    table: _Array | None = None,
+    table_dimension: int | None = None,
     source: str | Shape | None = None,
     out: _Array | None = None,
     device: _Device = "host",

@@ -241,3 +241,37 @@ def test_unfit_outputs_are_refused_and_left_alone(out, message):
     with pytest.raises(stridec.InvalidInput, match=message):
         stridec.relayout(x, to="{0,1}", out=out(x))
     assert same(x, before)
+
+
+def test_tables_replace_elements():
+    pixels = numpy.random.default_rng(39).integers(0, 256, (2, 5, 7, 3), numpy.uint8)
+    mean, std = numpy.array([0.485, 0.456, 0.406]), numpy.array([0.229, 0.224, 0.225])
+    for dtype in (numpy.float32, numpy.float16, ml_dtypes.bfloat16):
+        tables = ((numpy.arange(256) / 255 - mean[:, None]) / std[:, None]).astype(dtype)
+        expected = numpy.stack([tables[c][pixels[..., c]] for c in range(3)], axis=1)
+        for device in ("host", "gpu"):
+            planes = stridec.relayout(
+                pixels, to="{2,1,3,0}", table=tables, table_dimension=3, device=device
+            )
+            assert planes.dtype == dtype and planes.tobytes() == expected.tobytes()
+    inverted = numpy.arange(255, -1, -1, dtype=numpy.uint8)
+    turned = stridec.relayout(pixels[:, ::2], to="{3,2,1,0}", table=inverted[::1])
+    assert (turned == 255 - pixels[:, ::2]).all()
+    # The packed elements of four bits, the first in the low half.
+    packed = numpy.array([0x21, 0x43], numpy.uint8)
+    squares = numpy.arange(16, dtype=numpy.float32) ** 2
+    out = stridec.relayout(packed, to="{0,1}", source="u4[2,2]{1,0:E(4)}", table=squares)
+    assert out.tolist() == [[1, 9], [4, 16]]
+
+
+def test_tables_of_another_size_are_refused():
+    pixels = numpy.zeros((2, 3), numpy.uint8)
+    with pytest.raises(stridec.InvalidInput, match=r"table: expected .*256"):
+        stridec.relayout(pixels, to="{0,1}", table=numpy.zeros(255, numpy.float32))
+    with pytest.raises(stridec.InvalidInput, match="below 2"):
+        table = numpy.zeros((3, 256), numpy.float32)
+        stridec.relayout(pixels, to="{0,1}", table=table, table_dimension=2)
+    with pytest.raises(stridec.Unsupported, match="at most 8 bits"):
+        stridec.relayout(pixels.astype("u2"), to="{0,1}", table=numpy.zeros(256, "f4"))
+    with pytest.raises(stridec.InvalidInput, match="table_dimension: expected a table"):
+        stridec.relayout(pixels, to="{0,1}", table_dimension=1)

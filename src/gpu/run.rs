@@ -154,6 +154,18 @@ impl Gpu {
         Ok(parts)
     }
 
+    /// Compiles a copy with any number of sources for this device, and runs it as one kernel.
+    pub(crate) fn run_nest_whole(
+        &self,
+        nest: &CopyNest,
+        sources: &[&[u8]],
+        destination: &mut [u8],
+    ) -> Result<(), GpuError> {
+        let target = self.limits.target(self.name());
+        let schedule = schedule(nest.clone(), &target).map_err(GpuError::Schedule)?;
+        self.run_sources(&wgsl::emit(&schedule, &target, &[]), sources, destination)
+    }
+
     /// Runs a kernel on buffers of this device, and waits until the kernel is done.
     ///
     /// # Errors

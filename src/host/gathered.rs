@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::{
     columns::{LANES, RowValues, column},
     lane::{Lane, is_narrow},
-    tables::{Table, outer_axes},
+    tables::{SourceTable, outer_axes},
 };
 use crate::nest::{Affine, Case, CaseValue, CopyNest, Gaps, Lookup, Marks, Value, signed};
 
@@ -49,7 +49,7 @@ pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) -
         && nest.is_exact()
         && let Some(outer) = outer_axes(nest)
     {
-        let table = if narrow { Table::new::<i32> } else { Table::new::<i64> };
+        let table = if narrow { SourceTable::new::<i32> } else { SourceTable::new::<i64> };
         table(&gathered, outer).fill(&gathered, destination);
         return true;
     }

@@ -33,7 +33,7 @@ const PATTERN_BYTES: usize = 1 << 9;
 
 /// The source of every position in one step of the outer axes. The table is computed for the first
 /// step; later steps read at a constant distance from there.
-pub(super) struct Table {
+pub(super) struct SourceTable {
     /// The number of outer axes, along which the table is reused.
     outer: usize,
     /// The index of the case that decides each position, or [`NO_CASE`].
@@ -56,7 +56,7 @@ pub(super) fn outer_axes(nest: &CopyNest) -> Option<usize> {
     fits.then_some(outer)
 }
 
-impl Table {
+impl SourceTable {
     /// Computes the table for the axes inside the `outer` outermost ones.
     pub(super) fn new<L: Lane>(of: &Gathered, outer: usize) -> Self {
         let positions = of.nest.extents()[outer..].iter().product::<u64>() as usize;

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Operation, Tensor};
+use super::{Operation, Table, Tensor};
 use crate::{
     error::Error,
     nest::{Count, width},
@@ -64,6 +64,9 @@ pub(super) fn stages(
     if operation.window != identity {
         let _ = write!(text, "\n== window\n{}", window(&operation.window));
     }
+    if let Some(table) = operation.table() {
+        let _ = writeln!(text, "\n== table\n{}", table_line(operation, table));
+    }
     let _ = writeln!(text, "\n== nest: loops over the places of the destination, outermost first");
     let _ = write!(text, "{}{}", operation.unit_line(), operation.nest);
     let _ = write!(text, "\n== schedule for {}\n{schedule}\n", target.name);
@@ -98,6 +101,18 @@ pub(super) fn stages(
     }
     let _ = write!(text, "\n{}", kernel.wgsl);
     text
+}
+
+/// Returns a line that states the shape of a table, and the elements that it is for.
+fn table_line(operation: &Operation, table: &Table) -> String {
+    let to = operation.destination_descriptor().element_type();
+    let shape = Table::shape(operation.source(), to, table.dimension());
+    let shape = shape.map(|shape| shape.to_string()).unwrap_or_default();
+    let each = match table.dimension() {
+        None => "an entry for each value of an element".to_owned(),
+        Some(dimension) => format!("a row for each index of d{dimension} of the source"),
+    };
+    format!("{shape}, {} bytes: {each}", table.bytes().len())
 }
 
 /// Returns the costs of the cheapest candidates, as many as fit on one line, and the number of

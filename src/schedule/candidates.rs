@@ -81,7 +81,7 @@ impl Candidate {
             block.set_order(order);
             (cost::of_block(&block, target), order)
         });
-        let (cost, order) = orders.min_by_key(|choice| choice.0).expect("a kind has a order");
+        let (cost, order) = orders.min_by_key(|choice| choice.0).expect("each kind has an order");
         block.set_order(order);
         block.choose_rounds(target.kind);
         Self { strategy, body: Body::Block(Box::new(block)), reason, cost }
@@ -179,6 +179,8 @@ pub fn candidates(nest: CopyNest, target: &Target) -> Vec<Candidate> {
     let interleaved = if differs { interleaved(&nest) } else { None };
     let reason = if keeps {
         "words may hold bits that are kept"
+    } else if differs && interleaved.is_none() && !nest.lookups().is_empty() {
+        "indices decide what is read"
     } else if differs && interleaved.is_none() {
         "what is read differs from case to case"
     } else if nest.conversion().is_none()

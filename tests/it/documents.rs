@@ -108,10 +108,9 @@ fn the_number_of_snapshots_is_as_said() {
             path.extension().is_some_and(|ending| ending == "snap")
         })
         .count();
-    assert_eq!(count, 25);
+    assert_eq!(count, 26);
     assert!(
-        read("README.md").contains("twenty-five")
-            && read("ARCHITECTURE.md").contains("twenty-five")
+        read("README.md").contains("twenty-six") && read("ARCHITECTURE.md").contains("twenty-six")
     );
 }
 

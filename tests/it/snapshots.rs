@@ -1,4 +1,4 @@
-//! Every stage of twenty-five operations, from the shapes to the WGSL. `snapshots/` has a file for
+//! Every stage of twenty-six operations, from the shapes to the WGSL. `snapshots/` has a file for
 //! each operation.
 //!
 //! The cases are chosen as lessons, and the first line of a file says what a reader can learn from
@@ -8,6 +8,7 @@ use stridec::{
     Operation, Target, Tensor,
     hlo::{Builder, Literal, Module, Opcode, PaddingDimension},
     program::compile_module,
+    request::Table,
     window::Slice,
 };
 
@@ -78,6 +79,18 @@ fn image_to_planes_of_halves() {
         "image_to_planes_of_halves",
         "A conversion on the way: bytes of pixels become planes of f16, on bits alone.",
         &relayout("u8[1080,1920,3]", "f16[1080,1920,3]{1,0,2}"),
+        &Target::webgpu(),
+    );
+}
+
+#[test]
+fn image_to_normalised_planes() {
+    let entries: Vec<u8> = (0..3 * 256_u16).flat_map(u16::to_le_bytes).collect();
+    let operation = relayout("u8[1080,1920,3]", "f16[1080,1920,3]{1,0,2}");
+    check(
+        "image_to_normalised_planes",
+        "A table for each channel, bound as the second source: each byte becomes the f16 that it says.",
+        &operation.with_table(Table::along(2, entries)).unwrap(),
         &Target::webgpu(),
     );
 }

@@ -204,3 +204,37 @@ fn an_endless_file_is_refused() {
         assert!(stderr.contains(says), "{stderr}");
     }
 }
+
+#[test]
+fn a_table_is_a_file_of_entries() {
+    let sandbox = Sandbox::new();
+    let inverted: Vec<u8> = (0..=255_u8).rev().collect();
+    sandbox.write("in.npy", npy("|u1", "False", "(2, 3)", &[0, 1, 2, 253, 254, 255]));
+    sandbox.write("one.npy", npy("|u1", "False", "(256,)", &inverted));
+    sandbox
+        .write("rows.npy", npy("|u1", "False", "(2, 256)", &[&inverted[..], &[7; 256]].concat()));
+    sandbox.write("raw.bin", &inverted);
+    let run = |table: &[&str]| {
+        let files = ["-i", "in.npy", "-o", "out.bin", "--device", "host"];
+        sandbox.stridec(&[&["run", "relayout", "--to", "{0,1}"], &files[..], table].concat())
+    };
+    for table in ["one.npy", "raw.bin"] {
+        assert_eq!(run(&["--table", table]).text(), "");
+        assert_eq!(sandbox.read("out.bin"), [255, 2, 254, 1, 253, 0], "{table}");
+    }
+    assert_eq!(run(&["--table", "rows.npy", "--table-dimension", "d0"]).text(), "");
+    assert_eq!(sandbox.read("out.bin"), [255, 7, 254, 7, 253, 7]);
+    run(&["--table", "rows.npy"]).fails(2, "expected one of [256]");
+    run(&["--table", "rows.npy", "--table-dimension", "d1"]).fails(2, "[3, 256]");
+    run(&["--table", "one.npy", "--table-dimension", "d2"]).fails(2, "below 2");
+    run(&["--table", "one.npy", "--table-dimension", "2"]).fails(2, "such as d3");
+    run(&["--table", "absent.npy"]).fails(2, "absent.npy");
+    run(&["--table-dimension", "d1"]).fails(2, "--table");
+    let kernel =
+        ["compile", "relayout", "--from", "u8[2,3]", "--to", "{0,1}", "--table", "raw.bin"];
+    assert!(sandbox.stridec(&kernel).text().contains("source1[read / 4u]"));
+    let wide = ["compile", "relayout", "--from", "s16[2,3]", "--to", "{0,1}", "--table", "raw.bin"];
+    sandbox.stridec(&wide).fails(3, "at most 8 bits");
+    let program = ["run", "hlo", "@m.pb", "--table", "raw.bin", "-i", "in.npy", "-o", "out.bin"];
+    sandbox.stridec(&program).fails(2, "--table");
+}
