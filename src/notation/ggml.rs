@@ -91,7 +91,8 @@ fn element_type(
         "i32" => ElementType::S32,
         "i64" => ElementType::S64,
         _ if short.starts_with(['q', 'i', 't', 'm']) && short.contains(['_', 'x']) => {
-            let reason = "a quantized type, whose blocks hold scales too, has no elements to move";
+            let reason = "a quantized type: its blocks hold scales, and moving single elements would \
+                          take arithmetic; give the bytes of whole blocks a dimension, in i8";
             return Err(ParseError::unsupported(place, reason));
         }
         _ => return Err(cursor.wrong(place, "ne=[…], or a type before it: f32, f16, bf16, i32")),

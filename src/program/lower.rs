@@ -511,7 +511,7 @@ impl ModuleLowering<'_> {
                  most {MAX_ELEMENTS} elements"
             ));
         }
-        Ok("; elements are only moved, and only indices are computed".to_owned())
+        Ok("; elements are only moved and converted, and only indices are computed".to_owned())
     }
 
     /// Returns true if a value depends on a parameter of the program, directly or through its

@@ -248,7 +248,7 @@ fn wrong_inputs_leave_nothing_behind() {
 fn what_computes_is_not_supported() {
     let sandbox = sandbox();
     sandbox.write("n.txt", NEGATES);
-    let says = "`y`, f32[2]: negate is not supported; elements are only moved, and only indices are computed (layers.py:7)";
+    let says = "`y`, f32[2]: negate is not supported; elements are only moved and converted, and only indices are computed (layers.py:7)";
     for command in ["run hlo @n.txt -i x -o a", "compile hlo @n.txt", "explain hlo @n.txt"] {
         sandbox.stridec(&words(command)).fails(3, says);
     }

@@ -362,8 +362,8 @@ fn refusals_say_why() {
     );
     assert_eq!(
         refusal("ROOT r = f32[16] cosine(p)"),
-        "`r`, f32[16]: cosine is not supported; elements are only moved, and only indices are \
-         computed"
+        "`r`, f32[16]: cosine is not supported; elements are only moved and converted, and only indices \
+         are computed"
     );
 }
 

@@ -133,8 +133,8 @@ fn other_sorts_are_refused_by_name() {
         |text: &str| Program::lower(&Module::parse(text).unwrap()).unwrap_err().to_string();
     assert_eq!(
         refusal(text),
-        "`sort.11`, s32[4]: sort is not supported; elements are only moved, and only indices are \
-         computed"
+        "`sort.11`, s32[4]: sort is not supported; elements are only moved and converted, and only indices \
+         are computed"
     );
     let sine = text
         .replace("p = s32[4] parameter(0)", "p = f32[4] constant({1, 2, 0, 4})")
