@@ -299,8 +299,8 @@ fn with_table(
 ) -> PyResult<Lowered> {
     let to = operation.destination_descriptor().element_type();
     let shape = Table::shape(operation.source(), to, dimension);
-    let shape = shape.map_err(|error| raised(error.into()))?;
-    let descriptor = StrideDescriptor::try_from(&shape).map_err(|error| raised(error.into()))?;
+    let shape = shape.map_err(raised)?;
+    let descriptor = StrideDescriptor::try_from(&shape).map_err(raised)?;
     Image::of(&descriptor).check(table, "table")?;
     let bytes = table.bytes()?.to_vec();
     let table = match dimension {

@@ -34,6 +34,10 @@ const TILE_BYTES: usize = 1 << 15;
 /// are shorter.
 const SOURCE_BYTES: usize = LINE;
 
+/// The number of units below a byte of which a tile has a multiple along the source, so that its
+/// lines start at whole bytes and are unpacked in registers.
+const PACKED_UNITS: usize = 64;
+
 /// The shortest run of the destination that is streamed, in bytes. Shorter ones consist mostly of
 /// partial lines.
 const LEAST_STREAMED: usize = 1 << 8;
@@ -99,8 +103,7 @@ impl ConvertedCopy {
         if axes.last().is_none_or(|axis| axis.dst != 1) {
             axes.push(PlanAxis { extent: 1, src: 1, dst: 1 });
         }
-        let [src_bytes, dst_bytes] = [src, dst].map(|bits| bits.div_ceil(8) as usize);
-        let blocks = blocks(&axes, src_bytes, dst_bytes);
+        let blocks = blocks(&axes, src as usize, dst as usize);
         let partial: SmallVec<[usize; 8]> = (0..axes.len())
             .filter(|&axis| !axes[axis].extent.is_multiple_of(blocks[axis]))
             .collect();
@@ -264,21 +267,24 @@ impl ConvertedTile {
     }
 }
 
-/// Returns the number of steps in a tile along each of the axes, of units of `src` bytes in the
-/// source and `dst` bytes in the destination.
+/// Returns the number of steps in a tile along each of the axes, of units of `src` bits in the
+/// source and `dst` bits in the destination.
 fn blocks(axes: &[PlanAxis], src: usize, dst: usize) -> SmallVec<[usize; 8]> {
     let mut blocks: SmallVec<[usize; 8]> = SmallVec::from_elem(1, axes.len());
-    let mut room = TILE_BYTES / src.max(dst);
+    let mut room = TILE_BYTES / src.max(dst).div_ceil(8);
     // Along the source first, unless its order is that of the destination.
     let mut by_source: SmallVec<[usize; 8]> =
         (0..axes.len()).filter(|&axis| axes[axis].src != 0).collect();
     by_source.sort_by_key(|&axis| axes[axis].src.abs());
-    let mut wanted = SOURCE_BYTES / src;
+    let mut wanted = SOURCE_BYTES * 8 / src;
     for axis in by_source {
         if wanted <= 1 {
             break;
         }
         blocks[axis] = even(axes[axis].extent, wanted);
+        if src < 8 && blocks[axis] < axes[axis].extent {
+            blocks[axis] = blocks[axis].next_multiple_of(PACKED_UNITS);
+        }
         wanted /= axes[axis].extent;
         room /= blocks[axis];
     }
