@@ -7,7 +7,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::{
     bits::Bits,
-    boxes::{Bound, FoundBox, Periods, Repeated, Resolved, WalkBox, resolve},
+    boxes::{FoundBox, NestWithImages, Periods, Repeated, Resolved, WalkBox, resolve},
     converted::ConvertedCopy,
     expanded::ExpandedCopy,
     fill::run_of,
@@ -159,7 +159,7 @@ impl Task<'_> {
             found: Vec::new(),
             record,
         };
-        let of = Bound { nest: self.nest, images: self.sources };
+        let of = NestWithImages { nest: self.nest, images: self.sources };
         let block = |axis: CopyAxis| {
             (axis.extent * axis.dst_stride).saturating_mul(self.scale() as u64)
                 <= BLOCK_BYTES as u64
