@@ -107,15 +107,15 @@ fn row(nest: &CopyNest) -> Option<(usize, bool)> {
         return None;
     }
     // Some positions may be read without a lookup. Such a nest is better moved in boxes.
-    let mut asks = false;
+    let mut guard_looks_up = false;
     for Case { when, take } in nest.cases() {
-        asks |= when.iter().any(|guard| looks_up(nest, &guard.of));
+        guard_looks_up |= when.iter().any(|guard| looks_up(nest, &guard.of));
         match take {
-            CaseValue::Read { at, .. } if !asks && !looks_up(nest, at) => return None,
+            CaseValue::Read { at, .. } if !guard_looks_up && !looks_up(nest, at) => return None,
             _ => {}
         }
     }
-    if asked_forms(nest).all(|form| form.weight(inner) == 0) {
+    if forms_except_reads(nest).all(|form| form.weight(inner) == 0) {
         let is_run = |case: &Case| match &case.take {
             CaseValue::Read { at, .. } => at.weight(inner) == 1,
             CaseValue::Bits(_) => true,
@@ -128,9 +128,9 @@ fn row(nest: &CopyNest) -> Option<(usize, bool)> {
     moves.then_some((1, false))
 }
 
-/// Returns the forms of guards, quotients and lookups. The forms of the places that cases read are
-/// not among them.
-pub(super) fn asked_forms(nest: &CopyNest) -> impl Iterator<Item = &Affine> {
+/// Returns the forms of guards, quotients and lookups: all forms of the nest, except those of the
+/// places that cases read.
+pub(super) fn forms_except_reads(nest: &CopyNest) -> impl Iterator<Item = &Affine> {
     let guards = nest.cases().iter().flat_map(|case| &case.when).map(|guard| &guard.of);
     let quotients = nest.quotients().iter().map(|quotient| &quotient.of);
     guards.chain(quotients).chain(nest.lookups().iter().flat_map(Lookup::forms))

@@ -401,7 +401,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_a_row_asks_for_the_next_one() {
+    fn the_end_of_a_row_prefetches_the_next_one() {
         let Some(simd) = Simd::here() else { return };
         let registers = simd.registers_at_once();
         let of = |advance: isize| {

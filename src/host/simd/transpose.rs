@@ -428,7 +428,7 @@ macro_rules! strips {
             let (strips_ahead, bytes_ahead) = (AHEAD / width, AHEAD % width);
             // Hardware prefetchers foresee a strip that is one run of at most a page.
             let run = matches!(rows, [first, second, ..] if second - first == width.cast_signed());
-            let asks = !run || height * width > PAGE;
+            let prefetches = !run || height * width > PAGE;
             let mut lines: [*const u8; LINE] = [from; LINE];
             for strip in 0..rows.len() / height {
                 let rows = &rows[strip * height..];
@@ -436,7 +436,7 @@ macro_rules! strips {
                     *line = from.wrapping_offset(*offset);
                 }
                 let below = |strips: usize| {
-                    rows.get(strips * height..(strips + 1) * height).filter(|_| asks)
+                    rows.get(strips * height..(strips + 1) * height).filter(|_| prefetches)
                 };
                 let (same, next) = (below(strips_ahead), below(strips_ahead + 1));
                 let mut column = 0;
@@ -444,9 +444,9 @@ macro_rules! strips {
                     if column * N % LINE < E * N {
                         let place = column * N / LINE * LINE;
                         let place = place + bytes_ahead;
-                        let (asked, place) =
+                        let (rows_ahead, place) =
                             if place < width { (same, place) } else { (next, place - width) };
-                        for row in asked.unwrap_or_default() {
+                        for row in rows_ahead.unwrap_or_default() {
                             prefetch(from.wrapping_offset(*row).wrapping_add(place));
                         }
                     }
