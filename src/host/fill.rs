@@ -7,7 +7,7 @@ use super::pieces::{Destination as _, DestinationSlices};
 /// The number of bytes that are copied at a time, if the bytes of the value differ from each other.
 /// A shorter block needs more copies; preparing a longer one costs more than it saves in short
 /// rows.
-const BLOCK_BYTES: usize = 256;
+const FILL_BLOCK_BYTES: usize = 256;
 
 /// A fill of places with one value.
 #[derive(Clone, Copy, Debug)]
@@ -66,11 +66,11 @@ impl Fill {
     /// Returns a block of at most `count` copies of the value, from which the destination is
     /// filled. The block is empty if all bytes of the value are equal, or if units are smaller than
     /// a byte: [`Self::run`] then needs no block.
-    fn units(self, count: usize) -> SmallVec<[u8; BLOCK_BYTES]> {
+    fn units(self, count: usize) -> SmallVec<[u8; FILL_BLOCK_BYTES]> {
         let value = &self.value.to_le_bytes()[..self.bits as usize / 8];
         let mut units = SmallVec::new();
         if value.iter().any(|&byte| byte != value[0]) {
-            let count = count.min(BLOCK_BYTES / value.len());
+            let count = count.min(FILL_BLOCK_BYTES / value.len());
             (0..count).for_each(|_| units.extend_from_slice(value));
         }
         units

@@ -16,7 +16,7 @@ use super::{
 use crate::nest::{Affine, Case, CaseValue, CopyNest, Gaps, Lookup, Marks, Value, signed};
 
 /// The approximate size of the part of the destination that one thread fills at a time, in bytes.
-const SHARE_BYTES: usize = 256 << 10;
+const GATHER_SHARE_BYTES: usize = 256 << 10;
 
 /// The entry for a row to which no case applies. Other entries are indices of cases.
 pub(super) const NO_CASE: u8 = u8::MAX;
@@ -41,7 +41,7 @@ pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) -
     if !fits {
         return false;
     }
-    let rows = (SHARE_BYTES / (row * unit)).max(1);
+    let rows = (GATHER_SHARE_BYTES / (row * unit)).max(1);
     let narrow = is_narrow(nest);
     let gathered = Gathered { nest, sources, row, is_whole, unit };
     if row == 1

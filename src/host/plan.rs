@@ -96,7 +96,7 @@ const SMALL: usize = 16;
 const ROW_UNITS: usize = 64;
 
 /// The least size of a tile whose rows are short.
-const TILE_BYTES: usize = 1 << 12;
+const LEAST_TILE_BYTES: usize = 1 << 12;
 
 /// The shortest row or column that is transposed as a part of a square, without and with streaming.
 /// Shorter ones are shuffled.
@@ -329,7 +329,7 @@ impl TilePlan {
         let close = |axis: &&PlanAxis| (unit..LINE).contains(&axis.src.unsigned_abs());
         let column = plane.columns.first().filter(close);
         let column = column.map_or(unit, |axis| axis.src.unsigned_abs());
-        let columns = Group::new(&plane.columns, (tile.1 / column).max(TILE_BYTES / row));
+        let columns = Group::new(&plane.columns, (tile.1 / column).max(LEAST_TILE_BYTES / row));
         let (rows_touch, columns_touch) = (touch(&rows.dst, unit), touch(&columns.src, unit));
         let square = edge(unit, simd.is_some()).is_some_and(|edge| {
             let (rows, columns) = (rows.dst.len(), columns.src.len());

@@ -17,10 +17,10 @@ use crate::nest::CopyNest;
 
 /// The least size of a share that is worth another thread, in bytes. Smaller shares spend more time
 /// on handing work over than on copying; larger ones leave threads idle in copies of medium size.
-pub(super) const SHARE_BYTES: usize = 1 << 17;
+pub(super) const LEAST_SHARE_BYTES: usize = 1 << 17;
 
 /// The size of a destination of whole bytes that is worth a second thread, as a multiple of
-/// [`SHARE_BYTES`].
+/// [`LEAST_SHARE_BYTES`].
 ///
 /// A smaller destination is copied before another thread wakes up. It is also a single share, so
 /// that its steps are kept. With 2 instead of 4, `f32[256,256]` took 11.6 instead of 7.8 µs,
@@ -28,7 +28,7 @@ pub(super) const SHARE_BYTES: usize = 1 << 17;
 const SHARES_OF_BYTES: usize = 4;
 
 /// The size of a destination that is worth a second thread if units are not whole bytes, as a
-/// multiple of [`SHARE_BYTES`]. Such units take longer to copy.
+/// multiple of [`LEAST_SHARE_BYTES`]. Such units take longer to copy.
 const SHARES_OF_BITS: usize = 2;
 
 /// The number of shares that each thread gets. With fewer shares, a slow thread holds up the
@@ -64,7 +64,7 @@ pub(super) struct Share<'a> {
 /// Returns true if a destination of `bytes` bytes is always one share, whatever the number of
 /// threads. `whole_bytes` says that its units are whole bytes.
 pub(super) fn is_small(bytes: usize, whole_bytes: bool) -> bool {
-    bytes < SHARE_BYTES * if whole_bytes { SHARES_OF_BYTES } else { SHARES_OF_BITS }
+    bytes < LEAST_SHARE_BYTES * if whole_bytes { SHARES_OF_BYTES } else { SHARES_OF_BITS }
 }
 
 /// Divides the destination into shares for `threads` threads.
@@ -85,7 +85,7 @@ pub(super) fn shares<'a>(
     destination: &'a mut [u8],
     threads: usize,
 ) -> Vec<Share<'a>> {
-    let wanted = (destination.len() / SHARE_BYTES).min(threads * SHARES_PER_THREAD);
+    let wanted = (destination.len() / LEAST_SHARE_BYTES).min(threads * SHARES_PER_THREAD);
     if threads == 1 {
         return vec![contiguous(nest, destination, 0)];
     }

@@ -14,7 +14,7 @@ use super::{
     pattern::{BlockPart, BlockValue, Pattern},
     pieces::DestinationSlices,
     plane::{PlanAxis, merged},
-    share::SHARE_BYTES,
+    share::LEAST_SHARE_BYTES,
     simd::{PatternSource, Simd},
 };
 use crate::nest::{Affine, CaseValue, CopyNest, Value, signed};
@@ -85,7 +85,7 @@ impl SourceTable {
         };
         // The steps of the outermost axis in a share.
         let threads = rayon::current_num_threads();
-        let steps = extent.div_ceil(4 * threads).max(SHARE_BYTES / (inner * step)).max(1);
+        let steps = extent.div_ceil(4 * threads).max(LEAST_SHARE_BYTES / (inner * step)).max(1);
         let short = step <= PATTERN_BYTES;
         out.par_chunks_mut(steps * inner * step).enumerate().for_each(|(share, out)| {
             let first = share * steps;

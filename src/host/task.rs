@@ -12,7 +12,7 @@ use super::{
     expanded::ExpandedCopy,
     fill::run_of,
     kept::Record,
-    pattern::{BLOCK_BYTES, BlockPart, BlockValue, Pattern, scale_of},
+    pattern::{BlockPart, BlockValue, MOST_BLOCK_BYTES, Pattern, scale_of},
     plan::{LineAlignment, Mover, Streams, TilePlan},
     plane::{PlanAxis, merged},
     repeat::Series,
@@ -162,7 +162,7 @@ impl Task<'_> {
         let of = NestWithImages { nest: self.nest, images: self.sources };
         let block = |axis: CopyAxis| {
             (axis.extent * axis.dst_stride).saturating_mul(self.scale() as u64)
-                <= BLOCK_BYTES as u64
+                <= MOST_BLOCK_BYTES as u64
         };
         let first = self.nest.axes().position(block).unwrap_or(filling.dst.len());
         filling.block_axis = first.max(axis);
@@ -491,7 +491,7 @@ impl Filling<'_, '_, '_> {
         }
         if let Some(first) = inside.iter().position(|inside| *inside) {
             let bytes = hull.extents().skip(first).product::<usize>() * unit;
-            if bytes <= BLOCK_BYTES {
+            if bytes <= MOST_BLOCK_BYTES {
                 inside[first..].fill(true);
             }
         }
