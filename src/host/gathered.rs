@@ -321,14 +321,16 @@ impl Gathered<'_> {
                 _ => false,
             };
             if !done {
-                copy_units(self.unit, source, out, |row| takes(row).then(|| units[row].place()));
+                copy_units(self.unit, source, out, |row| {
+                    takes(row).then(|| units[row].unit_index())
+                });
             }
             return;
         }
         let bytes = self.row * self.unit;
         for (row, out) in out.chunks_exact_mut(bytes).enumerate() {
             if takes(row) {
-                let first = units[row].place() * self.unit;
+                let first = units[row].unit_index() * self.unit;
                 out.copy_from_slice(&source[first..first + bytes]);
             }
         }
@@ -391,8 +393,9 @@ fn follow<const BYTES: usize, L: Lane>(
     out: &mut [u8],
 ) -> bool {
     let (out, _) = out.as_chunks_mut::<BYTES>();
-    let first = units.first().map_or(0, |first| first.place());
-    let other = |other: usize, (n, at): (usize, &L)| other | (at.place() ^ first.wrapping_add(n));
+    let first = units.first().map_or(0, |first| first.unit_index());
+    let other =
+        |other: usize, (n, at): (usize, &L)| other | (at.unit_index() ^ first.wrapping_add(n));
     let follows = |units: &[L]| units.iter().enumerate().fold(0, other) == 0;
     if !(follows(&units[..units.len().min(8)]) && follows(units)) {
         return false;
