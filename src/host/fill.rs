@@ -16,7 +16,7 @@ pub(super) struct Fill {
     pub(super) bits: u32,
     /// The distance between contiguous units in addresses: the size of a unit in bytes, or 1 if
     /// units are smaller than a byte.
-    pub(super) scale: usize,
+    pub(super) unit_stride: usize,
     /// The value, in the lowest bits.
     pub(super) value: u128,
 }
@@ -54,12 +54,12 @@ impl Fill {
         to: isize,
         destination: &mut DestinationSlices,
     ) {
-        let (outer, run) = run_of(axes, self.scale);
-        let count = run / self.scale;
+        let (outer, run) = run_of(axes, self.unit_stride);
+        let count = run / self.unit_stride;
         let units = self.units(count);
         each_start(outer, to, &mut |to| {
             let (slice, place) = destination.place(to);
-            self.run(place / self.scale, (count, &units), slice);
+            self.run(place / self.unit_stride, (count, &units), slice);
         });
     }
 
@@ -125,7 +125,7 @@ mod tests {
                 [(0_usize, 3, 5), (1, 2, 7), (3, 4, 9), (5, 1, 1), (2, 3, 10)]
             {
                 let mut image = vec![0xa5; 256];
-                let fill = Fill { bits: bits as u32, scale: 1, value };
+                let fill = Fill { bits: bits as u32, unit_stride: 1, value };
                 let mut pieces = DestinationSlices::whole(&mut image);
                 fill.write(&[(rows, 10), (steps, 1)], first.cast_signed(), &mut pieces);
                 drop(pieces);

@@ -135,7 +135,7 @@ impl Cut {
     /// Returns the shares, in the order of the steps.
     fn divide<'a>(&self, nest: &CopyNest, destination: &'a mut [u8]) -> Vec<Share<'a>> {
         let &Self { axis, extent, stride, steps, shift } = self;
-        let bytes = |cells: u64| length(cells * u64::from(nest.dst_bits()) / 8);
+        let bytes = |places: u64| length(places * u64::from(nest.dst_bits()) / 8);
         let mut shares: Vec<Share> = (0..extent)
             .step_by(length(steps))
             .map(|start| {
@@ -183,14 +183,14 @@ fn cut(nest: &CopyNest, wanted: u64, threads: u64) -> Option<Cut> {
         // An offset counts bytes, or units if they are smaller than a byte. A loop may step past
         // the end of a tensor by the size of the tensor, so some bits stay free.
         let shift = isize::BITS - 4 - around.ilog2();
-        let cells = steps * of.dst_stride;
-        let fits = (cells * u64::from(nest.dst_bits().div_ceil(8))) >> shift == 0;
+        let places = steps * of.dst_stride;
+        let fits = (places * u64::from(nest.dst_bits().div_ceil(8))) >> shift == 0;
         let cut = Cut { axis, extent: of.extent, stride: of.dst_stride, steps, shift };
         let read = match of.src_stride.unsigned_abs() {
             0 => None,
             stride => Some(steps.saturating_mul(stride).saturating_mul(nest.src_bits().into()) / 8),
         };
-        let slice = (around > 1).then_some(cells * u64::from(nest.dst_bits()) / 8);
+        let slice = (around > 1).then_some(places * u64::from(nest.dst_bits()) / 8);
         let worth = cut.worth(read, slice, (wanted, threads));
         let fits = fits && cut.share_count() >= threads;
         if fits && best.as_ref().is_none_or(|&(_, least)| least < worth) {
@@ -255,8 +255,8 @@ pub(super) fn share_of_box<'a>(
 /// Returns the share that fills one slice, which begins at place `first` of the image.
 pub(super) fn contiguous<'a>(nest: &CopyNest, slice: &'a mut [u8], first: u64) -> Share<'a> {
     let base = nest.dst_base().unsigned_abs();
-    let cells = slice.len() as u64 * 8 / u64::from(nest.dst_bits());
-    let end = base + (first + cells).min(nest.dst_units());
+    let places = slice.len() as u64 * 8 / u64::from(nest.dst_bits());
+    let end = base + (first + places).min(nest.dst_units());
     let boxes = cover(nest, base + first, end);
     Share { boxes, destination: DestinationSlices::whole(slice), first: base + first, axis: 0 }
 }
