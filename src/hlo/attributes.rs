@@ -17,7 +17,7 @@ type Result<T> = std::result::Result<T, InstructionError>;
 
 /// The opcodes that accept bounded and unknown extents, such as `f32[<=8]`. With such an extent,
 /// any other opcode becomes [`Opcode::Other`], because the shape of its result cannot be inferred.
-const STRUCTURE: [&str; 16] = [
+const OPCODES_WITH_DYNAMIC_EXTENTS: [&str; 16] = [
     "parameter",
     "copy",
     "tuple",
@@ -53,7 +53,8 @@ pub(super) fn opcode(
     proto: &proto::HloInstructionProto,
     context: OpcodeContext<'_>,
 ) -> Result<Opcode> {
-    let is_known = STRUCTURE.contains(&proto.opcode.as_str()) || proto.opcode.is_empty();
+    let is_known =
+        OPCODES_WITH_DYNAMIC_EXTENTS.contains(&proto.opcode.as_str()) || proto.opcode.is_empty();
     if !is_known && context.operands.iter().copied().chain(context.shape).any(is_dynamic) {
         return Ok(other(proto, context.called));
     }

@@ -7,7 +7,7 @@ use super::{
     syntax::MlirFunction,
 };
 use crate::{
-    hlo::{BufferDonor, HloError, InputOutputAlias, alias::GivenBuffers, text::cursor::Cursor},
+    hlo::{BufferDonor, HloError, InputOutputAlias, alias::DonatedBuffers, text::cursor::Cursor},
     shape::{ElementType, Layout, MAX_RANK, Shape, ShapeError, TileDimension},
 };
 
@@ -59,11 +59,11 @@ pub(super) fn buffers(
 
 /// Returns the buffers of arguments that results may reuse. An argument has `tf.aliasing_output`,
 /// which gives the index of a result, or `jax.buffer_donor`.
-pub(super) fn given_buffers(
+pub(super) fn donated_buffers(
     parser: &MlirParser<'_>,
     function: &MlirFunction<'_>,
-) -> Result<GivenBuffers> {
-    let mut given = GivenBuffers::default();
+) -> Result<DonatedBuffers> {
+    let mut donated = DonatedBuffers::default();
     for (number, dictionary) in function.arguments.iter().enumerate() {
         let Some(dictionary) = dictionary else { continue };
         let entry = |name: &str| find_entry(&parser.cursor, dictionary, name);
@@ -72,7 +72,7 @@ pub(super) fn given_buffers(
             let result = usize::try_from(result).unwrap_or(usize::MAX);
             // A single result is not part of a tuple.
             let is_single = function.results.len() == 1 && result == 0;
-            given.aliases.push(InputOutputAlias {
+            donated.aliases.push(InputOutputAlias {
                 output_index: if is_single { Vec::new() } else { vec![result] },
                 parameter_number: number,
                 ..InputOutputAlias::default()
@@ -81,10 +81,10 @@ pub(super) fn given_buffers(
         let donates = entry("jax.buffer_donor");
         if donates.is_some_and(|range| parser.cursor.text(range).trim() == "true") {
             let donor = BufferDonor { parameter_number: number, ..BufferDonor::default() };
-            given.donors.push(donor);
+            donated.donors.push(donor);
         }
     }
-    Ok(given)
+    Ok(donated)
 }
 
 /// The layouts of arrays, in the order of the parameters or results. Empty if the module has none.
