@@ -271,7 +271,7 @@ mod tests {
     use super::even_steps;
 
     #[test]
-    fn threads_get_as_many_shares_each_where_an_axis_allows_it() {
+    fn every_thread_gets_equally_many_shares_if_possible() {
         assert_eq!(even_steps(18, 2, 1, 2), 1); // 18 shares instead of 9.
         assert_eq!(even_steps(32, 4, 1, 2), 4);
         assert_eq!(even_steps(39, 4, 1, 2), 4); // 10 shares, the last one shorter.

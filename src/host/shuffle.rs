@@ -226,7 +226,7 @@ mod tests {
     /// Compares rows of different lengths and starts with plain copies, for every instruction set
     /// of this processor.
     #[test]
-    fn rows_are_what_their_units_are() {
+    fn rows_hold_the_units_of_plain_copies() {
         let source: Vec<u8> = (0..3000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
         let mut accepted = 0;
         for simd in Simd::all(Machine::here()) {

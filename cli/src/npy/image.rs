@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_says_its_shape() {
+    fn a_header_gives_the_shape() {
         let header = |fortran_order| {
             tensor_of(&Header { descr: "<f4".into(), fortran_order, shape: vec![2, 3] })
         };
