@@ -192,7 +192,7 @@ mod tests {
     fn accepts(text: &str, fortran_order: bool, shape: &[u64]) -> bool {
         let descr = header_of(&tensor(text)).descr;
         let header = Header { descr, fortran_order, shape: shape.to_vec() };
-        check(&header, &tensor(text), None).is_ok()
+        check(&header, &tensor(text), FileOf::Source).is_ok()
     }
 
     #[test]
