@@ -17,7 +17,7 @@ use crate::{
 
 /// The largest size that is measured the full number of times, in MiB. Larger sizes are measured
 /// less often, so that each moves the same number of bytes in all.
-const OFTEN: u64 = 32;
+const FULL_REPETITIONS_MIB: u64 = 32;
 
 /// The points of one operation on one device.
 pub struct Line {
@@ -50,7 +50,7 @@ pub fn measure(
         .map(|log| 1 << log)
         .take_while(|&mebibytes| mebibytes <= largest)
         .map(|mebibytes| {
-            let turns = repetitions * OFTEN / mebibytes.max(OFTEN);
+            let turns = repetitions * FULL_REPETITIONS_MIB / mebibytes.max(FULL_REPETITIONS_MIB);
             Size { mebibytes, repetitions: turns.max(3) }
         })
         .collect();

@@ -18,13 +18,13 @@ use crate::{
 
 /// The sectors that passed between two levels of memory, and the least possible number.
 #[derive(Clone, Copy, Debug)]
-pub struct Way {
+pub struct LevelTraffic {
     passed: Traffic,
     /// The least possible numbers of sectors that are read and written.
     least: [f64; 2],
 }
 
-impl Way {
+impl LevelTraffic {
     pub fn read_ratio(&self) -> f64 {
         self.passed.read as f64 / self.least[0]
     }
@@ -41,8 +41,8 @@ impl Way {
 /// The traffic and the instructions of the waves that were run.
 #[derive(Clone, Copy, Debug)]
 pub struct Counts {
-    pub cache: Way,
-    pub memory: Way,
+    pub cache: LevelTraffic,
+    pub memory: LevelTraffic,
     operations: u64,
     words: u64,
 }
@@ -113,10 +113,10 @@ fn run(nest: &CopyNest, kernel: &Kernel, waves: usize) -> Result<Counts, Box<dyn
     let written = nest.dst_bytes().div_ceil(4) as f64;
     let share = words as f64 / written;
     let amortized = least.map(|sectors| sectors * share);
-    let cache = Way { passed: machine.cache, least: amortized };
+    let cache = LevelTraffic { passed: machine.cache, least: amortized };
     // Some waves read sectors that other waves use too.
     let least = if waves < all_waves { machine.seen() } else { least };
-    let memory = Way { passed: machine.memory, least };
+    let memory = LevelTraffic { passed: machine.memory, least };
     Ok(Counts { cache, memory, operations, words })
 }
 

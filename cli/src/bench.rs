@@ -16,9 +16,7 @@ use super::{
 pub(super) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     let operation = args.op.request(None)?.operation;
     if operation.destination_descriptor().image_bytes() == 0 {
-        return Err(Failure::invalid(
-            "the destination has no bytes, so nothing moves that could be timed",
-        ));
+        return Err(Failure::invalid("the destination has no bytes, so there is nothing to time"));
     }
     let json = args.json.as_deref().map(Output::open).transpose()?;
     let (device, measured) = measure(args, &operation)?;

@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn stages_that_are_the_same_are_said_to_be() {
+    fn equal_stages_are_listed_as_the_same() {
         let plain = snapshot("f32[64,96]{0,1}", &Target::webgpu());
         let tiled = snapshot("f32[64,96]{0,1:T(1,1)}", &Target::webgpu());
         let shown = compare(&plain, &tiled).unwrap();

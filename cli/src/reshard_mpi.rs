@@ -102,7 +102,9 @@ fn operation(MoveArgs { sides: args, staging, .. }: &MoveArgs) -> Result<String,
 
 /// Returns a failure if this rank has another operation than rank 0.
 fn same(world: &World, operation: &str) -> Result<(), Failure> {
-    let Some(first) = told(world, world.other_than_first(operation)) else { return Ok(()) };
+    let Some(first) = value_or_abort(world, world.other_than_first(operation)) else {
+        return Ok(());
+    };
     let mut lines = first.lines().zip(operation.lines());
     let (expected, given) = lines.find(|(first, own)| first != own).unwrap_or((&first, operation));
     let reason = format!("the ranks disagree: expected `{expected}`, as on rank 0, got `{given}`");
@@ -114,7 +116,7 @@ fn same(world: &World, operation: &str) -> Result<(), Failure> {
 fn agreed<T>(world: &World, own: Result<T, Failure>) -> Result<T, Failure> {
     let message = own.as_ref().err().map(|failure| (failure.code(), failure.to_string()));
     let message = message.as_ref().map(|(code, message)| (*code, &message[..]));
-    match told(world, world.agreed(message)) {
+    match value_or_abort(world, world.agreed(message)) {
         Some(of) if own.is_ok() => {
             let exit = Exit::of(of.code).unwrap_or(Exit::Failed);
             Err(Failure::new(exit, format!("rank {}: {}", of.rank, of.message)))
@@ -125,7 +127,7 @@ fn agreed<T>(world: &World, own: Result<T, Failure>) -> Result<T, Failure> {
 
 /// Returns the result of an MPI call. If the call failed, ends all ranks, because the others would
 /// wait for this one.
-fn told<T>(world: &World, result: Result<T, MpiError>) -> T {
+fn value_or_abort<T>(world: &World, result: Result<T, MpiError>) -> T {
     result.unwrap_or_else(|error| world.abort(&error.to_string()))
 }
 

@@ -252,7 +252,7 @@ impl<'a> Mosaic<'a> {
     /// Explains the numbers on which the picture depends but which are known only at run time.
     /// Returns `None` if there are none.
     pub(super) fn numbers(&self) -> Option<String> {
-        let values = self.ways.numbers(self.result);
+        let values = self.ways.lookup_buffers(self.result);
         if values.is_empty() {
             return None;
         }

@@ -39,17 +39,17 @@ pub struct BufferDonor {
 
 /// The buffers of parameters that the caller allows results to reuse.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct GivenBuffers {
+pub(super) struct DonatedBuffers {
     pub(super) aliases: Vec<InputOutputAlias>,
     pub(super) donors: Vec<BufferDonor>,
 }
 
-impl GivenBuffers {
+impl DonatedBuffers {
     /// Checks the buffers by the rules of `HloInputOutputAliasConfig::Verify` and
     /// `HloBufferDonorConfig::Verify` of XLA:
     ///
     /// - every path leads to an array of the entry's parameters or result;
-    /// - no part of the result gets two buffers, and no buffer is given twice;
+    /// - no part of the result gets two buffers, and no buffer is donated twice;
     /// - both parts of an alias have the same size.
     pub(super) fn check(&self, parameters: &[Shape], result: &Shape) -> Result<(), HloError> {
         let of_parameter = |number: usize, index: &[usize]| {
@@ -176,16 +176,16 @@ impl From<&BufferDonor> for proto::hlo_buffer_donor_proto::BufferDonorEntryProto
     }
 }
 
-impl From<&GivenBuffers> for Option<proto::HloInputOutputAliasProto> {
-    fn from(given: &GivenBuffers) -> Self {
-        let entries: Vec<_> = given.aliases.iter().map(Into::into).collect();
+impl From<&DonatedBuffers> for Option<proto::HloInputOutputAliasProto> {
+    fn from(donated: &DonatedBuffers) -> Self {
+        let entries: Vec<_> = donated.aliases.iter().map(Into::into).collect();
         (!entries.is_empty()).then_some(proto::HloInputOutputAliasProto { entries })
     }
 }
 
-impl From<&GivenBuffers> for Option<proto::HloBufferDonorProto> {
-    fn from(given: &GivenBuffers) -> Self {
-        let entries: Vec<_> = given.donors.iter().map(Into::into).collect();
+impl From<&DonatedBuffers> for Option<proto::HloBufferDonorProto> {
+    fn from(donated: &DonatedBuffers) -> Self {
+        let entries: Vec<_> = donated.donors.iter().map(Into::into).collect();
         (!entries.is_empty()).then_some(proto::HloBufferDonorProto { entries })
     }
 }

@@ -17,7 +17,7 @@ type Result<T> = std::result::Result<T, InstructionError>;
 
 /// The opcodes that accept bounded and unknown extents, such as `f32[<=8]`. With such an extent,
 /// any other opcode becomes [`Opcode::Other`], because the shape of its result cannot be inferred.
-const STRUCTURE: [&str; 16] = [
+const OPCODES_WITH_DYNAMIC_EXTENTS: [&str; 16] = [
     "parameter",
     "copy",
     "tuple",
@@ -53,7 +53,8 @@ pub(super) fn opcode(
     proto: &proto::HloInstructionProto,
     context: OpcodeContext<'_>,
 ) -> Result<Opcode> {
-    let is_known = STRUCTURE.contains(&proto.opcode.as_str()) || proto.opcode.is_empty();
+    let is_known =
+        OPCODES_WITH_DYNAMIC_EXTENTS.contains(&proto.opcode.as_str()) || proto.opcode.is_empty();
     if !is_known && context.operands.iter().copied().chain(context.shape).any(is_dynamic) {
         return Ok(other(proto, context.called));
     }
@@ -254,7 +255,7 @@ fn slice(proto: &proto::HloInstructionProto) -> Result<Vec<SliceDimension>> {
 
 /// Reads the padding of each dimension of a pad.
 fn padding(proto: &proto::HloInstructionProto) -> Result<Vec<PaddingDimension>> {
-    let accepted = "what pad adds to each dimension";
+    let accepted = "the padding of each dimension";
     let config = proto.padding_config.as_ref();
     let config = config.ok_or_else(|| missing("padding_config", accepted))?;
     let convert = |(i, pad): (usize, &proto::padding_config::PaddingConfigDimension)| {
@@ -275,7 +276,8 @@ fn padding(proto: &proto::HloInstructionProto) -> Result<Vec<PaddingDimension>> 
 fn gather(proto: &proto::HloInstructionProto) -> Result<Gather> {
     let name = "gather_dimension_numbers";
     let numbers = proto.gather_dimension_numbers.as_ref();
-    let numbers = numbers.ok_or_else(|| missing(name, "how indices and slices lie"))?;
+    let numbers =
+        numbers.ok_or_else(|| missing(name, "the dimensions of the indices and the slices"))?;
     let list = |field, given: &[i64]| naturals(|| FieldPath::new(name).field(field), given);
     let vector = || FieldPath::new(name).field("index_vector_dim");
     let sizes = || FieldPath::new("gather_slice_sizes");
@@ -297,7 +299,8 @@ fn gather(proto: &proto::HloInstructionProto) -> Result<Gather> {
 fn scatter(proto: &proto::HloInstructionProto, computation: usize) -> Result<Scatter> {
     let name = "scatter_dimension_numbers";
     let numbers = proto.scatter_dimension_numbers.as_ref();
-    let numbers = numbers.ok_or_else(|| missing(name, "how indices and updates lie"))?;
+    let numbers =
+        numbers.ok_or_else(|| missing(name, "the dimensions of the indices and the updates"))?;
     let list = |field, given: &[i64]| naturals(|| FieldPath::new(name).field(field), given);
     let vector = || FieldPath::new(name).field("index_vector_dim");
     Ok(Scatter {

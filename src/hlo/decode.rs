@@ -10,7 +10,7 @@ use prost::Message;
 use super::{
     Builder, HloError, InstructionError, MAX_COMPUTATIONS, MAX_INSTRUCTIONS, MAX_LITERAL_BYTES,
     MAX_MODULE_BYTES, Module, Opcode,
-    alias::GivenBuffers,
+    alias::DonatedBuffers,
     attributes::{self, OpcodeContext},
     infer::is_dynamic,
     literal_proto,
@@ -75,11 +75,11 @@ impl Module {
         let result = field.field("result");
         let shape = buffers.result.unwrap_or_default();
         let shape = Shape::try_from(&shape).map_err(|error| error.below(&result))?;
-        let given = GivenBuffers {
+        let donated = DonatedBuffers {
             aliases: parts.aliases.entries.into_iter().map(Into::into).collect(),
             donors: parts.donors.entries.into_iter().map(Into::into).collect(),
         };
-        builder.module(entry, parameters, shape)?.with_given_buffers(given)
+        builder.module(entry, parameters, shape)?.with_donated_buffers(donated)
     }
 }
 

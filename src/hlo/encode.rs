@@ -20,8 +20,8 @@ impl Module {
             entry_computation_name: self.entry().name().to_owned(),
             host_program_shape: Some(program_shape),
             entry_computation_id: int64(self.entry_index() as u64),
-            input_output_alias: self.given_buffers().into(),
-            buffer_donor: self.given_buffers().into(),
+            input_output_alias: self.donated_buffers().into(),
+            buffer_donor: self.donated_buffers().into(),
             ..Default::default()
         };
         // Encode one message at a time. All instructions as messages together would need more

@@ -2,7 +2,7 @@
 //! buffers.
 
 use super::{
-    BufferDonor, Computation, HloError, InputOutputAlias, Instruction, alias::GivenBuffers,
+    BufferDonor, Computation, HloError, InputOutputAlias, Instruction, alias::DonatedBuffers,
 };
 use crate::shape::{ElementType, FieldPath, Shape, queries};
 
@@ -18,7 +18,7 @@ pub struct Module {
     entry: usize,
     parameters: Vec<Shape>,
     result: Shape,
-    given: GivenBuffers,
+    donated: DonatedBuffers,
 }
 
 impl Module {
@@ -56,16 +56,16 @@ impl Module {
             fits(field, expected, given)?;
         }
         fits(path.field("result"), computation.root_shape(), &result)?;
-        let given = GivenBuffers::default();
-        Ok(Self { name, computations, entry, parameters, result, given })
+        let donated = DonatedBuffers::default();
+        Ok(Self { name, computations, entry, parameters, result, donated })
     }
 
-    /// Returns the module with `given` as the buffers that results may reuse. Returns an error if a
-    /// path in `given` leads to no array of the module's parameters or result, or breaks another
-    /// rule of [`GivenBuffers::check`].
-    pub(super) fn with_given_buffers(self, given: GivenBuffers) -> Result<Self, HloError> {
-        given.check(&self.parameters, &self.result)?;
-        Ok(Self { given, ..self })
+    /// Returns the module with `donated` as the buffers that results may reuse. Returns an error if
+    /// a path in `donated` leads to no array of the module's parameters or result, or breaks
+    /// another rule of [`DonatedBuffers::check`].
+    pub(super) fn with_donated_buffers(self, donated: DonatedBuffers) -> Result<Self, HloError> {
+        donated.check(&self.parameters, &self.result)?;
+        Ok(Self { donated, ..self })
     }
 
     /// Returns the name.
@@ -120,18 +120,18 @@ impl Module {
     /// ```
     #[must_use]
     pub fn aliases(&self) -> &[InputOutputAlias] {
-        &self.given.aliases
+        &self.donated.aliases
     }
 
     /// Returns the parts of parameters whose buffers any result may reuse.
     #[must_use]
     pub fn donors(&self) -> &[BufferDonor] {
-        &self.given.donors
+        &self.donated.donors
     }
 
     /// Returns the buffers of parameters that results may reuse.
-    pub(super) fn given_buffers(&self) -> &GivenBuffers {
-        &self.given
+    pub(super) fn donated_buffers(&self) -> &DonatedBuffers {
+        &self.donated
     }
 
     /// Returns the instructions of all computations, computation by computation.

@@ -304,7 +304,7 @@ fn operands_come_before_their_users() {
 }
 
 #[test]
-fn what_is_more_than_is_read_says_so() {
+fn calls_that_are_too_deep_are_refused() {
     let mut builder = Builder::new("test");
     let mut callee = None;
     for level in 0..=MAX_CALL_DEPTH {

@@ -128,7 +128,7 @@ const LARGE_BOX: usize = 64;
 
 /// A nest together with the contents of its sources. The contents are needed to evaluate lookups.
 #[derive(Clone, Copy)]
-pub(super) struct Bound<'a> {
+pub(super) struct NestWithImages<'a> {
     pub(super) nest: &'a CopyNest,
     pub(super) images: &'a [&'a [u8]],
 }
@@ -140,7 +140,7 @@ pub(super) struct Bound<'a> {
 /// `repeats` is true, boxes that occur in every period are reported together, as
 /// [`Resolved::Repeated`].
 pub(super) fn resolve(
-    of: Bound,
+    of: NestWithImages,
     walk_box: WalkBox,
     repeats: bool,
     each: &mut impl FnMut(Resolved),
@@ -175,7 +175,7 @@ pub(super) fn resolve(
 
 /// Divides a box as [`resolve`] does, without looking for periods. The call through `dyn` keeps
 /// `resolve` from being instantiated for ever deeper closures.
-fn resolve_boxes(of: Bound, walk_box: WalkBox, each: &mut dyn FnMut(Resolved)) {
+fn resolve_boxes(of: NestWithImages, walk_box: WalkBox, each: &mut dyn FnMut(Resolved)) {
     resolve(of, walk_box, false, &mut |found| each(found));
 }
 
@@ -183,7 +183,7 @@ fn resolve_boxes(of: Bound, walk_box: WalkBox, each: &mut dyn FnMut(Resolved)) {
 /// part has a single step along each axis for which `axes` is true, because the lookups change
 /// there.
 fn look_up(
-    Bound { nest, images }: Bound,
+    NestWithImages { nest, images }: NestWithImages,
     walk_box: &WalkBox,
     axes: &[bool],
     case: usize,
@@ -269,24 +269,24 @@ fn period(nest: &CopyNest, number: usize, walk_box: &WalkBox, bounds: &Bounds) -
     }
     // The forms of the guards that hold in only a part of the box, and the forms that the possible
     // cases read at.
-    let mut open: SmallVec<[&Affine; 4]> = SmallVec::new();
+    let mut undecided: SmallVec<[&Affine; 4]> = SmallVec::new();
     let mut cases: SmallVec<[&Affine; 4]> = SmallVec::new();
     for Case { when, take } in &nest.cases()[number..] {
-        let states = || when.iter().map(|guard| (&guard.of, standing(guard, bounds)));
-        if states().any(|(_, state)| matches!(state, Standing::Fails)) {
+        let states = || when.iter().map(|guard| (&guard.of, guard_state(guard, bounds)));
+        if states().any(|(_, state)| matches!(state, GuardState::Fails)) {
             continue;
         }
-        let before = open.len();
-        let is_open = |state: &Standing| matches!(state, Standing::Open { .. });
-        open.extend(states().filter(|(_, state)| is_open(state)).map(|(form, _)| form));
+        let before = undecided.len();
+        let is_undecided = |state: &GuardState| matches!(state, GuardState::Undecided { .. });
+        undecided.extend(states().filter(|(_, state)| is_undecided(state)).map(|(form, _)| form));
         if let CaseValue::Read { at, .. } = take {
             cases.push(at);
         }
-        if open.len() == before {
+        if undecided.len() == before {
             break;
         }
     }
-    let forms = || open.iter().chain(&cases).copied();
+    let forms = || undecided.iter().chain(&cases).copied();
     if Depends::of(nest, forms()).looks_up() {
         return None;
     }
@@ -297,7 +297,7 @@ fn period(nest: &CopyNest, number: usize, walk_box: &WalkBox, bounds: &Bounds) -
     let (mut size, mut count) = (1_i64, 1_i64);
     for (axis, (low, end)) in first.ranges.iter_mut().enumerate().rev() {
         let extent = *end - *low;
-        let period = Period::of_axis(nest, &open, bounds, axis, extent);
+        let period = Period::of_axis(nest, &undecided, bounds, axis, extent);
         let moves = period.moves.iter().any(|&by| by != 0);
         // An axis that changes neither a guard nor a quotient lies inside the period as a whole, or
         // it only repeats the period.
@@ -348,10 +348,10 @@ struct Period {
 }
 
 impl Period {
-    /// Returns the period along `axis`. `open` has the forms of the undecided guards.
+    /// Returns the period along `axis`. `undecided` has the forms of the undecided guards.
     fn of_axis(
         nest: &CopyNest,
-        open: &[&Affine],
+        undecided: &[&Affine],
         bounds: &Bounds,
         axis: usize,
         extent: i64,
@@ -372,7 +372,7 @@ impl Period {
             period.moves.iter_mut().for_each(|of| *of *= factor);
             period.moves.push(by_steps * factor / by);
         }
-        if open.iter().any(|form| period.moved(form, axis) != 0) { none() } else { period }
+        if undecided.iter().any(|form| period.moved(form, axis) != 0) { none() } else { period }
     }
 
     /// Returns the change of a form over the steps of the period. The form must not depend on
@@ -386,18 +386,18 @@ impl Period {
 
 /// Decides the next step for a box: evaluates the cases in order, and stops at the first that does
 /// not fail for the whole box.
-fn decide(of: Bound, walk_box: &WalkBox, repeats: bool) -> Decision {
+fn decide(of: NestWithImages, walk_box: &WalkBox, repeats: bool) -> Decision {
     let nest = of.nest;
     let mut bounds = Bounds::of_box(nest, walk_box.ranges.iter().map(|&(low, end)| (low, end - 1)));
     let mut number = 0;
     while let Some(Case { when, take }) = nest.cases().get(number) {
-        let mut open: SmallVec<[(&Affine, i64); 4]> = SmallVec::new();
+        let mut undecided: SmallVec<[(&Affine, i64); 4]> = SmallVec::new();
         let mut fails = false;
         for guard in when {
-            match standing(guard, &bounds) {
-                Standing::Holds => {}
-                Standing::Fails => fails = true,
-                Standing::Open { threshold } => open.push((&guard.of, threshold)),
+            match guard_state(guard, &bounds) {
+                GuardState::Holds => {}
+                GuardState::Fails => fails = true,
+                GuardState::Undecided { threshold } => undecided.push((&guard.of, threshold)),
             }
         }
         if fails {
@@ -405,7 +405,7 @@ fn decide(of: Bound, walk_box: &WalkBox, repeats: bool) -> Decision {
             continue;
         }
         // Cut the outermost axis first, so that boxes differ only along inner axes.
-        let cuts = open
+        let cuts = undecided
             .iter()
             .filter(|(form, _)| is_linear(form, &bounds))
             .map(|&(form, threshold)| cut(form, threshold, walk_box, &bounds));
@@ -422,10 +422,10 @@ fn decide(of: Bound, walk_box: &WalkBox, repeats: bool) -> Decision {
             CaseValue::Read { at, .. } => Some(at),
             CaseValue::Bits(_) => None,
         };
-        let asked = open.first().map(|&(form, _)| form);
-        let depends = match asked {
+        let first_undecided = undecided.first().map(|&(form, _)| form);
+        let depends = match first_undecided {
             Some(form) if !nest.lookups().is_empty() => Depends::of(nest, [form].into_iter()),
-            _ => Depends::of(nest, open.iter().map(|&(form, _)| form).chain(read)),
+            _ => Depends::of(nest, undecided.iter().map(|&(form, _)| form).chain(read)),
         };
         if let Some(cut) = cut_quotient(nest, &depends, walk_box, &bounds) {
             let period = if repeats { period(nest, number, walk_box, &bounds) } else { None };
@@ -434,12 +434,12 @@ fn decide(of: Bound, walk_box: &WalkBox, repeats: bool) -> Decision {
         let unknown = (0..nest.lookups().len())
             .find(|&of| depends.lookups[of] && !is_constant(Value::Lookup(of), &bounds));
         if let Some(lookup) = unknown {
-            let moves = Moves::of(nest, &depends, &bounds);
+            let lookup_axes = LookupAxes::of(nest, &depends, &bounds);
             let moving =
-                |axis: &usize| walk_box.extents().nth(*axis) != Some(1) && moves.axes[*axis];
-            if let Some(axis) = (0..moves.axes.len()).find(moving) {
-                if asked.is_none() && !moves.quotients {
-                    return Decision::LookedUp { axes: moves.axes, case: number };
+                |axis: &usize| walk_box.extents().nth(*axis) != Some(1) && lookup_axes.axes[*axis];
+            if let Some(axis) = (0..lookup_axes.axes.len()).find(moving) {
+                if first_undecided.is_none() && !lookup_axes.quotients_vary {
+                    return Decision::LookedUp { axes: lookup_axes.axes, case: number };
                 }
                 let (low, end) = walk_box.ranges[axis];
                 return Decision::Cut { axis, at: low + (end - low) / 2 };
@@ -504,13 +504,13 @@ impl Depends {
 }
 
 /// The axes on which the lookups of some forms depend.
-struct Moves {
+struct LookupAxes {
     axes: SmallVec<[bool; 8]>,
     /// True if quotients also vary, so that positions do not read at constant strides.
-    quotients: bool,
+    quotients_vary: bool,
 }
 
-impl Moves {
+impl LookupAxes {
     /// Returns the axes of the lookups in `depends`, and of the quotients in it that vary in the
     /// box of `bounds`.
     fn of(nest: &CopyNest, depends: &Depends, bounds: &Bounds) -> Self {
@@ -525,7 +525,7 @@ impl Moves {
         forms.extend(varying.map(|(_, quotient)| &quotient.of));
         let moves = |axis| forms.iter().any(|form| form.weight(Value::Axis(axis)) != 0);
         let axes = (0..nest.extents().len()).map(moves).collect();
-        Self { axes, quotients: forms.len() > of_lookups }
+        Self { axes, quotients_vary: forms.len() > of_lookups }
     }
 }
 
@@ -582,28 +582,28 @@ fn first_value(form: &Affine, walk_box: &WalkBox, bounds: &Bounds) -> i64 {
 }
 
 /// The state of a guard in a box. A guard holds if `0 <= form < extent`.
-enum Standing {
+enum GuardState {
     Holds,
     Fails,
     /// The guard holds at some positions only: the form has values below `threshold`, and values of
     /// at least `threshold`.
-    Open {
+    Undecided {
         threshold: i64,
     },
 }
 
 /// Returns the state of a guard in the box of `bounds`.
-fn standing(guard: &Guard, bounds: &Bounds) -> Standing {
+fn guard_state(guard: &Guard, bounds: &Bounds) -> GuardState {
     let (low, high) = bounds.of(&guard.of);
     let extent = signed(guard.extent);
     if high < 0 || low >= extent {
-        Standing::Fails
+        GuardState::Fails
     } else if low < 0 {
-        Standing::Open { threshold: 0 }
+        GuardState::Undecided { threshold: 0 }
     } else if high >= extent {
-        Standing::Open { threshold: extent }
+        GuardState::Undecided { threshold: extent }
     } else {
-        Standing::Holds
+        GuardState::Holds
     }
 }
 

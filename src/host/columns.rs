@@ -225,23 +225,23 @@ fn load<L: Lane>(image: &[u8], integer: Integer, column: &mut [L]) {
         let (image, _) = image.as_chunks::<BYTES>();
         let number = |bytes: &[u8; BYTES]| L::of(number(*bytes));
         // Consecutive units are most frequent.
-        let first = column.first().map_or(0, |first| first.place());
+        let first = column.first().map_or(0, |first| first.unit_index());
         let other =
-            |other: usize, (n, at): (usize, &L)| other | (at.place() ^ first.wrapping_add(n));
+            |other: usize, (n, at): (usize, &L)| other | (at.unit_index() ^ first.wrapping_add(n));
         let follow = column.iter().enumerate().fold(0, other) == 0;
         if let Some(units) = image.get(first..first.saturating_add(column.len())).filter(|_| follow)
         {
             return set(column, units.iter().map(number));
         }
         for at in column {
-            *at = image.get(at.place()).map_or(L::default(), number);
+            *at = image.get(at.unit_index()).map_or(L::default(), number);
         }
     }
     match (integer.bits_in_memory(), integer.is_signed) {
         (2 | 4, _) => {
             let (bits, lanes) = (integer.bits, 8 / integer.bits as usize);
             for at in column {
-                let (byte, lane) = (at.place() / lanes, at.place() % lanes);
+                let (byte, lane) = (at.unit_index() / lanes, at.unit_index() % lanes);
                 let byte = image.get(byte).map_or(0, |&byte| byte >> (lane * bits as usize));
                 *at = L::of(byte.into()).wrapped(integer);
             }

@@ -7,7 +7,7 @@ use super::pieces::{Destination as _, DestinationSlices};
 /// The number of bytes that are copied at a time, if the bytes of the value differ from each other.
 /// A shorter block needs more copies; preparing a longer one costs more than it saves in short
 /// rows.
-const BLOCK_BYTES: usize = 256;
+const FILL_BLOCK_BYTES: usize = 256;
 
 /// A fill of places with one value.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +16,7 @@ pub(super) struct Fill {
     pub(super) bits: u32,
     /// The distance between contiguous units in addresses: the size of a unit in bytes, or 1 if
     /// units are smaller than a byte.
-    pub(super) scale: usize,
+    pub(super) unit_stride: usize,
     /// The value, in the lowest bits.
     pub(super) value: u128,
 }
@@ -54,23 +54,23 @@ impl Fill {
         to: isize,
         destination: &mut DestinationSlices,
     ) {
-        let (outer, run) = run_of(axes, self.scale);
-        let count = run / self.scale;
+        let (outer, run) = run_of(axes, self.unit_stride);
+        let count = run / self.unit_stride;
         let units = self.units(count);
         each_start(outer, to, &mut |to| {
             let (slice, place) = destination.place(to);
-            self.run(place / self.scale, (count, &units), slice);
+            self.run(place / self.unit_stride, (count, &units), slice);
         });
     }
 
     /// Returns a block of at most `count` copies of the value, from which the destination is
     /// filled. The block is empty if all bytes of the value are equal, or if units are smaller than
     /// a byte: [`Self::run`] then needs no block.
-    fn units(self, count: usize) -> SmallVec<[u8; BLOCK_BYTES]> {
+    fn units(self, count: usize) -> SmallVec<[u8; FILL_BLOCK_BYTES]> {
         let value = &self.value.to_le_bytes()[..self.bits as usize / 8];
         let mut units = SmallVec::new();
         if value.iter().any(|&byte| byte != value[0]) {
-            let count = count.min(BLOCK_BYTES / value.len());
+            let count = count.min(FILL_BLOCK_BYTES / value.len());
             (0..count).for_each(|_| units.extend_from_slice(value));
         }
         units
@@ -125,7 +125,7 @@ mod tests {
                 [(0_usize, 3, 5), (1, 2, 7), (3, 4, 9), (5, 1, 1), (2, 3, 10)]
             {
                 let mut image = vec![0xa5; 256];
-                let fill = Fill { bits: bits as u32, scale: 1, value };
+                let fill = Fill { bits: bits as u32, unit_stride: 1, value };
                 let mut pieces = DestinationSlices::whole(&mut image);
                 fill.write(&[(rows, 10), (steps, 1)], first.cast_signed(), &mut pieces);
                 drop(pieces);

@@ -16,7 +16,7 @@ use super::{
 use crate::nest::{Affine, Case, CaseValue, CopyNest, Gaps, Lookup, Marks, Value, signed};
 
 /// The approximate size of the part of the destination that one thread fills at a time, in bytes.
-const SHARE_BYTES: usize = 256 << 10;
+const GATHER_SHARE_BYTES: usize = 256 << 10;
 
 /// The entry for a row to which no case applies. Other entries are indices of cases.
 pub(super) const NO_CASE: u8 = u8::MAX;
@@ -41,7 +41,7 @@ pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) -
     if !fits {
         return false;
     }
-    let rows = (SHARE_BYTES / (row * unit)).max(1);
+    let rows = (GATHER_SHARE_BYTES / (row * unit)).max(1);
     let narrow = is_narrow(nest);
     let gathered = Gathered { nest, sources, row, is_whole, unit };
     if row == 1
@@ -107,15 +107,15 @@ fn row(nest: &CopyNest) -> Option<(usize, bool)> {
         return None;
     }
     // Some positions may be read without a lookup. Such a nest is better moved in boxes.
-    let mut asks = false;
+    let mut guard_looks_up = false;
     for Case { when, take } in nest.cases() {
-        asks |= when.iter().any(|guard| looks_up(nest, &guard.of));
+        guard_looks_up |= when.iter().any(|guard| looks_up(nest, &guard.of));
         match take {
-            CaseValue::Read { at, .. } if !asks && !looks_up(nest, at) => return None,
+            CaseValue::Read { at, .. } if !guard_looks_up && !looks_up(nest, at) => return None,
             _ => {}
         }
     }
-    if asked_forms(nest).all(|form| form.weight(inner) == 0) {
+    if forms_except_reads(nest).all(|form| form.weight(inner) == 0) {
         let is_run = |case: &Case| match &case.take {
             CaseValue::Read { at, .. } => at.weight(inner) == 1,
             CaseValue::Bits(_) => true,
@@ -128,9 +128,9 @@ fn row(nest: &CopyNest) -> Option<(usize, bool)> {
     moves.then_some((1, false))
 }
 
-/// Returns the forms of guards, quotients and lookups. The forms of the places that cases read are
-/// not among them.
-pub(super) fn asked_forms(nest: &CopyNest) -> impl Iterator<Item = &Affine> {
+/// Returns the forms of guards, quotients and lookups: all forms of the nest, except those of the
+/// places that cases read.
+pub(super) fn forms_except_reads(nest: &CopyNest) -> impl Iterator<Item = &Affine> {
     let guards = nest.cases().iter().flat_map(|case| &case.when).map(|guard| &guard.of);
     let quotients = nest.quotients().iter().map(|quotient| &quotient.of);
     guards.chain(quotients).chain(nest.lookups().iter().flat_map(Lookup::forms))
@@ -321,14 +321,16 @@ impl Gathered<'_> {
                 _ => false,
             };
             if !done {
-                copy_units(self.unit, source, out, |row| takes(row).then(|| units[row].place()));
+                copy_units(self.unit, source, out, |row| {
+                    takes(row).then(|| units[row].unit_index())
+                });
             }
             return;
         }
         let bytes = self.row * self.unit;
         for (row, out) in out.chunks_exact_mut(bytes).enumerate() {
             if takes(row) {
-                let first = units[row].place() * self.unit;
+                let first = units[row].unit_index() * self.unit;
                 out.copy_from_slice(&source[first..first + bytes]);
             }
         }
@@ -391,8 +393,9 @@ fn follow<const BYTES: usize, L: Lane>(
     out: &mut [u8],
 ) -> bool {
     let (out, _) = out.as_chunks_mut::<BYTES>();
-    let first = units.first().map_or(0, |first| first.place());
-    let other = |other: usize, (n, at): (usize, &L)| other | (at.place() ^ first.wrapping_add(n));
+    let first = units.first().map_or(0, |first| first.unit_index());
+    let other =
+        |other: usize, (n, at): (usize, &L)| other | (at.unit_index() ^ first.wrapping_add(n));
     let follows = |units: &[L]| units.iter().enumerate().fold(0, other) == 0;
     if !(follows(&units[..units.len().min(8)]) && follows(units)) {
         return false;

@@ -108,7 +108,7 @@ mod tests {
 
     /// The second run reuses the steps of the first on different bytes.
     #[test]
-    fn steps_that_are_taken_again_copy_what_the_source_then_holds() {
+    fn kept_steps_copy_the_current_source() {
         let nests: Vec<CopyNest> = (2..2 * COPIES as u64).map(transpose).collect();
         for turn in 0..40 {
             let nest = &nests[turn * turn % nests.len()];

@@ -14,7 +14,7 @@ pub(super) trait Lane:
 
     /// Returns the number as the index of a unit. A negative number becomes an index past the end
     /// of every image.
-    fn place(self) -> usize;
+    fn unit_index(self) -> usize;
 
     /// Returns the number with 64 bits.
     fn number(self) -> i64;
@@ -47,7 +47,7 @@ macro_rules! lane {
             }
 
             #[inline]
-            fn place(self) -> usize {
+            fn unit_index(self) -> usize {
                 usize::try_from(self).unwrap_or(usize::MAX)
             }
 

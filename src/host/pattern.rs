@@ -26,7 +26,7 @@ use crate::nest::gcd;
 /// The longest block that is put together from boxes, in bytes. The tables of longer blocks leave
 /// less room for data in the first-level cache. With 1 KiB instead, the period of `T(6,10)` to
 /// `T(4,8)` of `f32` is cut into runs of 32 bytes and has half the rate.
-pub(super) const BLOCK_BYTES: usize = 1 << 12;
+pub(super) const MOST_BLOCK_BYTES: usize = 1 << 12;
 
 /// The number of registers from which on a block is long enough. A shorter block is repeated to
 /// become longer, so that it consists of whole registers, or so that the overlap of its last two
@@ -319,11 +319,11 @@ fn repeat(block: &mut Vec<PatternByte>, steps: usize, src: isize, scales: &[isiz
 type BlockBytes = SmallVec<[(isize, Vec<PatternByte>); 1]>;
 
 /// Returns the bytes of the parts, as runs in the order of the destination. Returns `None` if they
-/// are more than [`BLOCK_BYTES`].
+/// are more than [`MOST_BLOCK_BYTES`].
 fn bytes_of_parts(unit: usize, parts: &[BlockPart]) -> Option<BlockBytes> {
     let positions = |part: &BlockPart| part.axes.iter().map(|axis| axis.extent).product::<usize>();
     let count = parts.iter().map(positions).fold(0, usize::saturating_add);
-    if count.saturating_mul(unit) > BLOCK_BYTES {
+    if count.saturating_mul(unit) > MOST_BLOCK_BYTES {
         return None;
     }
     // The offset of each unit in the destination, and the unit's value.

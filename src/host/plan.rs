@@ -96,7 +96,7 @@ const SMALL: usize = 16;
 const ROW_UNITS: usize = 64;
 
 /// The least size of a tile whose rows are short.
-const TILE_BYTES: usize = 1 << 12;
+const LEAST_TILE_BYTES: usize = 1 << 12;
 
 /// The shortest row or column that is transposed as a part of a square, without and with streaming.
 /// Shorter ones are shuffled.
@@ -296,8 +296,8 @@ impl TilePlan {
         }
         if unit > SMALL && streams.long && (unit >= LONG_UNIT || streams.lines(unit, &axes)) {
             // If both sides have the same order, the hardware prefetcher follows the writes.
-            let in_order = |pair: &[PlanAxis]| pair[0].src.abs() >= pair[1].src.abs();
-            let ordered = axes.windows(2).all(in_order);
+            let descends = |pair: &[PlanAxis]| pair[0].src.abs() >= pair[1].src.abs();
+            let ordered = axes.windows(2).all(descends);
             let streamed = streams.cut || streams.lines(unit, &axes) || !ordered;
             let mut plan = Self::of_units(axes, unit, streamed);
             // Units that are read again are in the cache, so only the writes matter.
@@ -329,7 +329,7 @@ impl TilePlan {
         let close = |axis: &&PlanAxis| (unit..LINE).contains(&axis.src.unsigned_abs());
         let column = plane.columns.first().filter(close);
         let column = column.map_or(unit, |axis| axis.src.unsigned_abs());
-        let columns = Group::new(&plane.columns, (tile.1 / column).max(TILE_BYTES / row));
+        let columns = Group::new(&plane.columns, (tile.1 / column).max(LEAST_TILE_BYTES / row));
         let (rows_touch, columns_touch) = (touch(&rows.dst, unit), touch(&columns.src, unit));
         let square = edge(unit, simd.is_some()).is_some_and(|edge| {
             let (rows, columns) = (rows.dst.len(), columns.src.len());
@@ -384,8 +384,8 @@ impl TilePlan {
         let plane = Plane::new(axes.into(), unit, (LONG_ROW, RUNS_TILE));
         let rows = Group::new(&plane.rows, RUNS);
         let columns = Group::new(&plane.columns, (RUNS_TILE / unit).min(PAGES));
-        let in_order = plane.rows.iter().all(|axis| axis.src >= 0);
-        let runs = in_order && touch(&rows.dst, unit) && rows.dst.len() * unit >= LONG_ROW;
+        let reads_forward = plane.rows.iter().all(|axis| axis.src >= 0);
+        let runs = reads_forward && touch(&rows.dst, unit) && rows.dst.len() * unit >= LONG_ROW;
         runs.then(|| Self::around(unit, Mover::OrderedRuns, rows, columns, plane, true))
     }
 
@@ -569,9 +569,10 @@ fn touch(offsets: &[isize], unit: usize) -> bool {
 
 /// Returns the loops over the blocks of axes, and the extents of the axes.
 ///
-/// In the order of the source, each axis is one loop, sorted by [`in_order`]. Otherwise long axes
-/// become loops of several levels, and the loop with the smallest distance on either side is
-/// innermost, so that lines and pages of both sides are used while they are in the caches.
+/// In the order of the source, each axis is one loop, in the order of [`sorted_by_source`].
+/// Otherwise long axes become loops of several levels, and the loop with the smallest distance on
+/// either side is innermost, so that lines and pages of both sides are used while they are in the
+/// caches.
 fn loops(
     axes: impl Iterator<Item = (PlanAxis, usize)>,
     of_source: bool,
@@ -587,7 +588,7 @@ fn loops(
         }
     }
     if of_source {
-        return (in_order(loops, &extents), extents);
+        return (sorted_by_source(loops, &extents), extents);
     }
     loops.sort_by_key(|of| std::cmp::Reverse(of.src.abs().min(of.dst.abs())));
     (loops, extents)
@@ -595,7 +596,7 @@ fn loops(
 
 /// Sorts loops in the order of the source. If the inner loops would lead to more than [`PAGES`]
 /// pages of the destination, a loop whose steps are shorter than a page is moved inside first.
-fn in_order(mut loops: SmallVec<[Loop; 16]>, extents: &[usize]) -> SmallVec<[Loop; 16]> {
+fn sorted_by_source(mut loops: SmallVec<[Loop; 16]>, extents: &[usize]) -> SmallVec<[Loop; 16]> {
     loops.sort_by_key(|of| of.src.abs());
     let (mut inner, mut pages): (SmallVec<[Loop; 16]>, usize) = (SmallVec::new(), 1);
     while !loops.is_empty() {

@@ -5,7 +5,7 @@
 
 use smallvec::SmallVec;
 
-use super::boxes::{Bound, Resolved, WalkBox, resolve};
+use super::boxes::{NestWithImages, Resolved, WalkBox, resolve};
 use crate::nest::{CaseValue, CopyNest, PositionValue, Value};
 
 /// A box of positions that all read the source, at constant strides.
@@ -25,7 +25,7 @@ pub(crate) struct ReadBox {
 /// The nest must have no lookups that read the sources, because the contents of the sources are not
 /// known here.
 pub(crate) fn each_read_box(nest: &CopyNest, mut each: impl FnMut(&ReadBox)) {
-    let of = Bound { nest, images: &[] };
+    let of = NestWithImages { nest, images: &[] };
     resolve(of, WalkBox::whole(nest), false, &mut |found| {
         let Resolved::Box(walk_box, PositionValue::Unit { unit, .. }, case) = found else { return };
         let CaseValue::Read { at, .. } = &nest.cases()[case].take else { return };

@@ -158,7 +158,7 @@ pub(super) fn fill(
     destination: &mut [u8],
 ) {
     if nest.gaps() == Gaps::Keep {
-        return keep(machine, nest, sources, destination);
+        return fill_keeping_gaps(machine, nest, sources, destination);
     }
     if nest.dst_bits() < 8
         && let Some(last) = destination.last_mut()
@@ -178,7 +178,12 @@ pub(super) fn fill(
 /// Only the part of the walk that can write is visited. So the time depends on the number of
 /// elements, and not on the length of the destination, as for an update of one row of a large
 /// array.
-fn keep(machine: &'static Machine, nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
+fn fill_keeping_gaps(
+    machine: &'static Machine,
+    nest: &CopyNest,
+    sources: &[&[u8]],
+    destination: &mut [u8],
+) {
     let Some(written) = WalkBox::written(nest) else { return };
     let units = written.extents().product::<usize>();
     let bytes = units.saturating_mul(nest.dst_bits() as usize) / 8;

@@ -17,10 +17,10 @@ use crate::nest::CopyNest;
 
 /// The least size of a share that is worth another thread, in bytes. Smaller shares spend more time
 /// on handing work over than on copying; larger ones leave threads idle in copies of medium size.
-pub(super) const SHARE_BYTES: usize = 1 << 17;
+pub(super) const LEAST_SHARE_BYTES: usize = 1 << 17;
 
 /// The size of a destination of whole bytes that is worth a second thread, as a multiple of
-/// [`SHARE_BYTES`].
+/// [`LEAST_SHARE_BYTES`].
 ///
 /// A smaller destination is copied before another thread wakes up. It is also a single share, so
 /// that its steps are kept. With 2 instead of 4, `f32[256,256]` took 11.6 instead of 7.8 µs,
@@ -28,7 +28,7 @@ pub(super) const SHARE_BYTES: usize = 1 << 17;
 const SHARES_OF_BYTES: usize = 4;
 
 /// The size of a destination that is worth a second thread if units are not whole bytes, as a
-/// multiple of [`SHARE_BYTES`]. Such units take longer to copy.
+/// multiple of [`LEAST_SHARE_BYTES`]. Such units take longer to copy.
 const SHARES_OF_BITS: usize = 2;
 
 /// The number of shares that each thread gets. With fewer shares, a slow thread holds up the
@@ -64,7 +64,7 @@ pub(super) struct Share<'a> {
 /// Returns true if a destination of `bytes` bytes is always one share, whatever the number of
 /// threads. `whole_bytes` says that its units are whole bytes.
 pub(super) fn is_small(bytes: usize, whole_bytes: bool) -> bool {
-    bytes < SHARE_BYTES * if whole_bytes { SHARES_OF_BYTES } else { SHARES_OF_BITS }
+    bytes < LEAST_SHARE_BYTES * if whole_bytes { SHARES_OF_BYTES } else { SHARES_OF_BITS }
 }
 
 /// Divides the destination into shares for `threads` threads.
@@ -85,7 +85,7 @@ pub(super) fn shares<'a>(
     destination: &'a mut [u8],
     threads: usize,
 ) -> Vec<Share<'a>> {
-    let wanted = (destination.len() / SHARE_BYTES).min(threads * SHARES_PER_THREAD);
+    let wanted = (destination.len() / LEAST_SHARE_BYTES).min(threads * SHARES_PER_THREAD);
     if threads == 1 {
         return vec![contiguous(nest, destination, 0)];
     }
@@ -135,7 +135,7 @@ impl Cut {
     /// Returns the shares, in the order of the steps.
     fn divide<'a>(&self, nest: &CopyNest, destination: &'a mut [u8]) -> Vec<Share<'a>> {
         let &Self { axis, extent, stride, steps, shift } = self;
-        let bytes = |cells: u64| length(cells * u64::from(nest.dst_bits()) / 8);
+        let bytes = |places: u64| length(places * u64::from(nest.dst_bits()) / 8);
         let mut shares: Vec<Share> = (0..extent)
             .step_by(length(steps))
             .map(|start| {
@@ -183,14 +183,14 @@ fn cut(nest: &CopyNest, wanted: u64, threads: u64) -> Option<Cut> {
         // An offset counts bytes, or units if they are smaller than a byte. A loop may step past
         // the end of a tensor by the size of the tensor, so some bits stay free.
         let shift = isize::BITS - 4 - around.ilog2();
-        let cells = steps * of.dst_stride;
-        let fits = (cells * u64::from(nest.dst_bits().div_ceil(8))) >> shift == 0;
+        let places = steps * of.dst_stride;
+        let fits = (places * u64::from(nest.dst_bits().div_ceil(8))) >> shift == 0;
         let cut = Cut { axis, extent: of.extent, stride: of.dst_stride, steps, shift };
         let read = match of.src_stride.unsigned_abs() {
             0 => None,
             stride => Some(steps.saturating_mul(stride).saturating_mul(nest.src_bits().into()) / 8),
         };
-        let slice = (around > 1).then_some(cells * u64::from(nest.dst_bits()) / 8);
+        let slice = (around > 1).then_some(places * u64::from(nest.dst_bits()) / 8);
         let worth = cut.worth(read, slice, (wanted, threads));
         let fits = fits && cut.share_count() >= threads;
         if fits && best.as_ref().is_none_or(|&(_, least)| least < worth) {
@@ -255,8 +255,8 @@ pub(super) fn share_of_box<'a>(
 /// Returns the share that fills one slice, which begins at place `first` of the image.
 pub(super) fn contiguous<'a>(nest: &CopyNest, slice: &'a mut [u8], first: u64) -> Share<'a> {
     let base = nest.dst_base().unsigned_abs();
-    let cells = slice.len() as u64 * 8 / u64::from(nest.dst_bits());
-    let end = base + (first + cells).min(nest.dst_units());
+    let places = slice.len() as u64 * 8 / u64::from(nest.dst_bits());
+    let end = base + (first + places).min(nest.dst_units());
     let boxes = cover(nest, base + first, end);
     Share { boxes, destination: DestinationSlices::whole(slice), first: base + first, axis: 0 }
 }
@@ -271,7 +271,7 @@ mod tests {
     use super::even_steps;
 
     #[test]
-    fn threads_get_as_many_shares_each_where_an_axis_allows_it() {
+    fn every_thread_gets_equally_many_shares_if_possible() {
         assert_eq!(even_steps(18, 2, 1, 2), 1); // 18 shares instead of 9.
         assert_eq!(even_steps(32, 4, 1, 2), 4);
         assert_eq!(even_steps(39, 4, 1, 2), 4); // 10 shares, the last one shorter.

@@ -31,7 +31,7 @@ const SELECTION_BYTES: usize = 1 << 13;
 /// destination. When only the next row was prefetched, and tables did not stay in registers, pixels
 /// to planes of `u8` had 24 to 31 GB/s instead of 36 to 39 (`benches/NOTES.md`, "Selections of one
 /// register").
-const LATER: usize = 1 << 12;
+const SHORT_ROW_PREFETCH_DST_BYTES: usize = 1 << 12;
 
 /// The maximum number of loads that are selected from to fill 16 bytes of the destination. More
 /// loads may take longer than a copy unit by unit.
@@ -158,7 +158,7 @@ impl Shuffle {
     ) {
         let length = tile.rows.0.len() * self.unit;
         let (reads, writes) = tile.columns;
-        let later = (LATER / length.max(1)).max(1);
+        let later = (SHORT_ROW_PREFETCH_DST_BYTES / length.max(1)).max(1);
         for (number, (read, write)) in reads.iter().zip(writes).enumerate() {
             let row = destination.bytes(tile.to + write, length);
             let number = number + later;
@@ -226,7 +226,7 @@ mod tests {
     /// Compares rows of different lengths and starts with plain copies, for every instruction set
     /// of this processor.
     #[test]
-    fn rows_are_what_their_units_are() {
+    fn rows_hold_the_units_of_plain_copies() {
         let source: Vec<u8> = (0..3000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
         let mut accepted = 0;
         for simd in Simd::all(Machine::here()) {

@@ -179,12 +179,13 @@ impl<'a, 'b> StepRunner<'a, 'b> {
                     FillValue::Bits(value) => value,
                     FillValue::Unit { source, from } => {
                         let mut bytes = [0; 16];
-                        let unit = &task.sources[source][byte_index(from)..][..task.scale()];
+                        let unit = &task.sources[source][byte_index(from)..][..task.unit_stride()];
                         bytes[..unit.len()].copy_from_slice(unit);
                         u128::from_le_bytes(bytes)
                     }
                 };
-                let fill = Fill { bits: task.nest.dst_bits(), scale: task.scale(), value };
+                let fill =
+                    Fill { bits: task.nest.dst_bits(), unit_stride: task.unit_stride(), value };
                 fill.write(axes, to, &mut self.destination);
             }
         }

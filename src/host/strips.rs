@@ -15,7 +15,7 @@ use super::{
 /// different offsets from a cache line. Odd matrices of `f16` are equally fast with 1, 2, 4 and 8
 /// lines. With bytes, 128 columns of 4 lines still fit in the first-level cache, and the rate rises
 /// from 9.7 to 11.7 GB/s (`benches/NOTES.md`, "Odd matrices of f16").
-const LINES: usize = 4;
+const BUFFERED_LINES: usize = 4;
 
 /// Returns true if registers are used to put together whole lines of columns that are not aligned
 /// to cache lines. Otherwise a buffer is used.
@@ -119,14 +119,14 @@ impl Strips<'_, '_> {
         let (unit, _) = self.of;
         let height = LINE / unit;
         let strips = rows.len() / height;
-        let pitch = (1 + LINES) * LINE;
+        let pitch = (1 + BUFFERED_LINES) * LINE;
         let places: Vec<usize> = writes
             .iter()
             .map(|write| self.destination.bytes(to + write, 0).as_ptr().addr() % LINE)
             .collect();
         let mut first = 0;
         while first < strips {
-            let count = (strips - first).min(LINES);
+            let count = (strips - first).min(BUFFERED_LINES);
             let rows = &rows[first * height..(first + count) * height];
             let Self { simd, of, source, ref mut destination, stream, ref mut room, .. } = *self;
             let (bytes, offsets) = room.columns(writes.len(), pitch);

@@ -9,12 +9,12 @@ use rayon::prelude::*;
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    gathered::{Gathered, NO_CASE, asked_forms, copy_units},
+    gathered::{Gathered, NO_CASE, copy_units, forms_except_reads},
     lane::Lane,
     pattern::{BlockPart, BlockValue, Pattern},
     pieces::DestinationSlices,
     plane::{PlanAxis, merged},
-    share::SHARE_BYTES,
+    share::LEAST_SHARE_BYTES,
     simd::{PatternSource, Simd},
 };
 use crate::nest::{Affine, CaseValue, CopyNest, Value, signed};
@@ -48,7 +48,7 @@ pub(super) struct SourceTable {
 /// the axes inside them then serves all their steps. Returns `None` if the table would be too
 /// large, or would be used for too few steps.
 pub(super) fn outer_axes(nest: &CopyNest) -> Option<usize> {
-    let moves = |axis| asked_forms(nest).any(|form| form.weight(Value::Axis(axis)) != 0);
+    let moves = |axis| forms_except_reads(nest).any(|form| form.weight(Value::Axis(axis)) != 0);
     let outer = (0..nest.extents().len()).take_while(|&axis| !moves(axis)).count();
     let (around, inside) = nest.extents().split_at(outer);
     let fits = inside.iter().product::<u64>() <= MOST_POSITIONS
@@ -85,7 +85,7 @@ impl SourceTable {
         };
         // The steps of the outermost axis in a share.
         let threads = rayon::current_num_threads();
-        let steps = extent.div_ceil(4 * threads).max(SHARE_BYTES / (inner * step)).max(1);
+        let steps = extent.div_ceil(4 * threads).max(LEAST_SHARE_BYTES / (inner * step)).max(1);
         let short = step <= PATTERN_BYTES;
         out.par_chunks_mut(steps * inner * step).enumerate().for_each(|(share, out)| {
             let first = share * steps;

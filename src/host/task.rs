@@ -7,12 +7,12 @@ use smallvec::{SmallVec, smallvec};
 
 use super::{
     bits::Bits,
-    boxes::{Bound, FoundBox, Periods, Repeated, Resolved, WalkBox, resolve},
+    boxes::{FoundBox, NestWithImages, Periods, Repeated, Resolved, WalkBox, resolve},
     converted::ConvertedCopy,
     expanded::ExpandedCopy,
     fill::run_of,
     kept::Record,
-    pattern::{BLOCK_BYTES, BlockPart, BlockValue, Pattern, scale_of},
+    pattern::{BlockPart, BlockValue, MOST_BLOCK_BYTES, Pattern, scale_of},
     plan::{LineAlignment, Mover, Streams, TilePlan},
     plane::{PlanAxis, merged},
     repeat::Series,
@@ -159,10 +159,10 @@ impl Task<'_> {
             found: Vec::new(),
             record,
         };
-        let of = Bound { nest: self.nest, images: self.sources };
+        let of = NestWithImages { nest: self.nest, images: self.sources };
         let block = |axis: CopyAxis| {
-            (axis.extent * axis.dst_stride).saturating_mul(self.scale() as u64)
-                <= BLOCK_BYTES as u64
+            (axis.extent * axis.dst_stride).saturating_mul(self.unit_stride() as u64)
+                <= MOST_BLOCK_BYTES as u64
         };
         let first = self.nest.axes().position(block).unwrap_or(filling.dst.len());
         filling.block_axis = first.max(axis);
@@ -195,7 +195,7 @@ impl Task<'_> {
             same,
             || {
                 let axes = plan_axes(extents.iter().copied(), strides);
-                let plan = Arc::new(TilePlan::new(axes, self.scale(), self.simd, streams));
+                let plan = Arc::new(TilePlan::new(axes, self.unit_stride(), self.simd, streams));
                 let (extents, strides) = (extents.clone(), strides.clone());
                 (CachedPlan { start, extents, strides, plan: plan.clone() }, plan)
             },
@@ -204,7 +204,7 @@ impl Task<'_> {
 
     /// Returns the distance between two contiguous units in addresses: their size in bytes, or 1 if
     /// units are not whole bytes of one size on both sides.
-    pub(super) fn scale(&self) -> usize {
+    pub(super) fn unit_stride(&self) -> usize {
         if has_whole_bytes(self.nest) { self.nest.dst_bits() as usize / 8 } else { 1 }
     }
 
@@ -226,7 +226,7 @@ impl Task<'_> {
 
     /// Converts an offset in units to a distance of addresses.
     fn offset(&self, units: i64) -> isize {
-        units as isize * self.scale().cast_signed()
+        units as isize * self.unit_stride().cast_signed()
     }
 }
 
@@ -355,7 +355,7 @@ struct CachedBlock<P> {
 
 impl Filling<'_, '_, '_> {
     /// Returns the address of the first position of a box.
-    fn place(&self, walk_box: &WalkBox) -> isize {
+    fn first_address(&self, walk_box: &WalkBox) -> isize {
         let ranges = walk_box.ranges.iter().zip(&self.dst);
         let steps = ranges.map(|(&(low, _), stride)| low as isize * stride);
         steps.sum::<isize>() - self.first
@@ -383,7 +383,11 @@ impl Filling<'_, '_, '_> {
             Resolved::Box(walk_box, PositionValue::Bits(value), case) => {
                 let strides = self.strides[case].iter().map(|&(_, stride)| stride);
                 let axes = walk_box.extents().zip(strides).collect();
-                CopyStep::Fill { value: FillValue::Bits(value), axes, to: self.place(walk_box) }
+                CopyStep::Fill {
+                    value: FillValue::Bits(value),
+                    axes,
+                    to: self.first_address(walk_box),
+                }
             }
             Resolved::Box(_, PositionValue::Kept, _) => return,
             Resolved::Repeated(of) => {
@@ -481,7 +485,7 @@ impl Filling<'_, '_, '_> {
         period: Option<&Periods>,
     ) -> Option<CopyStep> {
         let task = self.runner.task;
-        let (simd, unit) = (task.simd?, task.scale());
+        let (simd, unit) = (task.simd?, task.unit_stride());
         // The axes along which the boxes differ must be inside the block.
         let differ =
             |axis: usize| group.iter().any(|of| of.walk_box.ranges[axis] != hull.ranges[axis]);
@@ -491,7 +495,7 @@ impl Filling<'_, '_, '_> {
         }
         if let Some(first) = inside.iter().position(|inside| *inside) {
             let bytes = hull.extents().skip(first).product::<usize>() * unit;
-            if bytes <= BLOCK_BYTES {
+            if bytes <= MOST_BLOCK_BYTES {
                 inside[first..].fill(true);
             }
         }
@@ -532,7 +536,7 @@ impl Filling<'_, '_, '_> {
         if loops.iter().map(|axis| axis.extent).product::<usize>() < LEAST_REPEATS {
             return None;
         }
-        let to = self.place(hull);
+        let to = self.first_address(hull);
         // The offsets of parts in a source are counted from the first unit that a part reads there.
         let mut places: SmallVec<[PatternPlace; 2]> = SmallVec::new();
         let mut parts = Vec::with_capacity(group.len());
@@ -552,7 +556,7 @@ impl Filling<'_, '_, '_> {
                 PositionValue::Kept => continue,
             };
             let axes = axes_of(walk_box, &self.strides[*case], true);
-            parts.push(BlockPart { axes, to: self.place(walk_box) - to, take });
+            parts.push(BlockPart { axes, to: self.first_address(walk_box) - to, take });
         }
         let scales = places.iter().map(|place| place.scale).collect();
         let block = (parts, scales);
@@ -615,14 +619,14 @@ impl Filling<'_, '_, '_> {
             let positions = extents.iter().product::<usize>();
             let is_separate = match of.value {
                 PositionValue::Unit { .. } => {
-                    let streams = self.streams(self.place(&of.walk_box));
+                    let streams = self.streams(self.first_address(&of.walk_box));
                     let plan = task.plan(streams, &extents, &self.strides[of.case]);
                     matches!(plan.mover, Mover::Transpose(_) | Mover::Strips(_))
                 }
                 PositionValue::Bits(_) => {
                     let axes = extents.into_iter().zip(self.dst.iter().copied());
                     let axes: SmallVec<[(usize, isize); 8]> = axes.collect();
-                    run_of(&axes, task.scale()).1 >= LINE
+                    run_of(&axes, task.unit_stride()).1 >= LINE
                 }
                 PositionValue::Kept => true,
             };
@@ -659,7 +663,7 @@ impl Filling<'_, '_, '_> {
                 rest = others;
                 continue;
             }
-            let to = self.place(walk_box);
+            let to = self.first_address(walk_box);
             let Series { count, axis: along, steps, units } = Series::of(rest);
             let mut axes: Vec<PlanAxis> = Vec::new();
             for (axis, (extent, &(src, dst))) in
@@ -684,7 +688,8 @@ impl Filling<'_, '_, '_> {
                         step
                     } else {
                         let streams = self.streams(to);
-                        let plan = Arc::new(TilePlan::new(of, task.scale(), task.simd, streams));
+                        let plan =
+                            Arc::new(TilePlan::new(of, task.unit_stride(), task.simd, streams));
                         self.copy(plan, axes, (source, from), to)
                     }
                 }
@@ -717,7 +722,7 @@ impl Filling<'_, '_, '_> {
     ) -> Option<CopyStep> {
         let task = self.runner.task;
         has_whole_bytes(task.nest).then_some(())?;
-        let (mut bytes, mut axes) = (task.scale(), SmallVec::<[PlanAxis; 4]>::new());
+        let (mut bytes, mut axes) = (task.unit_stride(), SmallVec::<[PlanAxis; 4]>::new());
         let extents: Extents = walk_box.extents().collect();
         for (&extent, &(src, dst)) in extents.iter().zip(&self.strides[case]).rev() {
             if extent == 1 {
@@ -732,7 +737,7 @@ impl Filling<'_, '_, '_> {
         }
         let times: usize = axes.iter().map(|axis| axis.extent).product();
         let small = (times == 1 || bytes >= LINE) && times * bytes <= SMALL_BOX;
-        let (from, to) = (task.offset(unit.cast_signed()), self.place(walk_box));
+        let (from, to) = (task.offset(unit.cast_signed()), self.first_address(walk_box));
         small.then_some(CopyStep::Runs { axes, bytes, source, from, to })
     }
 
@@ -744,7 +749,7 @@ impl Filling<'_, '_, '_> {
         has_whole_bytes(task.nest).then_some(())?;
         // The length of the row so far, in bytes, and the length of its run if the row is one run
         // of the source so far.
-        let (mut bytes, mut run, mut moves) = (task.scale(), Some(task.scale()), false);
+        let (mut bytes, mut run, mut moves) = (task.unit_stride(), Some(task.unit_stride()), false);
         let axes: SmallVec<[PlanAxis; 8]> =
             plan_axes(walk_box.extents(), &self.strides[case]).collect();
         for (axis, &PlanAxis { extent, src, dst }) in axes.iter().enumerate().rev() {
@@ -759,8 +764,12 @@ impl Filling<'_, '_, '_> {
                 first.ranges[axis].1 = first.ranges[axis].0 + 1;
                 let outer = axes[..axis].iter().map(|axis| (axis.extent, axis.dst));
                 let axes = outer.filter(|(extent, _)| *extent > 1).collect();
-                let step =
-                    CopyStep::Again { axes, bytes, count: extent - 1, to: self.place(walk_box) };
+                let step = CopyStep::Again {
+                    axes,
+                    bytes,
+                    count: extent - 1,
+                    to: self.first_address(walk_box),
+                };
                 let pays = extent * bytes >= REPEATED_BYTES && run.is_none_or(|run| run < LINE);
                 return pays.then_some((first, step));
             }
@@ -774,7 +783,7 @@ impl Filling<'_, '_, '_> {
     /// Returns the step that copies a box by a plan, a pattern or a broadcast.
     fn read(&mut self, walk_box: &WalkBox, source: usize, unit: u64, case: usize) -> CopyStep {
         let task = self.runner.task;
-        let (to, extents) = (self.place(walk_box), walk_box.extents().collect::<Extents>());
+        let (to, extents) = (self.first_address(walk_box), walk_box.extents().collect::<Extents>());
         let axes = plan_axes(walk_box.extents(), &self.strides[case]);
         let from = task.offset(unit.cast_signed());
         if task.nest.conversion().is_some()
@@ -804,7 +813,7 @@ impl Filling<'_, '_, '_> {
         let axes: SmallVec<[PlanAxis; 8]> = axes.into_iter().collect();
         let mut pattern = None;
         if let Some(simd) = task.simd.filter(|&simd| plan.may_be_pattern(simd)) {
-            let (block, loops) = BlockPart::of_box(&plan, &axes, task.scale());
+            let (block, loops) = BlockPart::of_box(&plan, &axes, task.unit_stride());
             let scale = scale_of(&loops);
             let parts = (vec![block], smallvec![scale]);
             pattern = self.pattern(simd, plan.unit, &parts, &loops).map(|pattern| (pattern, scale));
@@ -813,7 +822,7 @@ impl Filling<'_, '_, '_> {
         let bits = Bits::of(task.nest);
         let staged = if has_whole_bytes(task.nest) {
             gathers
-                && axes.iter().map(|axis| axis.extent).product::<usize>() * task.scale()
+                && axes.iter().map(|axis| axis.extent).product::<usize>() * task.unit_stride()
                     >= LEAST_STAGED
         } else {
             bits.is_packed() && !bits.suits(&plan)
@@ -839,7 +848,7 @@ impl Filling<'_, '_, '_> {
             || {
                 let of = axes.iter().copied();
                 let copy = if has_whole_bytes(task.nest) {
-                    StagedCopy::of_bytes(task.streams.machine, of, task.scale(), task.simd)
+                    StagedCopy::of_bytes(task.streams.machine, of, task.unit_stride(), task.simd)
                 } else {
                     Some(StagedCopy::of_packed(task.streams.machine, of))
                 };

@@ -62,7 +62,7 @@ pub enum ProgramError {
     Host(#[from] HostError),
     /// More instructions lie between the results and the parameters than stridec follows.
     #[error(
-        "expected at most {limit} instructions on the ways from a result to the parameters, calls counted each time"
+        "expected at most {limit} instructions between the results and the parameters, with a computation counted at each of its calls"
     )]
     TooLong {
         /// The maximum number of instructions.

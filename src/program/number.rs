@@ -210,7 +210,7 @@ impl Pull<'_, '_> {
                 return Err(unsupported(
                     self.graph,
                     node,
-                    " of 64 bits, where data is moved by it",
+                    " for 64-bit integers if the result decides which data is moved",
                 ));
             }
             Opcode::Iota { .. }
@@ -368,4 +368,5 @@ impl Pull<'_, '_> {
 }
 
 /// The reason in the error for a value that a lookup cannot load.
-const NO_INTEGER: &str = "; where data is moved by it, it has to be an integer of 8 bits or more";
+const NO_INTEGER: &str =
+    "; a value that decides which data is moved must be an integer of at least 8 bits";

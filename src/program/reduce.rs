@@ -138,7 +138,7 @@ impl Pull<'_, '_> {
         let count = elements(&sizes);
         if count > MAX_NUMBERS as u64 {
             let reason = format!(
-                " of {count} elements at a time, where data is moved by it; expected at most {MAX_NUMBERS}"
+                " for {count} elements at a time if the result decides which data is moved; expected at most {MAX_NUMBERS}"
             );
             return Err(unsupported(self.graph, node, &reason));
         }

@@ -358,7 +358,7 @@ impl Pull<'_, '_> {
         count: u64,
     ) -> Result<Literal, Halt> {
         let reason = format!(
-            "; it has {count} windows, and where more than {MAX_WINDOWS} lie has to be known when compiling"
+            "; it has {count} windows, and the indices of more than {MAX_WINDOWS} windows must be known at compile time"
         );
         let origin = self.graph.origin(indices, TuplePath::new())?;
         if let Some(literal) = self.buffers.folded.get(&origin) {

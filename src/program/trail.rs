@@ -102,7 +102,7 @@ impl Trail {
     }
 
     /// Returns the buffers from which lookups load.
-    pub(super) fn numbers(&self) -> impl Iterator<Item = BufferId> {
+    pub(super) fn lookup_buffers(&self) -> impl Iterator<Item = BufferId> {
         let loads = self.nest.iter().flat_map(CopyNest::lookups).flat_map(Lookup::loads);
         loads.map(|(source, _)| self.sources[source])
     }

@@ -156,14 +156,14 @@ impl<'m> Ways<'m> {
     ///
     /// Panics if the program has no such result.
     #[must_use]
-    pub fn numbers(&self, result: usize) -> Vec<BufferId> {
+    pub fn lookup_buffers(&self, result: usize) -> Vec<BufferId> {
         let steps = self.program.steps_of(result);
-        let mut values: Vec<BufferId> =
-            steps.into_iter().flat_map(|step| self.trails[step].numbers()).collect();
-        values.retain(|value| !matches!(value, BufferId::Constant(_)));
-        values.sort_unstable();
-        values.dedup();
-        values
+        let mut buffers: Vec<BufferId> =
+            steps.into_iter().flat_map(|step| self.trails[step].lookup_buffers()).collect();
+        buffers.retain(|buffer| !matches!(buffer, BufferId::Constant(_)));
+        buffers.sort_unstable();
+        buffers.dedup();
+        buffers
     }
 
     /// Returns the way of one bit of an element of a result. `index` is the index of the element.

@@ -5,8 +5,8 @@ use std::{marker::PhantomData, ops::Range};
 
 /// The error type of a parser that reads with a [`Cursor`]. Every error has a position in the text.
 pub(crate) trait TextError: Sized {
-    /// Creates an error about the byte range `place` of `text`.
-    fn in_text(text: &str, place: Range<usize>, reason: String) -> Self;
+    /// Creates an error about the bytes in `range` of `text`.
+    fn in_text(text: &str, range: Range<usize>, reason: String) -> Self;
 
     /// Returns the start of `rest`, the unread text, as an error message quotes it, including the
     /// quotation marks. `rest` is not empty.
@@ -39,10 +39,10 @@ impl<'a, E: TextError> Cursor<'a, E> {
         Ok(Self::new(text))
     }
 
-    /// Returns a cursor that reads only the byte range `place`. Its positions are still counted
-    /// from the start of the whole text.
-    pub(crate) fn part(&self, place: Range<usize>) -> Self {
-        Self { text: &self.text[..place.end], position: place.start, error: PhantomData }
+    /// Returns a cursor that reads only the bytes in `range`. Its positions are still counted from
+    /// the start of the whole text.
+    pub(crate) fn part(&self, range: Range<usize>) -> Self {
+        Self { text: &self.text[..range.end], position: range.start, error: PhantomData }
     }
 
     /// Returns the offset of the next byte to read.
@@ -55,9 +55,9 @@ impl<'a, E: TextError> Cursor<'a, E> {
         self.position = position;
     }
 
-    /// Returns the text in the byte range `place`.
-    pub(crate) fn text(&self, place: Range<usize>) -> &'a str {
-        &self.text[place]
+    /// Returns the text of the bytes in `range`.
+    pub(crate) fn text(&self, range: Range<usize>) -> &'a str {
+        &self.text[range]
     }
 
     /// Returns the unread text, including leading blanks.
@@ -132,9 +132,9 @@ impl<'a, E: TextError> Cursor<'a, E> {
         self.skip_blanks();
         let rest = self.rest();
         let length = rest.find(|letter| !is_part(letter)).unwrap_or(rest.len());
-        let place = self.position..self.position + length;
-        self.position = place.end;
-        (&rest[..length], place)
+        let range = self.position..self.position + length;
+        self.position = range.end;
+        (&rest[..length], range)
     }
 
     /// Reads decimal digits with an optional minus sign, and returns their byte range. Returns
@@ -196,8 +196,8 @@ mod tests {
     struct Refused(Range<usize>, String);
 
     impl TextError for Refused {
-        fn in_text(_: &str, place: Range<usize>, reason: String) -> Self {
-            Self(place, reason)
+        fn in_text(_: &str, range: Range<usize>, reason: String) -> Self {
+            Self(range, reason)
         }
 
         fn quoted(rest: &str) -> String {
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn words_and_digits_have_places() {
+    fn words_and_digits_have_ranges() {
         let mut cursor = cursor(" ab -12-");
         assert_eq!(cursor.word(char::is_alphabetic), ("ab", 1..3));
         assert_eq!(cursor.word(char::is_alphabetic), ("", 4..4));

@@ -121,13 +121,13 @@ pub(crate) fn npy(bytes: &[u8]) -> bool {
                 Err(reason) => drop(refused(&reason)),
                 Ok(shape) => {
                     let tensor = StrideDescriptor::try_from(&shape).expect("an array has strides");
-                    npy::check(&header, &tensor, None)
+                    npy::check(&header, &tensor, npy::FileOf::Source)
                         .expect("a file is the image of what it says");
                 }
             }
             let tensor: Shape = "f32[2,3]{0,1}".parse().expect("a shape");
             let tensor = StrideDescriptor::try_from(&tensor).expect("an array has strides");
-            if let Err(reason) = npy::check(&header, &tensor, None) {
+            if let Err(reason) = npy::check(&header, &tensor, npy::FileOf::Source) {
                 refused(&reason);
             }
             true

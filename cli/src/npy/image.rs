@@ -192,7 +192,7 @@ mod tests {
     fn accepts(text: &str, fortran_order: bool, shape: &[u64]) -> bool {
         let descr = header_of(&tensor(text)).descr;
         let header = Header { descr, fortran_order, shape: shape.to_vec() };
-        check(&header, &tensor(text), None).is_ok()
+        check(&header, &tensor(text), FileOf::Source).is_ok()
     }
 
     #[test]
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_says_its_shape() {
+    fn a_header_gives_the_shape() {
         let header = |fortran_order| {
             tensor_of(&Header { descr: "<f4".into(), fortran_order, shape: vec![2, 3] })
         };

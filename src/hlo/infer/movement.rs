@@ -51,7 +51,7 @@ pub(super) fn bitcast_convert(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let (from, to) = (inputs.array(0)?, inputs.declared_array()?);
     if is_complex(from.element_type) != is_complex(to.element_type) {
-        let expected = "an array whose elements are complex where those of the result are";
+        let expected = "an array whose elements are complex exactly if the result's are";
         return Err(inputs.operand_error(0, expected));
     }
     let bits = |array: &ArrayShape<'_>| queries::packed_bits(array.element_type).unwrap_or(0);

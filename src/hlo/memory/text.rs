@@ -55,7 +55,7 @@ pub(super) fn scan(text: &str) -> Result<ScannedModule> {
     let read = read_text(text, &mut target)?;
     let mut scan = target.scan;
     scan.buffers = read.buffers;
-    scan.aliases = read.given.aliases;
+    scan.aliases = read.donated.aliases;
     scan.entry = i64::try_from(read.entry).ok();
     Ok(scan)
 }

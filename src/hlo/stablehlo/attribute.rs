@@ -1,7 +1,7 @@
 //! Reads the values of attributes, in all forms in which versions of MLIR print them.
 
 use super::{
-    cursor::{Place, decoded, find_entry},
+    cursor::{TextRange, decoded, find_entry},
     parse::MlirParser,
     syntax::MlirOperation,
 };
@@ -13,7 +13,7 @@ use crate::{
 type Result<T> = std::result::Result<T, HloError>;
 
 impl<'a> MlirParser<'a> {
-    /// Returns the place of an attribute's value in the text. The attribute is a field of the
+    /// Returns the range of an attribute's value in the text. The attribute is a field of the
     /// operation's own syntax, with one of the names `fields`, or else the entry `name` of a
     /// dictionary. An alias is replaced by its attribute. Returns `None` if there is no such
     /// attribute.
@@ -22,45 +22,45 @@ impl<'a> MlirParser<'a> {
         operation: &MlirOperation<'a>,
         name: &str,
         fields: &[&str],
-    ) -> Option<Place> {
+    ) -> Option<TextRange> {
         let field = operation.fields.iter().find(|(field, _)| fields.contains(field));
-        let place = if let Some((_, place)) = field {
-            place.clone()
+        let range = if let Some((_, range)) = field {
+            range.clone()
         } else {
             let mut dictionaries = operation.dictionaries.iter();
-            dictionaries.find_map(|place| find_entry(&self.cursor, place, name))?
+            dictionaries.find_map(|range| find_entry(&self.cursor, range, name))?
         };
-        Some(self.resolved(place))
+        Some(self.resolved(range))
     }
 
-    /// Returns the place of an attribute's value as [`Self::attribute`] does. Returns an error if
+    /// Returns the range of an attribute's value as [`Self::attribute`] does. Returns an error if
     /// there is no such attribute.
     pub(super) fn required(
         &self,
         operation: &MlirOperation<'a>,
         name: &str,
         fields: &[&str],
-    ) -> Result<Place> {
+    ) -> Result<TextRange> {
         self.attribute(operation, name, fields).ok_or_else(|| {
             let reason = format!("expected an attribute `{name}` of {}", operation.name);
             self.cursor.error(operation.start, reason)
         })
     }
 
-    /// Follows an alias: if the text at `place` is the name of an alias, returns the place of its
-    /// attribute; otherwise returns `place`.
-    pub(super) fn resolved(&self, place: Place) -> Place {
-        let name = self.cursor.text(place.clone()).trim().strip_prefix('#');
-        name.and_then(|name| self.aliases.get(name)).cloned().unwrap_or(place)
+    /// Follows an alias: if the text at `range` is the name of an alias, returns the range of its
+    /// attribute; otherwise returns `range`.
+    pub(super) fn resolved(&self, range: TextRange) -> TextRange {
+        let name = self.cursor.text(range.clone()).trim().strip_prefix('#');
+        name.and_then(|name| self.aliases.get(name)).cloned().unwrap_or(range)
     }
 
     /// Reads a list of integers in any of its three forms: `[1, 0]`, `array<i64: 1, 0>` or
     /// `dense<[1, 0]> : tensor<2xi64>`.
-    pub(super) fn integers(&mut self, place: Place) -> Result<Vec<i64>> {
-        let mut cursor = self.cursor.part(place.clone());
+    pub(super) fn integers(&mut self, range: TextRange) -> Result<Vec<i64>> {
+        let mut cursor = self.cursor.part(range.clone());
         let mut integers = Vec::new();
         if cursor.sees("dense") {
-            return self.integer_constant(place);
+            return self.integer_constant(range);
         }
         let close = if cursor.eat("array<") {
             if !cursor.eat_keyword("i64") {
@@ -87,32 +87,32 @@ impl<'a> MlirParser<'a> {
     }
 
     /// Reads an integer, such as `1` in `1 : i64`.
-    pub(super) fn integer(&self, place: Place) -> Result<i64> {
-        integer(&mut self.cursor.part(place))
+    pub(super) fn integer(&self, range: TextRange) -> Result<i64> {
+        integer(&mut self.cursor.part(range))
     }
 
     /// Reads the name of a case of an enum, such as `LT`, either alone or as in
     /// `#stablehlo<comparison_direction LT>`.
-    pub(super) fn enum_case(&self, place: Place) -> &'a str {
-        let text = self.cursor.text(place).trim_matches(['>', '"', ' ']);
+    pub(super) fn enum_case(&self, range: TextRange) -> &'a str {
+        let text = self.cursor.text(range).trim_matches(['>', '"', ' ']);
         text.rsplit([' ', '<', '"']).next().unwrap_or(text)
     }
 
     /// Reads a quoted string, and returns its contents with escapes decoded.
-    pub(super) fn decoded_string(&self, place: Place) -> Result<String> {
-        let place = self.cursor.part(place).string()?;
-        Ok(decoded(self.cursor.text(place)))
+    pub(super) fn decoded_string(&self, range: TextRange) -> Result<String> {
+        let range = self.cursor.part(range).string()?;
+        Ok(decoded(self.cursor.text(range)))
     }
 
     /// Reads the name of a function, such as `f` in `@f`.
-    pub(super) fn symbol_name(&self, place: Place) -> Result<String> {
-        self.cursor.part(place).symbol()
+    pub(super) fn symbol_name(&self, range: TextRange) -> Result<String> {
+        self.cursor.part(range).symbol()
     }
 
     /// Reads the names of functions in a list: `f` and `g` in `[@f, @g]`.
-    pub(super) fn symbol_names(&self, place: Place) -> Result<Vec<String>> {
+    pub(super) fn symbol_names(&self, range: TextRange) -> Result<Vec<String>> {
         let mut names = Vec::new();
-        let mut cursor = self.cursor.part(place);
+        let mut cursor = self.cursor.part(range);
         cursor.expect("[")?;
         cursor.list("]", |cursor| {
             names.push(cursor.symbol()?);
@@ -122,16 +122,16 @@ impl<'a> MlirParser<'a> {
     }
 
     /// Reads the fields of a structured attribute, such as `#stablehlo.gather<offset_dims = [1],
-    /// …>`. Returns the name of each field with the place of its value.
-    pub(super) fn structure(&self, place: Place) -> Result<Vec<(&'a str, Place)>> {
-        let mut cursor = self.cursor.part(place);
+    /// …>`. Returns the name of each field with the range of its value.
+    pub(super) fn structure(&self, range: TextRange) -> Result<Vec<(&'a str, TextRange)>> {
+        let mut cursor = self.cursor.part(range);
         let mut fields = Vec::new();
         if cursor.eat("#") {
             cursor.keyword();
         }
         cursor.expect("<")?;
-        cursor.entries(">", |name, place| {
-            fields.push((name, place));
+        cursor.entries(">", |name, range| {
+            fields.push((name, range));
             Ok(())
         })?;
         Ok(fields)
@@ -141,10 +141,10 @@ impl<'a> MlirParser<'a> {
 /// Reads an integer in decimal digits.
 pub(super) fn integer(cursor: &mut Cursor<'_>) -> Result<i64> {
     let start = cursor.start()?;
-    let Some(place) = cursor.digits() else {
+    let Some(range) = cursor.digits() else {
         return Err(cursor.unexpected("an integer"));
     };
-    let text = cursor.text(place);
+    let text = cursor.text(range);
     text.parse().map_err(|_| {
         let given = excerpt(text, 40);
         cursor.error(start, format!("expected an integer of 64 bits, got `{given}`"))

@@ -1,6 +1,6 @@
 //! Reads the values of constants: `dense<…>`, with numbers or with bytes as hexadecimal digits.
 
-use super::{cursor::Place, parse::MlirParser};
+use super::{cursor::TextRange, parse::MlirParser};
 use crate::{
     hlo::{
         HloError, Literal,
@@ -30,9 +30,9 @@ pub(super) enum MlirConstant {
 impl MlirParser<'_> {
     /// Reads a list of integers that is written as a constant, such as `dense<[1, 0]> :
     /// tensor<2xi64>`.
-    pub(super) fn integer_constant(&mut self, place: Place) -> Result<Vec<i64>> {
-        let start = place.start;
-        let mut cursor = self.cursor.part(place);
+    pub(super) fn integer_constant(&mut self, range: TextRange) -> Result<Vec<i64>> {
+        let start = range.start;
+        let mut cursor = self.cursor.part(range);
         let value = cursor.attribute_value()?;
         cursor.expect(":")?;
         let number = self.types.read(&mut cursor)?;
@@ -50,8 +50,8 @@ impl MlirParser<'_> {
 
     /// Checks the type after the value of a constant. The generic form has such a type, which must
     /// be the type of the result.
-    pub(super) fn check_constant_type(&mut self, place: Place, shape: &Shape) -> Result<()> {
-        let mut cursor = self.cursor.part(place);
+    pub(super) fn check_constant_type(&mut self, range: TextRange, shape: &Shape) -> Result<()> {
+        let mut cursor = self.cursor.part(range);
         cursor.attribute_value()?;
         if !cursor.eat(":") {
             return Ok(());
@@ -67,9 +67,9 @@ impl MlirParser<'_> {
     }
 
     /// Reads the value of a constant of the given shape.
-    pub(super) fn constant(&self, place: Place, shape: &Shape) -> Result<MlirConstant> {
-        let start = place.start;
-        let mut cursor = self.cursor.part(place);
+    pub(super) fn constant(&self, range: TextRange, shape: &Shape) -> Result<MlirConstant> {
+        let start = range.start;
+        let mut cursor = self.cursor.part(range);
         let Some(extents) = queries::bounds(shape).filter(|_| shape.is_array()) else {
             return Err(cursor.unexpected("a constant of fixed extents"));
         };
@@ -79,8 +79,8 @@ impl MlirParser<'_> {
             "dense" => {
                 cursor.expect("<")?;
                 if cursor.sees("\"") {
-                    let place = cursor.string()?;
-                    hexadecimal(&cursor, place, element_type, elements)?
+                    let range = cursor.string()?;
+                    hexadecimal(&cursor, range, element_type, elements)?
                 } else {
                     decimal(&mut cursor, element_type, &extents, elements)?
                 }
@@ -226,12 +226,12 @@ fn bits(element_type: ElementType, text: &str) -> Option<u128> {
 /// byte.
 fn hexadecimal(
     cursor: &Cursor<'_>,
-    place: Place,
+    range: TextRange,
     element_type: ElementType,
     elements: u64,
 ) -> Result<Vec<u8>> {
-    let start = place.start;
-    let text = cursor.text(place.start + 1..place.end - 1);
+    let start = range.start;
+    let text = cursor.text(range.start + 1..range.end - 1);
     let error = |reason: String| Err(cursor.error(start, reason));
     let Some(digits) = text.strip_prefix("0x").filter(|digits| digits.len() % 2 == 0) else {
         return error("expected `0x` and two hexadecimal digits for each byte".to_owned());

@@ -13,9 +13,9 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// A range of bytes in the text of the module. The parser keeps places instead of copies of the
+/// A range of bytes in the text of the module. The parser keeps ranges instead of copies of the
 /// text.
-pub(super) type Place = Range<usize>;
+pub(super) type TextRange = Range<usize>;
 
 impl<'a> text::Cursor<'a, HloError> {
     /// Returns the error for text that is valid MLIR, but that stridec does not support.
@@ -67,14 +67,14 @@ impl<'a> text::Cursor<'a, HloError> {
     pub(super) fn symbol(&mut self) -> Result<String> {
         self.expect("@")?;
         if self.rest().starts_with('"') {
-            let place = self.string()?;
-            return Ok(decoded(self.text(place)));
+            let range = self.string()?;
+            return Ok(decoded(self.text(range)));
         }
         Ok(self.suffix("the name of a symbol")?.to_owned())
     }
 
-    /// Reads a string. Returns its place, which includes the quotes.
-    pub(super) fn string(&mut self) -> Result<Place> {
+    /// Reads a string. Returns its range, which includes the quotes.
+    pub(super) fn string(&mut self) -> Result<TextRange> {
         let start = self.start()?;
         let bytes = self.rest().as_bytes();
         if bytes.first() != Some(&b'"') {
@@ -91,18 +91,18 @@ impl<'a> text::Cursor<'a, HloError> {
                 Some(_) => at += 1,
             }
         }
-        let place = start..start + at + 1;
+        let range = start..start + at + 1;
         // An escaped byte may be the first one of a longer character.
         if !self.rest().is_char_boundary(at + 1) {
             return Err(self.error(start, "expected `\"` at the end of the string"));
         }
-        self.set_position(place.end);
-        Ok(place)
+        self.set_position(range.end);
+        Ok(range)
     }
 
-    /// Reads a bracket, one of `([{<`, up to its closing bracket. Returns the place of both with
+    /// Reads a bracket, one of `([{<`, up to its closing bracket. Returns the range of both with
     /// the text between them.
-    pub(super) fn group(&mut self) -> Result<Place> {
+    pub(super) fn group(&mut self) -> Result<TextRange> {
         let start = self.start()?;
         let whole = self.rest();
         if !whole.starts_with(['(', '[', '{', '<']) {
@@ -155,10 +155,10 @@ impl<'a> text::Cursor<'a, HloError> {
         Err(self.error(position, format!("expected `{}` after this", char::from(closing))))
     }
 
-    /// Reads one attribute without its type, and returns its place. Examples are `1`, `[0, 1]`,
+    /// Reads one attribute without its type, and returns its range. Examples are `1`, `[0, 1]`,
     /// `@f`, `array<i64: 1>`, `loc("x")`, the type `(i1) -> i1`, and `[1] x [0]` in the syntax of
     /// some operations.
-    pub(super) fn attribute_value(&mut self) -> Result<Place> {
+    pub(super) fn attribute_value(&mut self) -> Result<TextRange> {
         let start = self.start()?;
         if self.rest().starts_with('"') {
             return self.string();
@@ -184,14 +184,14 @@ impl<'a> text::Cursor<'a, HloError> {
             }
         }
         let is_part = |letter: char| is_word(letter) || "$#@!+:".contains(letter);
-        let (word, place) = self.word(is_part);
+        let (word, range) = self.word(is_part);
         // The colon of a type does not belong to the word, in contrast to the colons of `@f::@g`.
         let length = word.find(':').filter(|&colon| !word[colon..].starts_with("::"));
         let end = start + length.unwrap_or(word.len());
         self.set_position(end);
         if word.ends_with('@') && self.rest().starts_with('"') {
             self.string()?;
-        } else if end == place.start {
+        } else if end == range.start {
             return Err(self.unexpected("an attribute"));
         }
         if self.rest().starts_with(['<', '(']) {
@@ -200,9 +200,9 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(start..self.position())
     }
 
-    /// Reads an attribute with its type, if it has one, such as `1 : i64`. Returns the place of
+    /// Reads an attribute with its type, if it has one, such as `1 : i64`. Returns the range of
     /// both.
-    pub(super) fn typed_attribute(&mut self) -> Result<Place> {
+    pub(super) fn typed_attribute(&mut self) -> Result<TextRange> {
         let start = self.attribute_value()?.start;
         if self.sees(":") && !self.sees("::") {
             self.expect(":")?;
@@ -212,8 +212,8 @@ impl<'a> text::Cursor<'a, HloError> {
     }
 
     /// Reads a type, such as `tensor<2xf32>`, `!stablehlo.token` or `(i32) -> i32`. Returns its
-    /// place.
-    pub(super) fn type_text(&mut self) -> Result<Place> {
+    /// range.
+    pub(super) fn type_text(&mut self) -> Result<TextRange> {
         let start = self.start()?;
         if self.rest().starts_with('(') {
             self.group()?;
@@ -239,17 +239,17 @@ impl<'a> text::Cursor<'a, HloError> {
     }
 
     /// Reads the entries of a dictionary up to and including `close`. An entry is `name`, `name =
-    /// value` or `"name" = value`. Calls `entry` with each name and the place of its value, which
+    /// value` or `"name" = value`. Calls `entry` with each name and the range of its value, which
     /// is empty if there is none.
     pub(super) fn entries(
         &mut self,
         close: &str,
-        mut entry: impl FnMut(&'a str, Place) -> Result<()>,
+        mut entry: impl FnMut(&'a str, TextRange) -> Result<()>,
     ) -> Result<()> {
         self.list(close, |cursor| {
             let name = if cursor.sees("\"") {
-                let place = cursor.string()?;
-                cursor.text(place.start + 1..place.end - 1)
+                let range = cursor.string()?;
+                cursor.text(range.start + 1..range.end - 1)
             } else {
                 match cursor.keyword() {
                     "" => return Err(cursor.unexpected("the name of an attribute")),
@@ -265,9 +265,9 @@ impl<'a> text::Cursor<'a, HloError> {
         })
     }
 
-    /// Reads a dictionary in `{…}` or in `<{…}>`. The returned place begins after the opening brace
+    /// Reads a dictionary in `{…}` or in `<{…}>`. The returned range begins after the opening brace
     /// and includes the closing one, as [`find_entry`] expects.
-    pub(super) fn dictionary(&mut self) -> Result<Place> {
+    pub(super) fn dictionary(&mut self) -> Result<TextRange> {
         let is_of_properties = self.eat("<{");
         if !is_of_properties {
             self.expect("{")?;
@@ -282,14 +282,18 @@ impl<'a> text::Cursor<'a, HloError> {
     }
 }
 
-/// Returns the place of an entry's value in a dictionary, or `None` if there is no such entry.
+/// Returns the range of an entry's value in a dictionary, or `None` if there is no such entry.
 /// `dictionary` is the result of [`Cursor::dictionary`](text::Cursor::dictionary).
-pub(super) fn find_entry(cursor: &Cursor<'_>, dictionary: &Place, name: &str) -> Option<Place> {
+pub(super) fn find_entry(
+    cursor: &Cursor<'_>,
+    dictionary: &TextRange,
+    name: &str,
+) -> Option<TextRange> {
     let mut found = None;
     let mut part = cursor.part(dictionary.clone());
-    let read = part.entries("}", |entry, place| {
+    let read = part.entries("}", |entry, range| {
         if entry == name {
-            found.get_or_insert(place);
+            found.get_or_insert(range);
         }
         Ok(())
     });
@@ -369,7 +373,7 @@ mod tests {
         let text = "<{a = 1 : i64, b, \"c d\" = {a = 2}, a.b = [3]}>";
         let dictionary = Cursor::new(text).dictionary().unwrap();
         let cursor = Cursor::new(text);
-        let find = |name| find_entry(&cursor, &dictionary, name).map(|place| &text[place]);
+        let find = |name| find_entry(&cursor, &dictionary, name).map(|range| &text[range]);
         assert_eq!(find("a"), Some("1 : i64"));
         assert_eq!(find("b"), Some(""));
         assert_eq!(find("c d"), Some("{a = 2}"));

@@ -350,7 +350,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         places: &mut ValuePlaces,
     ) -> Result<()> {
         let location = operation.location.clone();
-        let source = location.and_then(|place| self.parser.source_line(place));
+        let source = location.and_then(|range| self.parser.source_line(range));
         self.builder.source(source);
         let start = operation.start;
         let mut operands = self.used(start, &operation.operands, places)?;
@@ -442,9 +442,9 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         let mut proto = with_opcode("constant");
         let (mut literal, mut operands) = (None, Vec::new());
         if !is_dynamic(shape) {
-            let place = self.parser.required(operation, "value", &["value"])?;
-            self.parser.check_constant_type(place.clone(), shape)?;
-            match self.parser.constant(place, shape)? {
+            let range = self.parser.required(operation, "value", &["value"])?;
+            self.parser.check_constant_type(range.clone(), shape)?;
+            match self.parser.constant(range, shape)? {
                 MlirConstant::Elided => {}
                 MlirConstant::Whole(whole) => literal = Some(whole),
                 MlirConstant::Repeated(element) => {
@@ -479,8 +479,8 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
             return Ok(());
         };
         if operation.stablehlo_name() == Some("broadcast") {
-            let place = self.parser.required(operation, "broadcast_sizes", &["sizes"])?;
-            let sizes = self.parser.integers(place)?;
+            let range = self.parser.required(operation, "broadcast_sizes", &["sizes"])?;
+            let sizes = self.parser.integers(range)?;
             let given = sizes.iter().map(|&size| u64::try_from(size).unwrap_or(u64::MAX));
             if !given.chain(extents.iter().copied()).eq(to.iter().copied()) {
                 let reason = "expected a result with the dimensions of `sizes` and of the operand";

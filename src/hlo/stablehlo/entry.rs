@@ -2,12 +2,12 @@
 
 use super::{
     attribute::integer,
-    cursor::{Place, decoded, find_entry},
+    cursor::{TextRange, decoded, find_entry},
     parse::MlirParser,
     syntax::MlirFunction,
 };
 use crate::{
-    hlo::{BufferDonor, HloError, InputOutputAlias, alias::GivenBuffers, text::cursor::Cursor},
+    hlo::{BufferDonor, HloError, InputOutputAlias, alias::DonatedBuffers, text::cursor::Cursor},
     shape::{ElementType, Layout, MAX_RANK, Shape, ShapeError, TileDimension},
 };
 
@@ -59,32 +59,32 @@ pub(super) fn buffers(
 
 /// Returns the buffers of arguments that results may reuse. An argument has `tf.aliasing_output`,
 /// which gives the index of a result, or `jax.buffer_donor`.
-pub(super) fn given_buffers(
+pub(super) fn donated_buffers(
     parser: &MlirParser<'_>,
     function: &MlirFunction<'_>,
-) -> Result<GivenBuffers> {
-    let mut given = GivenBuffers::default();
+) -> Result<DonatedBuffers> {
+    let mut donated = DonatedBuffers::default();
     for (number, dictionary) in function.arguments.iter().enumerate() {
         let Some(dictionary) = dictionary else { continue };
         let entry = |name: &str| find_entry(&parser.cursor, dictionary, name);
-        if let Some(place) = entry("tf.aliasing_output") {
-            let result = parser.integer(place)?;
+        if let Some(range) = entry("tf.aliasing_output") {
+            let result = parser.integer(range)?;
             let result = usize::try_from(result).unwrap_or(usize::MAX);
             // A single result is not part of a tuple.
             let is_single = function.results.len() == 1 && result == 0;
-            given.aliases.push(InputOutputAlias {
+            donated.aliases.push(InputOutputAlias {
                 output_index: if is_single { Vec::new() } else { vec![result] },
                 parameter_number: number,
                 ..InputOutputAlias::default()
             });
         }
         let donates = entry("jax.buffer_donor");
-        if donates.is_some_and(|place| parser.cursor.text(place).trim() == "true") {
+        if donates.is_some_and(|range| parser.cursor.text(range).trim() == "true") {
             let donor = BufferDonor { parameter_number: number, ..BufferDonor::default() };
-            given.donors.push(donor);
+            donated.donors.push(donor);
         }
     }
-    Ok(given)
+    Ok(donated)
 }
 
 /// The layouts of arrays, in the order of the parameters or results. Empty if the module has none.
@@ -96,11 +96,11 @@ fn module_layouts(parser: &MlirParser<'_>, start: usize, kind: &str) -> Result<M
     let dictionaries = &parser.dictionaries;
     let attribute = |names: &[&str]| {
         let names = names.iter().map(|name| format!("mhlo.xla_entry_computation_{kind}_{name}"));
-        let mut places = names.flat_map(|name| {
-            let found = |place| find_entry(&parser.cursor, place, &name);
-            dictionaries.iter().filter_map(found).collect::<Vec<Place>>()
+        let mut ranges = names.flat_map(|name| {
+            let found = |range| find_entry(&parser.cursor, range, &name);
+            dictionaries.iter().filter_map(found).collect::<Vec<TextRange>>()
         });
-        places.next().map(|place| IndexTree::read(&mut parser.cursor.part(place), 0)).transpose()
+        ranges.next().map(|range| IndexTree::read(&mut parser.cursor.part(range), 0)).transpose()
     };
     let Some(orders) = attribute(&["layouts", "layout"])? else {
         return Ok(ModuleLayouts::default());
@@ -197,7 +197,7 @@ impl IndexTree {
 fn buffer(
     parser: &MlirParser<'_>,
     number: usize,
-    dictionary: Option<&Place>,
+    dictionary: Option<&TextRange>,
     layouts: &mut ModuleLayouts,
 ) -> Result<Shape> {
     let shape = parser.types.shape(number);
@@ -207,15 +207,15 @@ fn buffer(
     })?;
     let mode = dictionary
         .and_then(|dictionary| find_entry(&parser.cursor, dictionary, "mhlo.layout_mode"));
-    let Some(place) = mode else { return Ok(shape) };
-    let layout = decoded(parser.cursor.text(place.clone()));
+    let Some(range) = mode else { return Ok(shape) };
+    let layout = decoded(parser.cursor.text(range.clone()));
     if layout == "default" || layout == "auto" {
         return Ok(shape);
     }
     format!("{}{layout}", shape.without_layout()).parse().map_err(
         |error: crate::shape::ParseError| {
             let reason = format!("expected a layout such as `{{0,1}}`: {}", error.reason());
-            parser.cursor.error(place.start, reason)
+            parser.cursor.error(range.start, reason)
         },
     )
 }

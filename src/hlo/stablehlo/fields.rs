@@ -75,7 +75,7 @@ impl<'a> MlirParser<'a> {
             "sort" => {
                 // A negative number counts from the end. The default is -1, the last dimension.
                 let dimension = self.attribute(operation, "dimension", &[]);
-                let dimension = dimension.map(|place| self.integer(place)).transpose()?;
+                let dimension = dimension.map(|range| self.integer(range)).transpose()?;
                 let dimension = dimension.unwrap_or(-1);
                 let first = operation.operands.first();
                 let rank =
@@ -83,7 +83,7 @@ impl<'a> MlirParser<'a> {
                 let rank = i64::try_from(rank).unwrap_or(0);
                 proto.dimensions = vec![if dimension < 0 { dimension + rank } else { dimension }];
                 let is_stable = self.attribute(operation, "is_stable", &[]);
-                proto.is_stable = is_stable.is_some_and(|place| self.cursor.text(place) == "true");
+                proto.is_stable = is_stable.is_some_and(|range| self.cursor.text(range) == "true");
             }
             "iota" | "dynamic_iota" => {
                 proto.dimensions = vec![self.number_of(operation, "iota_dimension")?];
@@ -100,19 +100,19 @@ impl<'a> MlirParser<'a> {
             "scatter" => proto.scatter_dimension_numbers = Some(self.scatter_numbers(operation)?),
             "get_tuple_element" => {
                 proto.tuple_index = match self.attribute(operation, "ranges", &["ranges"]) {
-                    Some(place) => match self.integers(place.clone())?.as_slice() {
+                    Some(range) => match self.integers(range.clone())?.as_slice() {
                         &[index] => index,
-                        _ => return Err(self.cursor.error(place.start, "expected one number")),
+                        _ => return Err(self.cursor.error(range.start, "expected one number")),
                     },
                     None => self.number_of(operation, "index")?,
                 };
             }
             "compare" => {
-                let place = self.required(operation, "comparison_direction", &["first"])?;
-                self.enum_case(place).clone_into(&mut proto.comparison_direction);
-                if let Some(place) = self.attribute(operation, "compare_type", &["second"]) {
-                    let start = place.start;
-                    let kind = self.enum_case(place);
+                let range = self.required(operation, "comparison_direction", &["first"])?;
+                self.enum_case(range).clone_into(&mut proto.comparison_direction);
+                if let Some(range) = self.attribute(operation, "compare_type", &["second"]) {
+                    let start = range.start;
+                    let kind = self.enum_case(range);
                     if !["FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED", "NOTYPE"].contains(&kind) {
                         let accepted = "expected FLOAT, TOTALORDER, SIGNED, UNSIGNED or NOTYPE";
                         let reason = format!("{accepted}, got `{}`", excerpt(kind, 40));
@@ -123,11 +123,11 @@ impl<'a> MlirParser<'a> {
             }
             "custom_call" => {
                 let symbol = self.attribute(operation, "symbol", &["symbol"]);
-                proto.custom_call_target = if let Some(place) = symbol {
-                    self.symbol_name(place)?
+                proto.custom_call_target = if let Some(range) = symbol {
+                    self.symbol_name(range)?
                 } else {
-                    let place = self.required(operation, "call_target_name", &[])?;
-                    self.decoded_string(place)?
+                    let range = self.required(operation, "call_target_name", &[])?;
+                    self.decoded_string(range)?
                 };
             }
             _ if opcode == "custom-call" => "Sharding".clone_into(&mut proto.custom_call_target),
@@ -146,7 +146,7 @@ impl<'a> MlirParser<'a> {
                 vec![self.symbol_name(self.required(operation, "decomposition", &[])?)?]
             }
             "custom_call" => match self.attribute(operation, "called_computations", &[]) {
-                Some(place) => self.symbol_names(place)?,
+                Some(range) => self.symbol_names(range)?,
                 None => Vec::new(),
             },
             _ => Vec::new(),
@@ -161,8 +161,8 @@ impl<'a> MlirParser<'a> {
         name: &str,
         field: &str,
     ) -> Result<Vec<i64>> {
-        let place = self.required(operation, name, &[field])?;
-        self.integers(place)
+        let range = self.required(operation, name, &[field])?;
+        self.integers(range)
     }
 
     /// Reads a required integer: the attribute `name`, or `dim` in the operation's own syntax.
@@ -173,7 +173,7 @@ impl<'a> MlirParser<'a> {
     /// Reads the ranges of a slice. They are written as `[0:4:2, 1:3]` in the operation's own
     /// syntax, and as three lists in the generic form.
     fn slice_ranges(&mut self, operation: &MlirOperation<'a>) -> Result<Vec<SliceDimensions>> {
-        let Some(place) = self.attribute(operation, "ranges", &["ranges"]) else {
+        let Some(range) = self.attribute(operation, "ranges", &["ranges"]) else {
             let starts = self.list_of(operation, "start_indices", "")?;
             let limits = self.list_of(operation, "limit_indices", "")?;
             let strides = self.list_of(operation, "strides", "")?;
@@ -187,7 +187,7 @@ impl<'a> MlirParser<'a> {
                 .map(|((start, limit), stride)| SliceDimensions { start, limit, stride })
                 .collect());
         };
-        let mut cursor = self.cursor.part(place);
+        let mut cursor = self.cursor.part(range);
         let mut ranges = Vec::new();
         cursor.expect("[")?;
         cursor.list("]", |cursor| {
@@ -222,18 +222,18 @@ impl<'a> MlirParser<'a> {
     /// Reads the dimension numbers of a gather.
     fn gather_numbers(&mut self, operation: &MlirOperation<'a>) -> Result<GatherDimensionNumbers> {
         let mut numbers = GatherDimensionNumbers::default();
-        let place = self.required(operation, "dimension_numbers", &[])?;
-        for (name, place) in self.structure(place)? {
+        let range = self.required(operation, "dimension_numbers", &[])?;
+        for (name, range) in self.structure(range)? {
             match name {
-                "offset_dims" => numbers.offset_dims = self.integers(place)?,
-                "collapsed_slice_dims" => numbers.collapsed_slice_dims = self.integers(place)?,
-                "operand_batching_dims" => numbers.operand_batching_dims = self.integers(place)?,
+                "offset_dims" => numbers.offset_dims = self.integers(range)?,
+                "collapsed_slice_dims" => numbers.collapsed_slice_dims = self.integers(range)?,
+                "operand_batching_dims" => numbers.operand_batching_dims = self.integers(range)?,
                 "start_indices_batching_dims" => {
-                    numbers.start_indices_batching_dims = self.integers(place)?;
+                    numbers.start_indices_batching_dims = self.integers(range)?;
                 }
-                "start_index_map" => numbers.start_index_map = self.integers(place)?,
-                "index_vector_dim" => numbers.index_vector_dim = self.integer(place)?,
-                _ => return Err(self.unknown_field(name, place.start)),
+                "start_index_map" => numbers.start_index_map = self.integers(range)?,
+                "index_vector_dim" => numbers.index_vector_dim = self.integer(range)?,
+                _ => return Err(self.unknown_field(name, range.start)),
             }
         }
         Ok(numbers)
@@ -245,20 +245,20 @@ impl<'a> MlirParser<'a> {
         operation: &MlirOperation<'a>,
     ) -> Result<ScatterDimensionNumbers> {
         let mut numbers = ScatterDimensionNumbers::default();
-        let place = self.required(operation, "scatter_dimension_numbers", &[])?;
-        for (name, place) in self.structure(place)? {
+        let range = self.required(operation, "scatter_dimension_numbers", &[])?;
+        for (name, range) in self.structure(range)? {
             match name {
-                "update_window_dims" => numbers.update_window_dims = self.integers(place)?,
-                "inserted_window_dims" => numbers.inserted_window_dims = self.integers(place)?,
-                "input_batching_dims" => numbers.input_batching_dims = self.integers(place)?,
+                "update_window_dims" => numbers.update_window_dims = self.integers(range)?,
+                "inserted_window_dims" => numbers.inserted_window_dims = self.integers(range)?,
+                "input_batching_dims" => numbers.input_batching_dims = self.integers(range)?,
                 "scatter_indices_batching_dims" => {
-                    numbers.scatter_indices_batching_dims = self.integers(place)?;
+                    numbers.scatter_indices_batching_dims = self.integers(range)?;
                 }
                 "scatter_dims_to_operand_dims" => {
-                    numbers.scatter_dims_to_operand_dims = self.integers(place)?;
+                    numbers.scatter_dims_to_operand_dims = self.integers(range)?;
                 }
-                "index_vector_dim" => numbers.index_vector_dim = self.integer(place)?,
-                _ => return Err(self.unknown_field(name, place.start)),
+                "index_vector_dim" => numbers.index_vector_dim = self.integer(range)?,
+                _ => return Err(self.unknown_field(name, range.start)),
             }
         }
         Ok(numbers)

@@ -1,7 +1,7 @@
 //! Finds the source lines of operations in MLIR's `loc(…)`.
 
 use super::{
-    cursor::{Place, decoded},
+    cursor::{TextRange, decoded},
     parse::MlirParser,
 };
 use crate::hlo::{SourceLine, text::cursor::Cursor};
@@ -13,8 +13,8 @@ const MAX_STEPS: usize = 32;
 impl MlirParser<'_> {
     /// Returns the file and the line of the innermost location in `"f"("model.py":3:1)`,
     /// `callsite("f"(…) at …)`, `#loc1` and the like. Returns `None` for other kinds of locations.
-    pub(super) fn source_line(&self, place: Place) -> Option<SourceLine> {
-        let mut cursor = self.cursor.part(place);
+    pub(super) fn source_line(&self, range: TextRange) -> Option<SourceLine> {
+        let mut cursor = self.cursor.part(range);
         for _ in 0..MAX_STEPS {
             if cursor.eat("#") {
                 let name = cursor.suffix("").ok()?;
@@ -23,9 +23,9 @@ impl MlirParser<'_> {
                     cursor.expect("(").ok()?;
                 }
             } else if cursor.sees("\"") {
-                let place = cursor.string().ok()?;
+                let range = cursor.string().ok()?;
                 if cursor.eat(":") {
-                    let file = decoded(cursor.text(place));
+                    let file = decoded(cursor.text(range));
                     return line(&mut cursor).map(|line| SourceLine::new(file, line));
                 }
                 cursor.expect("(").ok()?;
@@ -46,6 +46,6 @@ impl MlirParser<'_> {
 
 /// Reads a line. Returns `None` if it is not positive.
 fn line(cursor: &mut Cursor<'_>) -> Option<u32> {
-    let place = cursor.digits()?;
-    cursor.text(place).parse().ok().filter(|&line| line > 0)
+    let range = cursor.digits()?;
+    cursor.text(range).parse().ok().filter(|&line| line > 0)
 }

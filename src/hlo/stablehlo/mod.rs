@@ -39,6 +39,6 @@ pub(super) fn parse(text: &str) -> Result<Module, HloError> {
     let mut emitter = MlirEmitter::new(parser);
     let computation = emitter.functions(&functions, entry)?;
     let (parameters, result) = entry::buffers(&emitter.parser, &functions[entry])?;
-    let given = entry::given_buffers(&emitter.parser, &functions[entry])?;
-    emitter.builder.module(computation, parameters, result)?.with_given_buffers(given)
+    let donated = entry::donated_buffers(&emitter.parser, &functions[entry])?;
+    emitter.builder.module(computation, parameters, result)?.with_donated_buffers(donated)
 }

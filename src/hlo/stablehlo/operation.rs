@@ -10,7 +10,7 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::{
-    cursor::Place,
+    cursor::TextRange,
     parse::MlirParser,
     syntax::{MlirOperation, MlirRegion, ValueId, is_return},
 };
@@ -42,10 +42,10 @@ struct MlirParts {
     operands: SmallVec<[ValueId; 3]>,
     /// The initial values of a reduction. They follow all inputs in the list of operands.
     starts: SmallVec<[ValueId; 1]>,
-    fields: SmallVec<[(&'static str, Place); 1]>,
-    dictionaries: SmallVec<[Place; 1]>,
-    /// The places of the names of a loop's arguments. Both regions of the loop use them.
-    loop_arguments: Vec<Place>,
+    fields: SmallVec<[(&'static str, TextRange); 1]>,
+    dictionaries: SmallVec<[TextRange; 1]>,
+    /// The ranges of the names of a loop's arguments. Both regions of the loop use them.
+    loop_arguments: Vec<TextRange>,
     /// The number of keywords so far.
     keywords: usize,
     /// True if StableHLO's syntax requires a comma before the next operand or field, because the
@@ -60,7 +60,7 @@ impl<'a> MlirParser<'a> {
         let mut names: SmallVec<[(usize, &'a str, u32); 1]> = SmallVec::new();
         if self.cursor.sees("%") {
             loop {
-                let place = self.cursor.start()?;
+                let position = self.cursor.start()?;
                 self.cursor.expect("%")?;
                 let name = self.cursor.suffix("the name of a value")?;
                 let count = if self.cursor.eat(":") {
@@ -70,10 +70,10 @@ impl<'a> MlirParser<'a> {
                 };
                 let count = u32::try_from(count).ok().filter(|&count| count > 0);
                 names.push((
-                    place,
+                    position,
                     name,
                     count.ok_or_else(|| {
-                        self.cursor.error(place, "expected a number of results, at least 1")
+                        self.cursor.error(position, "expected a number of results, at least 1")
                     })?,
                 ));
                 if !self.cursor.eat(",") {
@@ -96,8 +96,8 @@ impl<'a> MlirParser<'a> {
             return Err(self.cursor.error(start, reason));
         }
         let mut next = results.start;
-        for (place, name, count) in names {
-            self.define(place, name, next..next + count)?;
+        for (position, name, count) in names {
+            self.define(position, name, next..next + count)?;
             next += count;
             if operation.result_name.is_empty() {
                 operation.result_name = name;
@@ -108,8 +108,8 @@ impl<'a> MlirParser<'a> {
 
     /// Reads an operation in the generic form, such as `"stablehlo.add"(%0, %1) : (t, t) -> t`.
     fn generic_operation(&mut self, start: usize) -> Result<MlirOperation<'a>> {
-        let place = self.cursor.string()?;
-        let name = self.cursor.text(place.start + 1..place.end - 1);
+        let range = self.cursor.string()?;
+        let name = self.cursor.text(range.start + 1..range.end - 1);
         let mut operands = SmallVec::new();
         self.cursor.expect("(")?;
         while !self.cursor.eat(")") {
@@ -163,12 +163,12 @@ impl<'a> MlirParser<'a> {
 
     /// Reads a dictionary. The bytes of a constant in it count as `literal_bytes`, and not towards
     /// the limit for the text.
-    fn counted_dictionary(&mut self) -> Result<Place> {
-        let place = self.cursor.dictionary()?;
-        if self.cursor.text(place.clone()).starts_with("value = dense<") {
-            self.literal_bytes += place.len();
+    fn counted_dictionary(&mut self) -> Result<TextRange> {
+        let range = self.cursor.dictionary()?;
+        if self.cursor.text(range.clone()).starts_with("value = dense<") {
+            self.literal_bytes += range.len();
         }
-        Ok(place)
+        Ok(range)
     }
 
     /// Checks the types that an operation gives for its operands, and adds a value for each of its
@@ -362,9 +362,9 @@ impl<'a> MlirParser<'a> {
         if is_strict && had_value && is_listed && !has_comma {
             return Err(self.cursor.unexpected("`,` or `:`"));
         }
-        let field = |parts: &mut MlirParts, name: &'static str, place: Place| {
+        let field = |parts: &mut MlirParts, name: &'static str, range: TextRange| {
             if parts.fields.iter().all(|(field, _)| *field != name) {
-                parts.fields.push((name, place));
+                parts.fields.push((name, range));
             }
         };
         match next {
@@ -380,8 +380,8 @@ impl<'a> MlirParser<'a> {
             }
             Some('{') => parts.dictionaries.push(self.counted_dictionary()?),
             Some('[') => {
-                let place = self.cursor.group()?;
-                field(parts, "ranges", place);
+                let range = self.cursor.group()?;
+                field(parts, "ranges", range);
             }
             Some('<') => {
                 self.cursor.group()?;
@@ -404,10 +404,10 @@ impl<'a> MlirParser<'a> {
                     self.literal_bytes += group.len();
                     field(parts, "value", start..group.end);
                 } else if self.cursor.eat("=") {
-                    let place = self.cursor.attribute_value()?;
+                    let range = self.cursor.attribute_value()?;
                     parts.needs_comma = true;
                     if let Some(&known) = FIELDS.iter().find(|name| **name == keyword) {
-                        field(parts, known, place);
+                        field(parts, known, range);
                     }
                 } else if keyword == "applies" {
                     let start = self.cursor.start()?;
@@ -571,9 +571,9 @@ impl<'a> MlirParser<'a> {
         let types: Vec<usize> =
             parts.operands.iter().map(|&value| self.value_type(value)).collect();
         let values = self.add_values(&types)?;
-        for (value, place) in values.clone().zip(&parts.loop_arguments) {
-            let name = self.cursor.text(place.clone());
-            self.define(place.start, name, value..value + 1)?;
+        for (value, range) in values.clone().zip(&parts.loop_arguments) {
+            let name = self.cursor.text(range.clone());
+            self.define(range.start, name, value..value + 1)?;
         }
         let region = self.region(values.collect())?;
         self.close_region();

@@ -6,7 +6,7 @@ use std::{collections::HashMap, ops::Range};
 use smallvec::SmallVec;
 
 use super::{
-    cursor::{Place, decoded, find_entry},
+    cursor::{TextRange, decoded, find_entry},
     syntax::{MlirFunction, MlirOperation, MlirRegion, ValueId},
     types::MlirTypes,
 };
@@ -26,13 +26,13 @@ pub(super) struct MlirParser<'a> {
     pub(super) types: MlirTypes<'a>,
     /// The name of the module.
     pub(super) name: String,
-    /// The places of the attribute dictionaries of the module.
-    pub(super) dictionaries: Vec<Place>,
+    /// The ranges of the attribute dictionaries of the module.
+    pub(super) dictionaries: Vec<TextRange>,
     pub(super) functions: Vec<MlirFunction<'a>>,
     /// The type of each value of the module, as an index into `types`.
     pub(super) values: Vec<usize>,
-    /// The place of the attribute that each alias, such as `#loc1`, names.
-    pub(super) aliases: HashMap<&'a str, Place>,
+    /// The range of the attribute that each alias, such as `#loc1`, names.
+    pub(super) aliases: HashMap<&'a str, TextRange>,
     /// The named values of each open region, outermost first.
     scopes: Vec<HashMap<&'a str, Range<ValueId>>>,
     has_module: bool,
@@ -171,8 +171,8 @@ impl<'a> MlirParser<'a> {
             self.name = self.cursor.symbol()?;
         }
         if self.cursor.eat_keyword("attributes") {
-            let place = self.cursor.dictionary()?;
-            self.dictionaries.push(place);
+            let range = self.cursor.dictionary()?;
+            self.dictionaries.push(range);
         }
         self.cursor.expect("{")?;
         while !self.cursor.eat("}") {
@@ -233,17 +233,17 @@ impl<'a> MlirParser<'a> {
     }
 
     /// Reads a dictionary if there is one.
-    fn optional_dictionary(&mut self) -> Result<Option<Place>> {
+    fn optional_dictionary(&mut self) -> Result<Option<TextRange>> {
         self.cursor.sees("{").then(|| self.cursor.dictionary()).transpose()
     }
 
     /// Reads an item that is written in the generic form.
     fn generic_item(&mut self, start: usize) -> Result<()> {
-        let place = self.cursor.string()?;
-        let name = self.cursor.text(place.start + 1..place.end - 1);
+        let range = self.cursor.string()?;
+        let name = self.cursor.text(range.start + 1..range.end - 1);
         self.cursor.expect("(")?;
         self.cursor.expect(")")?;
-        let mut dictionaries: SmallVec<[Place; 2]> = SmallVec::new();
+        let mut dictionaries: SmallVec<[TextRange; 2]> = SmallVec::new();
         if self.cursor.sees("<{") {
             dictionaries.push(self.cursor.dictionary()?);
         }
@@ -286,10 +286,10 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Returns the place of an entry's value, from the first of several dictionaries that has the
+    /// Returns the range of an entry's value, from the first of several dictionaries that has the
     /// entry.
-    fn entry(&self, dictionaries: &[Place], name: &str) -> Option<Place> {
-        dictionaries.iter().find_map(|place| find_entry(&self.cursor, place, name))
+    fn entry(&self, dictionaries: &[TextRange], name: &str) -> Option<TextRange> {
+        dictionaries.iter().find_map(|range| find_entry(&self.cursor, range, name))
     }
 
     /// Adds a function that was written in the generic form. Its name, its types and the
@@ -297,7 +297,7 @@ impl<'a> MlirParser<'a> {
     fn generic_function(
         &mut self,
         start: usize,
-        dictionaries: &[Place],
+        dictionaries: &[TextRange],
         body: Option<MlirRegion<'a>>,
     ) -> Result<()> {
         let required = |name: &str| {
@@ -307,7 +307,7 @@ impl<'a> MlirParser<'a> {
         let (name, signature) = (required("sym_name")?, required("function_type")?);
         let name = decoded(self.cursor.text(name));
         let visibility = self.entry(dictionaries, "sym_visibility");
-        let is_private = visibility.is_some_and(|place| self.cursor.text(place) != "\"public\"");
+        let is_private = visibility.is_some_and(|range| self.cursor.text(range) != "\"public\"");
         let mut cursor = self.cursor.part(signature);
         cursor.expect("(")?;
         let mut types = Vec::new();
@@ -343,18 +343,22 @@ impl<'a> MlirParser<'a> {
 
     /// Reads a list with a dictionary for each of `count` arguments or results. A missing
     /// dictionary is `None`.
-    fn dictionary_list(&self, place: Option<Place>, count: usize) -> Result<Vec<Option<Place>>> {
-        let mut places = Vec::new();
-        if let Some(place) = place {
-            let mut cursor = self.cursor.part(place);
+    fn dictionary_list(
+        &self,
+        range: Option<TextRange>,
+        count: usize,
+    ) -> Result<Vec<Option<TextRange>>> {
+        let mut ranges = Vec::new();
+        if let Some(range) = range {
+            let mut cursor = self.cursor.part(range);
             cursor.expect("[")?;
             cursor.list("]", |cursor| {
-                places.push(Some(cursor.dictionary()?));
+                ranges.push(Some(cursor.dictionary()?));
                 Ok(())
             })?;
         }
-        places.resize(count, None);
-        Ok(places)
+        ranges.resize(count, None);
+        Ok(ranges)
     }
 
     /// Counts an operation, argument or result. Returns an error if there are too many, or if the
@@ -507,17 +511,17 @@ impl<'a> MlirParser<'a> {
         Ok(region)
     }
 
-    /// Reads a location, such as `loc("x")`, and returns the place inside its parentheses. Returns
+    /// Reads a location, such as `loc("x")`, and returns the range inside its parentheses. Returns
     /// `None` if there is none.
-    pub(super) fn location(&mut self) -> Result<Option<Place>> {
+    pub(super) fn location(&mut self) -> Result<Option<TextRange>> {
         if !self.cursor.eat_keyword("loc") {
             return Ok(None);
         }
         if !self.cursor.sees("(") {
             return Err(self.cursor.unexpected("`(`"));
         }
-        let place = self.cursor.group()?;
-        Ok(Some(place.start + 1..place.end - 1))
+        let range = self.cursor.group()?;
+        Ok(Some(range.start + 1..range.end - 1))
     }
 }
 

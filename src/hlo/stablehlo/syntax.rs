@@ -1,9 +1,9 @@
 //! The syntax tree of a module: functions, regions and operations. They refer to their parts in the
-//! text by places.
+//! text by ranges.
 
 use smallvec::SmallVec;
 
-use super::cursor::Place;
+use super::cursor::TextRange;
 
 /// The index of a value. Values are numbered over the whole module.
 pub(super) type ValueId = u32;
@@ -14,9 +14,9 @@ pub(super) struct MlirFunction<'a> {
     pub(super) name: String,
     pub(super) is_private: bool,
     /// The attribute dictionary of each argument; `None` if it has none.
-    pub(super) arguments: Vec<Option<Place>>,
+    pub(super) arguments: Vec<Option<TextRange>>,
     /// The type of each result, as an index into the parser's types, and its attribute dictionary.
-    pub(super) results: Vec<(usize, Option<Place>)>,
+    pub(super) results: Vec<(usize, Option<TextRange>)>,
     /// The body, or `None` if the function is only declared.
     pub(super) body: Option<MlirRegion<'a>>,
 }
@@ -42,13 +42,13 @@ pub(super) struct MlirOperation<'a> {
     pub(super) results: std::ops::Range<ValueId>,
     pub(super) operands: SmallVec<[ValueId; 3]>,
     /// The attributes that are written in the operation's own syntax, such as `dims = [1, 0]`: the
-    /// name of each, and the place of its value.
-    pub(super) fields: SmallVec<[(&'static str, Place); 1]>,
-    /// The places of the operation's attribute dictionaries.
-    pub(super) dictionaries: SmallVec<[Place; 1]>,
+    /// name of each, and the range of its value.
+    pub(super) fields: SmallVec<[(&'static str, TextRange); 1]>,
+    /// The ranges of the operation's attribute dictionaries.
+    pub(super) dictionaries: SmallVec<[TextRange; 1]>,
     pub(super) regions: Vec<MlirRegion<'a>>,
-    /// The place of the location inside `loc(…)`, or `None` if there is none.
-    pub(super) location: Option<Place>,
+    /// The range of the location inside `loc(…)`, or `None` if there is none.
+    pub(super) location: Option<TextRange>,
 }
 
 impl MlirOperation<'_> {

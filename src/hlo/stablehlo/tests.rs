@@ -192,7 +192,7 @@ fn dynamic_extents_and_tokens_have_shapes() {
 }
 
 #[test]
-fn what_says_only_where_a_value_lies_returns_it() {
+fn sharding_operations_return_their_operand() {
     let module = main(
         "%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]>}",
         "tensor<4xf32>",

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use smallvec::SmallVec;
 
-use super::cursor::Place;
+use super::cursor::TextRange;
 use crate::{
     hlo::{HloError, MAX_INSTRUCTIONS, text::cursor::Cursor},
     shape::{Dimension, ElementType, MAX_RANK, Shape},
@@ -23,8 +23,8 @@ pub(super) struct MlirTypes<'a> {
     shapes: Vec<Shape>,
     /// The index of each type in `shapes`, by the type's text.
     numbers: HashMap<&'a str, usize>,
-    /// The place of the type that each alias, such as `!t`, names.
-    pub(super) aliases: HashMap<&'a str, Place>,
+    /// The range of the type that each alias, such as `!t`, names.
+    pub(super) aliases: HashMap<&'a str, TextRange>,
 }
 
 impl<'a> MlirTypes<'a> {
@@ -36,8 +36,8 @@ impl<'a> MlirTypes<'a> {
     /// Reads a type and returns its index. Equal texts have the same index. Equal types with
     /// different texts have equal shapes, but different indices.
     pub(super) fn read(&mut self, cursor: &mut Cursor<'a>) -> Result<usize> {
-        let place = cursor.type_text()?;
-        let text = cursor.text(place.clone());
+        let range = cursor.type_text()?;
+        let text = cursor.text(range.clone());
         if let Some(&number) = self.numbers.get(text) {
             return Ok(number);
         }
@@ -45,7 +45,7 @@ impl<'a> MlirTypes<'a> {
         if given > limit {
             return Err(HloError::TooManyInstructions { given, limit });
         }
-        let shape = self.parse(&mut cursor.part(place), 0)?;
+        let shape = self.parse(&mut cursor.part(range), 0)?;
         self.shapes.push(shape);
         self.numbers.insert(text, given - 1);
         Ok(given - 1)
@@ -84,8 +84,8 @@ impl<'a> MlirTypes<'a> {
                 cursor.expect("<")?;
                 let mut parts = Vec::new();
                 cursor.list(">", |cursor| {
-                    let place = cursor.type_text()?;
-                    parts.push(self.parse(&mut cursor.part(place), depth + 1)?);
+                    let range = cursor.type_text()?;
+                    parts.push(self.parse(&mut cursor.part(range), depth + 1)?);
                     Ok(())
                 })?;
                 Shape::tuple(parts).map_err(|error| cursor.error(start, error.to_string()))
@@ -105,10 +105,10 @@ impl<'a> MlirTypes<'a> {
         cursor.expect("<")?;
         let mut extents: SmallVec<[Dimension; 8]> = SmallVec::new();
         loop {
-            let place = cursor.start()?;
+            let position = cursor.start()?;
             if cursor.sees("*") {
                 let reason = "expected a tensor of a known rank, got `*`";
-                return Err(cursor.not_supported(place, reason));
+                return Err(cursor.not_supported(position, reason));
             }
             let extent = if cursor.eat("?") {
                 Dimension::Unbounded
@@ -121,14 +121,14 @@ impl<'a> MlirTypes<'a> {
                         Dimension::Fixed(extent.ok_or_else(|| {
                             let given = excerpt(digits, 40);
                             let reason = format!("expected an extent below 2^63, got {given}");
-                            cursor.error(place, reason)
+                            cursor.error(position, reason)
                         })?)
                     }
                 }
             };
             if extents.len() == MAX_RANK {
                 let reason = format!("expected at most {MAX_RANK} dimensions, got more");
-                return Err(cursor.not_supported(place, reason));
+                return Err(cursor.not_supported(position, reason));
             }
             extents.push(extent);
             cursor.expect("x")?;
@@ -146,12 +146,12 @@ impl<'a> MlirTypes<'a> {
     fn element_type(&self, cursor: &mut Cursor<'a>, depth: usize) -> Result<ElementType> {
         let start = cursor.start()?;
         if cursor.sees("!") {
-            let place = cursor.type_text()?;
-            let name = cursor.text(place.start + 1..place.end);
+            let range = cursor.type_text()?;
+            let name = cursor.text(range.start + 1..range.end);
             if let Some(alias) = self.aliases.get(name).filter(|_| depth < MAX_TYPE_DEPTH) {
                 return self.element_type(&mut cursor.part(alias.clone()), depth + 1);
             }
-            let given = excerpt(cursor.text(place), 40);
+            let given = excerpt(cursor.text(range), 40);
             let reason = format!("expected elements such as f32, i8 or ui8, got `{given}`");
             return Err(cursor.not_supported(start, reason));
         }
@@ -193,14 +193,14 @@ fn encoding(cursor: &mut Cursor<'_>, extents: &mut SmallVec<[Dimension; 8]>) -> 
     };
     let mut dimension = 0;
     cursor.list(close, |cursor| {
-        let place = cursor.start()?;
+        let position = cursor.start()?;
         if !cursor.eat("?") {
             let bound = cursor.number("a bound or `?`")?;
             match (extents.get_mut(dimension), u64::try_from(bound)) {
                 (Some(extent @ Dimension::Unbounded), Ok(bound)) => {
                     *extent = Dimension::AtMost(bound);
                 }
-                _ => return Err(cursor.error(place, "expected a bound only where `?` stands")),
+                _ => return Err(cursor.error(position, "expected a bound only where `?` stands")),
             }
         }
         dimension += 1;

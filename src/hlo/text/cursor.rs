@@ -17,11 +17,11 @@ const MAX_PRINTED: usize = 40;
 pub(in crate::hlo) type Cursor<'a> = text::Cursor<'a, HloError>;
 
 impl TextError for HloError {
-    fn in_text(text: &str, place: Range<usize>, reason: String) -> Self {
-        let before = &text[..place.start];
+    fn in_text(text: &str, range: Range<usize>, reason: String) -> Self {
+        let before = &text[..range.start];
         let line_start = before.rfind('\n').map_or(0, |end| end + 1);
         let line = 1 + before.matches('\n').count();
-        Self::Text { line, column: place.start - line_start + 1, reason }
+        Self::Text { line, column: range.start - line_start + 1, reason }
     }
 
     fn quoted(rest: &str) -> String {

@@ -56,7 +56,7 @@ impl Module {
         let (parameters, result) =
             read.buffers.unwrap_or_else(|| builder.computations()[read.entry].signature());
         let module = builder.named(read.name).module(read.entry, parameters, result)?;
-        module.with_given_buffers(read.given)
+        module.with_donated_buffers(read.donated)
     }
 }
 

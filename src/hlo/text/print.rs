@@ -9,7 +9,7 @@ use super::{cursor::is_word, source, values::PrintedScalar};
 use crate::{
     hlo::{
         Computation, Gather, Instruction, Literal, Module, Opcode, Scatter,
-        alias::{GivenBuffers, path},
+        alias::{DonatedBuffers, path},
     },
     shape::{ElementType, Shape, queries},
 };
@@ -23,7 +23,7 @@ impl Display for Module {
             names(computations.iter().map(Computation::name), |i| format!("computation.{i}"));
         let name = if is_name(self.name()) { self.name() } else { "module" };
         write!(f, "HloModule {name}")?;
-        print_given_buffers(f, self.given_buffers())?;
+        print_donated_buffers(f, self.donated_buffers())?;
         write!(f, ", entry_computation_layout={{(")?;
         for (i, parameter) in self.parameters().iter().enumerate() {
             let comma = if i == 0 { "" } else { ", " };
@@ -41,13 +41,13 @@ impl Display for Module {
 
 /// Prints the buffers that results may reuse, each list after a comma. Prints nothing if there are
 /// none.
-fn print_given_buffers(f: &mut Formatter<'_>, given: &GivenBuffers) -> fmt::Result {
-    let aliases = given.aliases.iter().map(|alias| {
+fn print_donated_buffers(f: &mut Formatter<'_>, donated: &DonatedBuffers) -> fmt::Result {
+    let aliases = donated.aliases.iter().map(|alias| {
         let kind = if alias.must_alias { "must-alias" } else { "may-alias" };
         let (output, index) = (path(&alias.output_index), path(&alias.parameter_index));
         format!("{output}: ({}, {index}, {kind})", alias.parameter_number)
     });
-    let donors = given
+    let donors = donated
         .donors
         .iter()
         .map(|donor| format!("({}, {})", donor.parameter_number, path(&donor.parameter_index)));

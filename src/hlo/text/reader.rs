@@ -15,8 +15,8 @@ use super::{
 };
 use crate::{
     hlo::{
-        HloError, InstructionError, alias::GivenBuffers, infer::Callees, source_line::StackFrames,
-        text::cursor::Cursor,
+        HloError, InstructionError, alias::DonatedBuffers, infer::Callees,
+        source_line::StackFrames, text::cursor::Cursor,
     },
     proto::hlo as proto,
     shape::{ElementType, FieldPath, Shape, ShapeError, queries},
@@ -34,7 +34,7 @@ const TABLES: [&str; 4] = ["FileNames", "FunctionNames", "FileLocations", "Stack
 
 /// The name of the module, and of its only computation, if a text has instructions without a
 /// computation around them.
-const ALONE: &str = "_";
+const PLACEHOLDER_NAME: &str = "_";
 
 /// A receiver of the instructions of a text.
 pub(in crate::hlo) trait TextTarget: Callees {
@@ -74,7 +74,7 @@ pub(in crate::hlo) struct TextModule {
     /// declare them.
     pub(in crate::hlo) buffers: Option<(Vec<Shape>, Shape)>,
     /// The buffers of parameters that results may reuse.
-    pub(in crate::hlo) given: GivenBuffers,
+    pub(in crate::hlo) donated: DonatedBuffers,
     /// The index of the entry computation.
     pub(in crate::hlo) entry: usize,
 }
@@ -144,7 +144,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         } else if self.is_instruction() {
             self.is_alone = true;
             module.entry = self.instructions_alone()?;
-            ALONE.clone_into(&mut module.name);
+            PLACEHOLDER_NAME.clone_into(&mut module.name);
             return Ok(module);
         }
         let mut entry = None;
@@ -179,9 +179,9 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
             match name {
                 "entry_computation_layout" => module.buffers = Some(entry_layout(part)?),
                 "input_output_alias" => {
-                    module.given.aliases = attributes::input_output_alias(part)?;
+                    module.donated.aliases = attributes::input_output_alias(part)?;
                 }
-                "buffer_donor" => module.given.donors = attributes::buffer_donor(part)?,
+                "buffer_donor" => module.donated.donors = attributes::buffer_donor(part)?,
                 _ => {}
             }
         }
@@ -214,13 +214,13 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
     /// Reads instructions without a computation around them, up to the end of the text. They become
     /// a computation, whose index is returned.
     fn instructions_alone(&mut self) -> Result<usize> {
-        self.target.begin(ALONE);
+        self.target.begin(PLACEHOLDER_NAME);
         let mut scope = Scope::default();
         while !self.cursor.is_at_end() {
             self.statement(&mut scope)?;
         }
         let root = scope.root.or(scope.last).expect("an instruction comes next");
-        self.end(ALONE, root)
+        self.end(PLACEHOLDER_NAME, root)
     }
 
     /// Reads a computation, and returns its index. `ENTRY` was read before.
@@ -272,7 +272,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         let start = self.cursor.start()?;
         let is_root = self.cursor.eat_word("ROOT");
         let name = if self.is_alone && self.nested == 0 && self.cursor.sees_shape() {
-            Self::anonymous(ALONE, scope)
+            Self::anonymous(PLACEHOLDER_NAME, scope)
         } else {
             let name = self.cursor.name()?;
             self.cursor.expect("=")?;
@@ -668,7 +668,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
 
     /// Reads a computation that is written inside an attribute. Its opening brace was read before.
     fn in_place(&mut self, start: usize) -> Result<usize> {
-        self.deeper(start, |reader| reader.body(ALONE, start))
+        self.deeper(start, |reader| reader.body(PLACEHOLDER_NAME, start))
     }
 
     /// Reads the name of a computation, and adds the index to `callees`. A text without

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_type_lacks_is_no_value_of_it() {
+    fn values_outside_a_type_are_refused() {
         for (kind, text) in [
             (ElementType::S8, "128"),
             (ElementType::S8, "1.0"),

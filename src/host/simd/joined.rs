@@ -40,7 +40,7 @@ static PLACES: [u8; 2 * LINE] = {
 /// The number of lines of a column that are streamed together if columns start whole pages apart,
 /// so that each line of the source is loaded once. In C, `bf16[2048,2049]` has 20 GB/s with single
 /// lines, 23 with two and 22 to 30 with four (`benches/NOTES.md`).
-const LINES: usize = 4;
+const LINES_AT_ONCE: usize = 4;
 
 /// The largest unit size, in bytes, with which several lines of a column are streamed together.
 /// Larger units gain nothing: in C, `f32[4096,4096]` has 23 GB/s with single lines and 16 with
@@ -164,10 +164,10 @@ unsafe fn join_columns<const N: usize, const E: usize, const INNER: bool>(
     }
 }
 
-/// Transposes the first strips of a matrix as [`joined`] does, but [`LINES`] strips at a time, in
-/// blocks of 64 bytes of each row. If rows are nearly whole pages apart, they share few sets of the
-/// first-level cache; in such blocks each line of the source is still loaded only once. Returns the
-/// number of strips that were transposed.
+/// Transposes the first strips of a matrix as [`joined`] does, but [`LINES_AT_ONCE`] strips at a
+/// time, in blocks of 64 bytes of each row. If rows are nearly whole pages apart, they share few
+/// sets of the first-level cache; in such blocks each line of the source is still loaded only once.
+/// Returns the number of strips that were transposed.
 ///
 /// # Safety
 ///
@@ -185,8 +185,8 @@ unsafe fn blocks<const N: usize, const E: usize, const INNER: bool>(
     // SAFETY: a table has the 16 bytes of a lane.
     let table = unsafe { lanes_64(|_| inner.as_ptr()) };
     let height = LINE / N;
-    let mut block = [[_mm512_setzero_si512(); LINES]; LINE];
-    let groups = rows.chunks_exact(LINES * height);
+    let mut block = [[_mm512_setzero_si512(); LINES_AT_ONCE]; LINE];
+    let groups = rows.chunks_exact(LINES_AT_ONCE * height);
     let count = groups.len();
     for (group, rows) in groups.enumerate() {
         let (mut column, mut done) = (0, 0);
@@ -208,7 +208,7 @@ unsafe fn blocks<const N: usize, const E: usize, const INNER: bool>(
                     let (start, held) = (start(number), held.wrapping_add(number * LINE));
                     let place = start.addr() % LINE;
                     let places = _mm512_loadu_si512(PLACES.as_ptr().add(LINE - place).cast());
-                    let to = start.wrapping_add(group * LINES * LINE).wrapping_sub(place);
+                    let to = start.wrapping_add(group * LINES_AT_ONCE * LINE).wrapping_sub(place);
                     if group == 0 {
                         _mm512_mask_storeu_epi8(start.cast(), !0 >> place, lines[0]);
                     } else {
@@ -219,7 +219,7 @@ unsafe fn blocks<const N: usize, const E: usize, const INNER: bool>(
                         let joined = _mm512_permutex2var_epi8(pair[0], places, pair[1]);
                         stream_64(to.wrapping_add((line + 1) * LINE), joined);
                     }
-                    write_64(held, lines[LINES - 1]);
+                    write_64(held, lines[LINES_AT_ONCE - 1]);
                 }
             }
             // The last block overlaps the previous one.
@@ -230,7 +230,7 @@ unsafe fn blocks<const N: usize, const E: usize, const INNER: bool>(
             column = done.min(columns - 4 * E);
         }
     }
-    count * LINES
+    count * LINES_AT_ONCE
 }
 
 /// Transposes a matrix from strip `first` on, and streams each whole cache line of its columns. The

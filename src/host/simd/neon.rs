@@ -12,7 +12,7 @@ use super::{
     super::stream::{LINE, PAGE, prefetch},
     registers::copy_part,
     select::{MANY, Selection, TRIPLE},
-    transpose::{AHEAD, Inner},
+    transpose::{Inner, ROW_PREFETCH_SRC_BYTES},
 };
 
 select!(neon, "neon", 1, 16, vdupq_n_u8(0), term, store, write_16);

@@ -23,12 +23,13 @@ use super::{
     set::{Set, Simd},
 };
 
-/// The number of bytes of the destination between two prefetches, and the prefetch distance, also
-/// in bytes of the destination. Hardware prefetchers do not foresee rows that are far apart or read
-/// backwards, and memory takes as long as copying a few KiB: `u64[43300,129]` with every third row,
-/// mirrored.
-const PART: usize = 1 << 10;
-const AHEAD: usize = 1 << 12;
+/// The number of bytes of the destination between two prefetches.
+const PREFETCH_INTERVAL_DST_BYTES: usize = 1 << 10;
+
+/// The prefetch distance, in bytes of the destination. Hardware prefetchers do not foresee rows
+/// that are far apart or read backwards, and memory takes as long as copying a few KiB:
+/// `u64[43300,129]` with every third row, mirrored.
+const PATTERN_PREFETCH_DST_BYTES: usize = 1 << 12;
 
 /// The largest number of loads of a block that are prefetched. Prefetching more takes as long as
 /// the loads themselves.
@@ -430,9 +431,14 @@ impl Registers {
         let bytes = (self.written.1 - self.written.0).unsigned_abs();
         // Steps that read the same lines are in one part.
         let gap = (LINE / inner.src.unsigned_abs().max(1)).max(1);
-        let most = if kind.prefetches { (PART / bytes).max(gap) } else { inner.times };
+        let most = if kind.prefetches {
+            (PREFETCH_INTERVAL_DST_BYTES / bytes).max(gap)
+        } else {
+            inner.times
+        };
         let part = most.clamp(1, inner.times.max(1));
-        let (parts, ahead) = (inner.times.div_ceil(part), AHEAD.div_ceil(part * bytes));
+        let parts = inner.times.div_ceil(part);
+        let ahead = PATTERN_PREFETCH_DST_BYTES.div_ceil(part * bytes);
         let rows = (0..outer.times.cast_signed()).map(|row| (row * outer.src, row * outer.dst));
         for (row, (src, dst)) in rows.chain(outer.last).enumerate() {
             for number in 0..parts {

@@ -37,11 +37,11 @@ macro_rules! by_terms {
     };
 }
 
-/// The prefetch distance, in bytes. Hardware prefetchers miss rows that are read backwards, and do
-/// not cross into the next page. Mirrored pixels have 0.52 of the rate of memcpy with 4 KiB and
-/// 0.31 without prefetches; 1 KiB and 8 KiB lie between (`benches/NOTES.md`, "Asking for lines
-/// ahead").
-const AHEAD: isize = 1 << 12;
+/// The prefetch distance, in bytes of the source. Hardware prefetchers miss rows that are read
+/// backwards, and do not cross into the next page. Mirrored pixels have 0.52 of the rate of memcpy
+/// with 4 KiB and 0.31 without prefetches; 1 KiB and 8 KiB lie between (`benches/NOTES.md`, "Asking
+/// for lines ahead").
+const SELECTION_PREFETCH_SRC_BYTES: isize = 1 << 12;
 
 /// The loads and shuffle tables that fill the registers of a row.
 ///
@@ -102,7 +102,7 @@ impl Selection {
             .iter()
             .fold((isize::MAX, isize::MIN), |(low, high), &load| (low.min(load), high.max(load)));
         let reach = (low, high + width.cast_signed());
-        let ahead = advance.signum() * AHEAD;
+        let ahead = advance.signum() * SELECTION_PREFETCH_SRC_BYTES;
         let shares_loads =
             loads.chunks_exact(registers).all(|of| of.iter().all(|load| *load == of[0]));
         let all = places;
@@ -125,7 +125,9 @@ impl Selection {
     pub(in crate::host) fn prefetch(&self, source: &[u8], from: isize) {
         let start = from + self.reach.0.max(0) + if self.ahead < 0 { self.ahead } else { 0 };
         let lines = source.as_ptr().wrapping_offset(start);
-        (0..AHEAD.unsigned_abs()).step_by(64).for_each(|line| prefetch(lines.wrapping_add(line)));
+        (0..SELECTION_PREFETCH_SRC_BYTES.unsigned_abs())
+            .step_by(64)
+            .for_each(|line| prefetch(lines.wrapping_add(line)));
     }
 
     /// Fills `row`; its first period is read from byte `from` of the source. `next` is the source
@@ -175,16 +177,19 @@ impl Selection {
     /// Returns the first of `count` periods that prefetches lines of the next row, and the prefetch
     /// distance from that period on. The next row is read from byte `next`. If there is none, or if
     /// it continues this row, no period does. The distance is one row if a row is shorter than
-    /// [`AHEAD`].
+    /// [`SELECTION_PREFETCH_SRC_BYTES`].
     fn ahead_of_end(&self, from: isize, next: Option<isize>, count: usize) -> (usize, isize) {
         let length = count.cast_signed() * self.advance;
         let Some(next) = next.filter(|&next| next != from + length) else {
             return (count, self.ahead);
         };
-        if length.abs() <= AHEAD || self.advance.abs() > AHEAD {
+        if length.abs() <= SELECTION_PREFETCH_SRC_BYTES
+            || self.advance.abs() > SELECTION_PREFETCH_SRC_BYTES
+        {
             return (0, next - from);
         }
-        let last = AHEAD.unsigned_abs().div_ceil(self.advance.unsigned_abs());
+        let last =
+            SELECTION_PREFETCH_SRC_BYTES.unsigned_abs().div_ceil(self.advance.unsigned_abs());
         (count - last.min(count), self.ahead + next - (from + length))
     }
 
@@ -401,7 +406,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_a_row_asks_for_the_next_one() {
+    fn the_end_of_a_row_prefetches_the_next_one() {
         let Some(simd) = Simd::here() else { return };
         let registers = simd.registers_at_once();
         let of = |advance: isize| {

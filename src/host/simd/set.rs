@@ -60,7 +60,7 @@ impl Simd {
     /// Returns every combination of an instruction set of this processor and the preferences of a
     /// known processor model, for tests.
     #[cfg(test)]
-    pub(in crate::host) fn all_ways() -> impl Iterator<Item = Self> {
+    pub(in crate::host) fn all_with_every_machine() -> impl Iterator<Item = Self> {
         crate::host::machine::MACHINES.iter().flat_map(Self::all)
     }
 

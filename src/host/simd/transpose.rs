@@ -19,10 +19,11 @@ use super::{
 #[cfg(target_arch = "x86_64")]
 use super::{lines, narrow, x86};
 
-/// The prefetch distance along a row, in bytes. Near the end of a row, the prefetch continues in
-/// the rows that are transposed next. It gains up to a tenth; 512 and 1024 bytes were no faster in
-/// TTC cases of `f64` (`benches/NOTES.md`, "Transposes in strips", "Lines streamed in pairs").
-pub(super) const AHEAD: usize = 256;
+/// The prefetch distance along a row of the source, in bytes. Near the end of a row, the prefetch
+/// continues in the rows that are transposed next. It gains up to a tenth; 512 and 1024 bytes were
+/// no faster in TTC cases of `f64` (`benches/NOTES.md`, "Transposes in strips", "Lines streamed in
+/// pairs").
+pub(super) const ROW_PREFETCH_SRC_BYTES: usize = 256;
 
 /// A permutation of the bytes inside units, as a shuffle table for 16 bytes: entry `n` is the index
 /// of the byte that becomes byte `n`.
@@ -425,10 +426,11 @@ macro_rules! strips {
             // SAFETY: a table has the 16 bytes of a lane.
             let table = unsafe { $load(|_| inner.as_ptr()) };
             let (height, width) = (SQUARES * $lanes * E, (columns * N).next_multiple_of(LINE));
-            let (strips_ahead, bytes_ahead) = (AHEAD / width, AHEAD % width);
+            let (strips_ahead, bytes_ahead) =
+                (ROW_PREFETCH_SRC_BYTES / width, ROW_PREFETCH_SRC_BYTES % width);
             // Hardware prefetchers foresee a strip that is one run of at most a page.
             let run = matches!(rows, [first, second, ..] if second - first == width.cast_signed());
-            let asks = !run || height * width > PAGE;
+            let prefetches = !run || height * width > PAGE;
             let mut lines: [*const u8; LINE] = [from; LINE];
             for strip in 0..rows.len() / height {
                 let rows = &rows[strip * height..];
@@ -436,7 +438,7 @@ macro_rules! strips {
                     *line = from.wrapping_offset(*offset);
                 }
                 let below = |strips: usize| {
-                    rows.get(strips * height..(strips + 1) * height).filter(|_| asks)
+                    rows.get(strips * height..(strips + 1) * height).filter(|_| prefetches)
                 };
                 let (same, next) = (below(strips_ahead), below(strips_ahead + 1));
                 let mut column = 0;
@@ -444,9 +446,9 @@ macro_rules! strips {
                     if column * N % LINE < E * N {
                         let place = column * N / LINE * LINE;
                         let place = place + bytes_ahead;
-                        let (asked, place) =
+                        let (rows_ahead, place) =
                             if place < width { (same, place) } else { (next, place - width) };
-                        for row in asked.unwrap_or_default() {
+                        for row in rows_ahead.unwrap_or_default() {
                             prefetch(from.wrapping_offset(*row).wrapping_add(place));
                         }
                     }

@@ -20,7 +20,7 @@ use super::{
     super::stream::{LINE, PAGE, prefetch},
     registers::copy_part,
     select::{MANY, Selection, TRIPLE},
-    transpose::{AHEAD, Inner},
+    transpose::{Inner, ROW_PREFETCH_SRC_BYTES},
 };
 
 select!(ssse3, "ssse3", 1, 16, _mm_setzero_si128(), term_16, store_16, stream_16);

@@ -31,8 +31,8 @@ pub struct ParseError {
 }
 
 impl TextError for ParseError {
-    fn in_text(_: &str, place: Range<usize>, reason: String) -> Self {
-        Self::new(place, reason)
+    fn in_text(_: &str, range: Range<usize>, reason: String) -> Self {
+        Self::new(range, reason)
     }
 
     fn quoted(rest: &str) -> String {

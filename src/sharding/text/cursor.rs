@@ -15,8 +15,8 @@ const MAX_QUOTED: usize = 20;
 pub(super) type Cursor<'a> = text::Cursor<'a, ShardingError>;
 
 impl TextError for ShardingError {
-    fn in_text(_: &str, place: Range<usize>, reason: String) -> Self {
-        Self::Syntax { offset: place.start, reason }
+    fn in_text(_: &str, range: Range<usize>, reason: String) -> Self {
+        Self::Syntax { offset: range.start, reason }
     }
 
     fn quoted(rest: &str) -> String {

@@ -12,7 +12,7 @@ use stridec::{
 
 use super::support::{
     programs::{
-        chains::{self, Chain, Limits, Place, unravel},
+        chains::{self, Chain, ElementOrigin, Limits, unravel},
         generate, interpreter,
     },
     random::Random,
@@ -129,7 +129,7 @@ fn random_chains_are_equal_to_the_oracle() {
 }
 
 /// Chains with as many elements as 32-bit indices can count, for a target that binds any number of
-/// bytes. Some elements of each chain are traced to the place from which they are copied.
+/// bytes. Some elements of each chain are traced to their origin.
 #[test]
 fn random_chains_of_any_size_are_compiled() {
     let mut target = Target::webgpu();
@@ -165,11 +165,11 @@ fn follow(seed: u64, chain: &Chain, random: &mut Random) {
                 Origin::Parameter { number, index, .. } => {
                     let sizes = &chain.parameters()[*number];
                     let number_of = sizes.iter().zip(index).fold(0, |n, (size, at)| n * size + at);
-                    Place::Parameter(*number, number_of)
+                    ElementOrigin::Parameter(*number, number_of)
                 }
-                Origin::Constant { .. } => Place::Padding,
+                Origin::Constant { .. } => ElementOrigin::Padding,
             };
-            assert_eq!(found, chain.place(result, &index), "seed {seed}: {result} at {index:?}");
+            assert_eq!(found, chain.origin(result, &index), "seed {seed}: {result} at {index:?}");
         }
     }
 }

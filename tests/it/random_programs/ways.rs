@@ -155,6 +155,6 @@ fn ways_of_indices_of_any_size_take_no_memory() {
         let ways = Ways::new(&module).unwrap();
         let way = ways.way(0, &[999_999, 29_999], 0).unwrap();
         assert_eq!(way.origin, Origin::Parameter { number: 0, index: vec![0], bit: 0 });
-        assert_eq!(ways.numbers(0).len(), 1, "{text}");
+        assert_eq!(ways.lookup_buffers(0).len(), 1, "{text}");
     }
 }

@@ -1,5 +1,5 @@
 //! Random chains of instructions that move elements, with values of up to 2^32 elements. Such a
-//! value is too large to run, so [`Chain::place`] says where a single element comes from.
+//! value is too large to run, so [`Chain::origin`] says where a single element comes from.
 
 use stridec::{
     hlo::{Builder, Literal, Module, Opcode, PaddingDimension, SliceDimension},
@@ -49,7 +49,7 @@ enum Step {
 
 /// The origin of an element of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ElementOrigin {
     /// An element of a parameter: the index of the parameter, and the element's position in
     /// row-major order.
     Parameter(usize, u64),
@@ -363,7 +363,7 @@ impl Chain {
 
     /// Returns the origin of the element of a result at `index`. Follows the steps from the last to
     /// the first.
-    pub(crate) fn place(&self, result: usize, index: &[u64]) -> Place {
+    pub(crate) fn origin(&self, result: usize, index: &[u64]) -> ElementOrigin {
         let (mut value, mut index) = (self.results[result], index.to_vec());
         while value >= self.parameters {
             let step = &self.steps[value - self.parameters];
@@ -401,7 +401,7 @@ impl Chain {
                         let from = i128::from(*at) - i128::from(of.edge_padding_low);
                         let step = i128::from(of.interior_padding) + 1;
                         if from < 0 || from % step != 0 || from / step >= size.into() {
-                            return Place::Padding;
+                            return ElementOrigin::Padding;
                         }
                         *at = u64::try_from(from / step).unwrap();
                     }
@@ -419,7 +419,7 @@ impl Chain {
                 }
             }
         }
-        Place::Parameter(value, number(&self.sizes[value], &index))
+        ElementOrigin::Parameter(value, number(&self.sizes[value], &index))
     }
 }
 

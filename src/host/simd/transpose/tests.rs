@@ -11,7 +11,8 @@ const SHIFT: u32 = isize::BITS - 2;
 #[test]
 fn matrices_are_transposed_and_nothing_else_is_written() {
     let source: Vec<u8> = (0..60_000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
-    for (simd, unit) in Simd::all_ways().flat_map(|simd| [1, 2, 4, 8, 16].map(|unit| (simd, unit)))
+    for (simd, unit) in
+        Simd::all_with_every_machine().flat_map(|simd| [1, 2, 4, 8, 16].map(|unit| (simd, unit)))
     {
         let edge = 16 / unit;
         let turned: Inner = std::array::from_fn(|byte| (byte ^ (unit - 1)) as u8);
@@ -53,7 +54,8 @@ fn matrices_are_transposed_and_nothing_else_is_written() {
 fn long_matrices_are_transposed_and_nothing_else_is_written() {
     let source: Vec<u8> = (0..400_000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
     let start = source.as_ptr().addr().wrapping_neg() % LINE;
-    for (simd, unit) in Simd::all_ways().flat_map(|simd| [1, 2, 4, 8, 16].map(|unit| (simd, unit)))
+    for (simd, unit) in
+        Simd::all_with_every_machine().flat_map(|simd| [1, 2, 4, 8, 16].map(|unit| (simd, unit)))
     {
         let edge = LINE / unit;
         for (rows, columns, from, to) in [
@@ -96,7 +98,7 @@ fn long_matrices_are_transposed_and_nothing_else_is_written() {
 fn matrices_outside_of_their_slices_are_refused() {
     let (source, mut out) = (vec![0; 300], vec![0; 300]);
     let lines: Vec<isize> = (0..16).map(|line| line * 16).collect();
-    for simd in Simd::all_ways() {
+    for simd in Simd::all_with_every_machine() {
         for to in [-1, 45] {
             assert!(ColumnPointers::new([&mut out[..]], SHIFT, to, &lines, 16).is_none());
         }
@@ -112,7 +114,8 @@ fn matrices_outside_of_their_slices_are_refused() {
 #[test]
 fn lines_are_streamed_and_nothing_else_is_written() {
     let source: Vec<u8> = (0..80_000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
-    for (simd, unit) in Simd::all_ways().flat_map(|simd| [1, 2, 4, 8, 16].map(|unit| (simd, unit)))
+    for (simd, unit) in
+        Simd::all_with_every_machine().flat_map(|simd| [1, 2, 4, 8, 16].map(|unit| (simd, unit)))
     {
         let edge = 16 / unit;
         // The bytes of every unit in the opposite order.
