@@ -78,7 +78,7 @@ struct Tables<'a, const BYTES: usize> {
     run: usize,
     /// The tables of a period, and the number of the table of each of consecutive positions, which
     /// are one period or several. Both are empty if runs are long.
-    tables: Vec<Entries<BYTES>>,
+    entries: Vec<Entries<BYTES>>,
     listed: Vec<u16>,
 }
 
@@ -90,13 +90,13 @@ impl<'a, const BYTES: usize> Tables<'a, BYTES> {
         let weighted = |axis: &usize| copy.start.weight(Value::Axis(*axis)) != 0;
         let along = |from: usize| extents[from..].iter().map(|&extent| extent as usize).product();
         let run: usize = (0..extents.len()).rfind(weighted).map_or(usize::MAX, |of| along(of + 1));
-        let mut tables = Self { units, copy, extents, run, tables: vec![], listed: vec![] };
+        let mut tables = Self { units, copy, extents, run, entries: vec![], listed: vec![] };
         if run < LEAST_RUN {
             let period: usize = (0..extents.len()).find(weighted).map_or(1, along);
             if period > MAX_PERIOD || period * 256 > nest.positions() as usize {
                 return None;
             }
-            tables.tables = (0..period).map(|position| tables.entries(position)).collect();
+            tables.entries = (0..period).map(|position| tables.entries_of(position)).collect();
             // Several periods are listed if one is short, so that loops over the list are long.
             let list: Vec<u16> = (0..).take(period).collect();
             tables.listed = list.repeat(LEAST_RUN.div_ceil(period));
@@ -105,7 +105,7 @@ impl<'a, const BYTES: usize> Tables<'a, BYTES> {
     }
 
     /// Returns the entries of the table for a position.
-    fn entries(&self, position: usize) -> Entries<BYTES> {
+    fn entries_of(&self, position: usize) -> Entries<BYTES> {
         let mut rest = position as u64;
         let mut start = self.copy.start.offset();
         for (axis, &extent) in self.extents.iter().enumerate().rev() {
@@ -125,7 +125,7 @@ impl<'a, const BYTES: usize> Tables<'a, BYTES> {
             let left = codes.len() - done;
             let length = if self.listed.is_empty() {
                 let length = left.min(self.run - position % self.run);
-                let entries = self.entries(position);
+                let entries = self.entries_of(position);
                 for (unit, &code) in units[done..][..length].iter_mut().zip(&codes[done..]) {
                     *unit = entries[usize::from(code)];
                 }
@@ -134,7 +134,7 @@ impl<'a, const BYTES: usize> Tables<'a, BYTES> {
                 let listed = &self.listed[position % self.listed.len()..];
                 let codes = codes[done..].iter().zip(&mut units[done..]).zip(listed);
                 for ((&code, unit), &table) in codes {
-                    *unit = self.tables[usize::from(table)][usize::from(code)];
+                    *unit = self.entries[usize::from(table)][usize::from(code)];
                 }
                 left.min(listed.len())
             };

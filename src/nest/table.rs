@@ -76,10 +76,7 @@ impl TableRead<'_> {
             }
         }
         let value = assembly.lookup(Lookup { numbers, last, out_of_range: OutOfRange::Clamp })?;
-        let index: Coordinates<Index> = match along {
-            Some(along) => smallvec![along, value],
-            None => smallvec![value],
-        };
+        let index: Coordinates<Index> = along.into_iter().chain([value]).collect();
         assembly.read(region, table, self.descriptor, index)
     }
 }
