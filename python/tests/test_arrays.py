@@ -266,7 +266,7 @@ def test_tables_replace_elements():
 
 def test_tables_of_another_size_are_refused():
     pixels = numpy.zeros((2, 3), numpy.uint8)
-    with pytest.raises(stridec.InvalidInput, match=r"table: expected .*256"):
+    with pytest.raises(stridec.InvalidInput, match=r"table.shape: expected .*256"):
         stridec.relayout(pixels, to="{0,1}", table=numpy.zeros(255, numpy.float32))
     with pytest.raises(stridec.InvalidInput, match="below 2"):
         table = numpy.zeros((3, 256), numpy.float32)
