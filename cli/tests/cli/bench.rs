@@ -51,7 +51,7 @@ fn what_cannot_be_timed_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.stridec(&[&RELAYOUT[..], &["--repetitions", "14"]].concat()).fails(2, "15");
     let empty = ["bench", "relayout", "--from", "f32[0]", "--to", "f32[0]"];
-    sandbox.stridec(&empty).fails(2, "nothing moves");
+    sandbox.stridec(&empty).fails(2, "nothing to time");
     sandbox.stridec(&["bench", "relayout", "--to", "f32[0]"]).fails(2, "--from");
 }
 
