@@ -13,12 +13,19 @@ use crate::nest::{CopyNest, TableCopy, Value, signed, slabs};
 /// slabs would be planned more often.
 const SLAB_CODES: u64 = 1 << 17;
 
-/// The shortest run of positions with one table that is looked up as a run. For shorter ones, the
-/// tables of a period are listed.
-const LEAST_RUN: usize = 64;
+/// The shortest run of positions with one table for which the entries of all codes are gathered
+/// first. That takes 256 steps.
+const LONG_RUN: usize = 1 << 9;
 
-/// The length of the longest list of tables, in positions.
+/// The shortest run whose table is computed for the run. For shorter ones, computing it takes
+/// longer than looking up the elements.
+const LEAST_RUN: usize = 1 << 4;
+
+/// The longest period of tables that is listed, in positions.
 const MAX_PERIOD: usize = 1 << 12;
+
+/// The least number of positions in a list of tables; shorter periods are repeated.
+const LEAST_LISTED: usize = 1 << 6;
 
 /// The entries of a table, for each code.
 type Entries<const BYTES: usize> = [[u8; BYTES]; 256];
@@ -76,14 +83,14 @@ struct Tables<'a, const BYTES: usize> {
     extents: &'a [u64],
     /// The number of consecutive positions with one table.
     run: usize,
-    /// The tables of a period, and the number of the table of each of consecutive positions, which
-    /// are one period or several. Both are empty if runs are long.
+    /// If runs are short, the tables of a period, and the number of the table of each of
+    /// consecutive positions, which are one period or several.
     entries: Vec<Entries<BYTES>>,
     listed: Vec<u16>,
 }
 
 impl<'a, const BYTES: usize> Tables<'a, BYTES> {
-    /// Returns `None` if the tables change in too many ways.
+    /// Returns `None` if runs are short, and tables too many for a list.
     fn new(nest: &'a CopyNest, copy: &'a TableCopy, table: &'a [u8]) -> Option<Self> {
         let (units, _) = table.as_chunks();
         let extents = nest.extents();
@@ -91,30 +98,40 @@ impl<'a, const BYTES: usize> Tables<'a, BYTES> {
         let along = |from: usize| extents[from..].iter().map(|&extent| extent as usize).product();
         let run: usize = (0..extents.len()).rfind(weighted).map_or(usize::MAX, |of| along(of + 1));
         let mut tables = Self { units, copy, extents, run, entries: vec![], listed: vec![] };
-        if run < LEAST_RUN {
-            let period: usize = (0..extents.len()).find(weighted).map_or(1, along);
-            if period > MAX_PERIOD || period * 256 > nest.positions() as usize {
-                return None;
-            }
+        let period: usize = (0..extents.len()).find(weighted).map_or(1, along);
+        let is_listed = period <= MAX_PERIOD && period * 256 <= nest.positions() as usize;
+        if run < LONG_RUN && is_listed {
             tables.entries = (0..period).map(|position| tables.entries_of(position)).collect();
-            // Several periods are listed if one is short, so that loops over the list are long.
             let list: Vec<u16> = (0..).take(period).collect();
-            tables.listed = list.repeat(LEAST_RUN.div_ceil(period));
+            tables.listed = list.repeat(LEAST_LISTED.div_ceil(period));
+        } else if run < LEAST_RUN {
+            return None;
         }
         Some(tables)
     }
 
-    /// Returns the entries of the table for a position.
-    fn entries_of(&self, position: usize) -> Entries<BYTES> {
+    /// Returns the first entry that a position uses.
+    fn start(&self, position: usize) -> usize {
         let mut rest = position as u64;
         let mut start = self.copy.start.offset();
         for (axis, &extent) in self.extents.iter().enumerate().rev() {
             start += self.copy.start.weight(Value::Axis(axis)) * signed(rest % extent);
             rest /= extent;
         }
-        // Codes that no element has may have no entry.
-        let unit = |entry: &u64| self.units.get((start.unsigned_abs() + entry) as usize);
-        std::array::from_fn(|code| unit(&self.copy.entries[code]).copied().unwrap_or([0; BYTES]))
+        start.unsigned_abs() as usize
+    }
+
+    /// Returns the entry of a code in the table that begins at `start`. Codes that no element has
+    /// may have no entry.
+    fn entry(&self, start: usize, code: usize) -> [u8; BYTES] {
+        let unit = self.units.get(start + self.copy.entries[code] as usize);
+        unit.copied().unwrap_or([0; BYTES])
+    }
+
+    /// Returns the entries of the table for a position.
+    fn entries_of(&self, position: usize) -> Entries<BYTES> {
+        let start = self.start(position);
+        std::array::from_fn(|code| self.entry(start, code))
     }
 
     /// Looks up the codes of consecutive positions from `first` on.
@@ -123,22 +140,25 @@ impl<'a, const BYTES: usize> Tables<'a, BYTES> {
         while done < codes.len() {
             let position = first + done;
             let left = codes.len() - done;
-            let length = if self.listed.is_empty() {
+            if self.listed.is_empty() {
                 let length = left.min(self.run - position % self.run);
-                let entries = self.entries_of(position);
-                for (unit, &code) in units[done..][..length].iter_mut().zip(&codes[done..]) {
-                    *unit = entries[usize::from(code)];
+                let units = units[done..][..length].iter_mut().zip(&codes[done..]);
+                done += length;
+                if length < LONG_RUN {
+                    let start = self.start(position);
+                    units.for_each(|(unit, &code)| *unit = self.entry(start, code.into()));
+                } else {
+                    let entries = self.entries_of(position);
+                    units.for_each(|(unit, &code)| *unit = entries[usize::from(code)]);
                 }
-                length
-            } else {
-                let listed = &self.listed[position % self.listed.len()..];
-                let codes = codes[done..].iter().zip(&mut units[done..]).zip(listed);
-                for ((&code, unit), &table) in codes {
-                    *unit = self.entries[usize::from(table)][usize::from(code)];
-                }
-                left.min(listed.len())
-            };
-            done += length;
+                continue;
+            }
+            let listed = &self.listed[position % self.listed.len()..];
+            for ((unit, &code), &table) in units[done..].iter_mut().zip(&codes[done..]).zip(listed)
+            {
+                *unit = self.entries[usize::from(table)][usize::from(code)];
+            }
+            done += left.min(listed.len());
         }
     }
 }

@@ -47,6 +47,11 @@ fn large_images_are_looked_up() {
         ("pred[1000,1200]", "f64[1000,1200]{0,1}", Some(1)),
         ("f8e4m3fn[1000,1200]{0,1}", "u8[1000,1200]", None),
         ("u2[1001,1203]{1,0:E(2)}", "s8[1001,1203]", Some(1)),
+        // Short runs of tables that are listed, of many tables, and of one position each.
+        ("u8[60,100,7,7]", "f16[60,100,7,7]", Some(1)),
+        ("u8[20,300,7,7]", "f16[20,300,7,7]", Some(1)),
+        ("u8[20,300,1,3]", "f16[20,300,1,3]", Some(1)),
+        ("u8[40,5000]", "f16[40,5000]", Some(1)),
     ] {
         let table = table_relayout(tensor(from), tensor(to), dimension, &mut random);
         let TableRelayout { operation, image, expected } = table;
