@@ -218,6 +218,20 @@ fn described<'py>(
     Ok((found, tensor))
 }
 
+/// Returns an array and its layout: the layout `source` of which it is the memory, or its own
+/// strides if there is no `source`.
+fn described_or_whole<'py>(
+    array: &Bound<'py, PyAny>,
+    source: Option<&Bound<'py, PyAny>>,
+) -> PyResult<(HostArray, Tensor)> {
+    if let Some(source) = source {
+        return described(array, source);
+    }
+    let array = whole(array)?;
+    let tensor = array.tensor()?;
+    Ok((array, tensor))
+}
+
 /// Copies an array into another memory layout, and returns that memory.
 ///
 /// `to` is a layout such as "{0,1:T(8,128)}", dimension numbers with the most minor first, a whole
@@ -264,14 +278,7 @@ pub(crate) fn relayout<'py>(
         return Err(invalid("table_dimension", "a table beside it", "none".to_owned()));
     }
     if source.is_some() || table.is_some() {
-        let (array, from) = match source {
-            Some(source) => described(array, source)?,
-            None => {
-                let array = whole(array)?;
-                let from = array.tensor()?;
-                (array, from)
-            }
-        };
+        let (array, from) = described_or_whole(array, source)?;
         let table = table.map(|table| HostArray::of(table, "table")?.packed(table)).transpose()?;
         let dtype = dtype.or(table.as_ref().map(HostArray::element_type));
         let to = destination(to, &from, &sizes(&from), dtype, "to")?;
@@ -334,13 +341,7 @@ pub(crate) fn slice<'py>(
     out: Option<&Bound<'py, PyAny>>,
     device: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (array, from) = if let Some(source) = source {
-        described(array, source)?
-    } else {
-        let array = whole(array)?;
-        let from = array.tensor()?;
-        (array, from)
-    };
+    let (array, from) = described_or_whole(array, source)?;
     let operation = Operation::window(from, &window(offsets, sizes, strides)?, to)?;
     run_on(py, &operation.lowered, &array, out, Device::of(device)?)
 }
