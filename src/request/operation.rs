@@ -389,7 +389,7 @@ fn located(error: NestError, paths: &Paths, source: &Tensor, destination: &Tenso
     Error::from(error).below(&outer)
 }
 
-/// Lowers an operation that fills its gaps to its nest.
+/// Returns the nest of an operation that fills its gaps.
 fn nest_of(
     (source, destination): (&StrideDescriptor, &StrideDescriptor),
     window: &Window,

@@ -48,8 +48,8 @@ impl Table {
         self.dimension
     }
 
-    /// Returns the shape that a table must have: `[entries]` for a single table, or `[extent,
-    /// entries]` for a table for each index along `dimension`.
+    /// Returns the shape that a table must have: `[entries]` for a single table, or
+    /// `[extent, entries]` for a table for each index along `dimension`.
     ///
     /// # Errors
     ///

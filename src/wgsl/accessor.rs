@@ -158,8 +158,8 @@ impl AccessorFunctions<'_> {
         coordinates(self.extents.len(), ": u32", more)
     }
 
-    /// Returns the words for an element in the comments of the functions, such as `element (d0,
-    /// d1)`.
+    /// Returns the words for an element in the comments of the functions, such as
+    /// `element (d0, d1)`.
     fn element(&self) -> String {
         match self.extents {
             [] => "the element".to_owned(),

@@ -38,8 +38,7 @@ pub(super) fn decide(
     DecisionWriter { nest, names, element_words }.write(writer, cases, known, Some(none));
 }
 
-/// The result at a position for which the outcome is certain: the value of a case, or no case at
-/// all.
+/// The result of a list of cases at a position: the value of the case that applies, or no value.
 #[derive(Clone, Copy)]
 enum Outcome<'a> {
     Case(&'a CaseValue),

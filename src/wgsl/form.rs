@@ -128,9 +128,9 @@ pub(super) fn joint(first: bool, positive: bool) -> &'static str {
 /// Splits the index of an invocation into mixed-radix digits, from the fastest-varying digit to the
 /// slowest. For example, with 8 blocks in each row, index 23 is block 7 of row 2.
 ///
-/// If a digit has a number of values that is not a power of two, its text is `rest1 - rest2 *
-/// 392u`. The quotient `rest2` is needed for the next digits anyway, so the digit takes only a
-/// multiplication and a subtraction. With `%`, it would take a second division.
+/// If a digit has a number of values that is not a power of two, its text is
+/// `rest1 - rest2 * 392u`. The quotient `rest2` is needed for the next digits anyway, so the digit
+/// takes only a multiplication and a subtraction. With `%`, it would take a second division.
 pub(super) struct DigitWriter {
     /// The variable to split next. The remaining digits are the digits of `number / below`.
     number: String,

@@ -155,9 +155,9 @@ impl PackedWords {
         self.values.len() - 1
     }
 
-    /// Widens units from `bits` to `to_bits` bits, with zeros at the top. With `n = to_bits /
-    /// bits`, a loaded value becomes up to `n` computed values: the unit with index `i` of the
-    /// loaded value is unit `i / n` of computed value `i % n`.
+    /// Widens units from `bits` to `to_bits` bits, with zeros at the top. With
+    /// `n = to_bits / bits`, a loaded value becomes up to `n` computed values: the unit with index
+    /// `i` of the loaded value is unit `i / n` of computed value `i % n`.
     fn spread(&mut self, words: &mut [Vec<Unit>], bits: u32, to_bits: u32) {
         let in_place = to_bits / bits;
         let mut apart: Vec<(usize, u32, usize)> = Vec::new();
