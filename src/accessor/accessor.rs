@@ -1,4 +1,5 @@
-//! [`Accessor`]: the functions of a layout or of a program's result, and the buffers that they use.
+//! [`Accessor`]: functions that access a layout or a program's result, and the buffers that they
+//! use.
 
 use super::AccessorError;
 #[cfg(feature = "backends")]
@@ -17,20 +18,20 @@ use crate::{
     window::Window,
 };
 
-/// The greatest size of a constant that becomes part of the functions' text, in bytes. A greater
-/// limit makes texts that nobody reads and shaders that compile slowly.
+/// The greatest size of a constant, in bytes, that is written into the text of the functions. With
+/// a greater limit, the text would become unreadable and the shader slow to compile.
 const MAX_CONSTANT_BYTES: usize = 4096;
 
-/// The functions that an accessor of a layout has.
+/// The functions that an accessor of a layout offers to its callers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
-    /// `offset` and `bits`. The buffer may be declared as `read` or as `read_write`.
+    /// The functions `offset` and `bits`. The buffer may be declared as `read` or as `read_write`.
     Read,
-    /// `store` too. The buffer has to be declared as `read_write`.
+    /// The functions `offset`, `bits` and `store`. The buffer must be declared as `read_write`.
     ReadWrite,
 }
 
-/// WGSL functions that find the elements of an array in memory. The [module](super) describes them.
+/// WGSL functions that find the elements of an array in memory. The [module](super) lists them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Accessor {
     name: String,
@@ -45,24 +46,24 @@ pub struct Accessor {
 pub struct AccessorBuffer {
     /// The name of the variable.
     pub name: String,
-    /// The least number of bytes that the caller binds: the size of the array in memory, rounded
-    /// up to whole words.
+    /// The least number of bytes that the caller must bind: the size of the array in memory,
+    /// rounded up to whole words.
     pub size_in_bytes: u64,
-    /// The last word that is accessed for coordinates inside the array; `None` if none is, and the
-    /// buffer need not be declared.
+    /// The index of the last word that is accessed for coordinates inside the array. If it is
+    /// `None`, no word is accessed and the buffer need not be declared.
     pub last_word: Option<u64>,
     /// True if the functions write the buffer.
     pub writable: bool,
 }
 
 impl Accessor {
-    /// Returns the functions of a layout, for a buffer that the caller declares with this name.
+    /// Writes the functions for a layout. They access a buffer that the caller declares as `name`.
     ///
     /// # Errors
     ///
-    /// Returns an error if the name is no identifier, if the array has more elements or memory
-    /// than 32-bit numbers count, or if a store is asked for and elements are not whole words, or
-    /// the layout cannot be written.
+    /// Returns an error if the name is not an identifier, if the number of elements or words of the
+    /// array exceeds 32 bits, or if stores are requested but impossible: the elements are not whole
+    /// words, or the layout cannot be a destination.
     pub fn of_layout(name: &str, layout: &Tensor, access: Access) -> Result<Self, AccessorError> {
         check_name(name)?;
         let descriptor = layout.descriptor();
@@ -106,18 +107,18 @@ impl Accessor {
         Self::checked(name, wgsl, buffers, bits)
     }
 
-    /// Returns the function `bits` of a result of a module. It reads the parameters of the module
-    /// from buffers that the caller declares as `p0`, `p1` and so on; the arrays in a tuple are
-    /// numbered one by one.
+    /// Writes the function `bits` for one array of a module's result. It computes an element from
+    /// the parameters of the module, which the caller declares as buffers `p0`, `p1` and so on.
+    /// Each array in a tuple has a number of its own.
     ///
-    /// `result` is the number of an array of the module's result. Its layout in memory has no
-    /// meaning here, apart from the width of its elements.
+    /// `result` is the number of the array in the module's result. The array is not stored, so its
+    /// layout has no effect except for the width of its elements.
     ///
     /// # Errors
     ///
-    /// Returns an error if the name is no identifier, if there is no such result, if an instruction
-    /// does more than move data, or if the result needs a scratch buffer, a large constant or
-    /// numbers of more than 32 bits.
+    /// Returns an error if the name is not an identifier, if the module has no such result, if an
+    /// instruction does more than move data, or if the result needs a scratch buffer, a large
+    /// constant or numbers of more than 32 bits.
     pub fn of_result(name: &str, module: &Module, result: usize) -> Result<Self, AccessorError> {
         check_name(name)?;
         let results = Program::result_count(module);
@@ -163,7 +164,8 @@ impl Accessor {
         let (mut buffers, mut constants) = (Vec::<AccessorBuffer>::new(), String::new());
         for (&value, buffer) in step.sources().iter().zip(all) {
             if let Some(known) = buffers.iter_mut().find(|known| known.name == buffer.name) {
-                // Cases and lookups both read the buffer.
+                // The cases of a nest and its lookups may both read this buffer, so the later last
+                // word counts.
                 known.last_word = known.last_word.max(buffer.last_word);
             } else if let BufferId::Constant(number) = value {
                 let bytes = &program.constants()[number];
@@ -189,7 +191,7 @@ impl Accessor {
         Self::checked(name, wgsl, buffers, bits)
     }
 
-    /// Returns an accessor of functions that naga accepts.
+    /// Returns an accessor with these functions, or an error if naga rejects them.
     fn checked(
         name: &str,
         wgsl: String,
@@ -202,14 +204,14 @@ impl Accessor {
         Ok(accessor)
     }
 
-    /// Returns the functions as WGSL text, without declarations of the buffers.
+    /// Returns the functions as WGSL text. The caller adds the declarations of the buffers.
     #[must_use]
     pub fn wgsl(&self) -> &str {
         &self.wgsl
     }
 
-    /// Returns the functions with declarations of the buffers, as bindings 0, 1 and so on of group
-    /// 0, in the order of [`buffers`](Self::buffers).
+    /// Returns the functions as WGSL text, with declarations of the buffers before them. The
+    /// buffers are bindings 0, 1 and so on of group 0, in the order of [`buffers`](Self::buffers).
     #[must_use]
     pub fn declared(&self) -> String {
         let declaration = |(number, buffer): (usize, &AccessorBuffer)| {
@@ -221,13 +223,13 @@ impl Accessor {
         format!("{declarations}\n{}", self.wgsl)
     }
 
-    /// Returns the functions in another language, as text or as SPIR-V words in little-endian
-    /// order, with declarations of the buffers.
+    /// Translates the functions to another language, as text or as SPIR-V words in little-endian
+    /// order. The translation declares the buffers.
     ///
-    /// Buffers have the numbers of [`declared`](Self::declared). In MSL, which has no buffers
-    /// outside a kernel's arguments, each function takes its buffers as further arguments. SPIR-V
-    /// is a library: it has the capability `Linkage` and exports every function under its name.
-    /// Only in SPIR-V are indices clamped to the buffers.
+    /// Buffers have the numbers of [`declared`](Self::declared). MSL has no buffers outside a
+    /// kernel's arguments, so each function takes its buffers as additional arguments. SPIR-V is a
+    /// library: it has the capability `Linkage` and exports every function under its name. Only the
+    /// SPIR-V clamps indices to the buffers.
     ///
     /// # Errors
     ///
@@ -244,13 +246,13 @@ impl Accessor {
         translate_functions(&self.wgsl, &self.declared(), &bindings, language)
     }
 
-    /// Returns the name with which the names of the functions begin.
+    /// Returns the common start of the names of all functions.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the buffers that the functions use; none if the array has no elements.
+    /// Returns the buffers that the functions use. An array without elements has none.
     #[must_use]
     pub fn buffers(&self) -> &[AccessorBuffer] {
         &self.buffers
@@ -263,10 +265,10 @@ impl Accessor {
     }
 }
 
-/// The comment on an array without elements.
+/// The comment of an accessor for an array without elements.
 const NO_ELEMENTS: &str = "The array has no elements, so that no coordinates are inside it.";
 
-/// Checks that a name can begin the names of functions.
+/// Returns an error if the names of functions cannot begin with `name`.
 fn check_name(name: &str) -> Result<(), AccessorError> {
     let is_letter = |letter: char| letter.is_ascii_alphabetic();
     let is_rest = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
@@ -276,7 +278,7 @@ fn check_name(name: &str) -> Result<(), AccessorError> {
     Ok(())
 }
 
-/// Returns a dense, row-major array of the same elements.
+/// Returns a dense, row-major array with the same elements, which is the destination of the nest.
 fn dense(descriptor: &StrideDescriptor) -> Result<StrideDescriptor, crate::stride::StrideError> {
     let sizes = descriptor.sizes();
     let mut strides = vec![1_i64; sizes.len()];
@@ -288,8 +290,8 @@ fn dense(descriptor: &StrideDescriptor) -> Result<StrideDescriptor, crate::strid
     StrideDescriptor::strided(descriptor.element_type(), bits, sizes, &strides, 0)
 }
 
-/// Returns the buffers of the functions, in the order of the nest's sources, after a check that
-/// every access lies inside them.
+/// Checks that every access of the functions lies inside its buffer. Returns the buffers, in the
+/// order of the nest's sources.
 fn buffers(
     functions: &AccessorFunctions,
     stores: bool,
@@ -313,8 +315,8 @@ fn buffers(
     Ok(functions.sources.iter().zip(last_words).map(buffer).collect())
 }
 
-/// Returns a line about a buffer for the comment at the head: its array, its size, and the words
-/// that are accessed.
+/// Returns a line about a buffer for the comment at the head of the text. The line tells the caller
+/// the declaration and the size that the buffer needs.
 fn described(buffer: &AccessorBuffer, array: &str) -> String {
     let AccessorBuffer { name, size_in_bytes, last_word, writable } = buffer;
     let array = if array.is_empty() { String::new() } else { format!(" ({array})") };
@@ -327,7 +329,7 @@ fn described(buffer: &AccessorBuffer, array: &str) -> String {
     )
 }
 
-/// Returns the line about coordinates for the comment at the head.
+/// Returns the line about valid coordinates for the comment at the head of the text.
 fn coordinates(extents: &[u64]) -> String {
     let bounds: Vec<String> =
         extents.iter().enumerate().map(|(of, extent)| format!("d{of} < {extent}")).collect();

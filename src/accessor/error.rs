@@ -17,7 +17,8 @@ pub enum AccessorError {
         /// The given name.
         given: String,
     },
-    /// A store of elements that share their words with others.
+    /// A store into elements that share a word with others, so that concurrent stores would lose
+    /// data.
     #[error(
         "store: expected elements of whole words of 32 bits, got elements of {bits} bits; two invocations that store into one word would lose one of the elements, so read with this accessor, and write with a relayout"
     )]
@@ -25,7 +26,7 @@ pub enum AccessorError {
         /// The width of an element in memory, in bits.
         bits: u32,
     },
-    /// A store of elements of which each starts inside a word.
+    /// A store into elements that do not start at words, because a prefix comes before them.
     #[error(
         "store: expected elements that start at words of 32 bits, got a prefix of {bytes} bytes before them; bind the buffer after the prefix, and leave the prefix out of the layout"
     )]
@@ -33,44 +34,44 @@ pub enum AccessorError {
         /// The size of the prefix, in bytes.
         bytes: u64,
     },
-    /// A store into a layout that cannot be a destination, because elements share memory or
-    /// because stridec does not write such strides.
+    /// A store into a layout that cannot be a destination: its elements share memory, or stridec
+    /// does not write such strides.
     #[error("store: {error}; the layout can be read")]
     StoreLayout {
-        /// The reason.
+        /// The reason why the layout cannot be a destination.
         error: Box<NestError>,
     },
-    /// A layout whose offsets a nest cannot compute.
+    /// A layout whose offsets cannot be computed by a nest.
     #[error("layout: {error}")]
     Nest {
-        /// The reason.
+        /// The reason why there is no nest.
         error: Box<NestError>,
     },
-    /// An array whose elements are too many to be numbered.
+    /// An array with too many elements to number them.
     #[error("layout: {error}")]
     Stride {
-        /// The reason.
+        /// The reason why the elements cannot be numbered.
         error: Box<StrideError>,
     },
     /// An accessor that would compute with numbers of more than 32 bits.
     #[error("accessor: {error}")]
     Number {
-        /// The reason.
+        /// The number that exceeds 32 bits.
         error: Box<ScheduleError>,
     },
-    /// A buffer with more words than a `u32` counts.
+    /// A buffer with more words than a `u32` can count.
     #[error(
         "buffer {name}: expected at most {limit} words of 32 bits, as many as an index counts, got {given}; split the array along its outermost dimension"
     )]
     Words {
         /// The name of the buffer.
         name: String,
-        /// The number of words.
+        /// The number of words in the buffer.
         given: u64,
-        /// The greatest number of words.
+        /// The greatest number of words that is supported.
         limit: u64,
     },
-    /// A number that is not the number of a result.
+    /// A number to which no result belongs.
     #[error("result: expected a number below {results}, got {given}")]
     Result {
         /// The given number.
@@ -78,7 +79,7 @@ pub enum AccessorError {
         /// The number of arrays in the module's result.
         results: usize,
     },
-    /// A result that needs other values in scratch buffers first.
+    /// A result that cannot be computed without other values in scratch buffers.
     #[error(
         "result {result}: expected a value that one function computes from the parameters, got one that needs scratch buffers ({shapes}); compile the module to kernels, or make those values parameters of it"
     )]
@@ -97,18 +98,18 @@ pub enum AccessorError {
         result: usize,
         /// The size of the constant, in bytes.
         given: usize,
-        /// The greatest size, in bytes.
+        /// The greatest size that is supported, in bytes.
         limit: usize,
     },
     /// A module that cannot be lowered.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// Functions that naga rejects, usually because the name has a meaning in WGSL already.
+    /// Functions that naga rejects, usually because the name already has a meaning in WGSL.
     #[error(
         "name: with the name {name:?}, the functions are not valid WGSL; choose another: {error}"
     )]
     Wgsl {
-        /// The name.
+        /// The name that was given to the functions.
         name: String,
         /// naga's message.
         error: WgslError,
@@ -134,7 +135,7 @@ impl AccessorError {
         }
     }
 
-    /// Returns true if the layout can be read but not stored into, so that an accessor with
+    /// Returns true if only stores are impossible, so that an accessor of the same layout with
     /// [`Access::Read`](super::Access::Read) exists.
     #[must_use]
     pub fn is_store(&self) -> bool {

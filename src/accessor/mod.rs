@@ -1,9 +1,10 @@
-//! Accessors: layouts and programs as WGSL functions, for kernels that others write.
+//! Accessors: WGSL functions that access a layout or a program's result, for kernels that others
+//! write.
 //!
-//! A kernel that reads a tensor in some layout needs no relayout before it: an [`Accessor`] of the
-//! layout gives it the offset and the bits of any element. An accessor of a program's result reads
-//! the parameters of the program instead, so that transposes, reshapes and slices become part of
-//! the kernel.
+//! A kernel that reads a tensor in some layout needs no relayout before it, because an [`Accessor`]
+//! of the layout returns the offset and the bits of any element. An accessor of a program's result
+//! computes its elements from the parameters of the program, so that transposes, reshapes and
+//! slices become part of the kernel.
 //!
 //! ```
 //! use stridec::accessor::{Access, Accessor};
@@ -22,25 +23,26 @@
 //!
 //! The text has no entry point and declares no bindings. For a name `x`, its functions are:
 //!
-//! - `x_offset(d0: u32, …) -> u32`, of layouts only, returns the offset of an element in memory,
-//!   in elements, as [`StrideDescriptor::offset`](crate::stride::StrideDescriptor::offset) counts
-//!   them.
-//! - `x_bits(d0: u32, …)` returns the bits that the element has in memory: a `u32` for up to 32
-//!   bits, with the other bits 0; `vec2<u32>` or `vec4<u32>` for 64 and 128 bits, the low word
-//!   first.
-//! - `x_store(d0: u32, …, bits)` replaces the bits of the element, if they are whole words.
+//! - `x_offset(d0: u32, …) -> u32` returns the offset of an element in memory, counted in elements
+//!   as by [`StrideDescriptor::offset`](crate::stride::StrideDescriptor::offset). Only layouts have
+//!   this function.
+//! - `x_bits(d0: u32, …)` returns the bits that the element has in memory. The type is `u32` for up
+//!   to 32 bits, whose upper bits are 0. It is `vec2<u32>` for 64 bits and `vec4<u32>` for 128
+//!   bits, with the low word first.
+//! - `x_store(d0: u32, …, bits)` replaces the bits of an element. Only elements of whole words have
+//!   this function.
 //!
-//! A type whose layout gives it more bits than it needs, such as `s4` in bytes, has the bits of its
-//! place: 8 of them. Parts of a program's result that are constant, such as the padding of `pad`,
-//! give the constant.
+//! If a layout gives an element more bits than its type needs, such as 8 bits for an `s4`, `x_bits`
+//! returns all of these bits. If a part of a program's result is constant, such as the padding of
+//! `pad`, `x_bits` returns the constant there.
 //!
 //! # Bounds
 //!
-//! The bounds of a kernel's reads are proved when it is compiled, and so are those of an accessor,
-//! by the same proof: for coordinates below the extents of the array, every access lies inside a
-//! binding of at least [`AccessorBuffer::size_in_bytes`] bytes. The functions do not check the
-//! coordinates. Past the extents, an element may be any other element of the array, padding, or a
-//! word past the binding, which WebGPU keeps inside the buffer and other interfaces may not.
+//! The bounds of an accessor are proved in the same way as the bounds of a kernel. For coordinates
+//! below the extents of the array, every access lies inside a binding of at least
+//! [`AccessorBuffer::size_in_bytes`] bytes. The functions do not check the coordinates. Past the
+//! extents, a function may access another element of the array, padding, or a word past the
+//! binding. WebGPU keeps such an access inside the buffer, and other interfaces may not.
 
 #[allow(clippy::module_inception)]
 mod accessor;

@@ -7,26 +7,26 @@ use crate::{error_kind::ErrorKind, wgsl::WgslError};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BackendError {
-    /// A kernel that naga cannot write in the given language.
+    /// A kernel that naga cannot write in the requested language.
     #[error("{language}: naga does not write this kernel: {message}")]
     Write {
-        /// The language.
+        /// The requested language.
         language: Language,
         /// naga's message.
         message: String,
     },
-    /// Functions without an entry point, in a language in which naga writes whole shaders only.
+    /// Functions without an entry point, in a language in which naga can write only whole shaders.
     #[error(
         "{language}: expected a kernel, because naga writes whole shaders only; call the functions from a WGSL kernel, and translate that"
     )]
     Functions {
-        /// The language.
+        /// The requested language.
         language: Language,
     },
     /// A kernel whose WGSL naga rejects.
     #[error(transparent)]
     Wgsl(#[from] WgslError),
-    /// A name that no language has.
+    /// A name that belongs to no supported language.
     #[error("language: expected one of {}, got {given:?}", Language::names())]
     Unknown {
         /// The given name.

@@ -15,8 +15,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! This table shows the dialect of each language, and the tool besides naga with which stridec's
-//! tests check the output:
+//! This table shows the dialect of each language. Its last column is the tool, apart from naga, by
+//! which stridec's tests check the output:
 //!
 //! | | dialect | source, destination | out of bounds | checked by |
 //! |---|---|---|---|---|
@@ -28,8 +28,8 @@
 //! # Bounds
 //!
 //! Every index of a kernel lies inside its binding if the binding has at least
-//! [`Binding::size_in_bytes`](crate::wgsl::Binding) bytes, so check the size when you bind a
-//! buffer. By default, naga adds no checks.
+//! [`Binding::size_in_bytes`](crate::wgsl::Binding) bytes. Check this size when you bind a buffer,
+//! because naga adds no checks by default.
 //!
 //! - In SPIR-V and MSL, stridec makes naga clamp indices, as implementations of WebGPU do. A
 //!   binding that is too short then gives wrong elements, but no write ends up elsewhere in memory.
@@ -39,9 +39,9 @@
 //!   caller must check its size.
 //! - In GLSL, naga has no option to clamp indices into buffers.
 //!
-//! Divisions are guarded against zero only if a kernel has a divisor that is not constant. Kernels
-//! of stridec never have such a divisor. In HLSL, naga guards all divisions. Loops are bounded as
-//! in the WGSL, and workgroup memory is zeroed.
+//! Divisions are guarded against zero only if a kernel has a divisor that is not constant, and no
+//! kernel of stridec has such a divisor. In HLSL, naga guards all divisions anyway. Loops are
+//! bounded as in the WGSL, and workgroup memory is zeroed.
 
 mod error;
 mod glsl;

@@ -26,7 +26,8 @@ pub(super) fn write(parsed: &Parsed<'_>) -> Result<Written, String> {
         lang_version: (2, 1),
         per_entry_point_map: of_kernel.collect(),
         fake_missing_bindings: false,
-        // Functions with checks would take the sizes of the buffers as another argument.
+        // Functions get no checks, because a check would need the sizes of the buffers as another
+        // argument.
         bounds_check_policies: if is_kernel { clamped() } else { BoundsCheckPolicies::default() },
         zero_initialize_workgroup_memory: true,
         force_loop_bounding: false,

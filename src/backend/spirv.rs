@@ -13,12 +13,12 @@ pub(super) fn write(parsed: &Parsed<'_>) -> Result<Written, String> {
     let pipeline = parsed
         .entry_point()
         .map(|(shader_stage, entry_point)| spv::PipelineOptions { shader_stage, entry_point });
-    // The names of functions are those under which they are exported.
+    // Functions are exported under their debug names, so these names must be written.
     let flags =
         if pipeline.is_some() { spv::WriterFlags::empty() } else { spv::WriterFlags::DEBUG };
     let options = spv::Options {
         lang_version: (1, 3),
-        // The default flags differ between builds with and without debug assertions.
+        // The flags are set here because naga's default flags depend on debug assertions.
         flags,
         fake_missing_bindings: false,
         binding_map: parsed.bindings(target).into_iter().collect(),
@@ -42,8 +42,8 @@ pub(super) fn write(parsed: &Parsed<'_>) -> Result<Written, String> {
     Ok(Written { code, entry_point, sizes: None })
 }
 
-/// Returns a module in which every function is exported under its name, as a linker of SPIR-V
-/// expects of a library.
+/// Exports every function of a module under its name, so that a linker of SPIR-V can use the module
+/// as a library.
 fn with_exports(words: &[u32]) -> Vec<u32> {
     const OP_NAME: u32 = 5;
     const OP_FUNCTION: u32 = 54;
@@ -65,7 +65,8 @@ fn with_exports(words: &[u32]) -> Vec<u32> {
     }
     let (head, rest) = words.split_at(end_of_names);
     let mut exported = head.to_vec();
-    // Names of members follow the names, and decorations follow both.
+    // Decorations come after the debug names of functions and of members, so the new decorations
+    // must too.
     let is_decoration = |&(_, opcode, _): &(usize, u32, &[u32])| opcode != OP_MEMBER_NAME;
     let skipped = instructions(words).find(|of| of.0 >= end_of_names && is_decoration(of));
     let skipped = skipped.map_or(0, |(at, ..)| at - end_of_names);
@@ -83,7 +84,7 @@ fn with_exports(words: &[u32]) -> Vec<u32> {
 const HEADER_WORDS: usize = 5;
 const OP_MEMBER_NAME: u32 = 6;
 
-/// Returns the instructions of a module, each with its place and its opcode.
+/// Returns the instructions of a module, each with the index of its first word and its opcode.
 fn instructions(words: &[u32]) -> impl Iterator<Item = (usize, u32, &[u32])> {
     let mut at = HEADER_WORDS;
     std::iter::from_fn(move || {
@@ -94,8 +95,8 @@ fn instructions(words: &[u32]) -> impl Iterator<Item = (usize, u32, &[u32])> {
     })
 }
 
-/// Sorts the variables of each function by number. naga declares them in the order of a hash table,
-/// and the hashes depend on the width of `usize`.
+/// Sorts the variables of each function by number, so that equal kernels give equal bytes. naga
+/// declares them in the order of a hash table, and the hashes depend on the width of `usize`.
 fn sort_local_variables(words: &mut [u32]) {
     const OP_VARIABLE: u32 = 0x3b;
     const STORAGE_CLASS_FUNCTION: u32 = 7;

@@ -1,5 +1,5 @@
-//! [`translate()`], and the parts that all languages share: naga's module of a kernel, and the
-//! policies of the writers.
+//! [`translate()`], and the code that all languages share: naga's module of a kernel, and the
+//! policies of naga's writers.
 
 use naga::{
     BinaryOperator, Expression, Literal, Module, ShaderStage,
@@ -10,19 +10,20 @@ use naga::{
 use super::{BackendError, Language, Slot, Translated, glsl, hlsl, msl, spirv};
 use crate::wgsl::{self, Binding, Kernel};
 
-/// A kernel, or functions for other kernels, with the module that naga parsed from the text.
+/// The text of a kernel, or of functions for other kernels, with the module that naga parsed from
+/// it.
 pub(super) struct Parsed<'a> {
-    /// The text, which starts with the comment at the head of the translation.
+    /// The WGSL text. The comment at its head becomes the head of the translation.
     text: &'a str,
     pub(super) bindings: &'a [Binding],
-    /// The name of the kernel's entry point; `None` for functions.
+    /// The name of the kernel's entry point, or `None` for functions.
     entry_point: Option<&'a str>,
     pub(super) module: Module,
     pub(super) info: ModuleInfo,
 }
 
-/// The output of a writer: the code, the name of the entry point, and the slot of the buffer of
-/// binding sizes, which only MSL needs.
+/// The output of one of naga's writers. `sizes` is the slot of a buffer with the sizes of all
+/// bindings, which only MSL needs.
 pub(super) struct Written {
     pub(super) code: Vec<u8>,
     pub(super) entry_point: String,
@@ -31,13 +32,13 @@ pub(super) struct Written {
 
 /// Translates a kernel. The [module documentation](super) describes the choices for each language.
 ///
-/// Equal kernels give equal bytes on every machine. Texts start with the comment at the head of the
-/// kernel's text.
+/// Equal kernels give equal bytes on every machine. A translation that is text starts with the
+/// comment at the head of the kernel's text.
 ///
 /// # Errors
 ///
-/// Returns an error if the kernel's text is not valid, or if naga cannot write it. Neither happens
-/// with a kernel that stridec compiled.
+/// Returns an error if the kernel's text is not valid, or if naga cannot write the kernel. Neither
+/// happens for a kernel that stridec compiled.
 pub fn translate(kernel: &Kernel, language: Language) -> Result<Translated, BackendError> {
     let slots = kernel.bindings.iter().map(|binding| slot(binding, language)).collect();
     if kernel.dispatches.is_empty() {
@@ -51,8 +52,8 @@ pub fn translate(kernel: &Kernel, language: Language) -> Result<Translated, Back
     Ok(Translated { language, code, entry_point, slots, sizes })
 }
 
-/// Translates functions that other kernels call. `declared` is `text` with declarations of the
-/// buffers, which are `bindings`.
+/// Translates functions that other kernels call. `text` has the functions alone, and `declared` has
+/// them after declarations of the buffers in `bindings`.
 ///
 /// # Errors
 ///
@@ -72,8 +73,8 @@ pub(crate) fn translate_functions(
     Ok(parsed.write(language)?.code)
 }
 
-/// Returns the slot at which `language` binds a buffer. Slots have the group and binding numbers of
-/// the WGSL.
+/// Returns the slot at which `language` binds a buffer. The slot has the same numbers as the group
+/// and the binding in the WGSL.
 fn slot(binding: &Binding, language: Language) -> Slot {
     let Binding { group, binding: number, writable, .. } = *binding;
     match language {
@@ -105,8 +106,8 @@ impl Parsed<'_> {
         written.map_err(|message| BackendError::Write { language, message })
     }
 
-    /// Returns the code of a translated kernel, headed by the comment of the kernel's text, which
-    /// naga drops. `//` starts a comment in all these languages.
+    /// Adds the comment at the head of the kernel's text to a translation, because naga drops
+    /// comments. In all these languages, `//` starts a comment.
     pub(super) fn text(&self, code: &str) -> Vec<u8> {
         // A `#version` directive must remain on the first line.
         let (first, rest) = match code.split_inclusive('\n').next() {
@@ -119,13 +120,13 @@ impl Parsed<'_> {
         [first, &header, rest, end].concat().into_bytes()
     }
 
-    /// Returns the kernel's entry point, in the form that naga needs; `None` for functions.
+    /// Returns the stage and the name of the kernel's entry point, or `None` for functions.
     pub(super) fn entry_point(&self) -> Option<(ShaderStage, String)> {
         Some((ShaderStage::Compute, self.entry_point?.to_owned()))
     }
 
-    /// Returns the WGSL group and binding number of each binding, paired with the result of
-    /// `target`. The pairs are the entries of a writer's binding map.
+    /// Returns the entries of a writer's binding map: the WGSL group and binding number of each
+    /// binding, with the result of `target` for the binding.
     pub(super) fn bindings<T>(
         &self,
         target: impl Fn(&Binding) -> T,
@@ -137,7 +138,8 @@ impl Parsed<'_> {
         self.bindings.iter().map(|binding| (number(binding), target(binding))).collect()
     }
 
-    /// Returns true if the kernel may divide by zero: a divisor is not a constant greater than 0.
+    /// Returns true if a division of the kernel may have the divisor zero, because the divisor is
+    /// not a constant greater than 0.
     pub(super) fn may_divide_by_zero(&self) -> bool {
         let bodies = self.module.entry_points.iter().map(|entry| &entry.function);
         let functions = self.module.functions.iter().map(|(_, function)| function);
@@ -157,7 +159,7 @@ impl Parsed<'_> {
     }
 }
 
-/// Returns the bounds-check policies that make naga clamp all indices, in buffers and elsewhere.
+/// Returns the policies that make naga clamp every index into the buffer or array that it accesses.
 pub(super) fn clamped() -> BoundsCheckPolicies {
     BoundsCheckPolicies {
         index: BoundsCheckPolicy::Restrict,

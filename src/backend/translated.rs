@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::Language;
 
-/// A kernel in another language, and the slots of its buffers.
+/// A kernel that is translated to another language, with the slots to which its buffers are bound.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Translated {
@@ -13,13 +13,14 @@ pub struct Translated {
     /// The shader: SPIR-V words in little-endian order, or UTF-8 text. Empty if the kernel has no
     /// dispatches.
     pub code: Vec<u8>,
-    /// The name of the entry point. In MSL, an entry point cannot be named `main`.
+    /// The name of the entry point, which may differ from the kernel's: MSL does not allow the name
+    /// `main`.
     pub entry_point: String,
     /// The slot of each buffer in [`Kernel::bindings`](crate::Kernel), in the same order.
     pub slots: Vec<Slot>,
-    /// The slot of an additional buffer, which only MSL needs. The buffer must contain one
-    /// `uint32_t` for each binding, in order: the number of bytes that are bound. The shader clamps
-    /// its indices to these sizes.
+    /// The slot of an additional buffer, which only MSL needs because its shader clamps indices.
+    /// The caller fills this buffer with one `uint32_t` for each binding, in order: the number of
+    /// bytes that are bound.
     pub sizes: Option<Slot>,
 }
 

@@ -45,8 +45,8 @@ impl From<wgpu::DeviceType> for DeviceType {
     }
 }
 
-/// A device as it is presented by one driver. A GPU with drivers for several backends appears once
-/// for each backend.
+/// A device as one driver presents it. A GPU that has drivers for several backends appears once for
+/// each backend.
 #[derive(Clone, Debug)]
 pub struct Adapter {
     handle: wgpu::Adapter,
@@ -86,8 +86,8 @@ impl Adapter {
         self.info.device_type.into()
     }
 
-    /// Returns the name and the version of the driver. Either may be missing if the driver does not
-    /// report it.
+    /// Returns the name and the version of the driver, separated by a space. A part that the driver
+    /// does not report is left out.
     #[must_use]
     pub fn driver(&self) -> String {
         let driver = format!("{} {}", self.info.driver, self.info.driver_info);
@@ -113,11 +113,11 @@ impl Adapter {
     }
 }
 
-/// The adapters of this machine, ordered by preference.
+/// The adapters of this machine, in order of preference.
 ///
 /// Hardware comes before software. A discrete GPU comes before an integrated one, unless the
-/// environment variable `WGPU_POWER_PREF` is `low`. If a device has two drivers, the native one
-/// (Vulkan, Metal, DX12) comes before OpenGL. wgpu itself may choose OpenGL if there is no Vulkan
+/// environment variable `WGPU_POWER_PREF` is `low`. If a device has two drivers, the native driver
+/// (Vulkan, Metal, DX12) comes before OpenGL. wgpu's own choice may be OpenGL if there is no Vulkan
 /// loader.
 #[derive(Clone, Debug, Default)]
 pub struct Adapters {
@@ -126,9 +126,10 @@ pub struct Adapters {
 }
 
 impl Adapters {
-    /// Lists the adapters of the machine. If the environment variable `WGPU_BACKEND` is set, only
-    /// its backends are used. The list is empty if the machine has no driver. The name in
-    /// `WGPU_ADAPTER_NAME` is applied later, by [`choose`](Self::choose).
+    /// Lists the adapters of the machine; the list is empty if there is no driver. If the
+    /// environment variable `WGPU_BACKEND` is set, only its backends are used. The variable
+    /// `WGPU_ADAPTER_NAME` does not shorten the list, because only [`choose`](Self::choose) applies
+    /// it.
     #[must_use]
     pub fn enumerate() -> Self {
         let mut adapters = Self::on(wgpu::Backends::all().with_env());
@@ -136,7 +137,7 @@ impl Adapters {
         adapters
     }
 
-    /// Lists the adapters on the given backends. `WGPU_BACKEND` is ignored.
+    /// Lists the adapters of the given backends, whatever the value of `WGPU_BACKEND`.
     fn on(backends: wgpu::Backends) -> Self {
         let available = wgpu::Instance::enabled_backend_features() & backends;
         if available.is_empty() {
@@ -154,7 +155,7 @@ impl Adapters {
         Self { list, wanted: None }
     }
 
-    /// Returns the adapters, the preferred one first.
+    /// Returns the adapters in order of preference.
     pub fn iter(&self) -> std::slice::Iter<'_, Adapter> {
         self.list.iter()
     }
@@ -182,12 +183,13 @@ impl Adapters {
             .ok_or_else(|| GpuError::NoDevice { reason: self.no_device_reason() })
     }
 
-    /// Returns the adapter that [`choose`](Self::choose) returns, unless it is a software driver.
-    /// Such a driver shares the host's cores and is slower than [`host::run`](crate::host::run).
+    /// Returns the same adapter as [`choose`](Self::choose), but returns an error if it is a
+    /// software driver. Such a driver shares the host's cores, and is slower than
+    /// [`host::run`](crate::host::run).
     ///
     /// # Errors
-    /// Returns [`GpuError::NoDevice`] if no adapter can run kernels, or if the preferred one is a
-    /// software driver.
+    /// Returns [`GpuError::NoDevice`] if no adapter can run kernels, if the preferred one is a
+    /// software driver, or if this is a Linux machine whose `/dev` shows no GPU.
     pub fn choose_hardware(&self) -> Result<&Adapter, GpuError> {
         check_device_files()?;
         let adapter = self.choose()?;
@@ -198,8 +200,9 @@ impl Adapters {
         Ok(adapter)
     }
 
-    /// Returns the preferred hardware adapter of the machine. No driver is loaded if the system
-    /// shows no GPU, because loading a driver takes time and some drivers write to stderr.
+    /// Returns the preferred hardware adapter of the machine. If the system shows no GPU, returns
+    /// an error without loading any driver, because loading takes time and some drivers write to
+    /// stderr.
     ///
     /// # Errors
     /// Returns the errors of [`choose_hardware`](Self::choose_hardware).
@@ -231,7 +234,7 @@ impl<'a> IntoIterator for &'a Adapters {
     }
 }
 
-/// Returns an error if this is a Linux machine without a device file of a GPU.
+/// Returns an error if this is a Linux machine without a GPU's device file in `/dev`.
 fn check_device_files() -> Result<(), GpuError> {
     if !cfg!(target_os = "linux") {
         return Ok(());
@@ -249,9 +252,9 @@ fn check_device_files() -> Result<(), GpuError> {
 const GPU_DEVICE_FILES: [&str; 8] =
     ["dri", "nvidia", "dxg", "kgsl-3d", "mali", "pvr", "nvhost", "galcore"];
 
-/// Returns the sort key of an adapter: first the kind of device, then native drivers before OpenGL.
-/// An OpenGL driver that does not report the kind of device is usually a software driver, so it is
-/// ranked as one.
+/// Returns the sort key of an adapter. The kind of device comes first in the key, so native drivers
+/// come before OpenGL only among devices of the same kind. An OpenGL driver that does not report
+/// the kind of its device is usually a software driver, so it is ranked as a software driver.
 fn rank(kind: DeviceType, backend: wgpu::Backend, low_power: bool) -> (DeviceType, bool) {
     let gl = backend == wgpu::Backend::Gl;
     let kind = match kind {

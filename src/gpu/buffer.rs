@@ -13,8 +13,8 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// Returns the size that was requested, in bytes. The allocated size is this size rounded up to
-    /// a multiple of 16 bytes, which is the widest access of a kernel.
+    /// Returns the size that the caller of [`Gpu::allocate`] requested, in bytes. The allocated
+    /// size is rounded up to a multiple of 16 bytes, the widest access of a kernel.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
@@ -40,7 +40,7 @@ impl Gpu {
         Ok(Buffer { handle, owner: self.owner, bytes })
     }
 
-    /// Copies host bytes into a new buffer. Starts the transfer and does not wait for it to finish.
+    /// Copies host bytes into a new buffer. Starts the transfer without waiting until it is done.
     ///
     /// # Errors
     /// Returns the errors of [`allocate`](Self::allocate). A transfer in several pieces can also
@@ -53,7 +53,8 @@ impl Gpu {
         Ok(buffer)
     }
 
-    /// Copies the first bytes of a buffer into host memory, after all previously submitted work.
+    /// Copies the start of a buffer into `bytes`, after all work that was submitted before. Fills
+    /// all of `bytes`.
     ///
     /// # Errors
     /// Returns [`GpuError::BufferTooSmall`] if `bytes` is longer than the buffer,
@@ -65,13 +66,14 @@ impl Gpu {
         self.read(self.encoder()?, &buffer.handle, bytes)
     }
 
-    /// Copies `bytes` bytes, rounded up to a multiple of 4, from the start of one buffer to the
-    /// start of another. The copy is made `times` times in one submission, and the call waits until
-    /// they are done. It is the device's built-in copy, with which benchmarks compare kernels.
+    /// Copies `bytes` bytes, rounded up to a multiple of 4, from the start of `source` to the start
+    /// of `destination`. Makes the copy `times` times in one submission, and waits until the last
+    /// one is done. This is the device's built-in copy, to which benchmarks compare kernels.
     ///
     /// # Errors
-    /// Returns [`GpuError::BufferTooSmall`], [`GpuError::SameBuffer`], [`GpuError::Timeout`] and
-    /// [`GpuError::DeviceLost`].
+    /// Returns [`GpuError::BufferTooSmall`], [`GpuError::ForeignBuffer`] or
+    /// [`GpuError::SameBuffer`] if a buffer is not suitable, and [`GpuError::Timeout`] or
+    /// [`GpuError::DeviceLost`] if the copy fails.
     pub fn copy(
         &self,
         source: &Buffer,
@@ -96,8 +98,8 @@ impl Gpu {
         self.wait("copying", submission)
     }
 
-    /// Returns an error if a buffer does not belong to this device or has fewer than `needed`
-    /// bytes. `operand` is the role of the buffer in the error.
+    /// Returns an error if a buffer does not belong to this device or is smaller than `needed`
+    /// bytes. The error calls the buffer by its role, `operand`.
     pub(super) fn check_buffer(
         &self,
         operand: Operand,
@@ -114,8 +116,8 @@ impl Gpu {
         Ok(())
     }
 
-    /// Checks a source and a destination as [`check_buffer`](Self::check_buffer) does. Also returns
-    /// an error if they are the same buffer.
+    /// Checks a source and a destination in the same way as [`check_buffer`](Self::check_buffer).
+    /// Returns an error as well if they are the same buffer.
     pub(super) fn check_pair(
         &self,
         source: &Buffer,

@@ -1,4 +1,4 @@
-//! [`PipelineCache`]: keeps compiled kernels, so that a kernel is not compiled again when it runs
+//! [`PipelineCache`]: keeps compiled pipelines, so that a kernel that runs again is not compiled
 //! again.
 
 use std::{
@@ -11,26 +11,26 @@ use super::check::BindingSizes;
 use super::pipeline::Pipeline;
 use crate::wgsl::{Kernel, KernelKey};
 
-/// The most recently used pipelines of a device. If the cache is full, the least recently used
-/// pipeline is dropped.
+/// The most recently used pipelines of a device. A full cache drops the least recently used
+/// pipeline to make room for a new one.
 ///
 /// The key of a pipeline is [`Kernel::key`], so kernels that differ only in their comments share a
-/// pipeline. A cache belongs to one device, because objects of different wgpu instances may have
-/// equal identifiers. Each [`Gpu`](super::Gpu) shares its cache with its clones, even across
+/// pipeline. A cache serves only one device, because objects of different wgpu instances may have
+/// equal identifiers. The clones of a [`Gpu`](super::Gpu) use the same cache, even on different
 /// threads.
 pub struct PipelineCache {
     capacity: usize,
     entries: Mutex<Vec<CachedPipeline>>,
 }
 
-/// A pipeline and its key. The most recently used entry comes last in the list.
+/// A pipeline and its key. In the list of entries, the most recently used one is last.
 struct CachedPipeline {
     key: KernelKey,
     pipeline: Arc<Pipeline>,
 }
 
-/// Prints the capacity and the number of pipelines, because the texts of the kernels would fill
-/// pages.
+/// Prints the capacity and the number of pipelines only, because the texts of the kernels would
+/// fill pages.
 impl fmt::Debug for PipelineCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PipelineCache")
@@ -41,7 +41,7 @@ impl fmt::Debug for PipelineCache {
 }
 
 impl PipelineCache {
-    /// The capacity of a cache if none is given, in pipelines.
+    /// The capacity, in pipelines, of a cache for which the embedder sets none.
     pub(super) const DEFAULT_CAPACITY: usize = 256;
 
     /// Creates a cache that keeps at most `capacity` pipelines. If `capacity` is 0, a kernel is
@@ -50,7 +50,7 @@ impl PipelineCache {
         Self { capacity, entries: Mutex::default() }
     }
 
-    /// Returns the number of pipelines.
+    /// Returns the number of pipelines in the cache.
     #[must_use]
     pub fn len(&self) -> usize {
         self.lock().len()
@@ -62,13 +62,14 @@ impl PipelineCache {
         self.len() == 0
     }
 
-    /// Drops all pipelines. Work that is encoded or running is not affected.
+    /// Drops all pipelines. Work that uses them, and is already encoded or running, is not
+    /// affected.
     pub fn clear(&self) {
         self.lock().clear();
     }
 
-    /// Returns the pipeline of a kernel. If the cache does not have it, the kernel is compiled; the
-    /// cache is not locked in the meantime.
+    /// Returns the pipeline of a kernel, which is compiled if the cache does not contain it. The
+    /// cache is not locked during the compilation, so that other threads can use it.
     pub(super) fn pipeline(
         &self,
         device: &wgpu::Device,
@@ -86,7 +87,7 @@ impl PipelineCache {
             return Ok(pipeline);
         }
         let mut entries = self.lock();
-        // Another thread may have compiled the kernel in the meantime.
+        // Another thread may have compiled the same kernel since the first search.
         if let Some(earlier) = touch(&mut entries, same) {
             return Ok(earlier);
         }
@@ -97,15 +98,15 @@ impl PipelineCache {
         Ok(pipeline)
     }
 
-    /// Locks the list. The list is valid even after a panic, because each change of it is a single
-    /// step.
+    /// Locks the list of pipelines. After a panic of another thread the list is still valid,
+    /// because each change of it is a single step.
     fn lock(&self) -> MutexGuard<'_, Vec<CachedPipeline>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Returns the pipeline of an entry and moves the entry to the end of the list, as the most
-/// recently used. Returns `None` if there is no such entry.
+/// Finds an entry and moves it to the end of the list, because it is now the most recently used
+/// one. Returns its pipeline, or `None` if there is no such entry.
 fn touch(
     entries: &mut [CachedPipeline],
     same: impl Fn(&CachedPipeline) -> bool,

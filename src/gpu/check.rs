@@ -1,27 +1,28 @@
 //! Checks kernels and buffers against each other and against the device's limits. wgpu panics at
-//! some of these mistakes; here each mistake is an error that names the buffer.
+//! some of these mistakes. These checks find them first, and return errors that name the buffer.
 
 use smallvec::SmallVec;
 
 use super::{AdapterLimits, GpuError};
 use crate::{nest::Operand, program::BufferId, wgsl::Kernel};
 
-/// The number of bytes of each buffer that a kernel binds.
+/// The sizes of a kernel's bindings, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct BindingSizes {
     pub(super) sources: SmallVec<[u64; 1]>,
     pub(super) destination: u64,
-    /// True if the kernel declares its sources `read_write`, as it declares the destination.
+    /// True if the kernel declares its sources as `read_write`, in the same way as its destination.
     pub(super) read_write_sources: bool,
 }
 
 impl BindingSizes {
-    /// Returns the size of the source's binding, in bytes, for a kernel with one source.
+    /// Returns the size of the source's binding, in bytes. The kernel must have a single source.
     pub(super) fn source(&self) -> u64 {
         self.sources.first().copied().unwrap_or_default()
     }
 
-    /// Returns the operands and their sizes in bytes, in the order of the kernel's bindings.
+    /// Returns each operand with the size of its binding in bytes, in the order of the kernel's
+    /// bindings.
     pub(super) fn operands(&self) -> impl Iterator<Item = (Operand, u64)> + '_ {
         let sources = self.sources.iter().enumerate();
         let sources = sources.map(|(number, &size)| (Operand::Source(number), size));
@@ -29,8 +30,8 @@ impl BindingSizes {
     }
 }
 
-/// Checks the bindings of a kernel with dispatches, and checks the kernel against the device's
-/// limits. Returns the sizes of the bindings.
+/// Checks a kernel that has dispatches: its bindings, and its demands on the device's limits.
+/// Returns the sizes of the bindings.
 pub(super) fn kernel(kernel: &Kernel, limits: &AdapterLimits) -> Result<BindingSizes, GpuError> {
     let sizes = bindings(kernel)?;
     check_limit(
@@ -110,8 +111,8 @@ fn bindings(kernel: &Kernel) -> Result<BindingSizes, GpuError> {
     Ok(BindingSizes { sources: sizes, destination: destination.size_in_bytes, read_write_sources })
 }
 
-/// Returns an error if a kernel does not have exactly one source. Some methods take a single source
-/// buffer.
+/// Returns an error if a kernel does not have exactly one source. Methods that take a single source
+/// buffer call this.
 pub(super) fn one_source(kernel: &Kernel) -> Result<(), GpuError> {
     match kernel.bindings.len() {
         2 => Ok(()),
@@ -119,8 +120,8 @@ pub(super) fn one_source(kernel: &Kernel) -> Result<(), GpuError> {
     }
 }
 
-/// Returns an error if there is not one slice for each source of a kernel, or if the slices do not
-/// have the sizes of the sources.
+/// Returns an error if the number of slices differs from the number of a kernel's sources, or if
+/// the slices do not have the sizes of these sources.
 pub(super) fn sources(
     kernel: &Kernel,
     sizes: &BindingSizes,
@@ -135,7 +136,8 @@ pub(super) fn sources(
     for (number, (source, &size)) in sources.iter().zip(&sizes.sources).enumerate() {
         let is_last = number + 1 == given;
         let bytes = source.len() as u64;
-        // A binding is the size of a source, rounded up. All sources together have an exact size.
+        // A binding may be larger than its source, because its size is rounded up. Only the sum of
+        // all sources is known exactly.
         if bytes > size.min(left) || is_last && bytes != left {
             let expected = if is_last { left } else { size };
             return Err(GpuError::ImageSize {
@@ -156,7 +158,8 @@ fn check_limit(what: &'static str, given: u64, limit: u64) -> Result<(), GpuErro
     Ok(())
 }
 
-/// Checks a range of a buffer that is bound to a kernel. The kernel needs `needed` bytes.
+/// Checks a range of a buffer that is bound to a kernel. The kernel needs `needed` bytes of the
+/// range.
 pub(super) fn range(
     operand: Operand,
     binding: &wgpu::BufferBinding<'_>,
@@ -180,9 +183,9 @@ pub(super) fn range(
     Ok(())
 }
 
-/// Checks that a kernel can read a range of `source` and write a range of `destination`. Each range
-/// has the given number of bytes. Both may be in the same buffer only if they do not overlap and
-/// the kernel declares its sources `read_write`.
+/// Checks that a kernel can read a range of one buffer and write a range of another. Both ranges
+/// may be in the same buffer only if they do not overlap and the kernel declares its sources
+/// `read_write`. Each range has the number of bytes that is given with it.
 pub(super) fn apart(
     (source, source_bytes): (&wgpu::BufferBinding<'_>, u64),
     (destination, destination_bytes): (&wgpu::BufferBinding<'_>, u64),
@@ -198,7 +201,7 @@ pub(super) fn apart(
     disjoint((source, source_bytes), (destination, destination_bytes))
 }
 
-/// Returns an error if two ranges overlap. `one` is written.
+/// Returns an error if two ranges overlap. `one` is the range that the kernel writes.
 pub(super) fn disjoint(
     (one, one_bytes): (&wgpu::BufferBinding<'_>, u64),
     (other, other_bytes): (&wgpu::BufferBinding<'_>, u64),
@@ -212,8 +215,8 @@ pub(super) fn disjoint(
     Ok(())
 }
 
-/// Checks that a result is in its home: if it takes over a parameter, `is_same` has to be true for
-/// that parameter.
+/// Checks the buffer of a result that takes over the buffer of a parameter. `is_same` returns true
+/// for a parameter if the result was given the buffer of that parameter.
 pub(super) fn in_place(
     result: usize,
     home: BufferId,
@@ -227,7 +230,7 @@ pub(super) fn in_place(
     }
 }
 
-/// Checks that a slice of host memory is exactly as long as the tensor.
+/// Checks that the size of a slice of host memory, `given`, is exactly the size of the image.
 pub(super) fn image(operand: Operand, given: usize, expected: u64) -> Result<(), GpuError> {
     let given = given as u64;
     if given != expected {

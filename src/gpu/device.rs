@@ -7,14 +7,14 @@ use std::time::Duration;
 use super::scratch::Scratch;
 use super::{Adapter, AdapterLimits, Adapters, DeviceType, GpuError, PipelineCache};
 
-/// The number of devices that have been opened or adopted. The next device gets it as its
-/// identifier, because wgpu's identifiers repeat across wgpu's instances.
+/// The number of devices that have been opened or adopted so far, which is the identifier of the
+/// next device. wgpu's identifiers cannot be used, because they repeat across wgpu's instances.
 static OPENED: AtomicU64 = AtomicU64::new(0);
 
-/// An open device, with everything that is needed to run kernels on it.
+/// An open device, with everything that running kernels on it takes.
 ///
-/// A clone refers to the same device. It shares the pipelines and the scratch buffers, and it
-/// accepts the same buffers. A `Gpu` can be used from several threads.
+/// A clone refers to the same device: it shares the pipelines and the scratch buffers, and it
+/// accepts the same [`Buffer`](super::Buffer)s. Several threads can use a `Gpu`.
 #[derive(Clone, Debug)]
 pub struct Gpu {
     pub(super) owner: u64,
@@ -25,8 +25,8 @@ pub struct Gpu {
     /// The driver's cache of compiled shaders, or `None` if the embedder gave none.
     pub(super) driver_cache: Option<wgpu::PipelineCache>,
     pub(super) timeout: Duration,
-    /// The driver's message from the moment when the device was lost. It is never set for a device
-    /// that the embedder owns.
+    /// The driver's message about the loss of the device. It stays empty for a device that the
+    /// embedder owns.
     pub(super) lost: Arc<OnceLock<String>>,
     /// The buffers of the last [`Gpu::run`], which the next run reuses.
     pub(super) scratch: Arc<Mutex<Scratch>>,
@@ -79,17 +79,16 @@ impl Gpu {
         let gpu = Self::from_device(device, queue);
         let lost = Arc::clone(&gpu.lost);
         gpu.device.set_device_lost_callback(move |_, message| {
-            // The first message is kept.
+            // Only the first message is kept: `set` fails for a later one.
             let _ = lost.set(message);
         });
         Ok(gpu)
     }
 
-    /// Adopts a device of the embedder, with its queue. The callbacks of the device are not
-    /// changed.
+    /// Adopts a device of the embedder and its queue. Leaves the callbacks of the device unchanged.
     ///
-    /// Each call creates a separate cache of pipelines, so it is best to adopt a device once and
-    /// clone the result.
+    /// Each call creates a separate cache of pipelines. To share one cache, adopt the device once
+    /// and clone the result.
     #[must_use]
     pub fn from_device(device: wgpu::Device, queue: wgpu::Queue) -> Self {
         let limits = AdapterLimits::new(&device.limits(), device.adapter_info().device_type);
@@ -107,24 +106,24 @@ impl Gpu {
     }
 
     /// Replaces the cache with an empty one that keeps at most `capacity` pipelines. If `capacity`
-    /// is 0, a kernel is compiled each time it runs. Clones that were made before keep the old
-    /// cache.
+    /// is 0, a kernel is compiled each time it runs. Existing clones keep the old cache.
     #[must_use]
     pub fn with_cache_capacity(mut self, capacity: usize) -> Self {
         self.cache = Arc::new(PipelineCache::new(capacity));
         self
     }
 
-    /// Compiles pipelines with wgpu's pipeline cache, which must belong to this device. With
-    /// [`wgpu::PipelineCache::get_data`], the embedder can store the cache between runs of its
-    /// program. Clones that were made before do not use the cache.
+    /// Compiles pipelines with wgpu's pipeline cache, which must belong to this device. The
+    /// embedder can store the contents of that cache between runs of its program, with
+    /// [`wgpu::PipelineCache::get_data`]. Existing clones do not use that cache.
     #[must_use]
     pub fn with_driver_cache(mut self, cache: wgpu::PipelineCache) -> Self {
         self.driver_cache = Some(cache);
         self
     }
 
-    /// Sets the longest time of a single wait for the device. The default is two minutes.
+    /// Sets the longest time that a single wait for the device may take. The default is two
+    /// minutes.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;

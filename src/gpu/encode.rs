@@ -1,4 +1,4 @@
-//! Records a kernel in a command encoder. The encoder may be the caller's, so that the kernel
+//! Records a kernel in a command encoder. A caller may pass its own encoder, so that the kernel
 //! becomes a part of a larger submission.
 
 use smallvec::SmallVec;
@@ -9,7 +9,8 @@ use super::scope::scoped;
 use super::{Gpu, GpuError};
 use crate::{trace::span, wgsl::Kernel};
 
-/// A kernel that has passed all checks, with its buffers and the offset in each buffer, in bytes.
+/// A kernel that has passed all checks, with its buffers. Each buffer has the offset of its range,
+/// in bytes.
 pub(super) struct Job<'a> {
     pub(super) kernel: &'a Kernel,
     pub(super) sizes: BindingSizes,
@@ -24,9 +25,9 @@ impl Gpu {
     ///
     /// Nothing is copied or submitted, and the call does not wait. The offsets of the ranges must
     /// be multiples of the device's `min_storage_buffer_offset_alignment`, which is at most 256
-    /// bytes. The ranges must have at least the sizes in
-    /// [`KernelParts::bindings`](crate::wgsl::KernelParts::bindings); bytes after these are neither
-    /// read nor written. All buffers need [`wgpu::BufferUsages::STORAGE`].
+    /// bytes. Each range must have at least the size of its binding in
+    /// [`KernelParts::bindings`](crate::wgsl::KernelParts::bindings); later bytes are neither read
+    /// nor written. All buffers need [`wgpu::BufferUsages::STORAGE`].
     ///
     /// The destination must be in a different buffer from the sources, unless the kernel's target
     /// has [`read_write_sources`](crate::schedule::Target::read_write_sources). With that option,
@@ -34,8 +35,7 @@ impl Gpu {
     /// buffers must belong to this device, because wgpu may panic if they belong to another
     /// `wgpu::Instance`. A kernel without dispatches records nothing.
     ///
-    /// A kernel that is recorded often on the same ranges is recorded faster with
-    /// [`bind`](Self::bind).
+    /// To record a kernel often on the same ranges, use [`bind`](Self::bind), which is faster.
     ///
     /// # Errors
     /// Returns an error if the kernel, the ranges and the device do not match, if the shader does
@@ -53,8 +53,8 @@ impl Gpu {
         self.bind(kernel, buffers)?.record(into)
     }
 
-    /// Prepares a kernel to be recorded any number of times on the given ranges of the caller's
-    /// buffers. The ranges and their conditions are the same as for [`encode`](Self::encode). The
+    /// Prepares a kernel, so that it can be recorded any number of times on the given ranges of the
+    /// caller's buffers. The conditions for the ranges are those of [`encode`](Self::encode). The
     /// result keeps the buffers alive.
     ///
     /// # Errors
@@ -70,7 +70,7 @@ impl Gpu {
         Ok(Recording::new(&self.device, vec![self.bind_ranges(kernel, buffers)?]))
     }
 
-    /// Checks the ranges for a kernel with dispatches, and binds them.
+    /// Checks the ranges for a kernel that has dispatches, and creates its bind group.
     pub(super) fn bind_ranges(
         &self,
         kernel: &Kernel,
@@ -117,8 +117,8 @@ impl Gpu {
         })
     }
 
-    /// Creates the bind group of a checked kernel. Compiles the kernel if its pipeline is not in
-    /// the cache.
+    /// Creates the bind group of a checked kernel. Compiles the kernel first if the cache does not
+    /// contain its pipeline.
     fn bind_job(&self, job: &Job<'_>) -> Result<BoundKernel, GpuError> {
         let driver_cache = self.driver_cache.as_ref();
         let pipeline = self.cache.pipeline(&self.device, job.kernel, &job.sizes, driver_cache)?;

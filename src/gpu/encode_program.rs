@@ -1,4 +1,4 @@
-//! Records a program into the caller's commands, on the caller's buffers.
+//! Records a program into the caller's commands. The program runs on the caller's buffers.
 
 use super::check;
 use super::recording::{Recorder, Recording};
@@ -15,17 +15,17 @@ impl Gpu {
     /// range for each parameter, then one for each result, and then one for each scratch buffer, in
     /// the order of the program's lists.
     ///
-    /// [`Program::binding_bytes`] is the size that each range needs; ranges of parameters that no
+    /// Each range needs the size [`Program::binding_bytes`]; the range of a parameter that no
     /// kernel reads may be empty. The other conditions are those of [`encode`](Self::encode). If
     /// the target has [`read_write_sources`](crate::schedule::Target::read_write_sources), all
-    /// ranges may be in one buffer; otherwise, a kernel must not read and write the same one. A
-    /// range of a result or a scratch buffer must not overlap another range. A result that takes
-    /// over a parameter ([`Program::aliases`]) has the range of that parameter, which must not
-    /// overlap others. Constants of the program are written to buffers that the recorded commands
-    /// keep alive.
+    /// ranges may be in one buffer. Otherwise no kernel may read and write the same buffer. A range
+    /// of a result or a scratch buffer must not overlap another range. A result that takes over a
+    /// parameter ([`Program::aliases`]) has the range of that parameter, which must not overlap
+    /// others. Constants of the program are written to buffers that the recorded commands keep
+    /// alive.
     ///
-    /// Nothing is submitted, and the call does not wait. A program that is recorded often on the
-    /// same ranges is recorded faster with [`bind_program`](Self::bind_program).
+    /// Nothing is submitted, and the call does not wait. To record a program often on the same
+    /// ranges, use [`bind_program`](Self::bind_program), which is faster.
     ///
     /// # Errors
     /// Returns [`GpuError::RangeCount`] if there are too few or too many ranges,
@@ -47,8 +47,8 @@ impl Gpu {
         self.bind_program(program, buffers)?.record(into)
     }
 
-    /// Prepares a program to be recorded any number of times on the given ranges of the caller's
-    /// buffers. The ranges and their conditions are the same as for
+    /// Prepares a program, so that it can be recorded any number of times on the given ranges of
+    /// the caller's buffers. The conditions for the ranges are those of
     /// [`encode_program`](Self::encode_program). The result keeps the buffers alive.
     ///
     /// # Errors
@@ -94,8 +94,8 @@ impl Gpu {
         Ok(Recording::new(&self.device, bound))
     }
 
-    /// Checks that every range has the size that the program needs, and that a range that is
-    /// written overlaps no other range.
+    /// Checks that every range has the size that the program needs. Checks as well that a range
+    /// which the program writes overlaps no other range.
     fn check_ranges(
         &self,
         program: &Program,
@@ -117,7 +117,8 @@ impl Gpu {
                 };
                 check::in_place(number, program.home(id), is_same)?;
             }
-            // A result that takes over a parameter has the range of that parameter.
+            // A result that takes over a parameter has the same range, which was checked with the
+            // parameter.
             if needed == 0 || program.home(id) != id {
                 continue;
             }
@@ -136,7 +137,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// Creates a buffer of `size` bytes that starts with the given bytes. Nothing is submitted.
+    /// Creates a buffer of `size` bytes and fills its start with `bytes`, without a submission.
     fn constant(&self, bytes: &[u8], size: u64) -> Result<wgpu::Buffer, GpuError> {
         let written = scoped(&self.device, "writing a constant", || {
             let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {

@@ -9,17 +9,17 @@ use crate::{
     schedule::ScheduleError,
 };
 
-/// The reason why a kernel did not run on a device.
+/// The reason why a kernel could not run on a device.
 ///
-/// If [`is_no_device`](Self::is_no_device) or [`is_beyond_limits`](Self::is_beyond_limits) returns
-/// true for an error, the caller can run the operation on the host instead.
+/// The caller can run the operation on the host instead if [`is_no_device`](Self::is_no_device) or
+/// [`is_beyond_limits`](Self::is_beyond_limits) returns true.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GpuError {
     /// The machine has no adapter, or no suitable one.
     #[error("no GPU adapter: {reason}")]
     NoDevice {
-        /// The adapters that were requested and the adapters that exist, in words.
+        /// The requested adapters and the existing adapters, in words.
         reason: String,
     },
     /// The adapter exists, but cannot be opened.
@@ -30,8 +30,8 @@ pub enum GpuError {
         /// The driver's message.
         message: String,
     },
-    /// The kernel's bindings are not sources followed by one destination. Also returned if a method
-    /// for kernels with one source is called with a kernel that has several sources.
+    /// The kernel's bindings are not sources followed by one destination, or a method for kernels
+    /// with one source was called with a kernel that has several.
     #[error(
         "kernel bindings: expected the source, read-only, at binding 0 of group 0 and the destination, writable, at binding 1, got {reason}"
     )]
@@ -75,7 +75,7 @@ pub enum GpuError {
     BufferTooSmall {
         /// The role of the buffer.
         operand: Operand,
-        /// The number of bytes from the offset to the end of the buffer or range.
+        /// The number of bytes from the given offset to the end of the buffer or range.
         given: u64,
         /// The number of bytes that the kernel needs.
         needed: u64,
@@ -134,7 +134,7 @@ pub enum GpuError {
         /// The other range, in bytes.
         other: Range<u64>,
     },
-    /// A result takes over the buffer of a parameter, and was given another one.
+    /// A result takes over the buffer of a parameter, but the caller passed another buffer for it.
     #[error(
         "result {result}: expected the buffer and the offset of parameter {parameter}, which it takes over; `compile_module` gives every result a buffer of its own"
     )]
@@ -162,7 +162,7 @@ pub enum GpuError {
         /// The limit of the device.
         limit: u64,
     },
-    /// The device cannot run the copy, not even a single position of it.
+    /// The device cannot run the copy, even if it is split into parts of a single position.
     #[error(transparent)]
     Schedule(ScheduleError),
     /// The buffers of the program cannot be packed for the kernels of the device.
@@ -206,12 +206,12 @@ pub enum GpuError {
         /// The driver's message.
         message: String,
     },
-    /// The device did not finish in time, and may still be working.
+    /// The device did not finish within the timeout, and may still be working.
     #[error("{operation} took longer than the {limit:?} allowed")]
     Timeout {
         /// The step that failed.
         operation: &'static str,
-        /// The longest time of the wait.
+        /// The timeout.
         limit: Duration,
     },
 }
@@ -246,14 +246,15 @@ impl GpuError {
         }
     }
 
-    /// Returns true if there is no device to run on. The command line then exits with code 4.
+    /// Returns true if there is no device to run on. The command line exits with code 4 in this
+    /// case.
     #[must_use]
     pub fn is_no_device(&self) -> bool {
         matches!(self, Self::NoDevice { .. } | Self::DeviceRefused { .. })
     }
 
-    /// Returns true if the kernel is valid but exceeds what this device can run. Another device or
-    /// the host may run it.
+    /// Returns true if the kernel is valid but exceeds the limits of this device, so that another
+    /// device or the host may still run it.
     #[must_use]
     pub fn is_beyond_limits(&self) -> bool {
         matches!(
@@ -266,7 +267,7 @@ impl GpuError {
     }
 }
 
-/// Returns the first 12 lines of a message, each shortened to 200 characters, because a message of
+/// Shortens a message to its first 12 lines and each line to 200 characters, because a message of
 /// wgpu may contain a whole shader.
 pub(super) fn brief(message: &str) -> String {
     const LINES: usize = 12;

@@ -45,7 +45,7 @@ impl AdapterLimits {
 }
 
 impl AdapterLimits {
-    /// Returns the compilation target with these limits. Messages call the target `name`.
+    /// Returns a compilation target with these limits. Messages refer to the target by `name`.
     #[must_use]
     pub fn target(&self, name: impl Into<String>) -> Target {
         let invocations =

@@ -14,9 +14,9 @@
 //! | [`Gpu::encode`], [`Gpu::encode_program`] | nothing: the buffers are the caller's | never |
 //! | [`Gpu::bind`], [`Gpu::bind_program`] | the same, recorded again and again | never |
 //!
-//! The sizes of buffers are checked against the kernel, and the kernel against the device's limits,
-//! before the device is used. Errors of wgpu are returned as [`GpuError`]. Every call runs inside
-//! error scopes, because wgpu's handler for errors outside a scope panics.
+//! Before the device is used, the sizes of buffers are checked against the kernel, and the kernel
+//! is checked against the device's limits. Errors of wgpu are returned as [`GpuError`]. Every call
+//! opens error scopes, because wgpu's handler for errors outside a scope panics.
 
 mod adapter;
 mod buffer;

@@ -5,7 +5,7 @@
 
 use crate::wgsl::Kernel;
 
-/// Creates a shader module, which checks every access at run time. These checks are left out if the
+/// Creates the shader module of a kernel. The module checks every access at run time, unless the
 /// kernel has a proof.
 pub(super) fn create(device: &wgpu::Device, kernel: &Kernel) -> wgpu::ShaderModule {
     let descriptor = wgpu::ShaderModuleDescriptor {
@@ -23,8 +23,8 @@ pub(super) fn create(device: &wgpu::Device, kernel: &Kernel) -> wgpu::ShaderModu
     unsafe { device.create_shader_module_trusted(descriptor, checks) }
 }
 
-/// Returns the compilation options of a pipeline. Workgroup memory is not zeroed for a proved
-/// kernel, because such a kernel has none.
+/// Returns the compilation options for a kernel. They turn off the zeroing of workgroup memory for
+/// a proved kernel, because such a kernel has no workgroup memory.
 pub(super) fn compilation_options(kernel: &Kernel) -> wgpu::PipelineCompilationOptions<'static> {
     wgpu::PipelineCompilationOptions {
         zero_initialize_workgroup_memory: !is_proved(kernel),

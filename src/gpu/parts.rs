@@ -1,8 +1,8 @@
 //! Runs a copy that is too large for the device, in parts.
 //!
 //! For each part, the host packs the rows of the source that the part reads, the device copies
-//! them, and the host writes the result to its place. Three parts are in flight at a time, so that
-//! both the host and the device have work.
+//! them, and the host writes the result to the destination. Three parts are in flight at a time, so
+//! that the host and the device can work at once.
 
 use std::collections::VecDeque;
 
@@ -17,8 +17,8 @@ use crate::nest::{CopyNest, Gaps, Operand, Part, split::split};
 use crate::schedule::{Target, schedule};
 use crate::wgsl::{self, Kernel};
 
-/// The greatest size of a part's source, in bytes. The destination of a part has at most half of
-/// it. Larger parts are no faster and need more memory.
+/// The greatest size of the source of one part, in bytes. The destination of a part has at most
+/// half of this size. Larger parts are no faster and need more memory.
 const MAX_PART_BYTES: u64 = 16 << 20;
 
 /// The number of parts in flight. The host packs or unpacks one part while the other two are on the
@@ -34,13 +34,12 @@ struct PartInFlight {
 }
 
 impl Gpu {
-    /// Runs a copy of any size on host bytes, in parts that are within the limits of the target and
-    /// of the device. `source` is the whole memory of the source, and `destination` the whole
-    /// memory of the destination.
+    /// Runs a copy of any size on host bytes. Splits the copy into parts that are within the limits
+    /// of the target and of the device. `source` and `destination` are the whole images.
     ///
     /// The device holds only a few parts at a time. After each part, `progress` is called with the
-    /// number of bytes of the destination that are complete. If the copy keeps gaps, the
-    /// destination is also uploaded part by part.
+    /// number of bytes of the destination that are complete. If the copy keeps gaps, each part
+    /// first uploads its region of the destination.
     ///
     /// # Errors
     /// Returns the errors of [`run`](Self::run). Returns [`GpuError::Schedule`] if the target
@@ -103,7 +102,8 @@ impl Gpu {
         in_flight.into_iter().try_for_each(|earlier| finish(earlier, destination).map(drop))
     }
 
-    /// Uploads the part of the destination that a part of the copy changes.
+    /// Uploads the region of the destination that `part` will modify, because the kernel must keep
+    /// its gaps.
     fn stage_part(
         &self,
         part: &Part,
@@ -117,7 +117,8 @@ impl Gpu {
         self.stage(buffer, 0, run.len() as u64, |staged| staged.slice(..).copy_from_slice(&run))
     }
 
-    /// Packs the rows of a part, and submits the upload, the kernel and the download.
+    /// Starts the copy of `part`: packs its rows, and submits the upload, the kernel and the
+    /// download.
     fn launch(
         &self,
         part: &Part,

@@ -38,8 +38,8 @@ impl Pipeline {
             Self { pipeline, layout }
         })
         .map_err(|error| match error {
-            // Only the text of the kernel can be invalid, because the layout has nothing but
-            // storage buffers.
+            // An invalid text of the kernel is the only possible cause, because the layout consists
+            // of storage buffers alone.
             GpuError::Validation { message, .. } => {
                 GpuError::Shader { entry_point: kernel.entry_point.clone(), message }
             }
@@ -47,8 +47,8 @@ impl Pipeline {
         })
     }
 
-    /// Creates a bind group with `sizes` bytes of each buffer, starting at the offset given with
-    /// the buffer.
+    /// Creates a bind group. Each buffer is bound from the offset that is given with it, with the
+    /// size in `sizes`.
     pub(super) fn bind(
         &self,
         device: &wgpu::Device,

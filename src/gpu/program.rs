@@ -1,5 +1,5 @@
-//! Runs a program, which is a module that is compiled to several kernels. The kernels run one after
-//! the other, and the buffers between them stay on the device.
+//! Runs a program, which is a module compiled to several kernels. The kernels run one after the
+//! other, and the buffers between them stay on the device.
 
 use std::collections::BTreeMap;
 
@@ -16,12 +16,12 @@ use crate::{
 };
 
 impl Gpu {
-    /// Runs a program on host bytes. Takes the contents of each parameter and returns the contents
+    /// Runs a program on host bytes: takes the contents of each parameter, and returns the contents
     /// of each result.
     ///
-    /// If the program was compiled for a target, its kernels are run. If it was only lowered, its
-    /// steps are compiled for this device first. Buffers between kernels stay on the device, and so
-    /// do the copies of parameters that results take over.
+    /// If the program was compiled for a target, its own kernels run. If the program was only
+    /// lowered, this method first compiles its steps for this device. The buffers between kernels
+    /// stay on the device, and so do the copies of parameters that results take over.
     ///
     /// # Errors
     /// Returns [`GpuError::ImageSize`] if a parameter is missing or has the wrong size, and the
@@ -58,8 +58,8 @@ impl Gpu {
         let mut results = Vec::with_capacity(program.results().len());
         for (number, result) in program.results().iter().enumerate() {
             let mut bytes = vec![0; usize::try_from(result.bytes()).unwrap_or(usize::MAX)];
-            // The first result that is read submits the kernels. An empty result is not read,
-            // because that would submit nothing.
+            // Reading the first result submits the kernels. An empty result is not read, because
+            // its read would submit nothing.
             if !bytes.is_empty() {
                 let encoder = encoder.take().map_or_else(|| self.encoder(), Ok)?;
                 let home = program.home(BufferId::Result(number));
@@ -120,7 +120,7 @@ impl Gpu {
         self.wait(doing, submission)
     }
 
-    /// Encodes the kernels of the steps in order.
+    /// Encodes the kernels of all steps, in order.
     fn encode_steps(
         &self,
         program: &Program,
@@ -141,8 +141,8 @@ impl Gpu {
         Ok(encoder)
     }
 
-    /// Returns a buffer for each value. A buffer that `given` does not have is created, large
-    /// enough for all bindings of the value. Constants are uploaded.
+    /// Returns the buffers of all values, and uploads the constants. If `given` has no buffer for a
+    /// value, creates a buffer that is large enough for all bindings of the value.
     fn buffers(
         &self,
         program: &Program,

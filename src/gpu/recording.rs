@@ -1,4 +1,4 @@
-//! [`Recording`]: kernels and their buffers, ready to be recorded into the caller's commands.
+//! [`Recording`]: kernels with their buffers, ready to be recorded into the caller's commands.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use super::GpuError;
 use super::pipeline::Pipeline;
 use super::scope::scoped;
 
-/// The place where kernels are recorded: a command encoder of the caller, which gets a compute pass
-/// for the kernels, or a compute pass that the caller has opened.
+/// The target for the recording of kernels: a command encoder of the caller, which gets a compute
+/// pass for the kernels, or a compute pass that the caller has opened.
 #[derive(Debug)]
 pub enum Recorder<'a, 'pass> {
     /// A command encoder.
     Encoder(&'a mut wgpu::CommandEncoder),
-    /// An open compute pass. After recording, its pipeline and its bind group 0 are those of the
-    /// last kernel.
+    /// An open compute pass. Recording changes the pipeline and bind group 0 of the pass:
+    /// afterwards they belong to the last kernel.
     Pass(&'a mut wgpu::ComputePass<'pass>),
 }
 
@@ -31,11 +31,11 @@ impl<'a, 'pass> From<&'a mut wgpu::ComputePass<'pass>> for Recorder<'a, 'pass> {
     }
 }
 
-/// Kernels with the buffers that they run on, prepared by [`Gpu::bind`](super::Gpu::bind) or
+/// Kernels and the buffers on which they run, as prepared by [`Gpu::bind`](super::Gpu::bind) or
 /// [`Gpu::bind_program`](super::Gpu::bind_program).
 ///
-/// A recording keeps the buffers and the pipelines alive. It can be recorded any number of times,
-/// also by several threads.
+/// A recording keeps the buffers and the pipelines alive. Several threads can record it, any number
+/// of times.
 #[derive(Clone, Debug)]
 pub struct Recording {
     device: wgpu::Device,
@@ -51,7 +51,7 @@ impl Recording {
     /// Nothing is submitted, and the call does not wait.
     ///
     /// # Errors
-    /// Returns an error if wgpu does not begin the compute pass. wgpu reports other errors when the
+    /// Returns an error if wgpu cannot begin the compute pass. wgpu reports other errors when the
     /// caller finishes the encoder.
     pub fn record<'a, 'pass>(&self, into: impl Into<Recorder<'a, 'pass>>) -> Result<(), GpuError>
     where

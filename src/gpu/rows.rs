@@ -1,10 +1,11 @@
-//! Packs the rows of a source that a part of a copy reads, and writes the result of the part to its
-//! place. Rows of 4-bit elements may start inside a byte, so all offsets are in bits.
+//! Packs the rows of a source that one part of a copy reads, and writes the result of that part to
+//! the destination. All offsets are in bits, because rows of 4-bit elements may start inside a
+//! byte.
 
 use crate::nest::part::Rows;
 
-/// Packs all rows of a part. Calls `put` with the bytes of each row and their offset in the packed
-/// memory, in bytes.
+/// Packs the rows of a part of a copy. Calls `put` for each row with its offset in the packed
+/// memory, in bytes, and its contents, and again for the zeros between this row and the next.
 pub(super) fn pack(rows: &Rows, image: &[u8], mut put: impl FnMut(usize, &[u8])) {
     let pitch = to_usize(rows.pitch);
     let bytes = to_usize(rows.bits.div_ceil(8));
@@ -39,7 +40,7 @@ fn byte_at(image: &[u8], bit: i64) -> u8 {
     (both >> shift).to_le_bytes()[0]
 }
 
-/// Fills `run` with the bits of an image, starting at bit `bit`. Bits outside the image are 0.
+/// Fills `run` with the bits of an image from `bit` on. Bits outside the image are 0.
 pub(super) fn read_bits(image: &[u8], bit: u64, run: &mut [u8]) {
     let first = to_usize(bit / 8);
     match image.get(first..first + run.len()) {
@@ -52,8 +53,8 @@ pub(super) fn read_bits(image: &[u8], bit: u64, run: &mut [u8]) {
     }
 }
 
-/// Writes `bits` bits of `run` to an image, starting at bit `bit` of the image. All other bits of
-/// the image are kept.
+/// Writes the first `bits` bits of `run` to an image, starting at bit `bit` of the image. Keeps all
+/// other bits of the image.
 pub(super) fn change_bits(image: &mut [u8], bit: u64, run: &[u8], bits: u64) {
     let (last, kept) = (to_usize((bit + bits) / 8), u8::MAX << ((bit + bits) % 8));
     let after = image.get(last).copied();
@@ -63,9 +64,9 @@ pub(super) fn change_bits(image: &mut [u8], bit: u64, run: &[u8], bits: u64) {
     }
 }
 
-/// Writes `bits` bits of `run` to an image, starting at bit `bit` of the image. Earlier bits of the
-/// first byte are kept. The bits of `run` after the first `bits` must be 0, and become 0 in the
-/// image.
+/// Writes the first `bits` bits of `run` to an image, starting at bit `bit` of the image. Keeps the
+/// earlier bits of the first byte. The remaining bits of `run` must be 0, because they overwrite
+/// the later bits of the last byte.
 pub(super) fn write_bits(image: &mut [u8], bit: u64, run: &[u8], bits: u64) {
     let (first, shift) = (to_usize(bit / 8), bit % 8);
     if shift == 0 {
@@ -84,7 +85,7 @@ pub(super) fn write_bits(image: &mut [u8], bit: u64, run: &[u8], bits: u64) {
     }
 }
 
-/// Converts an offset in host memory, in bytes.
+/// Converts an offset in host memory, in bytes. An offset that is too large becomes `usize::MAX`.
 fn to_usize(n: u64) -> usize {
     usize::try_from(n).unwrap_or(usize::MAX)
 }

@@ -1,4 +1,4 @@
-//! Runs a kernel on host bytes, or on buffers that are on the device already.
+//! Runs a kernel on host bytes, or on buffers that are already on the device.
 
 use std::sync::{MutexGuard, PoisonError};
 
@@ -17,14 +17,13 @@ use crate::{
 };
 
 impl Gpu {
-    /// Runs a kernel on host bytes. `source` is the whole memory of the source, and `destination`
-    /// the whole memory of the destination.
+    /// Runs a kernel on host bytes. `source` and `destination` are the whole images.
     ///
-    /// Every byte of the destination is written, except if the kernel has no dispatches: the
-    /// destination is then unchanged. A kernel with [`Gaps::Keep`] changes only the elements, so
-    /// the destination is sent to the device first. Tensors of up to 16 MiB take one submission;
-    /// larger ones are transferred in pieces of that size. The two device buffers are kept for the
-    /// next run, until [`trim`](Self::trim) frees them.
+    /// Every byte of the destination is written. There are two exceptions: a kernel without
+    /// dispatches leaves the destination unchanged, and a kernel with [`Gaps::Keep`] changes only
+    /// the elements, so the destination is uploaded first. Tensors of up to 16 MiB take one
+    /// submission; larger ones are transferred in pieces of that size. The two device buffers are
+    /// kept for the next run, until [`trim`](Self::trim) frees them.
     ///
     /// # Errors
     /// Returns [`GpuError::ImageSize`] if a slice is not exactly as long as the kernel's
@@ -46,12 +45,12 @@ impl Gpu {
     }
 
     /// Runs a kernel with several sources on host bytes, such as a copy through a table. `sources`
-    /// has the whole memory of each source, in the order of the kernel's bindings. Everything else
-    /// is as in [`run`](Self::run).
+    /// has the whole image of each source, in the order of the kernel's bindings. In all other
+    /// respects, this is [`run`](Self::run).
     ///
     /// # Errors
-    /// Returns [`GpuError::Bindings`] if there is not one slice for each source, and the errors of
-    /// [`run`](Self::run).
+    /// Returns [`GpuError::Bindings`] if the number of slices differs from the number of sources,
+    /// and the errors of [`run`](Self::run).
     pub fn run_sources(
         &self,
         kernel: &Kernel,
@@ -76,8 +75,8 @@ impl Gpu {
             self.write(&destination_buffer, destination)?;
         }
         let mut encoder = self.encoder()?;
-        // An earlier run may have left other bytes after a source, but the kernel must read zeros
-        // there.
+        // The kernel must read zeros between the end of a source and the end of its binding, but
+        // the buffer may contain other bytes from an earlier run.
         for ((source, buffer), size) in sources.iter().zip(&buffers).zip(&sizes.sources) {
             let written = source.len().next_multiple_of(4) as u64;
             if let Some(tail) = size.checked_sub(written).filter(|&tail| tail > 0) {
@@ -103,13 +102,13 @@ impl Gpu {
     }
 
     /// Runs a copy on host bytes, and returns the number of kernels that it took. If the device can
-    /// bind and hold both images, one kernel runs the copy. Otherwise the copy is run as
-    /// [`run_in_parts`](Self::run_in_parts) does.
+    /// bind and hold both images, the copy takes one kernel. Otherwise it is run by
+    /// [`run_in_parts`](Self::run_in_parts).
     ///
     /// The copy is run in parts
     ///
     /// - if an image exceeds `max_storage_buffer_binding_size` or `max_buffer_size`;
-    /// - if the copy has too many units for 32-bit numbers;
+    /// - if the copy has too many units to number them with 32 bits;
     /// - if it needs more workgroups than one dispatch can have;
     /// - if the device is out of memory.
     ///
@@ -154,7 +153,7 @@ impl Gpu {
         Ok(parts)
     }
 
-    /// Compiles a copy with any number of sources for this device, and runs it as one kernel.
+    /// Compiles a copy with any number of sources for this device, and runs it as a single kernel.
     pub(crate) fn run_nest_whole(
         &self,
         nest: &CopyNest,
@@ -181,8 +180,8 @@ impl Gpu {
         self.dispatch_repeated(kernel, source, destination, 1)
     }
 
-    /// Runs a kernel `times` times in one submission, and waits until all runs are done. This is
-    /// for measuring kernels that take less time than a submission.
+    /// Runs a kernel `times` times in one submission, and waits until all runs are done. Use this
+    /// to measure kernels that take less time than a submission.
     ///
     /// # Errors
     /// Returns the errors of [`dispatch`](Self::dispatch).
@@ -204,8 +203,8 @@ impl Gpu {
         self.wait("running the kernel", submission)
     }
 
-    /// Returns a kernel and its buffers as a job. Returns an error if they do not fit each other or
-    /// the device.
+    /// Returns a kernel and its buffers as a job, after checking that they suit each other and the
+    /// device.
     pub(super) fn job<'a>(
         &self,
         kernel: &'a Kernel,
@@ -230,7 +229,7 @@ impl Gpu {
         kept.map_or_else(|| self.create_buffer(bytes), Ok)
     }
 
-    /// Locks the buffers that are kept. The list of buffers is valid even after a panic.
+    /// Locks the scratch buffers. After a panic of another thread they are still valid.
     pub(super) fn scratch(&self) -> MutexGuard<'_, Scratch> {
         self.scratch.lock().unwrap_or_else(PoisonError::into_inner)
     }

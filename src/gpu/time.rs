@@ -11,9 +11,10 @@ use crate::wgsl::Kernel;
 const TICK_BYTES: usize = size_of::<u64>();
 
 impl Gpu {
-    /// Runs a kernel `times` times as [`dispatch_repeated`](Self::dispatch_repeated) does. Returns
-    /// the time from the device's timestamp before the first run to the timestamp after the last
-    /// run, or `None` if the device has no timestamps.
+    /// Runs a kernel `times` times, in the same way as
+    /// [`dispatch_repeated`](Self::dispatch_repeated). Returns the time between the device's
+    /// timestamps before the first run and after the last run, or `None` if the device has no
+    /// timestamps.
     ///
     /// # Errors
     /// Returns the errors of [`dispatch`](Self::dispatch).

@@ -9,8 +9,8 @@ use super::scope::scoped;
 use super::{Gpu, GpuError};
 
 /// The maximum size of one piece of a transfer, in bytes. Two pieces are in flight at a time: the
-/// host copies one while the device transfers the other. So a transfer of any length needs at most
-/// 32 MiB of staging memory.
+/// host copies one of them while the device transfers the other. So a transfer of any length needs
+/// at most 32 MiB of staging memory.
 const PIECE_BYTES: usize = 16 << 20;
 
 const UPLOADING: &str = "uploading";
@@ -25,11 +25,11 @@ pub(super) struct Download {
 }
 
 impl Gpu {
-    /// Writes `bytes` to the start of a buffer, followed by zeros up to a multiple of 4 bytes.
+    /// Writes `bytes` to the start of a buffer, and adds zeros up to a multiple of 4 bytes.
     ///
-    /// All pieces except the last are submitted. The last one becomes part of the queue's next
-    /// submission. The staging memory belongs to wgpu, and unlike a buffer that is mapped at
-    /// creation, it is not zeroed first.
+    /// Submits all pieces except the last, which becomes part of the queue's next submission. The
+    /// staging memory comes from wgpu, because wgpu does not zero it first. It would zero a buffer
+    /// that is mapped at creation.
     pub(super) fn write(&self, buffer: &wgpu::Buffer, bytes: &[u8]) -> Result<(), GpuError> {
         let mut in_flight = VecDeque::with_capacity(2);
         let parts = bytes.len().div_ceil(PIECE_BYTES);
@@ -56,11 +56,11 @@ impl Gpu {
         Ok(())
     }
 
-    /// Writes `size` bytes to a buffer, starting at byte `offset`. Both numbers must be multiples
-    /// of 4. `fill` writes the bytes to staging memory.
+    /// Writes `size` bytes to a buffer, starting at byte `offset`. `size` and `offset` must be
+    /// multiples of 4. `fill` writes the bytes to staging memory.
     ///
     /// The write becomes part of the queue's next submission. `fill` must write all of the staging
-    /// memory, because it is not zeroed first.
+    /// memory, because nothing else initializes it.
     pub(super) fn stage(
         &self,
         buffer: &wgpu::Buffer,
@@ -75,14 +75,14 @@ impl Gpu {
             Some(())
         })?;
         if staged.is_none() {
-            // Through the scope, wgpu reports every reason except a lost device.
+            // wgpu reports every reason through the error scope, except the loss of the device.
             self.check_lost(UPLOADING)?;
             return Err(lost(UPLOADING, "no staging memory, and no reason given"));
         }
         Ok(())
     }
 
-    /// Submits the commands of `encoder`, and then reads the first bytes of a buffer into `bytes`.
+    /// Submits the commands of `encoder`, and then fills `bytes` from the start of a buffer.
     pub(super) fn read(
         &self,
         encoder: wgpu::CommandEncoder,
@@ -109,8 +109,9 @@ impl Gpu {
         in_flight.into_iter().try_for_each(finish)
     }
 
-    /// Submits the commands of `encoder` with a copy of `bytes` bytes of a buffer, from byte
-    /// `offset` on, to a staging buffer. Starts to map the staging buffer, and does not wait.
+    /// Adds a copy of `bytes` bytes of a buffer, from byte `offset` on, to the commands of
+    /// `encoder`, and submits them. The copy fills a staging buffer. Starts to map the staging
+    /// buffer without waiting for it.
     pub(super) fn start_download(
         &self,
         mut encoder: wgpu::CommandEncoder,
@@ -129,7 +130,7 @@ impl Gpu {
             let submission = self.queue.submit([encoder.finish()]);
             let (answer, mapped) = sync_channel(1);
             staging.map_async(wgpu::MapMode::Read, ..size, move |result| {
-                // Sending fails only if nobody waits for the download any more.
+                // Sending fails only if the download is no longer awaited.
                 let _ = answer.send(result);
             });
             (submission, mapped)
@@ -137,8 +138,8 @@ impl Gpu {
         Ok(Download { staging, bytes, submission, mapped })
     }
 
-    /// Waits for a download and calls `take` with its bytes. The staging buffer is kept for the
-    /// next download.
+    /// Waits for a download and calls `take` with its bytes. Keeps the staging buffer for the next
+    /// download.
     pub(super) fn finish_download(
         &self,
         part: Download,
@@ -146,7 +147,8 @@ impl Gpu {
     ) -> Result<(), GpuError> {
         let Download { staging, bytes, submission, mapped } = part;
         self.wait(DOWNLOADING, submission)?;
-        // The result has arrived, or another thread that polls this device is about to send it.
+        // The result is either here already, or another thread that polls this device is about to
+        // send it.
         match mapped.recv_timeout(self.timeout) {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
@@ -185,8 +187,8 @@ impl Gpu {
     }
 }
 
-/// Returns the error for a transfer that was valid but failed without a reason, because the device
-/// was lost.
+/// Returns the error for a valid transfer that failed without a given reason, which happens when
+/// the device is lost.
 fn lost(operation: &'static str, message: &str) -> GpuError {
     GpuError::DeviceLost { operation, message: message.to_owned() }
 }

@@ -1,4 +1,4 @@
-//! Waits for work on the device, for a limited time, and detects that the device was lost.
+//! Waits for work on the device for a limited time, and detects the loss of the device.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -15,8 +15,8 @@ impl Gpu {
             submission_index: Some(submission),
             timeout: Some(self.timeout),
         };
-        // If the device is lost during the wait, wgpu reports this only by a panic. The state of
-        // wgpu is still usable afterwards.
+        // If the device is lost during the wait, wgpu panics and reports the loss in no other way.
+        // The state of wgpu is still usable after that panic.
         let polled = catch_unwind(AssertUnwindSafe(|| self.device.poll(poll)));
         self.check_lost(operation)?;
         match polled {
@@ -24,7 +24,7 @@ impl Gpu {
             Ok(Err(wgpu::PollError::Timeout)) => {
                 Err(GpuError::Timeout { operation, limit: self.timeout })
             }
-            // The device was lost before the submission, so wgpu never accepted the submission.
+            // The device was lost before the submission, so wgpu never accepted it.
             Ok(Err(error @ wgpu::PollError::WrongSubmissionIndex(..))) => {
                 Err(GpuError::DeviceLost { operation, message: error.to_string() })
             }

@@ -1,5 +1,5 @@
-//! Converts [`BufferTensorDesc`], DirectML's description of a tensor, from and to its message in
-//! `proto/`.
+//! Conversions of [`BufferTensorDesc`], DirectML's description of a tensor, to and from its message
+//! in `proto/`.
 
 use crate::{
     notation::dml::{BufferTensorDesc, DmlError, TensorDataType},
@@ -9,7 +9,7 @@ use crate::{
 impl TryFrom<&proto::BufferTensorDesc> for BufferTensorDesc {
     type Error = DmlError;
 
-    /// Converts a description and checks it against all rules of `DML_BUFFER_TENSOR_DESC`.
+    /// Converts a message and checks it against all rules of `DML_BUFFER_TENSOR_DESC`.
     ///
     /// If the message has no strides, the tensor is packed.
     ///

@@ -1,5 +1,5 @@
-//! [`Compilation`]: an operation compiled for a target, together with all stages on the way, for
-//! tools that show them.
+//! [`Compilation`]: an operation that is compiled for a target, with all its stages as text, for
+//! tools that show the stages.
 
 use super::{
     Operation,
@@ -12,12 +12,13 @@ use crate::{
     wgsl::{self, Kernel},
 };
 
-/// An operation compiled for a target: its schedule, its kernel, and all stages as text.
+/// The result of compiling an operation for a target: the schedule, the kernel, and all stages as
+/// text.
 #[derive(Clone, Debug)]
 pub struct Compilation<'a> {
     operation: &'a Operation,
     target: &'a Target,
-    /// The costs of the candidates, in one line of text.
+    /// The costs of the cheapest candidates, in one line of text.
     costs: String,
     schedule: Schedule,
     kernel: Kernel,
@@ -36,7 +37,7 @@ impl Compilation<'_> {
         &self.schedule
     }
 
-    /// Returns the kernel. Naga has validated it, unless the compilation comes from
+    /// Returns the kernel. naga has validated it, unless the compilation comes from
     /// [`Operation::compilation_unvalidated`].
     #[must_use]
     pub fn kernel(&self) -> &Kernel {
@@ -51,8 +52,8 @@ impl Compilation<'_> {
 }
 
 impl Operation {
-    /// Compiles the operation. Use it instead of [`compile`](Self::compile) if you need both the
-    /// kernel and its stages, since it compiles only once.
+    /// Compiles the operation and keeps its stages. If you need both the kernel and its stages,
+    /// call this method instead of [`compile`](Self::compile), because it compiles only once.
     ///
     /// ```
     /// use stridec::{Operation, Target};
@@ -72,8 +73,8 @@ impl Operation {
         Ok(compilation)
     }
 
-    /// Compiles the operation without validation. Use it if you do not use the kernel's text or
-    /// validate it yourself.
+    /// Compiles the operation without validating the kernel. Use this method if you do not need the
+    /// kernel's text, or if you validate the text yourself.
     ///
     /// # Errors
     ///
@@ -91,7 +92,7 @@ impl Operation {
     }
 }
 
-/// Checks that naga accepts a kernel.
+/// Returns an error if naga rejects the text of a kernel.
 pub(super) fn validate(kernel: &Kernel) -> Result<(), Error> {
     if !kernel.dispatches.is_empty() {
         span!("validate");

@@ -1,5 +1,5 @@
-//! [`Operation`]: two tensors, and which element of the one each element of the other is copied
-//! from.
+//! [`Operation`]: a copy between two tensors. It determines the source element for each element of
+//! the destination.
 
 use smallvec::SmallVec;
 
@@ -16,7 +16,7 @@ use crate::{
     window::{Slice, Window},
 };
 
-/// A relayout or a slice between two tensors, lowered to its nest.
+/// A relayout, a slice or an update between two tensors, lowered to its nest.
 ///
 /// ```
 /// use stridec::{request::Operation, schedule::Target};
@@ -32,7 +32,8 @@ pub struct Operation {
     pub(super) source: Tensor,
     pub(super) destination: Tensor,
     pub(super) window: Window,
-    /// The index of the destination at which an update begins.
+    /// The index of the destination at which an update begins, or `None` if the operation is not an
+    /// update.
     start_indices: Option<Vec<u64>>,
     table: Option<Table>,
     pub(super) nest: CopyNest,
@@ -41,7 +42,7 @@ pub struct Operation {
 /// The end of the title of an operation that keeps gaps.
 const KEPT: &str = ", gaps kept";
 
-/// The paths to the parts of an operation, for use in errors.
+/// The start of the paths in errors, which name the field of a message that is at fault.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Paths {
     /// The path of the operation's message; empty if the operation does not come from a message.
@@ -71,7 +72,7 @@ impl Operation {
         Self::relayout_at(&Paths::default(), source, destination)
     }
 
-    /// Creates a relayout. Errors name the parts of the operation's message.
+    /// Creates a relayout. Errors name the fields of the operation's message.
     pub(super) fn relayout_at(
         paths: &Paths,
         source: Tensor,
@@ -86,15 +87,15 @@ impl Operation {
     ///
     /// If `destination` is `None`, the destination has the sizes of the output, the default layout,
     /// and elements of the same width as in the source. If the source is a `BufferTensorDesc`, the
-    /// destination is a packed one.
+    /// destination is a packed `BufferTensorDesc`.
     ///
-    /// SLICE1 needs at least one element. A slice that comes from XLA may be empty; then there is
-    /// nothing to compile.
+    /// SLICE1 needs at least one element. A slice that comes from XLA may be empty, and then its
+    /// kernel has nothing to dispatch.
     ///
     /// # Errors
     ///
-    /// Returns an error if the window does not fit the source, or the destination does not fit the
-    /// output.
+    /// Returns an error if the window does not fit the source, or if the destination does not fit
+    /// the output.
     pub fn slice(
         source: Tensor,
         slice: &Slice,
@@ -103,7 +104,7 @@ impl Operation {
         Self::slice_at(&Paths::default(), source, slice, destination)
     }
 
-    /// Creates a slice. Errors name the parts of the operation's message.
+    /// Creates a slice. Errors name the fields of the operation's message.
     pub(super) fn slice_at(
         paths: &Paths,
         source: Tensor,
@@ -123,10 +124,11 @@ impl Operation {
         Self::lower(paths, title, source, destination, (window, None))
     }
 
-    /// Creates an operation that copies all elements of `source` into `destination`, from the index
-    /// `start_indices` on, and keeps everything else: XLA's dynamic-update-slice, with constant
-    /// start indices and in place. Runs read and change the destination's bytes, as with
-    /// [`Gaps::Keep`], and take the time of the update, whatever the size of the destination.
+    /// Creates an operation that copies all elements of `source` into `destination`, starting at
+    /// the index `start_indices`, and keeps everything else. This is XLA's dynamic-update-slice
+    /// with constant start indices, in place. As with [`Gaps::Keep`], a run changes the existing
+    /// bytes of the destination. It takes time for the update only, whatever the size of the
+    /// destination.
     ///
     /// ```
     /// use stridec::Operation;
@@ -140,10 +142,10 @@ impl Operation {
     ///
     /// # Errors
     ///
-    /// Returns an error if the two tensors differ in element type or rank, or if the update does
-    /// not end inside the destination. XLA moves such an update back, because it knows start
-    /// indices only at run time. Constant ones are refused instead, so that a mistake does not
-    /// change other elements.
+    /// Returns an error if the two tensors differ in element type or rank, or if the update extends
+    /// past the end of the destination. XLA would move such an update back, because it receives
+    /// start indices only at run time. Constant start indices are refused instead, so that a
+    /// mistake does not change other elements.
     pub fn update(
         source: Tensor,
         destination: Tensor,
@@ -178,13 +180,13 @@ impl Operation {
         Ok(Self { title, source, destination, window, start_indices, table: None, nest })
     }
 
-    /// Returns the operation with elements that are looked up in a table instead of being copied
-    /// or converted. Any function of elements of at most 8 bits is such a table: the normalisation
-    /// of an image, the numbers that 4-bit types stand for, an inversion. The result is exactly
-    /// what the table says, on every device.
+    /// Returns the operation with a table, in which it looks up each element of the source instead
+    /// of copying or converting the element. A table can express any function of elements of at
+    /// most 8 bits, such as the normalisation of an image, the numbers that 4-bit types encode, or
+    /// an inversion. All devices give exactly the elements of the table.
     ///
-    /// Kernels have the table as their second source, after the tensor. So the contents of the
-    /// table may change from run to run, and only its size is compiled.
+    /// Kernels read the table as their second source, after the tensor. Only the size of the table
+    /// is compiled, so its contents may change from run to run.
     ///
     /// ```
     /// use stridec::{Operation, request::Table};
@@ -217,12 +219,12 @@ impl Operation {
         Ok(self)
     }
 
-    /// Returns the operation with another treatment of the places of the destination that hold no
-    /// element. The constructors use [`Gaps::Fill`].
+    /// Sets the treatment of the places of the destination that hold no element. The constructors
+    /// use [`Gaps::Fill`], except for [`update`](Self::update).
     ///
-    /// With [`Gaps::Keep`], every run reads and changes the bytes that the destination has:
-    /// elements are written, and gaps, padding, the bits around elements below a byte, a prefix and
-    /// a tail stay as they are.
+    /// With [`Gaps::Keep`], every run changes the existing bytes of the destination: it writes the
+    /// elements, and leaves gaps, padding, a prefix, a tail and the bits around elements below a
+    /// byte unchanged.
     ///
     /// ```
     /// use stridec::{Operation, nest::Gaps};
@@ -283,33 +285,34 @@ impl Operation {
         &self.destination
     }
 
-    /// Returns the table in which elements are looked up.
+    /// Returns the table in which elements are looked up, or `None` if they are copied or
+    /// converted.
     #[must_use]
     pub fn table(&self) -> Option<&Table> {
         self.table.as_ref()
     }
 
-    /// Returns the strides of the source.
+    /// Returns the descriptor of the source, which has its strides.
     #[must_use]
     pub fn source_descriptor(&self) -> &StrideDescriptor {
         self.source.descriptor()
     }
 
-    /// Returns the strides of the destination.
+    /// Returns the descriptor of the destination, which has its strides.
     #[must_use]
     pub fn destination_descriptor(&self) -> &StrideDescriptor {
         self.destination.descriptor()
     }
 
-    /// Returns the window: the source index of each destination index, or of each index relative to
-    /// the start of an update.
+    /// Returns the window, which maps each destination index to a source index. For an update, it
+    /// maps indices relative to the start of the update.
     #[must_use]
     pub fn window(&self) -> &Window {
         &self.window
     }
 
-    /// Returns the loop nest. Every kernel of the operation, and its run on the host, execute this
-    /// nest.
+    /// Returns the loop nest, which every kernel of the operation and every run on the host
+    /// execute.
     #[must_use]
     pub fn nest(&self) -> &CopyNest {
         &self.nest
@@ -324,7 +327,7 @@ impl Operation {
         Ok(schedule(self.nest.clone(), target)?)
     }
 
-    /// Compiles the operation, validates the kernel with naga, and returns it.
+    /// Compiles the operation for `target`, and validates the kernel with naga.
     ///
     /// # Errors
     ///
@@ -335,8 +338,8 @@ impl Operation {
         Ok(kernel)
     }
 
-    /// Compiles the operation and returns the kernel without validating it. Use it if the kernel is
-    /// validated later anyway, as wgpu does.
+    /// Compiles the operation without validating the kernel. Use this method if the kernel is
+    /// validated later anyway, for example by wgpu.
     ///
     /// # Errors
     ///
@@ -346,12 +349,12 @@ impl Operation {
         Ok(self.emit(&self.schedule(target)?, target))
     }
 
-    /// Returns the kernel that runs a schedule of this operation for `target`.
+    /// Returns the kernel for a schedule of this operation on `target`.
     pub(super) fn emit(&self, schedule: &Schedule, target: &Target) -> Kernel {
         wgsl::emit(schedule, target, &self.header())
     }
 
-    /// Runs the operation on the CPU. Both buffers hold the whole memory of a tensor.
+    /// Runs the operation on the CPU. `source` and `destination` are the whole images.
     ///
     /// # Errors
     ///
@@ -361,14 +364,14 @@ impl Operation {
         Ok(crate::host::run_sources(&self.nest, &self.sources(source), destination)?)
     }
 
-    /// Returns the bytes of all sources of the nest: the tensor's, which are given, and the table.
+    /// Returns the bytes of all sources of the nest: `source`, and the table if there is one.
     pub(crate) fn sources<'a>(&'a self, source: &'a [u8]) -> SmallVec<[&'a [u8]; 2]> {
         let table = self.table.iter().map(Table::bytes);
         std::iter::once(source).chain(table).collect()
     }
 }
 
-/// Adds to an error the path of the tensor or the field that it is about.
+/// Adds a path to an error: the path of the tensor or the field that caused it.
 fn located(error: NestError, paths: &Paths, source: &Tensor, destination: &Tensor) -> Error {
     use NestError::{StartIndex, StartIndices, TableDimension, TableSize};
     let field = error.field().unwrap_or_default();
@@ -405,7 +408,8 @@ mod tests {
     use super::*;
     use crate::notation::dml::{BufferTensorDesc, TensorDataType};
 
-    /// The elements still share bytes: 15 elements of 4 bits need 8 bytes.
+    /// Elements of the destination share bytes as in the source: 15 elements of 4 bits take 8
+    /// bytes.
     #[test]
     fn the_default_destination_of_a_slice_is_as_wide_as_the_source() {
         let desc = BufferTensorDesc::new(TensorDataType::Uint4, &[3, 5], None).unwrap();
@@ -436,7 +440,7 @@ mod tests {
         assert_eq!(distinct.len(), 2);
     }
 
-    /// `notation::read` accepts digits, but no operation does, so `parse` refuses them.
+    /// `notation::read` accepts digits, but no operation does, so that `parse` refuses them.
     #[test]
     fn digits_are_no_operand() {
         let text = "cute:((3,4),(4,3)):((1,3),(3,1))";

@@ -1,4 +1,4 @@
-//! Conversions of operations, targets and tensors from and to the messages in `proto/`.
+//! Conversions of operations, targets and tensors to and from the messages in `proto/`.
 
 use super::{Operation, RequestError, Table, Tensor, operation::Paths};
 use crate::{
@@ -14,8 +14,8 @@ use crate::{
 impl TryFrom<&proto::CompileRequest> for Operation {
     type Error = Error;
 
-    /// Lowers the operation of a request, with its gaps. [`Target::try_from`] converts the target
-    /// of the request.
+    /// Lowers the operation of a request, with its treatment of gaps. Ignores the target of the
+    /// request, which [`Target::try_from`] converts.
     fn try_from(request: &proto::CompileRequest) -> Result<Self, Error> {
         use proto::compile_request::Operation as Kind;
         let operation: Self = match &request.operation {
@@ -87,8 +87,8 @@ impl From<Gaps> for proto::Gaps {
 impl TryFrom<&proto::Target> for Target {
     type Error = Error;
 
-    /// Starts from the preset, which is `webgpu` by default, and replaces the fields that are set
-    /// in the proto.
+    /// Converts a target: starts from its preset, which is `webgpu` by default, and replaces the
+    /// fields that the proto sets.
     fn try_from(proto: &proto::Target) -> Result<Self, Error> {
         let preset = if proto.preset.is_empty() { "webgpu" } else { &proto.preset };
         let mut target = Self::preset(preset)
@@ -147,7 +147,7 @@ fn replace<T: Clone>(field: &mut T, given: Option<&T>) {
 }
 
 impl From<&Target> for proto::Target {
-    /// Sets all fields, so that the preset has no effect.
+    /// Sets all fields of the proto, so that it needs no preset.
     fn from(target: &Target) -> Self {
         let [access, word, line, byte, spill] = target.model.costs().map(|(_, cost)| cost);
         let kind = match target.kind {
@@ -182,7 +182,7 @@ fn missing(field: &'static str, accepted: &'static str) -> Error {
     RequestError::Missing { field, accepted }.into()
 }
 
-/// Converts a required tensor. The fields in errors are relative to `field`.
+/// Converts a tensor that must be present. The fields in errors start with `field`.
 fn required(field: &'static str, tensor: Option<&proto::Tensor>) -> Result<Tensor, Error> {
     let tensor = tensor
         .filter(|tensor| tensor.kind.is_some())
@@ -232,7 +232,7 @@ impl TryFrom<&proto::Tensor> for Tensor {
 impl TryFrom<&Tensor> for proto::Tensor {
     type Error = NotationError;
 
-    /// Fails for [`TensorForm::Digits`], because no message can represent them.
+    /// Returns an error for [`TensorForm::Digits`], because no message can represent digits.
     fn try_from(tensor: &Tensor) -> Result<Self, NotationError> {
         use proto::tensor::Kind;
         let kind = match tensor.form() {

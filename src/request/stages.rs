@@ -1,5 +1,5 @@
-//! An operation as text: the comment at the top of its kernel, and all stages for a reader to
-//! check. The files in `snapshots/` are such texts.
+//! Writes an operation as text: the comment at the top of its kernel, and all its stages, so that
+//! people can check them. The files in `snapshots/` consist of this text.
 
 use std::fmt::Write as _;
 
@@ -25,7 +25,7 @@ impl Operation {
         ]
     }
 
-    /// Returns the line that states how large a unit is compared with an element.
+    /// Returns the line that compares the size of a unit with the size of an element.
     fn unit_line(&self) -> String {
         let (unit, element) = (self.nest.dst_bits(), self.destination_descriptor().element_bits());
         match (unit / element, element / unit) {
@@ -103,7 +103,7 @@ pub(super) fn stages(
     text
 }
 
-/// Returns a line that states the shape of a table, and the elements that it is for.
+/// Returns a line with the shape of a table, and with the elements to which it applies.
 fn table_line(operation: &Operation, table: &Table) -> String {
     let to = operation.destination_descriptor().element_type();
     let shape = Table::shape(operation.source(), to, table.dimension());
@@ -115,8 +115,8 @@ fn table_line(operation: &Operation, table: &Table) -> String {
     format!("{shape}, {} bytes: {each}", table.bytes().len())
 }
 
-/// Returns the costs of the cheapest candidates, as many as fit on one line, and the number of
-/// other candidates.
+/// Returns the costs of the cheapest candidates, as many as fit on one line, and the number of the
+/// candidates that are left out.
 pub(super) fn costs(candidates: &[Candidate]) -> String {
     const SHOWN: usize = 3;
     const WIDTH: usize = 75;
@@ -130,8 +130,8 @@ pub(super) fn costs(candidates: &[Candidate]) -> String {
     }
 }
 
-/// Returns the strides in one line, one for each dimension. For a tiled layout, the line has one
-/// stride for each digit of the index.
+/// Returns the strides in one line, one for each dimension. A tiled layout instead has one stride
+/// for each digit of an index.
 fn strides(descriptor: &StrideDescriptor) -> String {
     let mut line = "strides [".to_owned();
     if descriptor.steps().is_empty() {
@@ -165,7 +165,7 @@ fn strides(descriptor: &StrideDescriptor) -> String {
     line
 }
 
-/// Returns the text of a tensor and the axes of its memory, from major to minor.
+/// Returns the notation of a tensor, and a line for each axis of its memory, from major to minor.
 fn describe(tensor: &Tensor) -> String {
     let descriptor = tensor.descriptor();
     let mut text = format!("{tensor}\n");
@@ -203,7 +203,7 @@ fn describe(tensor: &Tensor) -> String {
     text
 }
 
-/// Returns the text of a window, with one line for each dimension.
+/// Returns a description of a window, with one line for each dimension.
 fn window(window: &Window) -> String {
     let mut text = String::new();
     for (number, dimension) in window.dimensions().iter().enumerate() {

@@ -1,4 +1,4 @@
-//! [`Table`]: the elements that the values of a source become.
+//! [`Table`]: the destination element for each possible value of a source element.
 
 use super::Tensor;
 use crate::{
@@ -7,13 +7,13 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The elements that the values of a source with elements of at most 8 bits become.
+/// The destination element for each possible value of a source element of at most 8 bits.
 ///
 /// A table is an array of elements of the destination's type, in the default layout. It has an
 /// entry for each bit pattern of a source element: entry 3 is for the bits `0b11`, and entry 255 of
-/// a table for `s8` is for -1. `pred` has two entries, for false and for true. A table either
-/// serves all elements, or there is one for each index along a dimension of the source, such as
-/// the channels of an image.
+/// a table for `s8` is for -1. `pred` has two entries, for false and for true. There is either one
+/// table for all elements, or a table for each index along a dimension of the source, such as the
+/// channels of an image.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Table {
     bytes: Vec<u8>,
@@ -21,14 +21,14 @@ pub struct Table {
 }
 
 impl Table {
-    /// Returns a table for all elements: the bytes of an array `[entries]` of the destination's
-    /// type, numbers with the lowest byte first.
+    /// Creates a table for all elements. `bytes` is an array `[entries]` of the destination's type,
+    /// in little-endian order.
     #[must_use]
     pub fn new(bytes: Vec<u8>) -> Self {
         Self { bytes, dimension: None }
     }
 
-    /// Returns tables for the indices along a dimension of the source: the bytes of an array
+    /// Creates a table for each index along a dimension of the source. `bytes` is an array
     /// `[extent, entries]`, where `extent` is the source's extent in that dimension.
     #[must_use]
     pub fn along(dimension: usize, bytes: Vec<u8>) -> Self {
@@ -41,14 +41,15 @@ impl Table {
         &self.bytes
     }
 
-    /// Returns the dimension of the source whose indices have tables of their own.
+    /// Returns the dimension of the source if each of its indices has a table, or `None` for a
+    /// single table.
     #[must_use]
     pub fn dimension(&self) -> Option<usize> {
         self.dimension
     }
 
-    /// Returns the shape that a table must have: `[entries]`, or with a dimension
-    /// `[extent, entries]`.
+    /// Returns the shape that a table must have: `[entries]` for a single table, or
+    /// `[extent, entries]` for a table for each index along `dimension`.
     ///
     /// # Errors
     ///
@@ -70,7 +71,7 @@ impl Table {
         Ok(Shape::array(to, [extent, entries].map(Dimension::Fixed), None)?)
     }
 
-    /// Returns the strides of the table between two tensors, after checking its size.
+    /// Checks that the table has the size for these tensors, and returns its strides.
     pub(super) fn descriptor(
         &self,
         source: &Tensor,
@@ -86,12 +87,13 @@ impl Table {
         Ok(descriptor)
     }
 
-    /// Returns the reads of this table, whose strides are given.
+    /// Returns the description of this table for lowering. `descriptor` has the strides of the
+    /// table.
     pub(super) fn reads<'a>(&self, descriptor: &'a StrideDescriptor) -> TableRead<'a> {
         TableRead { descriptor, dimension: self.dimension }
     }
 
-    /// Returns the words for a table in the title of an operation.
+    /// Returns the words that mention the table in the title of an operation.
     pub(super) fn words(&self) -> String {
         match self.dimension {
             None => " through a table".to_owned(),

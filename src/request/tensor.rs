@@ -1,4 +1,4 @@
-//! Conversions to [`Tensor`], for everything that can be an operand of an operation.
+//! Conversions of everything that can be an operand of an operation to [`Tensor`].
 
 use std::str::FromStr;
 
@@ -30,8 +30,8 @@ impl Tensor {
     /// Creates a dense destination with these sizes, in the same form as this tensor and with
     /// elements of the same width.
     ///
-    /// A shape or strides give a shape with the default layout; a DirectML description gives a
-    /// packed description.
+    /// If this tensor is a shape or has strides, the destination is a shape with the default
+    /// layout. If it is a DirectML description, the destination is a packed description.
     pub(super) fn dense_like(
         &self,
         paths: &Paths,
@@ -67,8 +67,8 @@ impl Tensor {
         Self::try_from(shape).map_err(located("shape"))
     }
 
-    /// Returns the name of the field of `proto::Tensor` that holds the tensor.
-    /// [`TensorForm::Digits`] have no field and are treated as strides.
+    /// Returns the name of the field that holds the tensor in `proto::Tensor`.
+    /// [`TensorForm::Digits`] have no such field, and use the name of the field for strides.
     pub(super) fn kind(&self) -> &'static str {
         match self.form() {
             TensorForm::Shape(_) => "shape",
@@ -77,8 +77,8 @@ impl Tensor {
         }
     }
 
-    /// Returns the path of a field in the message that describes the tensor. `field` is the name of
-    /// that field in a shape.
+    /// Returns the path of a field in the message of the tensor. `field` is its path in a shape,
+    /// whose fields may have other names.
     pub(super) fn field(&self, field: FieldPath) -> FieldPath {
         match self.form() {
             TensorForm::Shape(_) => field,
@@ -97,8 +97,8 @@ impl FromStr for Tensor {
 
     /// Parses XLA's notation, or `KIND:TEXT` in the notation of another system; see [`notation`].
     ///
-    /// Refuses [`TensorForm::Digits`], because no operation accepts them. [`notation::read`] reads
-    /// them too.
+    /// Refuses [`TensorForm::Digits`], which [`notation::read`] accepts, because no operation
+    /// accepts digits.
     fn from_str(text: &str) -> Result<Self, Error> {
         if !notation::is_other(text)? {
             return Ok(Self::try_from(text.parse::<crate::shape::Notation>()?)?);

@@ -1,4 +1,4 @@
-//! Converts kernels and programs to the messages in responses.
+//! Converts kernels and programs to the messages of responses.
 
 use super::language;
 use crate::{
@@ -8,7 +8,8 @@ use crate::{
     wgsl::Kernel,
 };
 
-/// Converts a compiled program. If `language` is not WGSL, each kernel includes its translation.
+/// Converts a compiled program to its message. If `language` is not WGSL, each kernel in it
+/// includes its translation.
 pub(super) fn program(
     program: &Program,
     language: proto::Language,
@@ -43,7 +44,7 @@ impl From<BufferId> for proto::ProgramBuffer {
             BufferId::Scratch(number) => (Kind::Scratch, number),
             BufferId::Result(number) => (Kind::Result, number),
         };
-        // A program has far fewer buffers than fit a `u32`.
+        // The number fits, because a program has far fewer than 2^32 buffers.
         Self { kind: kind.into(), number: u32::try_from(number).unwrap_or(u32::MAX) }
     }
 }

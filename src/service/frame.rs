@@ -1,5 +1,5 @@
-//! Reads messages from a stream in the form that protobuf's `writeDelimitedTo` writes: each message
-//! is preceded by its length.
+//! Reads messages from a stream that protobuf's `writeDelimitedTo` has written: each message comes
+//! after its length.
 
 use std::io::{self, BufRead, Read};
 
@@ -26,12 +26,12 @@ pub enum FrameError {
 pub(super) enum StreamItem {
     /// The bytes of a message.
     Message(Vec<u8>),
-    /// The length in bytes of a message that was skipped because it exceeds the limit.
+    /// A message was skipped because it exceeds the limit. The number is its length in bytes.
     TooLong(u64),
 }
 
-/// Reads the next message of a stream: its length as a varint, followed by its bytes. A message of
-/// more than `limit` bytes is skipped. Returns `None` if the stream ends before the message begins.
+/// Reads the next message of a stream: its length as a varint, and then its bytes. Skips a message
+/// of more than `limit` bytes. Returns `None` if the stream ends before the message begins.
 pub(super) fn read_frame(
     input: &mut impl BufRead,
     limit: usize,
@@ -53,8 +53,9 @@ fn complete(length: u64, read: u64) -> Result<(), FrameError> {
     }
 }
 
-/// Reads a varint, protobuf's encoding of a number. Each byte contains seven bits, the low ones
-/// first, and its high bit is set if another byte follows. Returns `None` at the end of the stream.
+/// Reads a varint, protobuf's encoding of a number. Each byte contains seven bits of the number,
+/// the low bits first. The high bit of a byte is set if another byte follows. Returns `None` if the
+/// stream is at its end.
 fn read_varint(input: &mut impl BufRead) -> Result<Option<u64>, FrameError> {
     let mut value = 0_u64;
     for shift in (0..u64::BITS).step_by(7) {

@@ -1,9 +1,10 @@
-//! The shading language that a request wants for its kernel, and the translation to it.
+//! The shading language in which a request expects its kernel, and the translation to that
+//! language.
 
 use crate::{proto::stridec as proto, request::RequestError, wgsl::Kernel};
 
-/// Returns the shading language with number `given` in the proto, or an error if there is none or
-/// this build cannot translate to it.
+/// Returns the shading language whose number in the proto is `given`. Returns an error if there is
+/// no such language, or if this build cannot translate to it.
 pub(super) fn language(given: i32) -> Result<proto::Language, RequestError> {
     let language =
         proto::Language::try_from(given).map_err(|_| RequestError::Language { given })?;
@@ -13,8 +14,8 @@ pub(super) fn language(given: i32) -> Result<proto::Language, RequestError> {
     Ok(language)
 }
 
-/// Converts a kernel to its proto. Without the feature `backends`, [`language`] accepts only WGSL,
-/// so that no translation is needed.
+/// Converts a kernel to its proto. Without the feature `backends` no translation is needed, because
+/// [`language`] accepts only WGSL.
 #[cfg(not(feature = "backends"))]
 #[expect(clippy::unnecessary_wraps)] // with the feature, a translation may fail
 pub(super) fn answer(
@@ -35,7 +36,7 @@ mod translated {
         error::Error,
     };
 
-    /// Converts a kernel to its proto, including a translation if `language` is not WGSL.
+    /// Converts a kernel to its proto. The proto includes a translation if `language` is not WGSL.
     pub(in super::super) fn answer(
         kernel: &Kernel,
         language: proto::Language,
@@ -47,7 +48,7 @@ mod translated {
     }
 
     impl proto::Language {
-        /// Returns the language to translate to, or `None` for WGSL.
+        /// Returns the language to which kernels have to be translated, or `None` for WGSL.
         #[must_use]
         pub fn translation(self) -> Option<Language> {
             match self {

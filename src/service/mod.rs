@@ -1,13 +1,13 @@
-//! The compiler as a service: serialized requests in, serialized responses out.
+//! The compiler as a service: it takes serialized requests and returns serialized responses.
 //!
-//! Programs in other languages use stridec as a service: through the C interface, or through
-//! `stridec serve`, which answers on its standard output. [`respond`] answers one request, and
-//! [`serve`] answers a stream of requests. If a request fails, the response contains the error, and
-//! the stream continues.
+//! Programs in other languages use this service through the C interface, or through
+//! `stridec serve`, which reads requests from standard input and writes responses to standard
+//! output. [`respond`] answers one request, and [`serve`] answers a stream of requests. If a
+//! request fails, its response contains the error, and the stream continues.
 //!
-//! The messages of responses also save kernels and programs:
-//! [`Program::encode`](crate::program::Program::encode) writes one, and
-//! [`Program::decode`](crate::program::Program::decode) reads it and proves its kernels again.
+//! Kernels and programs are saved as the messages of responses.
+//! [`Program::encode`](crate::program::Program::encode) writes such a message.
+//! [`Program::decode`](crate::program::Program::decode) reads it and proves the kernels again.
 
 mod answer;
 mod frame;

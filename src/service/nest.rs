@@ -1,4 +1,4 @@
-//! Conversions of nests from and to `stridec.CopyNest`.
+//! Conversions of nests to and from the message `stridec.CopyNest`.
 
 use crate::{
     error::{Error, SavedError},
@@ -52,7 +52,8 @@ impl From<&CopyNest> for proto::CopyNest {
 impl TryFrom<&proto::CopyNest> for CopyNest {
     type Error = Error;
 
-    /// Proves that the copy stays inside its images. Nothing in the message is trusted.
+    /// Builds the nest and proves that its copy stays inside the images, so the message need not be
+    /// trusted.
     fn try_from(nest: &proto::CopyNest) -> Result<Self, Error> {
         let quotient = |of: &saved::Quotient, path: &dyn Fn() -> FieldPath| {
             let field = || path().field("of");
@@ -92,7 +93,7 @@ impl TryFrom<&proto::CopyNest> for CopyNest {
     }
 }
 
-/// Reads a conversion between two element types.
+/// Converts the message of a conversion between two element types.
 fn conversion(of: saved::Conversion) -> Result<Conversion, SavedError> {
     let types = ElementType::from_number(of.from).zip(ElementType::from_number(of.to));
     let conversion = types.and_then(|(from, to)| Conversion::new(from, to));
@@ -100,8 +101,8 @@ fn conversion(of: saved::Conversion) -> Result<Conversion, SavedError> {
     conversion.ok_or_else(|| field(path, "two element types that are converted"))
 }
 
-/// Converts each entry of the list `name`. The conversion is given a function that returns the path
-/// of the entry.
+/// Converts each entry of the list `name`. Passes `convert` a function that returns the path of the
+/// entry, for use in errors.
 fn each<P, T>(
     list: &[P],
     name: &'static str,
@@ -123,7 +124,7 @@ impl From<&Affine> for proto::Form {
                 Value::Quotient(number) => (number, 1),
                 Value::Lookup(number) => (number, 2),
             };
-            // A nest has a few hundred values at most.
+            // The result fits, because a nest has at most a few hundred values.
             u32::try_from(number * 3 + kind).unwrap_or(u32::MAX)
         };
         let term =
@@ -186,7 +187,7 @@ fn index(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// Each operation on two numbers, with its number in the message.
+/// The operations on two numbers, each with its equivalent in the message.
 const OPERATORS: [(Operator, saved::number::Operation); 15] = {
     use saved::number::Operation as Saved;
     [
@@ -232,7 +233,7 @@ fn number(Number { integer, of }: &Number) -> saved::Number {
             (number.source, number.at) = (place(*source), Some(at.into()));
         }
         LookupExpr::Index(at) => number.at = Some(at.into()),
-        // The low 64 bits, from which `number_of` gets the value of the type.
+        // The message keeps the low 64 bits, which are enough for `number_of` to restore the value.
         LookupExpr::Constant(value) => {
             let signed = Integer { bits: 64, is_signed: true };
             number.constant = i64::try_from(signed.wrap(*value)).unwrap_or_default();

@@ -21,10 +21,10 @@ use crate::{
     trace::span,
 };
 
-/// Answers a serialized `stridec.CompileRequest` with a serialized `stridec.CompileResponse`.
+/// Answers a serialized `stridec.CompileRequest`. Returns a serialized `stridec.CompileResponse`.
 ///
-/// Every input gets a response. The response is an error if the bytes are not a request, or if
-/// stridec panics on the request. Equal bytes get equal responses on every machine.
+/// Every input gets a response. It is an error if the bytes are not a valid request, or if stridec
+/// panics on the request. Equal bytes get equal responses on every machine.
 ///
 /// ```
 /// use prost::Message;
@@ -40,17 +40,18 @@ pub fn respond(request: &[u8]) -> Vec<u8> {
     proto::CompileResponse::encode_to_vec(&answer_with(|| compile(&decode(request)?)))
 }
 
-/// Answers a request, like [`respond`].
+/// Answers a request that is already decoded, in the same way as [`respond`].
 #[cfg(feature = "capi")]
 pub(crate) fn answer_request(request: &proto::CompileRequest) -> proto::CompileResponse {
     answer_with(|| compile(request))
 }
 
-/// Returns the response of `compile`, or an error if it fails or panics.
+/// Calls `compile` and returns its response. If `compile` fails or panics, returns an error
+/// response.
 fn answer_with(
     compile: impl FnOnce() -> Result<proto::CompileResponse, Error>,
 ) -> proto::CompileResponse {
-    // No state outlives this call, so a panic cannot leave inconsistent state behind.
+    // Catching a panic is safe here, because no state outlives this call.
     match catch_unwind(AssertUnwindSafe(compile)) {
         Ok(Ok(response)) => response,
         Ok(Err(error)) => proto::Error::from(&error).into(),
@@ -79,7 +80,7 @@ fn compile(request: &proto::CompileRequest) -> Result<proto::CompileResponse, Er
     Ok(language::answer(&kernel, language)?.into())
 }
 
-/// Returns the field of the request that has its operation.
+/// Returns the path of the request's field that contains the operation, for use in errors.
 fn operation_field(request: &proto::CompileRequest) -> FieldPath {
     use proto::compile_request::Operation::{HloModule, HloText, Relayout, Slice};
     match request.operation {
@@ -91,7 +92,7 @@ fn operation_field(request: &proto::CompileRequest) -> FieldPath {
     }
 }
 
-/// Reads the module of a request; `None` if the request has no module.
+/// Parses the module of a request, or returns `None` if the request has no module.
 fn module(request: &proto::CompileRequest) -> Option<Result<Module, Error>> {
     use proto::compile_request::Operation::{HloModule, HloText};
     Some(match request.operation.as_ref()? {

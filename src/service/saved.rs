@@ -1,9 +1,9 @@
-//! Kernels and programs as bytes, and back.
+//! Saves kernels and programs as bytes, and reads them again.
 //!
-//! A saved kernel comes with the nest of its copy and its target. A reader proves that the nest
-//! stays inside its images, writes the kernel of the nest again, and compares: a kernel whose code
-//! differs has no proof and is refused. A saved program is compared with its checksum first, which
-//! also covers what no proof does, such as the contents of constants.
+//! A saved kernel includes the nest of its copy and its target. A reader proves that the nest stays
+//! inside its images, and then writes the kernel of the nest again. If the saved code differs from
+//! the new code, the proof does not hold for it and the kernel is refused. The reader of a saved
+//! program first checks a checksum, because no proof covers data such as the contents of constants.
 
 use prost::{
     Message, Name,
@@ -22,7 +22,8 @@ use crate::{
 };
 
 impl Kernel {
-    /// Saves the kernel as a serialized `stridec.Kernel`, with the nest of its copy and its target.
+    /// Saves the kernel as a serialized `stridec.Kernel`, which includes the nest of its copy and
+    /// its target.
     ///
     /// ```
     /// use stridec::{Kernel, Operation, Target};
@@ -56,9 +57,9 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// Returns an error if the bytes are no serialized `stridec.Kernel` or were changed, if the
-    /// copy cannot be proved to stay inside its images, and if this version of stridec writes other
-    /// code for it.
+    /// Returns an error if the bytes are not a serialized `stridec.Kernel` or were changed, if the
+    /// copy cannot be proved to stay inside its images, or if this version of stridec writes other
+    /// code for the copy.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let message: proto::Kernel = opened(bytes)?;
         let nest = message.nest.as_ref().ok_or_else(|| missing("nest"))?;
@@ -69,8 +70,8 @@ impl Kernel {
 }
 
 impl Program {
-    /// Saves the program with its kernels as a serialized `stridec.Program`. A runner reads it with
-    /// [`decode`](Self::decode) and needs neither the module nor a compilation.
+    /// Saves the program and its kernels as a serialized `stridec.Program`. A runner can read the
+    /// bytes with [`decode`](Self::decode), and then needs neither the module nor a compilation.
     ///
     /// ```
     /// use stridec::{Target, hlo::Module, program::{Program, compile_module}};
@@ -89,8 +90,8 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// Returns [`SavedError::Unproved`] if the program was only lowered, and an error if a kernel
-    /// cannot be proved again from its nest.
+    /// Returns [`SavedError::Unproved`] if the program was only lowered. Returns another error if a
+    /// kernel cannot be proved again from its nest.
     pub fn encode(&self) -> Result<Vec<u8>, Error> {
         if self.kernels().len() != self.steps().len() {
             let expected = "a compiled program, such as `compile_module` returns";
@@ -106,14 +107,14 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// Returns an error if the bytes are no serialized `stridec.Program` or were changed, if a copy
-    /// cannot be proved to stay inside its buffers, and if this version of stridec writes other
-    /// code for it.
+    /// Returns an error if the bytes are not a serialized `stridec.Program` or were changed, if a
+    /// copy cannot be proved to stay inside its buffers, or if this version of stridec writes other
+    /// code for a copy.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let saved: proto::Program = opened(bytes)?;
         let program = program(&saved)?;
-        // Whatever the message says of its kernels, such as the numbers of a proof, is what it
-        // would say if the program were saved now.
+        // The message also describes the kernels, for example by the numbers of a proof. Saving the
+        // program again must give the same description.
         if message(&program)? != saved {
             return Err(
                 field(FieldPath::new("kernels"), "kernels as `encode` describes them").into()
@@ -125,12 +126,12 @@ impl Program {
 
 /// A message that can be saved, with a checksum in its last field.
 trait Saved: Message + Name + Default {
-    /// The number of the field with the checksum.
+    /// The number of the field that contains the checksum.
     const CHECKSUM: u8;
-    /// The number of a field of bytes that are not limited in length.
+    /// The number of the field whose bytes may have any length, if the message has such a field.
     const BYTES: Option<u32>;
 
-    /// Takes the checksum out of the message.
+    /// Removes the checksum from the message and returns it.
     fn take_checksum(&mut self) -> u64;
 }
 
@@ -152,7 +153,7 @@ impl Saved for proto::Program {
     }
 }
 
-/// Serializes a message and adds its checksum.
+/// Serializes a message and appends its checksum as the last field.
 fn sealed<M: Saved>(message: &M) -> Vec<u8> {
     let mut bytes = message.encode_to_vec();
     let checksum = fnv1a(&bytes);
@@ -161,7 +162,7 @@ fn sealed<M: Saved>(message: &M) -> Vec<u8> {
     bytes
 }
 
-/// Reads a message that [`sealed`] wrote, and takes its checksum out.
+/// Parses the output of [`sealed`]. Returns the message without its checksum.
 fn opened<M: Saved>(bytes: &[u8]) -> Result<M, Error> {
     let few = || field(FieldPath::new("input"), "fewer and longer fields");
     let unlimited = bytes_in::<M>(bytes).ok_or_else(few)?;
@@ -179,9 +180,9 @@ fn opened<M: Saved>(bytes: &[u8]) -> Result<M, Error> {
     Ok(message)
 }
 
-/// Returns the number of bytes of a message in its field of unlimited length, as far as it can be
-/// read. Returns `None` if the message has far more submessages than a saved one of its length,
-/// which would take much memory.
+/// Returns the number of bytes in the field of unlimited length, counted up to the first invalid
+/// field. Returns `None` if a message has far more submessages than a saved message of the same
+/// length, because parsing it would take much memory.
 fn bytes_in<M: Saved>(bytes: &[u8]) -> Option<usize> {
     let (mut rest, mut unlimited) = (bytes, 0);
     let mut submessages = 0;
@@ -199,7 +200,7 @@ fn bytes_in<M: Saved>(bytes: &[u8]) -> Option<usize> {
     (submessages <= bytes.len() / 16 + 16).then_some(unlimited)
 }
 
-/// Returns the 64-bit FNV-1a hash of bytes. It differs whenever one byte differs.
+/// Returns the 64-bit FNV-1a hash of bytes. A change of a single byte always changes the hash.
 fn fnv1a(bytes: &[u8]) -> u64 {
     let next = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, next)
@@ -213,12 +214,13 @@ fn field(field: FieldPath, expected: &'static str) -> SavedError {
     SavedError::Field { field, expected }
 }
 
-/// Adds a path before the field of an error.
+/// Adds a path before the field that an error names.
 fn nested<T>(result: Result<T, Error>, path: impl Fn() -> FieldPath) -> Result<T, Error> {
     result.map_err(|error| error.below(&path()))
 }
 
-/// Returns the kernel of a message whose code is that of `nest`.
+/// Restores the kernel of a message. Refuses the message if its code is not the code that is
+/// written for `nest`.
 fn kernel(message: &proto::Kernel, nest: CopyNest, target: &Target) -> Result<Kernel, Error> {
     let three = |numbers: &[u32], name| {
         let three = <[u32; 3]>::try_from(numbers);
@@ -258,7 +260,7 @@ fn copy_region(of: &proto::CopyRegion) -> CopyRegion {
     CopyRegion { source, source_offset, destination_offset, size }
 }
 
-/// Returns the message of a compiled program, without a checksum.
+/// Converts a compiled program to its message, without the checksum.
 fn message(program: &Program) -> Result<proto::Program, Error> {
     let alias = |of: &ProgramAlias, refusal: proto::program_alias::Refusal| {
         let number = |place: usize| u32::try_from(place).unwrap_or(u32::MAX);

@@ -19,17 +19,17 @@ use crate::{
     shape::{FieldPath, MAX_INPUT_BYTES, ShapeError},
 };
 
-/// The maximum number of requests that one task answers. With only one, waking a thread for each
-/// task would cost a tenth of the compile time. A larger number delays responses, because a task
-/// passes on all of its responses at once.
+/// The maximum number of requests that one task answers. With a limit of 1, waking a thread for
+/// each task would cost a tenth of the compile time. A larger limit delays responses, because a
+/// task passes on its responses only when all of them are ready.
 const TOGETHER: usize = 8;
 
-/// The maximum number of tasks that are queued for each thread ahead of the task whose responses
-/// are being written. Fewer tasks would let threads become idle; more would only keep more
-/// responses in memory.
+/// The maximum number of tasks that are queued, for each thread, after the task whose responses are
+/// being written. With fewer tasks, threads would become idle. With more, only the memory for
+/// responses would grow.
 const AHEAD: usize = 4;
 
-/// The size of the input buffer in bytes, and the number of bytes of responses that are collected
+/// The size of the input buffer in bytes. It is also the number of bytes of responses to collect
 /// before a write.
 const BUFFERED: usize = 64 << 10;
 
@@ -54,7 +54,7 @@ pub enum ServeError {
     Output(#[source] io::Error),
 }
 
-/// The responses of one task, in order. Each is preceded by its length.
+/// The responses of one task, in order. Each response comes after its length.
 #[derive(Default)]
 struct Answers {
     count: u64,
@@ -70,20 +70,20 @@ impl Answers {
     }
 }
 
-/// An item in the queue from the reading to the writing thread: a channel for the responses of a
-/// task, or the error that ends the stream.
+/// An item in the queue from the reading thread to the writing thread: a channel for the responses
+/// of one task, or the error that ends the stream.
 type Pending = Result<Receiver<Answers>, ServeError>;
 
 /// Answers each `stridec.CompileRequest` in `input` with a `stridec.CompileResponse` on `output`,
 /// until the input ends. Returns the number of responses.
 ///
-/// In both directions, every message is preceded by its length as a varint, as written by
-/// protobuf's `writeDelimitedTo` and `SerializeDelimitedToOstream`. Requests are compiled in
-/// parallel on rayon's threads and answered in order. The output is flushed before `serve` waits
-/// for more input, so a client may wait for each response before it sends the next request. If the
-/// bytes of a message are not a request, or a message is longer than [`MAX_INPUT_BYTES`], the
-/// response is an error and the stream continues. If the reader of `output` closes it, the stream
-/// ends without an error.
+/// In both directions, every message comes after its length as a varint, as written by protobuf's
+/// `writeDelimitedTo` and `SerializeDelimitedToOstream`. Requests are compiled in parallel on
+/// rayon's threads and answered in order. The output is flushed before `serve` waits for more
+/// input, so a client may wait for each response before it sends the next request. If the bytes of
+/// a message are not a request, or a message is longer than [`MAX_INPUT_BYTES`], the response is an
+/// error and the stream continues. If the reader of `output` closes it, the stream ends without an
+/// error, and the result is 0.
 ///
 /// ```
 /// use prost::Message;
@@ -106,7 +106,7 @@ type Pending = Result<Receiver<Answers>, ServeError>;
 /// If the input is at fault, all messages before that point are answered first.
 pub fn serve(input: impl Read + Send + 'static, mut output: impl Write) -> Result<u64, ServeError> {
     let (sender, pending) = sync_channel(AHEAD * rayon::current_num_threads());
-    // This thread is not joined, because it may still be waiting for input after the output is
+    // Nothing joins this thread, because it may still be waiting for input after the output is
     // closed.
     thread::spawn(move || read(BufReader::with_capacity(BUFFERED, input), &sender));
     match write(&pending, &mut output) {
@@ -115,13 +115,13 @@ pub fn serve(input: impl Read + Send + 'static, mut output: impl Write) -> Resul
     }
 }
 
-/// Reads requests and starts tasks that answer them, until the input ends or the writing thread has
-/// stopped. `sender` gets an item for each task, in the order of the requests.
+/// Reads requests and starts the tasks that answer them, until the input ends or the writing thread
+/// has stopped. Sends an item for each task through `sender`, in the order of the requests.
 fn read(mut input: BufReader<impl Read>, sender: &SyncSender<Pending>) {
     let mut frames = Vec::with_capacity(TOGETHER);
     for number in 1.. {
         let (answers, pending) = sync_channel(1);
-        // Sending fails only after the stream has ended, when the responses are no longer needed.
+        // Sending fails only after the stream has ended, and then nobody needs the responses.
         let end = match read_frame(&mut input, MAX_INPUT_BYTES) {
             Ok(None) => return,
             Ok(Some(frame)) => {
@@ -154,8 +154,7 @@ fn read(mut input: BufReader<impl Read>, sender: &SyncSender<Pending>) {
     }
 }
 
-/// Returns true if the buffer contains the next message completely, so that it can be read without
-/// waiting.
+/// Returns true if the buffer contains the whole next message, so that reading it does not wait.
 fn holds_message(mut buffer: &[u8]) -> bool {
     prost::decode_length_delimiter(&mut buffer).is_ok_and(|length| length <= buffer.len())
 }
@@ -174,8 +173,8 @@ fn answer(frames: &[StreamItem]) -> Answers {
     answers
 }
 
-/// Writes the responses of all tasks in order, as they become available. Returns the number of
-/// responses.
+/// Writes the responses of all tasks in the order of the requests, as they become available.
+/// Returns the number of responses.
 fn write(pending: &Receiver<Pending>, output: &mut impl Write) -> Result<u64, ServeError> {
     let mut buffer = Vec::new();
     let mut written = 0;

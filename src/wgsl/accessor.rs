@@ -2,7 +2,7 @@
 //! offset of an element, one returns its bits, and one stores it.
 //!
 //! The functions do the work of a nest at a single position of its loops. The destination of the
-//! nest is a dense array, so the loop counters are the coordinates of an element.
+//! nest is a dense array of all elements, so the loop counters are the coordinates of an element.
 
 use smallvec::SmallVec;
 
@@ -19,16 +19,18 @@ use super::{
 };
 use crate::nest::{Affine, CopyNest, Count, Value, signed, width};
 
-/// The name of the axis that counts the units of an element.
+/// The name of the innermost axis if an element consists of several units. The axis counts the
+/// units of one element.
 const PART: &str = "part";
 
-/// The functions of an accessor before they are written.
+/// The input from which the functions of an accessor are written.
 pub(crate) struct AccessorFunctions<'a> {
-    /// The name with which the name of every function begins.
+    /// The common start of the names of all functions.
     pub(crate) name: &'a str,
-    /// A copy into a dense array of all elements, before any pass merges its loops.
+    /// A copy of all elements into a dense array. No pass has merged its loops, so each dimension
+    /// still has a loop of its own.
     pub(crate) nest: &'a CopyNest,
-    /// The extents of the array.
+    /// The extents of that dense array.
     pub(crate) extents: &'a [u64],
     /// The number of units in an element.
     pub(crate) parts: u32,
@@ -36,19 +38,19 @@ pub(crate) struct AccessorFunctions<'a> {
     pub(crate) sources: Vec<ReadBuffer>,
 }
 
-/// The buffer of a source.
+/// The buffer from which the functions read a source of the nest.
 #[derive(Clone, Debug)]
 pub(crate) struct ReadBuffer {
-    /// The name of the variable.
+    /// The name of the WGSL variable.
     pub(crate) name: String,
-    /// The number of words that the caller binds, or that a constant has.
+    /// The size in 32-bit words: the number that the caller binds, or the length of a constant.
     pub(crate) words: u64,
 }
 
 impl AccessorFunctions<'_> {
     /// Returns, for each source, the index of the last 32-bit word that the functions read for
-    /// coordinates inside the array; `None` for a source that they do not read. Returns `None` for
-    /// the whole list if a read is not proved to lie inside its buffer.
+    /// coordinates inside the array. An entry is `None` if the functions do not read the source.
+    /// The whole result is `None` if a read cannot be proved to stay inside its buffer.
     pub(crate) fn last_words(&self) -> Option<SmallVec<[Option<u64>; 1]>> {
         let last = last_words(self.nest)?;
         let is_inside = |(last, buffer): (&Option<u64>, &ReadBuffer)| {
@@ -57,9 +59,9 @@ impl AccessorFunctions<'_> {
         last.iter().zip(&self.sources).all(is_inside).then_some(last)
     }
 
-    /// Returns the functions `offset` and `bits` of a layout, and `store` if `stores` is true. Each
-    /// name begins with [`name`](Self::name). `prefix` is the number of units before the element at
-    /// offset 0.
+    /// Writes the functions `offset` and `bits` for a layout, and also `store` if `stores` is true.
+    /// The name of each function begins with [`name`](Self::name). `prefix` is the number of units
+    /// before the element at offset 0.
     pub(crate) fn of_layout(&self, prefix: u64, stores: bool) -> String {
         let mut writer = self.writer();
         let (name, parameters, index) = (self.name, self.parameters(&[]), self.index(&[]));
@@ -118,8 +120,8 @@ impl AccessorFunctions<'_> {
         writer.finish()
     }
 
-    /// Returns the function `bits` for the result of a program, and the functions that it calls.
-    /// Each name begins with [`name`](Self::name).
+    /// Writes the function `bits` for a result of a program, together with the functions that it
+    /// calls. The name of each function begins with [`name`](Self::name).
     pub(crate) fn of_result(&self) -> String {
         let mut writer = self.writer();
         lookups(&mut writer, self.nest);
@@ -139,8 +141,8 @@ impl AccessorFunctions<'_> {
         Writer::of_functions(sources, format!("{}_", self.name))
     }
 
-    /// Returns the names of the nest's axes: the dimensions with more than one index, and the parts
-    /// of an element.
+    /// Returns the names of the nest's axes: `d0`, `d1` and so on for the dimensions with more than
+    /// one index, and `part` for the units of an element if there are several.
     fn names(&self) -> RemainderNames<'_> {
         let dimensions = self.extents.iter().enumerate().filter(|&(_, &extent)| extent > 1);
         let mut axes: SmallVec<[String; 8]> =
@@ -151,12 +153,13 @@ impl AccessorFunctions<'_> {
         RemainderNames::new(self.nest, axes)
     }
 
-    /// Returns the parameters of a function, such as `d0: u32, d1: u32`, and `more` after them.
+    /// Returns the parameter list of a function, such as `d0: u32, d1: u32`, followed by `more`.
     fn parameters(&self, more: &[&str]) -> String {
         coordinates(self.extents.len(), ": u32", more)
     }
 
-    /// Returns the text with which comments refer to an element, such as `element (d0, d1)`.
+    /// Returns the words for an element in the comments of the functions, such as
+    /// `element (d0, d1)`.
     fn element(&self) -> String {
         match self.extents {
             [] => "the element".to_owned(),
@@ -164,12 +167,13 @@ impl AccessorFunctions<'_> {
         }
     }
 
-    /// Returns the coordinates of an element, such as `d0, d1`, and `more` after them.
+    /// Returns the argument list for an element, such as `d0, d1`, followed by `more`.
     fn index(&self, more: &[&str]) -> String {
         coordinates(self.extents.len(), "", more)
     }
 
-    /// Returns the offset of an element in elements, without the units of the prefix.
+    /// Returns the offset of an element, counted in elements from the end of the prefix. `prefix`
+    /// is the number of units in the prefix.
     fn offset(&self, prefix: u64) -> Affine {
         let mut at = self.nest.src().clone();
         if self.parts > 1 {
@@ -198,8 +202,9 @@ impl AccessorFunctions<'_> {
         }
     }
 
-    /// Writes the function `bits`, whose code is `body`. If elements consist of parts, `body` is
-    /// the code of the function `part`, and `bits` joins its results.
+    /// Writes the function `bits`. If an element is a single unit, `body` writes the code of
+    /// `bits`. Otherwise `body` writes the code of a function `part`, which returns one unit of an
+    /// element, and `bits` combines the results of several calls of `part`.
     fn bits(&self, writer: &mut Writer, body: impl FnOnce(&mut Writer)) {
         let (name, unit, parts) = (self.name, self.nest.dst_bits(), self.parts);
         let (parameters, kind) = (self.parameters(&[]), type_name((unit * parts).into()));
@@ -236,15 +241,16 @@ impl AccessorFunctions<'_> {
     }
 }
 
-/// Returns the list `d0, d1, …` of an element's coordinates, with `after` appended to each of them,
-/// and then the entries of `more`.
+/// Returns the list `d0, d1, …` of an element's coordinates, each followed by `after`. The entries
+/// of `more` follow in the same list.
 fn coordinates(rank: usize, after: &str, more: &[&str]) -> String {
     let own = (0..rank).map(|dimension| format!("d{dimension}{after}"));
     own.chain(more.iter().map(|&more| more.to_owned())).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the functions of an array without elements, for which no coordinates are valid. `bits`
-/// returns 0, and so does `offset`, which only layouts have. `store` does nothing.
+/// Returns the functions of an array that has no elements, so no coordinates are valid. The
+/// function `bits` returns 0, and so does `offset`, which only layouts have. The function `store`
+/// does nothing.
 pub(crate) fn of_nothing(
     name: &str,
     rank: usize,
@@ -271,8 +277,8 @@ pub(crate) fn of_nothing(
     writer.finish()
 }
 
-/// Returns the declaration of a constant array of 32-bit words. They hold `bytes`, and zeros up to
-/// the end of the last word.
+/// Returns the WGSL declaration of a constant array of 32-bit words that contains `bytes`. Zeros
+/// fill the rest of the last word.
 pub(crate) fn constant(name: &str, bytes: &[u8]) -> String {
     let word = |bytes: &[u8]| {
         let mut word = [0; 4];
@@ -290,7 +296,7 @@ pub(crate) fn constant(name: &str, bytes: &[u8]) -> String {
     writer.finish()
 }
 
-/// Returns lines of text as a comment. Long lines are broken.
+/// Returns a WGSL comment with these lines. Breaks lines that are too long.
 pub(crate) fn comment(lines: &[String]) -> String {
     let mut writer = Writer::of_functions(Vec::new(), String::new());
     for line in lines {

@@ -23,8 +23,8 @@ pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
     let (nest, tiled) = (block.nest(), block.tiled());
     let store_bits = block.store() * u64::from(nest.dst_bits());
     let names = AxisNames::of_block(block);
-    // The conditions `whole…`, which some stores need, are variables of the entry point. A function
-    // `blank` cannot use them, so a block with such conditions does not get this function.
+    // The function `blank` cannot use the conditions `whole…`, because they are variables of the
+    // entry point. So a block whose stores need these conditions does not get this function.
     let has_conditions =
         block.axes().iter().any(BlockAxis::is_ragged) || block.runs().iter().any(|run| run.is_cut);
     let varies = block.moves_unit_by_unit();
@@ -121,7 +121,7 @@ pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
     });
 }
 
-/// Writes the function that repeats the sign of each unit of a word in the place of the unit.
+/// Writes the function `signed`, which sign-extends all units of a word at once.
 fn sign_function(writer: &mut Writer, nest: &CopyNest) {
     let (bits, to_bits) = (nest.src_bits(), nest.dst_bits());
     writer.comment(
@@ -134,9 +134,9 @@ fn sign_function(writer: &mut Writer, nest: &CopyNest) {
     writer.blank();
 }
 
-/// Returns the parts of an access. If guards, which are conditions on the position, can exclude
-/// units of a part, the part is wrapped in a `select`. It gives the bits `refused` to excluded
-/// positions.
+/// Makes a store write the bits `refused` for units that read no element, because a guard fails. If
+/// there are guards, wraps each entry of `parts` in a `select` on the guards of its units. `parts`
+/// are the expressions that form one access.
 fn selected(
     block: &Block,
     guards: &[&Guard],
@@ -152,7 +152,7 @@ fn selected(
     let units = usize::try_from(block.store()).unwrap_or(1) / parts.len();
     let part_bits = u64::from(bits) * units as u64;
     let fill = literal(part_bits, repeated(refused, bits, part_bits));
-    // The conditions under which each unit of the access is copied.
+    // The conditions for each unit of the access; the unit is copied if all of its conditions hold.
     let mut asked: Vec<Vec<String>> = vec![vec![]; units * parts.len()];
     for (number, guard) in guards.iter().enumerate() {
         for (asked, step) in asked.iter_mut().zip(block.steps_in(&guard.of, run, access)) {
@@ -172,9 +172,9 @@ fn selected(
     parts.into_iter().zip(asked.chunks(units)).map(select).collect()
 }
 
-/// Writes the entry point. If an invocation moves several blocks, the entry point loops over them.
-/// `body` writes the code for one block; its second argument is the statement that ends the work on
-/// that block.
+/// Writes the entry point. `body` writes the code for one block; its second argument is the
+/// statement that ends the work on that block. If an invocation moves several blocks, the entry
+/// point runs that code in a loop.
 fn rounds(writer: &mut Writer, block: &Block, body: impl FnOnce(&mut Writer, &str)) {
     let (count, rounds) = (block.invocations().0, block.rounds());
     if rounds == 1 {
@@ -200,8 +200,9 @@ fn rounds(writer: &mut Writer, block: &Block, body: impl FnOnce(&mut Writer, &st
     });
 }
 
-/// Writes the function `unit_by_unit`, which computes each unit of a block on its own. It is called
-/// for blocks in which some units may read nothing.
+/// Writes the function `unit_by_unit`, which computes each unit of a block on its own. Kernels call
+/// it for blocks in which some units are padding or gaps, because the guards then differ between
+/// units.
 fn unit_by_unit(writer: &mut Writer, block: &Block) {
     writer
         .comment("", format_args!("Moves a block some of whose units read nothing, unit by unit."));
@@ -231,8 +232,9 @@ fn unit_by_unit(writer: &mut Writer, block: &Block) {
     });
 }
 
-/// Writes a store of one access. Its words are the results of calls of the function `word`, or of
-/// the function `unit` if units are not narrower than a word.
+/// Writes the store of one access whose units are computed one by one. The stored words are the
+/// results of the function `word`, or of the function `unit` if units are at least as wide as a
+/// word.
 pub(super) fn access_unit_by_unit(writer: &mut Writer, bits: u32, units: u64, place: &str) {
     let bits = u64::from(bits);
     let (calls, name) = if bits < 32 { (units * bits / 32, "word") } else { (units, "unit") };
@@ -251,8 +253,8 @@ pub(super) fn access_unit_by_unit(writer: &mut Writer, bits: u32, units: u64, pl
     }
 }
 
-/// Writes `body` inside nested loops, one for each `(name, count, step)` in `loops`, the first
-/// outermost.
+/// Writes `body` inside nested loops, the outermost first. Each entry of `loops` has the name of
+/// the counter, the number of iterations and a step, which this function does not use.
 fn nested(writer: &mut Writer, loops: &[(String, u64, u64)], body: &dyn Fn(&mut Writer)) {
     let [(name, count, _), inner @ ..] = loops else { return body(writer) };
     writer.block(format_args!("for (var {name} = 0u; {name} < {count}u; {name}++)"), |writer| {
@@ -260,9 +262,10 @@ fn nested(writer: &mut Writer, loops: &[(String, u64, u64)], body: &dyn Fn(&mut 
     });
 }
 
-/// Writes the code of the invocations that write seams, the words between two rows. Their indices
-/// follow those of the invocations that move blocks. If each invocation moves several blocks in a
-/// loop, this function writes nothing, because these invocations write the seams too.
+/// Writes the code for seams, the words between two rows, if each invocation moves one block. Seams
+/// then have invocations of their own, whose indices follow the indices of the blocks. `leave` is
+/// the statement that ends an invocation. Writes nothing if each invocation moves several blocks,
+/// because these invocations then write the seams too.
 fn seams_after_blocks(writer: &mut Writer, block: &Block, leave: &str) {
     let Some(seam) = block.seam().filter(|_| block.rounds() == 1) else { return };
     let blocks = block.numbers();
@@ -272,9 +275,9 @@ fn seams_after_blocks(writer: &mut Writer, block: &Block, leave: &str) {
     });
 }
 
-/// Writes the code for the seam at the end of a row, the words that it shares with the next row.
-/// `row` is the expression for the index of the row, or `None` if the variable `row` exists
-/// already.
+/// Writes the code for one seam, the words that contain the end of a row and the start of the next
+/// row. `row` is the expression for the index of the row, or `None` if the generated code already
+/// has a variable `row`.
 fn seam_of_row(writer: &mut Writer, block: &Block, seam: &Seam, row: Option<&str>) {
     writer.comment(
         "",
@@ -365,8 +368,8 @@ fn introduce(writer: &mut Writer, block: &Block, names: &AxisNames) {
     }
 }
 
-/// Returns the sentences that explain names such as `a1_by4`, or an empty string if there are no
-/// such names.
+/// Returns a sentence for each name such as `a1_by4`, which tells the reader of the kernel the
+/// number of steps that it counts at a time. Returns an empty string if there are no such names.
 fn counters(block: &Block, names: &AxisNames) -> String {
     let several =
         block.axes().iter().filter(|block_axis| block_axis.steps > 1 && block_axis.count() > 1);
@@ -378,12 +381,12 @@ fn counters(block: &Block, names: &AxisNames) -> String {
     counters.collect()
 }
 
-/// Returns the remark that names the unit in which `read` or `write` counts.
+/// Returns the remark that states the unit of the variables `read` and `write`.
 pub(super) fn counted_in(units: u64) -> String {
     if units == 1 { "in units".to_owned() } else { format!("in accesses of {units} units") }
 }
 
-/// Writes a variable for the block's position along each axis that has several blocks.
+/// Writes a variable for the block's position along each axis that is divided into several blocks.
 fn positions(writer: &mut Writer, block: &Block, names: &AxisNames) {
     let digits = block.digits();
     let texts = DigitWriter::new("block").all(writer, digits.iter().map(|digit| digit.extent));
@@ -457,8 +460,9 @@ fn write_place(writer: &mut Writer, block: &Block, names: &AxisNames) {
     );
 }
 
-/// Writes the conditions `whole…`. The last block along an axis may have fewer steps than the
-/// others; the condition is true for the blocks that have all steps.
+/// Writes the conditions `whole…`, which guard the stores that a shorter block must not make. The
+/// last block along an axis may have fewer steps than the others. The condition for that axis is
+/// false for this last block, and true for all blocks that have the full number of steps.
 fn whole_conditions(writer: &mut Writer, block: &Block, names: &AxisNames) {
     if block.runs().iter().any(|run| run.is_cut) {
         let axis = block.outermost_of_run();
@@ -487,7 +491,8 @@ fn whole_conditions(writer: &mut Writer, block: &Block, names: &AxisNames) {
     }
 }
 
-/// The value of a store: a single part, or a call with the parts as its arguments.
+/// The value that a store writes: a single expression, or a call with several expressions as its
+/// arguments.
 struct Stored {
     /// The function to call, or `None` for the constructor of the stored type.
     function: Option<&'static str>,
@@ -500,10 +505,11 @@ impl Stored {
     }
 }
 
-/// Writes the stores of a block, run by run and access by access.
+/// Writes the stores of a block.
 ///
-/// The first stores are those that every block makes. Stores that are made only by blocks with all
-/// steps along the same axes share one condition.
+/// Stores that every block makes come first. Other stores are made only by blocks that have the
+/// full number of steps along some axes. Stores that depend on the same axes are written together,
+/// inside one `if`.
 fn stores(writer: &mut Writer, block: &Block, value: impl Fn(usize, u64) -> Stored) {
     let kind = type_name(block.store() * u64::from(block.nest().dst_bits()));
     let outermost = block.outermost_of_run();

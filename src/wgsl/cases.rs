@@ -1,7 +1,7 @@
 //! Writes the cases of a nest with several sources, such as a concatenation, as nested `if`s.
 //!
-//! A condition that consecutive cases share is tested once, around all of these cases. For example,
-//! a concatenation inside a padded array tests the padding once.
+//! If consecutive cases have a condition in common, one `if` around these cases tests it. For
+//! example, the code for a concatenation inside a padded array tests the padding once.
 
 use smallvec::SmallVec;
 
@@ -15,11 +15,12 @@ use super::{
 };
 use crate::nest::{Affine, Case, CaseValue, CopyNest, Guard, Lookup, Marks, Quotient, Value};
 
-/// Writes the code that finds the case of a position and returns the value of that case.
+/// Writes the code that finds the case that applies to a position, and returns the value of that
+/// case.
 ///
-/// Conditions are tested in their order. A quotient is computed just before its first use, after
-/// the conditions that keep its dividend from being negative. Sources are bound as arrays with
-/// elements of `element_words` words.
+/// Conditions are tested in the order of the nest. A quotient is computed just before its first
+/// use, because only the conditions before that use keep its dividend from being negative. Sources
+/// are bound as arrays whose elements have `element_words` words.
 pub(super) fn decide(
     writer: &mut Writer,
     nest: &CopyNest,
@@ -27,8 +28,8 @@ pub(super) fn decide(
     element_words: u32,
 ) {
     let cases = nest.cases().iter().map(OpenCase::new).collect();
-    // Lookups that are equal at all positions are computed first, and quotients that are written
-    // where they are used have no variable.
+    // Lookups that have the same value at all positions are computed before this code. Inlined
+    // quotients need no variable, because their text is written at each use.
     let known = ComputedValues {
         quotients: (0..nest.quotients().len()).map(|number| names.is_inlined(number)).collect(),
         lookups: nest.lookups().iter().map(Lookup::is_constant).collect(),
@@ -37,14 +38,14 @@ pub(super) fn decide(
     DecisionWriter { nest, names, element_words }.write(writer, cases, known, Some(none));
 }
 
-/// The result of a list of cases at a position: the value of the case that applies, or none.
+/// The result of a list of cases at a position: the value of the case that applies, or no value.
 #[derive(Clone, Copy)]
 enum Outcome<'a> {
     Case(&'a CaseValue),
     NoCase,
 }
 
-/// A case with those of its guards that the code written so far has not tested.
+/// A case, together with the guards that the generated code has not tested yet.
 #[derive(Clone)]
 struct OpenCase<'a> {
     guards: SmallVec<[&'a Guard; 4]>,
@@ -62,7 +63,7 @@ impl<'a> OpenCase<'a> {
     }
 }
 
-/// The quotients and lookups that are already computed at some line of the generated code.
+/// The quotients and lookups that are already computed at the current line of the generated code.
 #[derive(Clone)]
 struct ComputedValues {
     quotients: Vec<bool>,
@@ -94,9 +95,9 @@ struct DecisionWriter<'a> {
 }
 
 impl<'a> DecisionWriter<'a> {
-    /// Writes a list of cases. The first case that applies decides. If none applies, the code
-    /// returns `otherwise`, or continues with the next line if `otherwise` is `None`. `known` has
-    /// the quotients and lookups that are already computed.
+    /// Writes the code that returns the value of the first case in `ways` that applies. If no case
+    /// applies, the code returns `otherwise`, or continues with the next line if `otherwise` is
+    /// `None`. `known` lists the quotients and lookups that earlier lines have computed.
     fn write(
         &self,
         writer: &mut Writer,
@@ -125,7 +126,7 @@ impl<'a> DecisionWriter<'a> {
                 ways = ways.into_iter().map(|way| way.without(&asked)).collect();
                 continue;
             }
-            // Consecutive cases that share the first guard are written inside one `if`.
+            // The consecutive cases that share their first guard are written inside one `if`.
             let shared = first.guards[0];
             let count = ways.iter().take_while(|way| way.guards.contains(&shared)).count();
             let rest = ways.split_off(count);
@@ -146,8 +147,8 @@ impl<'a> DecisionWriter<'a> {
         }
     }
 
-    /// Returns the longest prefix of the guards that one condition can test: its guards need no
-    /// quotients or lookups beyond those that the first guard needs.
+    /// Returns the longest prefix of `guards` that a single condition can test. Each guard in it
+    /// must not need quotients or lookups beyond those that are computed for the first guard.
     fn at_once<'g>(
         &self,
         guards: &[&'g Guard],
@@ -161,8 +162,8 @@ impl<'a> DecisionWriter<'a> {
         guards.iter().take_while(ready).copied().collect()
     }
 
-    /// Returns the quotients and lookups that a form needs and that are not yet computed, and marks
-    /// them as computed. They are in an order in which they can be computed.
+    /// Returns the quotients and lookups that `form` needs and that are not computed yet, in an
+    /// order in which they can be computed. Marks them as computed in `known`.
     fn missing(&self, form: &Affine, known: &mut ComputedValues) -> SmallVec<[Value; 4]> {
         let mut needed: SmallVec<[Value; 4]> = SmallVec::new();
         let mut forms: SmallVec<[&Affine; 4]> = [form].into_iter().collect();
@@ -174,7 +175,8 @@ impl<'a> DecisionWriter<'a> {
                 }
             }
         }
-        // Each value follows the values that it is computed from.
+        // Repeatedly takes a value whose inputs are all computed, so that each value follows its
+        // inputs.
         needed.sort_unstable();
         let mut missing = SmallVec::new();
         while !needed.is_empty() {
@@ -190,7 +192,7 @@ impl<'a> DecisionWriter<'a> {
         missing
     }
 
-    /// Returns the forms that a value is computed from.
+    /// Returns the forms from which a quotient or a lookup is computed; none for an axis.
     fn forms_of(&self, value: Value) -> SmallVec<[&'a Affine; 4]> {
         match value {
             Value::Axis(_) => SmallVec::new(),
@@ -199,7 +201,8 @@ impl<'a> DecisionWriter<'a> {
         }
     }
 
-    /// Writes the quotients and lookups that the forms need and that are not yet computed.
+    /// Writes variables for the quotients and lookups that `forms` need and that are not computed
+    /// yet.
     fn values<'f>(
         &self,
         writer: &mut Writer,
@@ -228,7 +231,8 @@ impl<'a> DecisionWriter<'a> {
         }
     }
 
-    /// Writes the code that gives the value of a case, or the value of a position without a case.
+    /// Writes the end of a branch: the code that returns the value of a case, or the value of a
+    /// position to which no case applies.
     fn take(&self, writer: &mut Writer, take: Outcome, known: &mut ComputedValues) {
         match take {
             Outcome::NoCase => give_no_case(writer, self.nest),
@@ -252,9 +256,8 @@ impl<'a> DecisionWriter<'a> {
     }
 }
 
-/// Returns the condition under which a guard, `0 <= of < extent`, holds. It is computed in `u32`,
-/// in which a negative value wraps around and is greater than every extent, so one comparison tests
-/// both bounds.
+/// Returns the WGSL condition for a guard, `0 <= of < extent`. A single comparison in `u32` tests
+/// both bounds, because a negative value wraps around to a number greater than every extent.
 pub(super) fn holds(names: &dyn FormNames, Guard { of, extent }: &Guard) -> String {
     match extent {
         1 => format!("{} == 0u", names.form(of)),

@@ -1,5 +1,5 @@
-//! Writes a long list of cases without nesting. The code tests every case, from the last to the
-//! first, and each case that applies overwrites the value of the cases after it.
+//! Writes a long list of cases without nesting. The code tests every case, from the last one to the
+//! first, and each case that applies overwrites the result. So the first case that applies decides.
 //!
 //! The nested `if`s of `cases` do less work, but lavapipe nests the rest of a function under every
 //! early return and fails beyond 80 levels.
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::nest::{Case, CaseValue, CopyNest, Gaps, Quotient, Value};
 
-/// Writes a variable for each quotient that is not written where it is used.
+/// Writes a variable for each quotient, except for those whose text is written at each use.
 pub(super) fn quotients(writer: &mut Writer, nest: &CopyNest, names: &dyn FormNames) {
     for (number, Quotient { of, by }) in nest.quotients().iter().enumerate() {
         if !names.is_inlined(number) {
@@ -26,11 +26,11 @@ pub(super) fn quotients(writer: &mut Writer, nest: &CopyNest, names: &dyn FormNa
     }
 }
 
-/// Writes the code that finds the case of a position and gives its value.
+/// Writes the code that finds the case that applies to a position, and returns its value.
 ///
-/// Every quotient is computed at every position. Its dividend may be negative there, which makes it
-/// wrong, but then no case that uses the quotient applies. Sources are bound as arrays with
-/// elements of `element_words` words.
+/// Every quotient is computed at every position. If its dividend is negative, the result is wrong.
+/// This does no harm, because no case that uses the quotient applies there. Sources are bound as
+/// arrays whose elements have `element_words` words.
 pub(super) fn choose(
     writer: &mut Writer,
     nest: &CopyNest,

@@ -1,12 +1,12 @@
 //! WGSL functions that convert a unit from one element type to another.
 //!
-//! They compute with the bits of numbers, in `u32`. So a kernel needs no feature of the device for
-//! `f16`, `f64` or 64-bit integers, and its results do not depend on how a driver rounds or if it
-//! drops subnormal numbers. [`Conversion::apply`] defines the results.
+//! The functions compute with the bits of numbers, in `u32`. Therefore a kernel needs no device
+//! feature for `f16`, `f64` or 64-bit integers, and its results depend neither on the rounding of a
+//! driver nor on its treatment of subnormal numbers. [`Conversion::apply`] defines the results.
 //!
 //! A conversion goes through a *carrier*: an integer of 32 or 64 bits, an `f32` or an `f64`. The
-//! functions between carriers, such as `u64_to_f32`, are the same in all kernels, and those between
-//! an `f32` and a narrower float are written from its format.
+//! functions between carriers, such as `u64_to_f32`, are the same in all kernels. The functions
+//! between an `f32` and a narrower float are generated from the format of that float.
 
 use std::fmt::Write as _;
 
@@ -20,12 +20,13 @@ use crate::{
     shape::{ElementType, FloatFormat},
 };
 
-/// Returns the name of the function that converts a unit of `src` bits to one of `dst` bits.
+/// Returns the name by which the code of `writer` calls the function of a conversion. `widths` are
+/// the bits of a unit before and after the conversion.
 pub(super) fn name(writer: &Writer, conversion: Conversion, widths: (u32, u32)) -> String {
     writer.function(&name_of(conversion, widths))
 }
 
-/// Returns the name of that function in a kernel.
+/// Returns the same name without the prefix of a writer, as it is in a kernel.
 pub(super) fn name_of(conversion: Conversion, (src, dst): (u32, u32)) -> String {
     let pair = pair(conversion.from(), conversion.to());
     // A layout may give elements more room than they need.
@@ -41,9 +42,9 @@ fn pair(from: ElementType, to: ElementType) -> String {
     format!("{from}_to_{to}")
 }
 
-/// Writes the function that converts a unit, with those that it calls. A unit takes `src` bits
-/// before, and `dst` bits after it; its type in WGSL is a word or a vector of words, whose upper
-/// bits are zero.
+/// Writes the function that converts a unit, together with the functions that it calls. `src` and
+/// `dst` are the numbers of bits of the unit before and after the conversion. The parameter and the
+/// result are words or vectors of words, whose unused upper bits are zero.
 pub(super) fn conversion(writer: &mut Writer, conversion: Conversion, (src, dst): (u32, u32)) {
     let mut functions = Functions::default();
     let value = functions.converted(conversion, src);
@@ -57,7 +58,7 @@ pub(super) fn conversion(writer: &mut Writer, conversion: Conversion, (src, dst)
     }
     let [given, result] = [src, dst].map(|bits| type_name(bits.into()));
     let body = match conversion.to().storage_bits() {
-        // The rest of the unit is filled as in a copy.
+        // The remaining bits of the unit are filled in the same way as by a copy.
         Some(bits) if dst > bits => {
             let whole = resized(bits, dst, conversion.to().is_signed_integer());
             format!("    let loaded = {value};\n    return {whole};\n")
@@ -69,14 +70,15 @@ pub(super) fn conversion(writer: &mut Writer, conversion: Conversion, (src, dst)
     functions.write(writer, &text);
 }
 
-/// The functions that a conversion needs, in the order in which they call each other.
+/// The functions that a conversion needs. A function comes after all functions that it calls.
 #[derive(Default)]
 struct Functions {
     /// The name and the text of each function.
     written: Vec<(String, String)>,
 }
 
-/// The functions between carriers and for digits, each with the names of those that it calls.
+/// The functions that all conversions share: for each, its name, the names of the functions that it
+/// calls, and its text.
 const SHARED: [(&str, &[&str], &str); 18] = [
     (
         "rounded",
@@ -373,7 +375,8 @@ fn f64_magnitude(value: vec2<u32>) -> vec2<u32> {
 ];
 
 impl Functions {
-    /// Writes a function, with the prefix of the writer before its name and those that it calls.
+    /// Writes the function `text`. Adds the writer's prefix to its name and to the names of the
+    /// functions that it calls.
     fn write(&self, writer: &mut Writer, text: &str) {
         let mut text = text.to_owned();
         for (name, _) in &self.written {
@@ -387,7 +390,8 @@ impl Functions {
         writer.blank();
     }
 
-    /// Returns a call of a shared function, which is written with those that it calls.
+    /// Returns a call of a shared function. Adds the function to the list of functions to write, if
+    /// it is not there yet.
     fn call(&mut self, name: &str, argument: &str) -> String {
         self.need(name);
         format!("{name}({argument})")
@@ -403,7 +407,7 @@ impl Functions {
         self.written.push((name.to_owned(), (*text).to_owned()));
     }
 
-    /// Returns the expression for the unit after the conversion of the unit `value`.
+    /// Returns the expression that converts the variable `value`, a unit of `src` bits.
     fn converted(&mut self, conversion: Conversion, src: u32) -> String {
         let (from, to) = (conversion.from(), conversion.to());
         let value = match (from.bits(), src) {
@@ -419,10 +423,12 @@ impl Functions {
         }
     }
 
-    /// Returns the number that a unit holds, in a carrier. `to` is the type that it will have.
+    /// Returns the number in a unit as an expression in a carrier. `to` is the type that the
+    /// conversion will produce, because a conversion to `pred` needs less than the value.
     fn carried(&mut self, from: ElementType, src: u32, value: String, to: ElementType) -> Carried {
         let bits = from.bits().unwrap_or(32);
-        // Bits above the element may have any value. The functions of most floats mask them.
+        // The bits of a unit above its element may have any value. The functions of most floats
+        // mask these bits themselves.
         let is_masked = FloatFormat::of(from).is_some_and(|of| !of.is_negative_zero_nan());
         let value = if src > bits && bits < 32 && !is_masked && from != ElementType::Pred {
             format!("({value} & 0x{:x}u)", (1_u64 << bits) - 1)
@@ -440,7 +446,8 @@ impl Functions {
             }
             Some(NumberKind::Integer { is_signed }) => Carried::Word { value, is_signed, bits },
             Some(NumberKind::Float) if from == ElementType::F64 => Carried::Double(value),
-            // Whether it is zero can be seen without its value.
+            // A float is zero if its bits other than the sign are zero, so a conversion to `pred`
+            // does not compute its value.
             Some(NumberKind::Float) if from == ElementType::F32 || to == ElementType::Pred => {
                 Carried::Single(value)
             }
@@ -457,10 +464,10 @@ impl Functions {
         }
     }
 
-    /// Returns the expression for a number as an integer type.
+    /// Returns the expression that converts a number in a carrier to an integer type.
     fn integer(&mut self, to: ElementType, is_signed: bool, carried: Carried) -> String {
         let bits = to.bits().unwrap_or(32);
-        // The low bits of a word that holds an integer of `from` bits.
+        // Returns the low `bits` bits of a word that holds an integer of `from` bits.
         let kept = |value: String, from: u32, was_signed: bool| {
             let is_same = !was_signed && from + u32::from(is_signed) <= bits;
             if is_same || bits == 32 {
@@ -495,8 +502,8 @@ impl Functions {
         }
     }
 
-    /// Returns the expression for an integer with the given magnitude and sign, or for the limit of
-    /// the type that it exceeds.
+    /// Returns the expression for an integer of type `to` with the given magnitude and sign. If the
+    /// number is outside the range of the type, the result is the nearest limit of the range.
     fn limited(&mut self, to: ElementType, is_signed: bool, magnitude: &str, sign: &str) -> String {
         let bits = to.bits().unwrap_or(32);
         let name = format!("{}_of", to.name());
@@ -552,7 +559,7 @@ fn {name}(magnitude: vec2<u32>, is_negative: bool) -> {kind} {{
         format!("{name}({magnitude}, {sign})")
     }
 
-    /// Returns the expression for a number as a float type.
+    /// Returns the expression that converts a number in a carrier to a float type.
     fn float(&mut self, to: ElementType, carried: Carried) -> String {
         match to {
             ElementType::F64 => match carried {
@@ -609,10 +616,10 @@ fn {name}(magnitude: vec2<u32>, is_negative: bool) -> {kind} {{
     }
 }
 
-/// A number in a carrier, as an expression.
+/// An expression for a number, in one of the carriers.
 enum Carried {
-    /// An integer of at most 32 bits in a word, with its sign repeated. It is one of a type of
-    /// `bits` bits.
+    /// An integer in a word, sign-extended or zero-extended to 32 bits. The type of the integer has
+    /// `bits` bits, at most 32.
     Word { value: String, is_signed: bool, bits: u32 },
     /// An integer of 64 bits.
     Long { value: String, is_signed: bool },
@@ -623,7 +630,8 @@ enum Carried {
 }
 
 impl Carried {
-    /// Returns the expression for an integer that every `f32` unit of a device converts exactly.
+    /// Returns a WGSL conversion to `f32` if the number is a short integer, which every device
+    /// converts exactly. Returns `None` otherwise.
     fn exact_single(&self) -> Option<String> {
         match self {
             Self::Word { value, is_signed: true, bits: 0..=16 } => {
@@ -636,7 +644,7 @@ impl Carried {
         }
     }
 
-    /// Returns the expression for a predicate: 1 if the number is not zero.
+    /// Returns the expression for the number as a `pred`: 1 if the number is not zero, else 0.
     fn truth(self, from: ElementType) -> String {
         match self {
             Self::Word { value, .. } => format!("u32({value} != 0u)"),
@@ -651,7 +659,8 @@ impl Carried {
     }
 }
 
-/// Returns the function that converts a narrow float to an `f32`, which has all of its values.
+/// Returns the text of a function that converts a narrow float to an `f32`. The conversion is
+/// exact, because an `f32` has all values of the narrow float.
 fn widening(from: ElementType, name: &str) -> String {
     let Some(format) = FloatFormat::of(from) else {
         return format!(
@@ -713,7 +722,7 @@ fn {name}(value: u32) -> u32 {{
     text
 }
 
-/// Returns the function that rounds an `f32` to a narrower float.
+/// Returns the text of a function that rounds an `f32` to a narrower float.
 fn narrowing(to: ElementType, name: &str) -> String {
     let Some(format) = FloatFormat::of(to) else {
         return format!(

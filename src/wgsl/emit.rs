@@ -13,10 +13,10 @@ use crate::{
 /// The name of every kernel's entry point.
 const ENTRY_POINT: &str = "main";
 
-/// Returns the kernel that runs a schedule.
+/// Writes the kernel that executes a schedule.
 ///
-/// Each entry of `header` becomes a comment at the top of the kernel. An entry is a label and a
-/// text of one or more lines.
+/// Each entry of `header` becomes a comment at the top of the kernel. An entry consists of a label
+/// and a text, which may have several lines.
 #[must_use]
 pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> Kernel {
     let nest = schedule.nest();
@@ -40,7 +40,7 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
         None if schedule.segments().is_some() => (128, 128),
         None => (nest.src_bits().into(), nest.dst_bits().into()),
     };
-    // Lookups load from their sources in words of 32 bits.
+    // Lookups load their sources in words of 32 bits, whatever the width of the nest's units.
     let loads = |number: usize| {
         if nest.loaded_bits(number).is_some() { 32 } else { load_bits }
     };
@@ -100,13 +100,15 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
     Kernel::proved(kernel, proof, origin)
 }
 
-/// Returns the kernel with the given parts, and the proof of the kernel of a schedule. The code
-/// must be the one that [`emit`] writes for the schedule, except for comments.
+/// Returns the kernel with the given parts, together with the proof that [`emit`] makes for the
+/// schedule. This is sound because the code of `parts` must equal the code that [`emit`] writes,
+/// except for comments.
 ///
 /// # Errors
 ///
-/// Returns [`WgslError::Changed`] if the code or another part differs, or if the kernel has no
-/// proof, and the errors of [`validate`](super::validate).
+/// Returns [`WgslError::Changed`] if the code or another part differs from the result of [`emit`],
+/// or if the kernel has no proof. Returns the errors of [`validate`](super::validate) if naga
+/// rejects the text.
 pub(crate) fn proved_again(
     parts: KernelParts,
     schedule: &Schedule,
@@ -120,14 +122,15 @@ pub(crate) fn proved_again(
     Ok(kernel)
 }
 
-/// Returns a header label padded to the width of its column, or nothing for an empty label.
+/// Returns a header label, padded to the width of the label column. Returns an empty string for an
+/// empty label.
 fn column(label: &str) -> String {
     if label.is_empty() { String::new() } else { format!("{label:<13}") }
 }
 
-/// Returns a copy as one region of the source and destination buffers, which a runtime can copy
-/// without a kernel. Returns `None` if the region does not start and end at multiples of 4 bytes,
-/// as buffer copies require.
+/// Describes a copy as one region of the source and destination buffers, so that a runtime can copy
+/// it without a kernel. Returns `None` if the region does not start and end at multiples of 4
+/// bytes, as buffer copies require.
 fn copy_region(block: &Block) -> Option<CopyRegion> {
     let nest = block.nest();
     let bits = nest.src().offset().unsigned_abs() * u64::from(nest.src_bits());
@@ -140,8 +143,8 @@ fn copy_region(block: &Block) -> Option<CopyRegion> {
     })
 }
 
-/// Writes the entry point. In the code that `body` writes, the variable named `number` holds the
-/// index of the invocation. Invocations with an index of `count` or more return at once.
+/// Writes the entry point around the code of `body`. In that code, the variable named `number` has
+/// the index of the invocation. Invocations whose index is `count` or more return before that code.
 pub(super) fn main(writer: &mut Writer, number: &str, count: u64, body: impl FnOnce(&mut Writer)) {
     let [size, x, y, z] = writer.grid();
     writer.line(format_args!("@compute @workgroup_size({size})"));

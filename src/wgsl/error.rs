@@ -18,8 +18,8 @@ pub enum WgslError {
         /// naga's message, in one line.
         message: String,
     },
-    /// A saved kernel differs from the one that is made for its copy. It was changed, or another
-    /// version of stridec made it.
+    /// A saved kernel differs from the kernel that this version writes for the same copy. Either
+    /// its bytes were changed, or another version of stridec wrote it.
     #[error(
         "expected the code that this version of stridec writes for the saved copy and target, got different code, which has no proof; compile the operation again"
     )]

@@ -27,11 +27,11 @@ impl AxisNames {
         Self { axes }
     }
 
-    /// Returns the names of the axes of a block's tiled nest. In that nest each axis is split into
-    /// an axis for the number of the block and one for the step inside it. The first is named after
-    /// the axis that was split.
+    /// Returns the names of the axes of a block's tiled nest. In that nest, each axis is split in
+    /// two: an axis that counts blocks, and an axis that counts the steps inside a block. The axis
+    /// that counts blocks gets a name that is derived from the axis before the split.
     pub(super) fn of_block(block: &Block) -> Self {
-        // The kernel does not name the steps inside a block, because these loops are unrolled.
+        // The steps inside a block get no name, because the kernel unrolls these loops.
         let mut axes: SmallVec<[String; 8]> =
             block.tiled().extents().iter().map(|_| String::new()).collect();
         for (number, block_axis) in block.axes().iter().enumerate() {
@@ -48,21 +48,21 @@ impl AxisNames {
         &self.axes[axis]
     }
 
-    /// Returns the text of `form` with these names.
+    /// Returns `form` as WGSL text with these names.
     pub(super) fn form<'a>(&'a self, form: &'a Affine) -> FormText<'a> {
         FormText { names: self, form }
     }
 }
 
-/// The text of forms, for the code that finds the case of a position.
+/// The names of a nest's axes and quotients, by which forms are written as WGSL.
 pub(super) trait FormNames {
     /// Returns a form as an expression in `u32`.
     fn form(&self, form: &Affine) -> String;
 
-    /// Returns a form as the left operand of a division.
+    /// Returns a form as the WGSL text of a dividend, in parentheses if it needs them.
     fn dividend(&self, form: &Affine) -> String;
 
-    /// Returns true if a quotient is written where it is used and has no variable.
+    /// Returns true if the text of a quotient is written at each use, so that it has no variable.
     fn is_inlined(&self, quotient: usize) -> bool;
 }
 
@@ -80,8 +80,8 @@ impl FormNames for AxisNames {
     }
 }
 
-/// An affine expression in `u32`. Positive terms are first and negative ones last, so that no
-/// intermediate value is negative.
+/// An affine expression as WGSL text, in `u32`. Positive terms come before negative ones, so that
+/// no intermediate value is negative.
 pub(super) struct FormText<'a> {
     names: &'a AxisNames,
     form: &'a Affine,
@@ -114,7 +114,8 @@ impl fmt::Display for FormText<'_> {
     }
 }
 
-/// Returns the operator to write before a term.
+/// Returns the operator to write before a term of a sum. `first` is true for the first term, and
+/// `positive` is true if its weight is positive.
 pub(super) fn joint(first: bool, positive: bool) -> &'static str {
     match (first, positive) {
         (true, true) => "",
@@ -124,14 +125,14 @@ pub(super) fn joint(first: bool, positive: bool) -> &'static str {
     }
 }
 
-/// Splits an invocation's index into mixed-radix digits, the fastest-varying digit first. For
-/// example, with blocks in rows of 8, index 23 is block 7 of row 2.
+/// Splits the index of an invocation into mixed-radix digits, from the fastest-varying digit to the
+/// slowest. For example, with 8 blocks in each row, index 23 is block 7 of row 2.
 ///
-/// If the number of values of a digit is not a power of two, the digit is computed from the
-/// quotient that the next digits need anyway: `rest1 - rest2 * 392u`. This takes a multiplication
-/// and a subtraction, while `%` would be a second division.
+/// If a digit has a number of values that is not a power of two, its text is
+/// `rest1 - rest2 * 392u`. The quotient `rest2` is needed for the next digits anyway, so the digit
+/// takes only a multiplication and a subtraction. With `%`, it would take a second division.
 pub(super) struct DigitWriter {
-    /// The variable from which the remaining digits are computed, after it is divided by `below`.
+    /// The variable to split next. The remaining digits are the digits of `number / below`.
     number: String,
     below: u64,
     rests: usize,
@@ -143,8 +144,8 @@ impl DigitWriter {
         Self { number: number.to_owned(), below: 1, rests: 0 }
     }
 
-    /// Returns the expression for the next digit, which has `extent` values. If the quotient for
-    /// later digits is needed to compute it, a variable for the quotient is written first.
+    /// Returns the expression for the next digit, which has `extent` values. First writes a
+    /// variable for the quotient if the digit is computed from it.
     pub(super) fn next(&mut self, writer: &mut Writer, extent: u64) -> String {
         if extent.is_power_of_two() {
             let digit = format!("{} % {extent}u", self.last());
@@ -158,8 +159,9 @@ impl DigitWriter {
         format!("{of} - {} * {extent}u", self.number)
     }
 
-    /// Returns the expressions for digits with these numbers of values, the fastest-varying digit
-    /// first. The last digit is the remaining quotient, whatever its number of values.
+    /// Returns the expressions for all digits, the fastest-varying digit first. `extents` are the
+    /// numbers of values of the digits. The last digit is the remaining quotient, so its extent is
+    /// not used.
     pub(super) fn all(
         mut self,
         writer: &mut Writer,
@@ -172,7 +174,7 @@ impl DigitWriter {
         extents.enumerate().map(digit).collect()
     }
 
-    /// Returns the product of a digit and `step`.
+    /// Returns the expression for the product of a digit and `step`.
     pub(super) fn times(digit: String, step: u64) -> String {
         match step {
             1 => digit,
@@ -189,7 +191,8 @@ impl DigitWriter {
         }
     }
 
-    /// Writes a variable for the remaining quotient if it has not been divided by `below` yet.
+    /// Divides the variable by `below` and writes a variable for the result, so that `below`
+    /// becomes 1.
     fn settle(&mut self, writer: &mut Writer) {
         if self.below > 1 {
             let left = self.last();

@@ -1,8 +1,8 @@
 //! The kernel that works for every nest: each invocation computes one word of the destination.
 //!
-//! For each unit of the word, it tests the guards, finds the source and loads the unit. This is
-//! slow, but makes no assumption about the nest. Other kernels call the same functions for the few
-//! words that they cannot move in blocks.
+//! For each unit of the word, the invocation tests the guards, finds the source and loads the unit.
+//! This is slow, but makes no assumption about the nest. Other kernels call the same functions for
+//! the few words that they cannot move in blocks.
 
 use super::{
     cases::decide,
@@ -43,8 +43,8 @@ pub(super) fn gather(writer: &mut Writer, nest: &CopyNest) {
     });
 }
 
-/// Writes a line or a loop that combines the units of a word. `head` is the text before the
-/// combined value.
+/// Writes the code that computes the units of a word and combines them, as one line or as a loop.
+/// `word` is the index of the word, and `head` is the text to write before the combined value.
 fn put_together(writer: &mut Writer, nest: &CopyNest, word: &str, head: &str) {
     let (bits, lanes) = (nest.dst_bits(), (32 / nest.dst_bits()).max(1));
     if lanes <= 4 {
@@ -73,8 +73,8 @@ fn put_together(writer: &mut Writer, nest: &CopyNest, word: &str, head: &str) {
 }
 
 /// Writes the function `unit`, which returns the unit at a position of the destination. Sources are
-/// bound as arrays with elements of `element_words` words. The kernel stores `stored` units at a
-/// time, so it may call the function with positions past the end of the image.
+/// bound as arrays whose elements have `element_words` words. Because the kernel stores `stored`
+/// units at a time, it may call the function with positions past the end of the image.
 pub(super) fn unit_function(writer: &mut Writer, nest: &CopyNest, element_words: u32, stored: u64) {
     let kind = type_name(nest.dst_bits().into());
     writer.comment(
@@ -89,8 +89,8 @@ pub(super) fn unit_function(writer: &mut Writer, nest: &CopyNest, element_words:
     });
 }
 
-/// Writes the function `word`, which returns a word of the destination. Nothing is written if units
-/// are not narrower than a word.
+/// Writes the function `word`, which combines the units of one word of the destination. Writes
+/// nothing if units have at least 32 bits, because the function `unit` is enough then.
 pub(super) fn word_function(writer: &mut Writer, nest: &CopyNest) {
     if nest.dst_bits() < 32 {
         writer.block(format_args!("fn word(index: u32) -> u32"), |writer| {
@@ -100,8 +100,8 @@ pub(super) fn word_function(writer: &mut Writer, nest: &CopyNest) {
     }
 }
 
-/// Writes the code that gives the unit at `position`: it computes the position along each axis,
-/// tests the guards, and loads the unit.
+/// Writes the code that computes and returns the unit at `position`: the steps along each axis, the
+/// tests of the guards, and the load.
 pub(super) fn unit(writer: &mut Writer, nest: &CopyNest, stored: u64, element_words: u32) {
     let kind = u64::from(nest.dst_bits());
     if !nest.dst_units().is_multiple_of(stored) {
@@ -139,7 +139,7 @@ pub(super) fn unit(writer: &mut Writer, nest: &CopyNest, stored: u64, element_wo
     load(writer, nest, 0, element_words);
 }
 
-/// Writes a variable for each lookup that is equal at all positions.
+/// Writes a variable for each lookup that has the same value at all positions.
 pub(super) fn constant_lookups(writer: &mut Writer, nest: &CopyNest) {
     let lookups = nest.lookups().iter().enumerate();
     for (number, _) in lookups.filter(|(_, lookup)| lookup.is_constant()) {
@@ -148,23 +148,25 @@ pub(super) fn constant_lookups(writer: &mut Writer, nest: &CopyNest) {
     }
 }
 
-/// Writes the code that gives the value of the first case that applies, from the steps along each
-/// axis and the lookups that are equal at all positions.
+/// Writes the code that returns the value of the first case that applies. The code before it must
+/// have computed the steps along each axis and the lookups that have the same value at all
+/// positions.
 pub(super) fn first_case(
     writer: &mut Writer,
     nest: &CopyNest,
     names: &dyn FormNames,
     element_words: u32,
 ) {
-    // A lookup that depends on the position has a meaning only if its guards hold, so a nest with
-    // such a lookup cannot be written without nesting. Lowering refuses long lists of cases with
-    // them.
+    // A lookup that depends on the position is valid only if its guards hold, so a nest with such a
+    // lookup needs nested `if`s. Lowering refuses a long list of cases with such lookups, because
+    // some drivers fail on deep nesting.
     let is_flat = nest.cases().len() > MAX_CASES && nest.lookups().iter().all(Lookup::is_constant);
     let write = if is_flat { choose } else { decide };
     write(writer, nest, names, element_words);
 }
 
-/// Writes a variable for the step along each axis, the outermost first, each with a remark.
+/// Writes a variable for the step along each axis, the outermost first. `remark` returns the
+/// comment for a line.
 pub(super) fn write_axes(
     writer: &mut Writer,
     digits: DigitWriter,
@@ -182,15 +184,15 @@ pub(super) fn write_axes(
     }
 }
 
-/// Writes the quotients and the guards. `asked` returns the guard to test in place of a guard, or
-/// `None` to leave it out. `refuse` writes the code for a position without an element; its second
-/// argument is the bits that the position gets, or `None` if the position keeps its own. This code
-/// has to leave the function or the loop.
+/// Writes the variables of the quotients and the tests of the guards. `asked` returns the guard to
+/// test in place of a given guard, or `None` to omit the test. `refuse` writes the code for a
+/// position at which a guard fails; its second argument is the bits of that position, or `None` if
+/// the position keeps its contents. The code that `refuse` writes must leave the function or the
+/// loop.
 ///
-/// Guards are tested as early as possible, so that most positions without an element need no
-/// quotient. Besides, a quotient has a meaning only if the guards before it hold. But a guard is
-/// never tested before an earlier guard that gives other bits, because the first guard that fails
-/// decides.
+/// Guards are tested as early as possible, so that most positions without an element do not compute
+/// a quotient, which would be invalid at some of them. But a guard is never tested before an
+/// earlier guard with different bits, because the first guard that fails decides the bits.
 pub(super) fn guards(
     writer: &mut Writer,
     nest: &CopyNest,
@@ -228,8 +230,7 @@ pub(super) fn guards(
     }
 }
 
-/// Returns, for each guard of each refusal, the number of quotients that are computed before the
-/// guard is tested.
+/// Returns, for each guard of each refusal, the number of quotients to compute before its test.
 fn quotients_before(refusals: &[Refusal]) -> Vec<Vec<usize>> {
     let mut turns: Vec<Vec<usize>> = Vec::with_capacity(refusals.len());
     for refusal in refusals {
@@ -241,8 +242,9 @@ fn quotients_before(refusals: &[Refusal]) -> Vec<Vec<usize>> {
     turns
 }
 
-/// Returns the number of quotients that must be computed before a form. Quotients are computed in
-/// their order in the nest.
+/// Returns the number of quotients that must be computed before a form can be. Quotients are
+/// computed in their order in the nest, so this is the highest number of a quotient in the form,
+/// plus 1.
 fn quotients_needed(of: &Affine) -> usize {
     let needed = |&(value, _): &(Value, i64)| match value {
         Value::Quotient(number) => number + 1,
@@ -251,8 +253,8 @@ fn quotients_needed(of: &Affine) -> usize {
     of.terms().iter().map(needed).max().unwrap_or(0)
 }
 
-/// Returns the comment on an axis. It gives the stride in the source only if all positions that
-/// read use the same source and the same expression for the offset.
+/// Returns the comment on an axis. The comment gives the stride in the source only if the nest has
+/// refusals, because all positions then read the same source with the same expression.
 fn remark(nest: &CopyNest, axis: &CopyAxis) -> String {
     if nest.refusals().is_some() {
         return axis_remark(axis);
@@ -260,20 +262,20 @@ fn remark(nest: &CopyNest, axis: &CopyAxis) -> String {
     format!("{}: destination +{}", Count(axis.extent, "step"), axis.dst_stride)
 }
 
-/// Returns the remark on an axis with its strides in the source and in the destination.
+/// Returns the comment on an axis, with its strides in the source and in the destination.
 pub(super) fn axis_remark(axis: &CopyAxis) -> String {
     let CopyAxis { extent, src_stride, dst_stride } = axis;
     format!("{}: source {src_stride:+}, destination +{dst_stride}", Count(*extent, "step"))
 }
 
-/// Returns the comment for a position that reads no element and gets `bits` instead.
+/// Returns the comment on a position that reads no element and gets `bits` instead.
 pub(super) fn filling(bits: u128) -> &'static str {
     if bits == 0 { "no element lies here" } else { "padding" }
 }
 
-/// Returns the condition under which a guard, `0 <= of < extent`, fails. It is computed in `u32`,
-/// in which a negative value wraps around and is greater than every extent, so one comparison tests
-/// both bounds.
+/// Returns the WGSL condition under which a guard, `0 <= of < extent`, fails. A single comparison
+/// in `u32` tests both bounds, because a negative value wraps around to a number greater than every
+/// extent.
 pub(super) fn failure(names: &dyn FormNames, Guard { of, extent }: &Guard) -> String {
     match (of.terms(), extent) {
         (_, 1) => format!("{} != 0u", names.form(of)),
@@ -281,9 +283,9 @@ pub(super) fn failure(names: &dyn FormNames, Guard { of, extent }: &Guard) -> St
     }
 }
 
-/// Writes the code that loads the unit at the offset `read` of a source, and changes its type or
-/// its width to that of the destination's units. Sources are bound as arrays with elements of
-/// `element_words` words.
+/// Writes the code that loads the unit at the offset `read` of a source. The code converts the unit
+/// to the type or the width of the destination's units. Sources are bound as arrays whose elements
+/// have `element_words` words.
 pub(super) fn load(writer: &mut Writer, nest: &CopyNest, source: usize, element_words: u32) {
     let (src, dst) = (nest.src_bits(), nest.dst_bits());
     let whole = unit_at_read(writer, src, source, element_words);
@@ -299,9 +301,9 @@ pub(super) fn load(writer: &mut Writer, nest: &CopyNest, source: usize, element_
     give(writer, nest, format_args!("{value}"), None);
 }
 
-/// Returns the expression for the unit of `src` bits at the offset `read` of a source. May write a
-/// line that the expression needs. The source is bound as an array with elements of `element_words`
-/// words.
+/// Returns the expression for the unit of `src` bits at the offset `read` of a source. If the
+/// expression needs a variable, writes it first. The source is bound as an array whose elements
+/// have `element_words` words.
 pub(super) fn unit_at_read(
     writer: &mut Writer,
     src: u32,
@@ -338,7 +340,7 @@ pub(super) fn unit_at_read(
     format!("({word} >> {shift}) & 0x{mask:x}u")
 }
 
-/// Returns the expression that converts `loaded`, a unit of `src` bits, to `dst` bits.
+/// Returns the expression that changes the width of the variable `loaded` from `src` to `dst` bits.
 pub(super) fn resized(src: u32, dst: u32, sign_extend: bool) -> String {
     let extend = sign_extend && dst > src;
     let word = if extend && src < 32 {

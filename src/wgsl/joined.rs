@@ -1,5 +1,6 @@
-//! A WGSL function that returns 16 bytes of a source from any unit on. Storage buffers have only
-//! aligned accesses, so the function joins words of the two accesses that contain these bytes.
+//! A WGSL function that returns 16 bytes of a source, starting at any unit. Storage buffers have
+//! only aligned accesses, so the function combines words of the two accesses that contain these
+//! bytes.
 
 use super::writer::Writer;
 use crate::nest::width;

@@ -1,8 +1,8 @@
 //! Kernels for a destination whose bits outside the elements are kept ([`Gaps::Keep`]).
 //!
-//! Every word belongs to one invocation, which reads the word, replaces the bits of its elements
-//! and writes it back. No other invocation accesses the word, so no atomics are needed. A word
-//! without an element is neither read nor written.
+//! Every word is the work of a single invocation, which reads the word, replaces the bits of its
+//! elements and writes it back. No atomics are needed, because no other invocation accesses the
+//! word. A word without an element is neither read nor written.
 
 use std::fmt;
 
@@ -22,14 +22,14 @@ use crate::{
 /// value, because the units that the function returns are narrower than a word.
 const KEPT: &str = "0xffffffffu";
 
-/// Returns true if the code that finds a unit also stores it. It does if gaps are kept and a unit
-/// has at least 32 bits. Otherwise the code returns the unit to its caller.
+/// Returns true if the code that finds a unit also stores it, which is so if gaps are kept and a
+/// unit has at least 32 bits. Otherwise the code returns the unit to its caller.
 fn stores(nest: &CopyNest) -> bool {
     nest.gaps() == Gaps::Keep && nest.dst_bits() >= 32
 }
 
-/// Writes the end of the code that finds the unit at `position`: the code returns or stores
-/// `value`, the expression for the unit.
+/// Writes the last statement of the code that finds the unit at `position`. The statement returns
+/// or stores `value`, the expression for the unit.
 pub(super) fn give(
     writer: &mut Writer,
     nest: &CopyNest,
@@ -46,7 +46,8 @@ pub(super) fn give(
     }
 }
 
-/// Writes the end of the code that finds a unit, for a position to which no case applies.
+/// Writes the last statement of the code that finds a unit, for a position to which no case
+/// applies.
 pub(super) fn give_no_case(writer: &mut Writer, nest: &CopyNest) {
     match nest.gaps() {
         Gaps::Keep => give_nothing(writer, nest, "kept"),
@@ -57,8 +58,8 @@ pub(super) fn give_no_case(writer: &mut Writer, nest: &CopyNest) {
     }
 }
 
-/// Writes the end of the code that finds a unit, for a position without an element. `remark` is the
-/// reason.
+/// Writes the last statement of the code that finds a unit, for a position without an element.
+/// `remark` is the comment that gives the reason.
 pub(super) fn give_nothing(writer: &mut Writer, nest: &CopyNest, remark: &str) {
     match nest.gaps() {
         Gaps::Keep if stores(nest) => {
@@ -116,8 +117,8 @@ pub(super) fn kept_words(writer: &mut Writer, nest: &CopyNest) {
     });
 }
 
-/// Writes the function `word_of`, which returns the index of the word that an invocation writes, or
-/// the index of the unit if units are wider than a word.
+/// Writes the function `word_of`, which maps the index of an invocation to the word that it writes.
+/// If units are wider than a word, the result is the index of a unit instead.
 fn word_function(writer: &mut Writer, runs: &WordRuns) {
     let mut loops: Vec<(u64, u64)> = runs.loops.iter().rev().copied().collect();
     if runs.words > 1 || loops.is_empty() {

@@ -45,16 +45,16 @@ use crate::{
 /// # }
 /// ```
 ///
-/// Kernels are equal if they have the same code, dispatches, sizes and proof. Comments, which name
-/// the tensors, do not count.
+/// Two kernels are equal if they have the same code, dispatches, sizes and proof. Their comments
+/// may differ, because these only name the tensors.
 #[derive(Clone, Debug, Default)]
 pub struct Kernel {
     parts: KernelParts,
     proof: Option<Proof>,
-    /// The input of the kernel, by which a saved kernel is proved again. A kernel that stridec did
-    /// not make has none. It is not compared.
+    /// The copy and the target from which stridec made the kernel, or `None` if stridec did not
+    /// make it. A saved kernel is proved again from these. Comparisons ignore this field.
     origin: Option<Arc<KernelOrigin>>,
-    /// The key, which is computed on first use. The parts never change.
+    /// The key, computed at first use. It never becomes stale, because the parts cannot change.
     key: OnceLock<KernelKey>,
 }
 
@@ -89,8 +89,8 @@ impl Kernel {
         Self { parts, proof, origin: Some(origin.into()), key: OnceLock::new() }
     }
 
-    /// Returns the kernel with other parts, or `None` if their code or another part differs from
-    /// this kernel's in more than comments.
+    /// Replaces the parts of the kernel and keeps its proof. Returns `None` if the new parts differ
+    /// in more than comments, because the proof would not hold for them.
     pub(super) fn with_parts(self, parts: KernelParts) -> Option<Self> {
         let Self { proof, origin, .. } = &self;
         let (proof, origin) = (proof.clone(), origin.clone());
@@ -103,7 +103,7 @@ impl Kernel {
         self.origin.as_deref()
     }
 
-    /// Returns the parts and drops the proof.
+    /// Returns the parts and drops the proof, which would not hold for changed parts.
     #[must_use]
     pub fn into_parts(self) -> KernelParts {
         self.parts
@@ -135,8 +135,7 @@ impl Kernel {
         self.key.get_or_init(|| KernelKey::new(&self.parts, self.proof.is_some()))
     }
 
-    /// Returns the parts that are compared to test if two kernels are equal, except those in the
-    /// key.
+    /// Returns the parts that matter for the equality of kernels but are not in the key.
     fn compared(&self) -> impl Eq + Hash + '_ {
         let KernelParts {
             wgsl: _,
@@ -211,8 +210,8 @@ pub struct KernelParts {
     pub source_bytes: u64,
     /// The size of the destination, in bytes.
     pub destination_bytes: u64,
-    /// The treatment of the destination's bits that belong to no element. If they are kept, the
-    /// destination must hold them before the kernel runs.
+    /// The treatment of the destination's bits outside the elements. With [`Gaps::Keep`], the
+    /// kernel keeps the contents that the destination has when the kernel starts.
     pub gaps: Gaps,
 }
 

@@ -89,8 +89,8 @@ fn code(wgsl: &str) -> String {
     code
 }
 
-/// Returns true if a character is white space in WGSL. The direction marks, which WGSL counts as
-/// white space too, are kept.
+/// Returns true if a character is removed as white space. WGSL also counts direction marks as white
+/// space, but they are kept.
 fn is_blank(character: char) -> bool {
     matches!(character, ' ' | '\t') || ends_line(character)
 }

@@ -1,8 +1,8 @@
 //! [`LoadedBlock`]: writes the loads of a block, and finds each unit in the loaded values.
 //!
 //! Rows of a source often start or end inside an access of 4 to 16 bytes. The loads then read a few
-//! units more, and the units are shifted into place. Other files only need the expression for the
-//! value of each store, which this type returns.
+//! units more, and shifts move the units into place. Other files need only the expression for the
+//! value of each store, which [`LoadedBlock`] returns.
 
 use std::ops::Range;
 
@@ -18,43 +18,45 @@ use crate::{
     schedule::{AdapterKind, Block, RowAlignment, Run, run_words, runs, shifted_accesses},
 };
 
-/// The loads of a block, and the place of each unit in the loaded values.
+/// The loads of a block, which also find each unit of the source in the loaded values.
 pub(super) struct LoadedBlock<'a> {
     block: &'a Block,
-    /// The loaded values, in runs that are contiguous in the source. A value is one access. If runs
-    /// are shifted, it is 4 to 16 bytes that are combined from two accesses.
+    /// The loaded values, grouped in runs that are contiguous in the source. Each value is one
+    /// access. If runs are shifted, each value is instead 4 to 16 bytes that are combined from two
+    /// accesses.
     runs: Vec<LoadedRun>,
-    /// The runs of the block in the destination. `units` has the source offsets of the units of one
-    /// run.
+    /// The runs of the block in the destination. `units` has the source offset of each unit of a
+    /// run, counted from the run's first unit. All runs have the same offsets.
     dst_runs: Vec<Run>,
     units: Vec<i64>,
-    /// True if each run is a single value. The name of a value then ends with the index of its run.
+    /// True if each run is a single value, which is then named after the index of its run.
     are_single: bool,
-    /// The words of the destination, if they are combined from units narrower than a word.
+    /// The expressions for the words of the destination, if units are narrower than a word.
     words: PackedWords,
 }
 
 /// Loaded values that are contiguous in the source.
 struct LoadedRun {
-    /// The index of the first access in the source. If values are shifted, the offset of the first
-    /// unit.
+    /// The index of the first access in the source. If values are shifted, this is the offset of
+    /// the first unit instead.
     first: i64,
     values: u64,
-    /// The number of accesses. There is one for each value, and one more if values are shifted and
-    /// the last value ends in the next access.
+    /// The number of accesses to load. If values are shifted and the last value ends in the next
+    /// access, this is one more than the number of values.
     accesses: u64,
 }
 
-/// The variables for a run that starts inside an access.
+/// The variables of the generated code that locate a run which starts inside an access.
 struct RunStart {
     /// True if accesses are wider than a word.
     is_wide: bool,
-    /// The variable for the index of an access at or before the start of the run. `accesses` is the
-    /// number of accesses from that access to the start of the run.
+    /// The name of the variable with the index of an access. The run starts in the access that is
+    /// `accesses` after this one.
     first: String,
     accesses: i64,
-    /// The variable for the distance from the start of that access to the start of the run. It is
-    /// in units if accesses are wider than a word, and in bits otherwise.
+    /// The name of the variable with the distance from the start of an access to the start of the
+    /// run inside it. The distance is in units if accesses are wider than a word, and in bits
+    /// otherwise.
     by: String,
 }
 
@@ -115,8 +117,8 @@ impl<'a> LoadedBlock<'a> {
         }
     }
 
-    /// Returns the name of the loaded value that holds the unit at this offset of the source, and
-    /// the index of the unit in that value.
+    /// Finds the unit at `offset` in the source. Returns the name of the loaded value that contains
+    /// it, and the index of the unit in that value.
     fn unit(&self, offset: i64) -> (String, u64) {
         let load = signed(self.block.load());
         let is_shifted = self.block.is_shifted();
@@ -129,7 +131,7 @@ impl<'a> LoadedBlock<'a> {
         (self.name(run, unit / self.block.load()), unit % self.block.load())
     }
 
-    /// Writes the loads and the values that are computed from them before the stores.
+    /// Writes the loads, and the values that are computed from them before the stores.
     pub(super) fn loads(&self, writer: &mut Writer, names: &AxisNames) {
         let block = self.block;
         let src = block.src();
@@ -167,10 +169,9 @@ impl<'a> LoadedBlock<'a> {
         self.words.write(writer);
     }
 
-    /// Returns the runs in the order in which they are loaded, each with its index. Neighbouring
-    /// blocks of a row load some of the same accesses, but in different runs. The order puts such
-    /// runs next to each other, so that the accesses are still in the cache when a second block
-    /// loads them.
+    /// Returns the runs, each with its index, in an order that suits the cache. Neighbouring blocks
+    /// of a row load some of the same accesses, but in different runs. In this order, such runs are
+    /// next to each other, so that an access is still in the cache when a second block loads it.
     fn in_turns(&self, load: i64) -> Vec<(usize, &LoadedRun)> {
         let block_axis = self.block.axes()[self.block.outermost_of_run()];
         let next = block_axis.src_stride * signed(block_axis.steps) / load;
@@ -181,8 +182,8 @@ impl<'a> LoadedBlock<'a> {
         runs
     }
 
-    /// Returns the term that adds the steps before the first aligned access of a row to `read`, or
-    /// an empty string if there are none.
+    /// Returns the term to add to `read` for the steps before the first aligned access of a row, or
+    /// an empty string if no such term is needed.
     fn lead(&self, load: i64) -> String {
         let block_axis = self.block.axes()[self.block.outermost_of_run()];
         match (self.block.row_alignment(), block_axis.src_stride / load) {
@@ -195,9 +196,9 @@ impl<'a> LoadedBlock<'a> {
         }
     }
 
-    /// Writes the loads of runs that start inside an access, and the shifts that move the units of
-    /// these runs into place. `last` is the index of the last access of the source, which loads
-    /// must not pass.
+    /// Writes the loads of runs that start inside an access, and the shifts that move their units
+    /// into place. `last` is the index of the source's last access; loads past it are clamped to
+    /// it.
     fn shifted(&self, writer: &mut Writer, reads_more: bool, last: u64) {
         let (load, most) = (signed(self.block.load()), self.block.last_src());
         for (number, run) in self.runs.iter().enumerate() {
@@ -241,8 +242,8 @@ impl<'a> LoadedBlock<'a> {
         }
     }
 
-    /// Writes the variables for the start of a run. Runs that start at the same place inside an
-    /// access share these variables.
+    /// Writes the variables that locate the start of a run. A run that starts at the same distance
+    /// inside an access as run 0 shares the variables of run 0.
     fn start(&self, writer: &mut Writer, number: usize) -> RunStart {
         let run = &self.runs[number];
         let bits = self.block.nest().src_bits();
@@ -303,8 +304,9 @@ impl<'a> LoadedBlock<'a> {
         first..first + parts.max(1)
     }
 
-    /// Returns the expressions for the parts of access `access` of run `run` of the destination, if
-    /// `function` converts each unit.
+    /// Returns the expressions for the words or vectors of one access of the destination, if
+    /// `function` converts each unit. `run` is the index of a run in the destination, and `access`
+    /// that of an access in the run.
     pub(super) fn converted(&self, run: usize, access: u64, function: &str) -> Vec<String> {
         let nest = self.block.nest();
         let (bits, to_bits) = (u64::from(nest.src_bits()), nest.dst_bits());
@@ -342,7 +344,8 @@ impl<'a> LoadedBlock<'a> {
         units.chunks(in_word).map(word).collect()
     }
 
-    /// Returns the expressions for the parts of access `access` of run `run` of the destination.
+    /// Returns the expressions for the words or vectors of one access of the destination. `run` is
+    /// the index of a run in the destination, and `access` that of an access in the run.
     pub(super) fn stored(&self, run: usize, access: u64) -> Vec<String> {
         let nest = self.block.nest();
         let (bits, store) = (nest.src_bits(), self.block.store());

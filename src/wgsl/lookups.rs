@@ -12,14 +12,14 @@ use smallvec::SmallVec;
 use super::writer::Writer;
 use crate::nest::{Affine, CopyNest, Integer, Lookup, LookupExpr, Number, Operator, OutOfRange};
 
-/// Writes one function for each lookup. The arguments of the function are the forms in the lookup
-/// whose values differ between positions.
+/// Writes one function for each lookup. The function takes the values of those forms of the lookup
+/// that differ between positions as its arguments.
 pub(super) fn lookups(writer: &mut Writer, nest: &CopyNest) {
     let mut called = BTreeSet::new();
     for (place, lookup) in nest.lookups().iter().enumerate() {
         if writer.is_kernel() {
-            // The text of the nest in the kernel's header has all steps of the computation, so only
-            // its first line is repeated here.
+            // The nest in the kernel's header lists all steps of the computation, so only the first
+            // line is repeated here.
             let text = lookup.to_string();
             let value = text.lines().next().unwrap_or_default();
             writer.comment("", format_args!("l{place}: {value}"));
@@ -54,8 +54,8 @@ pub(super) fn lookups(writer: &mut Writer, nest: &CopyNest) {
     }
 }
 
-/// Returns the forms of a lookup whose values differ between positions, without duplicates. They
-/// are the arguments of the lookup's function.
+/// Returns the forms of a lookup whose values differ between positions, without duplicates. The
+/// function of the lookup takes their values as its arguments.
 pub(super) fn moving_forms(lookup: &Lookup) -> SmallVec<[&Affine; 4]> {
     let mut forms: SmallVec<[&Affine; 4]> = SmallVec::new();
     for form in lookup.forms().filter(|form| form.as_constant().is_none()) {
@@ -66,7 +66,7 @@ pub(super) fn moving_forms(lookup: &Lookup) -> SmallVec<[&Affine; 4]> {
     forms
 }
 
-/// The type of an integer in WGSL.
+/// The WGSL type in which a lookup computes with integers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WordKind {
     Bool,
@@ -85,7 +85,7 @@ fn kind(integer: Integer) -> WordKind {
     }
 }
 
-/// Returns a step of the computation as a WGSL literal, or `None` if its result is not constant.
+/// Returns a number of the lookup as a WGSL literal, or `None` if it is not constant.
 fn literal(number: &Number) -> Option<String> {
     let value = match &number.of {
         LookupExpr::Constant(value) => *value,
@@ -102,15 +102,17 @@ fn literal(number: &Number) -> Option<String> {
     })
 }
 
-/// The state of writing a lookup's function.
+/// The state while the function of a lookup is being written.
 struct Function<'a> {
     lookup: &'a Lookup,
-    /// The text of each helper function for 64-bit numbers that is called so far.
+    /// The texts of all helper functions for 64-bit integers that the code has called so far. They
+    /// have to be written too.
     called: &'a mut BTreeSet<&'static str>,
 }
 
 impl Function<'_> {
-    /// Returns the expression for a number of the lookup: its variable, or a literal.
+    /// Returns the expression for number `place` of the lookup: its variable, or a literal if it is
+    /// constant.
     fn name(&self, place: usize) -> String {
         literal(&self.lookup.numbers[place]).unwrap_or_else(|| format!("n{place}"))
     }
@@ -133,15 +135,15 @@ impl Function<'_> {
         }
     }
 
-    /// Returns the name of the argument that holds the value of a form.
+    /// Returns the name of the argument that has the value of `form`.
     fn argument(&self, form: &Affine) -> String {
         let place = moving_forms(self.lookup).iter().position(|known| *known == form);
         format!("at{}", place.expect("a form that depends on the position"))
     }
 
-    /// Returns an expression that loads an integer from the array `source`. An integer of 64 bits
-    /// is loaded as two words. An integer of less than 32 bits is shifted to the top of its word
-    /// and down again, which extends it with zeros or with its sign.
+    /// Returns an expression that loads an integer from the array `source`. A 64-bit integer is
+    /// loaded as two words. An integer of less than 32 bits is shifted to the top of its word and
+    /// down again, so that zeros or copies of its sign fill the upper bits.
     fn load(&self, source: &str, integer: Integer, at: &Affine) -> String {
         let bits = u64::from(integer.bits_in_memory());
         let (lanes, down) = (32 / bits.min(32), 32 - bits.min(32));
@@ -203,7 +205,7 @@ impl Function<'_> {
         }
     }
 
-    /// Returns an operation on 64-bit numbers.
+    /// Returns the expression for an operation on 64-bit integers.
     fn wide(
         &mut self,
         writer: &Writer,
@@ -236,8 +238,8 @@ impl Function<'_> {
         }
     }
 
-    /// Writes the `return` statement. The result is the last number of the lookup, brought into the
-    /// range `0..=last` as [`OutOfRange`] says.
+    /// Writes the `return` statement. The result is the last number of the lookup, which
+    /// [`OutOfRange`] brings into the range `0..=last`.
     fn value(&self, writer: &mut Writer) {
         let Lookup { numbers, last, out_of_range } = self.lookup;
         let place = numbers.len() - 1;
@@ -279,7 +281,8 @@ fn compares(operator: Operator) -> bool {
     matches!(operator, Equal | NotEqual | GreaterEqual | Greater | LessEqual | Less)
 }
 
-/// Returns an expression for an operation on two words. `known` is true if `b` is a constant.
+/// Returns the expression for an operation on integers of at most 32 bits. `known` is true if `b`
+/// is a constant.
 fn words(operator: Operator, a: &str, b: &str, of: Integer, known: bool) -> String {
     let symbol = operator.symbol();
     let [zero, one] = if of.is_signed { ["0i", "1i"] } else { ["0u", "1u"] };
@@ -288,14 +291,14 @@ fn words(operator: Operator, a: &str, b: &str, of: Integer, known: bool) -> Stri
         Operator::Divide | Operator::Remainder if known && b != zero && !b.starts_with("i32(") => {
             format!("{a} {symbol} {b}")
         }
-        // In XLA a division by 0 sets all bits of the result. The smallest integer divided by -1 is
-        // itself, and WGSL has the same result.
+        // In XLA, a division by 0 gives a result with all bits set. The smallest integer divided by
+        // -1 gives itself, as in WGSL.
         Operator::Divide => {
             let ones = if of.is_signed { "i32(-1)" } else { "0xffffffffu" };
             format!("select({a} / select({b}, {one}, {b} == {zero}), {ones}, {b} == {zero})")
         }
-        // In XLA a division by 0 leaves the dividend as the remainder, and a division by -1 leaves
-        // no remainder. The operator of WGSL has other results.
+        // In XLA, the remainder of a division by 0 is the dividend, and the remainder of a division
+        // by -1 is 0. WGSL's operator has different results.
         Operator::Remainder => {
             let minus_one =
                 if of.is_signed { format!(" || {b} == i32(-1)") } else { String::new() };
@@ -307,14 +310,15 @@ fn words(operator: Operator, a: &str, b: &str, of: Integer, known: bool) -> Stri
     }
 }
 
-/// Returns the result of an operation on words, wrapped around to the bits of a narrower integer.
+/// Wraps the result of an operation around to the bits of an integer narrower than 32 bits, if the
+/// operation can exceed them.
 fn wrapped(word: String, operator: Operator, integer: Integer) -> String {
     use Operator::{Add, Divide, Multiply, Subtract};
     let grows = matches!(operator, Add | Subtract | Multiply | Divide);
     if grows { narrowed(word, integer) } else { word }
 }
 
-/// Returns a word truncated to the bits of an integer, and extended to 32 bits again.
+/// Truncates a word to the bits of an integer, and extends it to 32 bits again.
 fn narrowed(word: String, Integer { bits, is_signed }: Integer) -> String {
     match (bits, is_signed) {
         (32.., _) => word,

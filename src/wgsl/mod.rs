@@ -1,14 +1,14 @@
 //! Writes the WGSL text of a kernel and validates it with naga.
 //!
-//! The input is a [`Schedule`](crate::schedule::Schedule), which says what each invocation copies.
-//! The output is a [`Kernel`]: the text, the bindings, the dispatches, and a proof that no access
-//! leaves its buffer. Each kind of kernel has a file: `block` for copies, rows and transposes,
-//! `segments` for rows of several cases, and `gather` for everything else. `accessor` writes
-//! functions that other kernels call for single elements.
+//! The input is a [`Schedule`](crate::schedule::Schedule), which assigns a part of the copy to each
+//! invocation. The output is a [`Kernel`]: the text, the bindings, the dispatches, and a proof that
+//! no access leaves its buffer. Each kind of kernel has a file: `block` for copies, rows and
+//! transposes, `segments` for rows of several cases, and `gather` for everything else. The file
+//! `accessor` writes functions that other kernels call for single elements.
 //!
-//! Kernels are meant to be read. Names such as `a1_by4` say what they count, comments give shapes
-//! and strides, and the header repeats the nest. The text is written line by line, without
-//! templates, because a kernel is short: a few dozen lines of a few kinds.
+//! Kernels are meant to be read by people. A name such as `a1_by4` tells its meaning, comments give
+//! shapes and strides, and the header repeats the nest. The text is written line by line, without
+//! templates, because a kernel has only a few dozen lines of a few kinds.
 //!
 //! The files use the words of [`schedule`](crate::schedule) and [`nest`](crate::nest): a *unit* is
 //! the data that one load or store of the nest moves, a *form* is an affine expression of loop

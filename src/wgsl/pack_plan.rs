@@ -1,28 +1,26 @@
 //! [`PackPlan`]: the cheapest way to combine units of loaded words into destination words.
 //!
 //! If elements are narrower than 32 bits, a kernel spends most of its operations on moving units
-//! between words. A plan uses one of three methods for all words of a block: the one with the
-//! lowest cost, which is computed from the number of operations and of lines.
+//! between words. A plan uses the same method for all words of a block. It is the cheapest of three
+//! methods, by a cost that counts operations and lines of code:
 //!
 //! - Unit by unit: each unit takes a shift and a mask.
-//! - Units first: two units that are contiguous in the destination are combined, together with all
-//!   other pairs of their two words. The results are combined in the same way, until each
-//!   destination word consists of a part of one word and a part of another. This turns planes into
-//!   pixels.
-//! - Halves first: the units at even indices of a destination word are collected in one word, and
-//!   the units at odd indices in another. Then the two words are interleaved. This turns pixels
-//!   into planes.
+//! - Units first: two units that are contiguous in the destination are combined by an operation
+//!   that combines all other pairs of the same two words too. The results are combined in the same
+//!   way, until each destination word needs at most two words. This turns planes into pixels.
+//! - Halves first: one word collects the units at even indices of a destination word, and another
+//!   the units at odd indices. Then the two words are interleaved. This turns pixels into planes.
 //!
 //! [`PackedWords`](super::packed_words) has an example, and writes the plan as WGSL.
 
-/// One word of a loaded or computed value.
+/// One word of a loaded or computed value: the index of the value, and of the word in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Word {
     pub(super) value: usize,
     pub(super) component: u64,
 }
 
-/// A unit in a word. `place` is its distance from the low end of the word, in units.
+/// A unit in a word. `place` is the number of units below it in the word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unit {
     pub(super) word: Word,
@@ -32,16 +30,15 @@ pub(super) struct Unit {
 /// The operation that combines two words into one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Combine {
-    /// Units of `bits` bits alternate: the units at even places are from the first word, and those
-    /// at odd places from the second word. Each word is first shifted up by `low_by` or `high_by`
-    /// units.
+    /// Alternates units of `bits` bits: `low` supplies the units at even places, and `high` those
+    /// at odd places. Before that, each word is shifted up by `low_by` or `high_by` units.
     Pairs { bits: u32, low_by: i32, high_by: i32 },
-    /// The low `bits` bits are taken from the first word, starting at its bit `low_from`. The other
-    /// bits are taken from the second word, starting at its bit `high_from`.
+    /// Takes the low `bits` bits from the word `low`, starting at its bit `low_from`. Takes the
+    /// bits above them from the word `high`, starting at its bit `high_from`.
     Ends { bits: u32, low_from: u32, high_from: u32 },
 }
 
-/// A word that is combined from two others.
+/// A word that is combined from the words `low` and `high`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CombinedWord {
     pub(super) low: Word,
@@ -50,28 +47,30 @@ pub(super) struct CombinedWord {
 }
 
 impl CombinedWord {
-    /// Returns the operation whose result is this word, unchanged.
+    /// Returns an operation whose result is `word` itself.
     fn of(word: Word) -> Self {
         Self { low: word, high: word, combine: Combine::Pairs { bits: 16, low_by: 0, high_by: 0 } }
     }
 
-    /// Returns true if the result is a single word that is shifted as a whole.
+    /// Returns true if `low` and `high` are the same word and are shifted alike, so that the result
+    /// is this word, shifted as a whole.
     pub(super) fn is_one(&self) -> bool {
         matches!(self.combine, Combine::Pairs { low_by, high_by, .. } if self.low == self.high && low_by == high_by)
     }
 
-    /// Returns true if the result is a single word that is not shifted, which takes no operation.
+    /// Returns true if the result is an existing word, unchanged, so that no operation is needed.
     fn is_as_it_is(&self) -> bool {
         matches!(self.combine, Combine::Pairs { low_by: 0, .. } if self.is_one())
     }
 
-    /// Returns the number of operations. If the parts are whole bytes, they are combined by
-    /// `insertBits`, which counts as one operation.
+    /// Returns the number of operations that the combination takes. `insertBits` combines parts
+    /// that are whole bytes, and counts as one operation.
     fn operations(&self) -> u32 {
         match self.combine {
             Combine::Pairs { low_by, high_by, .. } => {
                 let part = |by: i32| 1 + u32::from(by != 0);
-                // If the two parts use the same mask, they share the masked word.
+                // If both words need the same mask and are the same word, the masked word is
+                // computed once.
                 let shared = self.low == self.high && (low_by % 2 != 0) == (high_by % 2 == 0);
                 if self.is_one() {
                     u32::from(low_by != 0)
@@ -94,7 +93,7 @@ impl CombinedWord {
     }
 }
 
-/// A word of the destination, described by the parts that remain to be combined into it.
+/// A word of the destination, as the work that remains to compute it.
 #[derive(Clone, Debug)]
 pub(super) enum Goal {
     Units(Vec<Unit>),
@@ -103,7 +102,7 @@ pub(super) enum Goal {
 }
 
 impl Goal {
-    /// Returns the goal for a word that consists of these units of `bits` bits.
+    /// Returns the goal for a destination word that consists of these units of `bits` bits.
     pub(super) fn new(units: Vec<Unit>, bits: u32) -> Self {
         let follows =
             |pair: &[Unit]| pair[1].word == pair[0].word && pair[1].place == pair[0].place + 1;
@@ -123,7 +122,7 @@ impl Goal {
         }
     }
 
-    /// Returns the number of units that are still to be combined.
+    /// Returns the number of units that still have to be combined one by one.
     fn units(&self) -> usize {
         match self {
             Self::Units(units) => units.len(),
@@ -131,7 +130,7 @@ impl Goal {
         }
     }
 
-    /// Returns the number of operations that make the word from its parts. Units have `bits` bits.
+    /// Returns the number of operations that the remaining work takes. Units have `bits` bits.
     fn operations(&self, bits: u32) -> u32 {
         let part = |&(_, by, mask): &(Word, i32, u32)| {
             u32::from(by != 0) + u32::from(mask != moved(u32::MAX, by))
@@ -144,35 +143,35 @@ impl Goal {
     }
 }
 
-/// A value that is computed because several destination words use it.
+/// A value that the kernel computes in a line of its own, because several destination words use it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PackStep {
     pub(super) made: CombinedWord,
-    /// The number of words. It is more than 1 if all components of a vector are computed in the
-    /// same way, by one line of code.
+    /// The number of words in the value. If all components of a vector are computed in the same
+    /// way, one line computes them together, and this is more than 1.
     pub(super) words: u64,
     /// The number of bits in each group of contiguous units inside the value.
     pub(super) bits: u32,
 }
 
-/// The values to compute, in order, and the parts that are then combined into each destination
-/// word.
+/// The values to compute, in order, and then the work that remains for each destination word.
 #[derive(Debug)]
 pub(super) struct PackPlan {
     pub(super) steps: Vec<PackStep>,
     pub(super) goals: Vec<Goal>,
     operations: u32,
-    /// The number of words of each value, the loaded values first.
+    /// The number of words in each value. The loaded values come first, and the values of the steps
+    /// follow.
     words: Vec<u64>,
 }
 
 impl PackPlan {
     /// Returns the cheapest plan for destination words that consist of these units of `bits` bits.
-    /// `loaded` has the number of words of each loaded value.
+    /// `loaded` lists the number of words in each loaded value.
     pub(super) fn new(units: Vec<Vec<Unit>>, bits: u32, loaded: &[u64]) -> Self {
         let goals: Vec<Goal> = units.into_iter().map(|units| Goal::new(units, bits)).collect();
         let new = |goals| Self { steps: vec![], goals, operations: 0, words: loaded.to_vec() };
-        // If each loaded word gives only one unit, destination words cannot share steps.
+        // If each loaded word has only one unit to move, destination words cannot share steps.
         let count: usize = goals.iter().map(Goal::units).sum();
         if count == 0 || loaded.iter().sum::<u64>() >= count as u64 {
             return new(goals);
@@ -195,18 +194,18 @@ impl PackPlan {
         best
     }
 
-    /// Returns the cost: twice the number of operations, plus the number of lines, because naga
-    /// parses and validates each line.
+    /// Returns the cost of the plan: twice the number of operations, plus the number of lines.
+    /// Lines count because naga parses and validates every line.
     fn cost(&self) -> usize {
         2 * self.operations as usize + self.steps.len()
     }
 
-    /// Adds the operations that make the destination words after the steps.
+    /// Adds the operations that remain for the destination words after all steps.
     fn finish(&mut self, bits: u32) {
         self.operations += self.goals.iter().map(|goal| goal.operations(bits)).sum::<u32>();
     }
 
-    /// Combines pairs of units until each destination word consists of parts of at most two words.
+    /// Adds steps that combine pairs of units, until each destination word needs at most two words.
     fn units_first(&mut self, mut goals: Vec<Goal>, bits: u32) {
         for bits in [1, 2, 4, 8].into_iter().filter(|&level| level >= bits) {
             let units = goals.iter().filter_map(|goal| match goal {
@@ -228,9 +227,10 @@ impl PackPlan {
         self.goals = goals;
     }
 
-    /// Collects the units at even places of each destination word in one word and the units at odd
-    /// places in another, and interleaves the two words. Returns `None` if the units of one of
-    /// these words are at both even and odd places of the loaded words.
+    /// Adds steps that collect the units at even places of each destination word in one word and
+    /// those at odd places in another, and interleave the two words. Returns `None` if this is
+    /// impossible, because the units for one of these words are at both even and odd places of the
+    /// loaded words.
     fn halves_first(&mut self, goals: Vec<Goal>, bits: u32) -> Option<()> {
         let mut sides = Vec::new();
         for goal in &goals {
@@ -253,7 +253,7 @@ impl PackPlan {
         }
         let made = |goal: &Goal| match *goal {
             Goal::Combined(made) => made,
-            // A word that needs no operation.
+            // This word already exists, so it takes no operation.
             Goal::Whole(word) => CombinedWord::of(word),
             Goal::Units(_) => unreachable!("halves are made of two words"),
         };
@@ -270,8 +270,8 @@ impl PackPlan {
         Some(())
     }
 
-    /// Adds steps that compute these words, without duplicates. Returns the place at which each
-    /// word is found. Words that are components of the same vector share a step.
+    /// Adds steps that compute these words, without duplicates. Returns the location of each word.
+    /// Words that are components of the same vectors share a step.
     fn values(&mut self, made: impl Iterator<Item = CombinedWord>, bits: u32) -> Vec<Word> {
         let made: Vec<CombinedWord> = made.collect();
         let mut words: Vec<Word> = Vec::with_capacity(made.len());
@@ -300,8 +300,8 @@ impl PackPlan {
         words
     }
 
-    /// Returns true if the two words are different components of the same vectors and are computed
-    /// by the same operation.
+    /// Returns true if one vector operation can compute both words: the same operation makes them
+    /// from different components of the same vectors.
     fn are_alike(&self, one: &CombinedWord, other: &CombinedWord) -> bool {
         let is_by_component = |made: &CombinedWord| made.low.component == made.high.component;
         (one.combine, one.low.value, one.high.value)
@@ -312,8 +312,9 @@ impl PackPlan {
             && self.words[one.low.value] == self.words[one.high.value]
     }
 
-    /// Adds the last steps, which compute vectors of destination words. Returns the component that
-    /// holds each destination word, or `None` if the word is in no vector.
+    /// If one vector operation can compute several destination words, turns these words into a
+    /// vector. Adds the steps for these vectors. Returns the component that contains each
+    /// destination word, or `None` if the word is in no vector.
     pub(super) fn vectors(&mut self) -> Vec<Option<Word>> {
         let made = self.goals.iter().map(|goal| match goal {
             Goal::Combined(made) => Some(*made),
@@ -331,19 +332,19 @@ impl PackPlan {
     }
 }
 
-/// Returns the operation that makes a word with two units side by side, and the place of the pair
-/// in that word, counted in pairs.
+/// Returns the operation that puts two units next to each other in one word. Also returns the index
+/// of this pair in the word, counted in pairs.
 fn pair(low: Unit, high: Unit, bits: u32) -> (CombinedWord, u32) {
     let (i, j) = (low.place.cast_signed(), high.place.cast_signed());
-    // One of the two units stays in its place if possible.
+    // At least one of the two units keeps its place if possible, which saves a shift.
     let place = if i % 2 != 0 && j % 2 != 0 { j / 2 } else { i / 2 };
     let combine = Combine::Pairs { bits, low_by: 2 * place - i, high_by: 2 * place + 1 - j };
     (CombinedWord { low: low.word, high: high.word, combine }, place.unsigned_abs())
 }
 
-/// Returns the words that contain the units. Each word has the number of bits by which it is
-/// shifted, and the mask of the bits that are taken from it. Units have `bits` bits. A word occurs
-/// several times if its units move by different distances.
+/// Returns the words from which a destination word takes `units` of `bits` bits. Each entry is a
+/// word, the number of bits to shift it up by, and the mask of the bits to take from the shifted
+/// word. A word occurs several times if its units move by different distances.
 pub(super) fn parts(units: &[Unit], bits: u32) -> Vec<(Word, i32, u32)> {
     let mut parts: Vec<(Word, i32, u32)> = Vec::new();
     for (unit, to) in units.iter().zip(0..) {
@@ -357,7 +358,7 @@ pub(super) fn parts(units: &[Unit], bits: u32) -> Vec<(Word, i32, u32)> {
     parts
 }
 
-/// Returns bits shifted up by `by` places, or down if `by` is negative.
+/// Returns `bits` shifted up by `by` bits, or shifted down if `by` is negative.
 pub(super) fn moved(bits: u32, by: i32) -> u32 {
     if by < 0 { bits >> -by } else { bits << by }
 }

@@ -1,8 +1,8 @@
 //! [`PackedWords`]: combines units of loaded words into destination words, and writes the WGSL.
 //!
-//! Moving a unit on its own takes a shift and a mask. Therefore units that are contiguous in the
-//! destination are first combined in pairs, all pairs of two words at once, and the results are
-//! combined again. For example, three planes of bytes become pixels:
+//! Moving a single unit takes a shift and a mask. To save operations, units that are contiguous in
+//! the destination are first combined in pairs, all pairs of two words at once, and the results are
+//! combined in the same way. For example, three planes of bytes become pixels:
 //!
 //! ```text
 //! row0       r0 r1 r2 r3
@@ -14,8 +14,7 @@
 //! ```
 //!
 //! If the components of vectors are all combined in the same way, one line combines the whole
-//! vectors. Units are moved one by one if that takes fewer operations. `pack_plan` makes this
-//! decision.
+//! vectors. Units are moved one by one if that takes fewer operations, which `pack_plan` decides.
 
 use std::ops::Range;
 
@@ -37,11 +36,11 @@ struct NamedValue {
 #[derive(Debug, Default)]
 pub(super) struct PackedWords {
     values: Vec<NamedValue>,
-    /// Constants of vector type, as names and expressions. `lines` has the computed values in the
-    /// same form.
+    /// The names and expressions of constants of vector type. `lines` has the names and expressions
+    /// of the computed values.
     constants: Vec<(String, String)>,
     lines: Vec<(String, String)>,
-    /// The prefixes of names, with the number of values whose names have each prefix.
+    /// For each prefix of a name, the number of values whose names have this prefix.
     counts: Vec<(&'static str, usize)>,
     words: Vec<String>,
     /// The arguments of the `insertBits` that computes each word, or `None` if the word does not
@@ -69,12 +68,12 @@ struct Insert {
 }
 
 impl PackedWords {
-    /// Combines loaded units of `bits` bits into words with units of `to_bits` bits. If loaded
-    /// units are wider, they are truncated to their low bits. If they are narrower, they are
-    /// extended with zeros.
+    /// Plans the words of the destination, with units of `to_bits` bits, from loaded units of
+    /// `bits` bits. Wider units are truncated to their low bits. Narrower units are extended with
+    /// zeros.
     ///
-    /// Each unit in `given` is the name of a loaded value, the number of words in that value, and
-    /// the index of the unit in it.
+    /// `given` lists the units of each word. A unit is the name of a loaded value, the number of
+    /// words in that value, and the index of the unit in the value.
     pub(super) fn new(
         given: &[Vec<(String, u64, u64)>],
         bits: u32,
@@ -100,7 +99,8 @@ impl PackedWords {
                 steps.spread(&mut words, bits, to_bits);
             }
         } else {
-            // A wider unit is divided into units of `to_bits` bits, and the first of them is taken.
+            // A wider unit is treated as several units of `to_bits` bits, and only the lowest unit
+            // is used.
             words.iter_mut().flatten().for_each(|unit| unit.place *= bits / to_bits);
         }
         steps.inserts_words = kind == AdapterKind::Gpu;
@@ -121,7 +121,7 @@ impl PackedWords {
         steps
     }
 
-    /// Writes the values that are computed for the words of the destination.
+    /// Writes the constants and values from which the words of the destination are computed.
     pub(super) fn write(&self, writer: &mut Writer) {
         for (name, value) in self.constants.iter().chain(&self.lines) {
             writer.line(format_args!("let {name} = {value};"));
@@ -142,7 +142,7 @@ impl PackedWords {
         })
     }
 
-    /// Adds a computed value and returns its index in `values`.
+    /// Adds a value that the kernel computes, and returns its index in `values`.
     fn value(&mut self, prefix: &'static str, words: u64, expression: String) -> usize {
         let at = self.counts.iter().position(|count| count.0 == prefix).unwrap_or_else(|| {
             self.counts.push((prefix, 0));
@@ -155,9 +155,9 @@ impl PackedWords {
         self.values.len() - 1
     }
 
-    /// Widens units from `bits` to `to_bits` bits, with zeros at the top. A loaded value becomes up
-    /// to `n = to_bits / bits` computed values. Computed value `k` holds the units with an index of
-    /// `k` modulo `n`: a unit with index `i` is at index `i / n` of it.
+    /// Widens units from `bits` to `to_bits` bits, with zeros at the top. With
+    /// `n = to_bits / bits`, a loaded value becomes up to `n` computed values: the unit with index
+    /// `i` of the loaded value is unit `i / n` of computed value `i % n`.
     fn spread(&mut self, words: &mut [Vec<Unit>], bits: u32, to_bits: u32) {
         let in_place = to_bits / bits;
         let mut apart: Vec<(usize, u32, usize)> = Vec::new();
@@ -181,7 +181,7 @@ impl PackedWords {
         }
     }
 
-    /// Adds the values that a plan computes, and the expressions for the words of the destination.
+    /// Adds the values that `plan` computes, and the expressions for the words of the destination.
     fn follow(&mut self, mut plan: PackPlan, bits: u32) {
         let vectors = plan.vectors();
         for step in &plan.steps {
@@ -209,8 +209,8 @@ impl PackedWords {
         }
     }
 
-    /// Returns the call of `insertBits` that combines whole bytes of two words into one. Returns
-    /// `None` if the parts are not whole bytes, or if one shift of each word is enough.
+    /// Returns the call of `insertBits` that combines whole bytes of two words. Returns `None` if
+    /// the parts are not whole bytes, or if one shift of each word already combines them.
     fn insert(&mut self, made: &CombinedWord, words: u64) -> Option<Insert> {
         let Combine::Ends { bits, low_from, high_from } = made.combine else { return None };
         if bits % 8 != 0 || low_from + bits == 32 && high_from == 0 {
@@ -248,14 +248,14 @@ impl PackedWords {
         Some([into, bits, format!("{offset}u"), format!("{count}u")])
     }
 
-    /// Returns the expression for one word of a value.
+    /// Returns the expression for one word of a loaded or computed value.
     fn name(&self, word: Word) -> String {
         let NamedValue { name, words } = &self.values[word.value];
         components(name, *words, word.component, 1)
     }
 
-    /// Returns the expression that combines two words into one. If `words` is more than 1, the
-    /// expression combines two vectors of that length.
+    /// Returns the expression that combines two words into one. If `words` is more than 1, it
+    /// combines vectors of that many words instead.
     fn combined(&mut self, made: &CombinedWord, words: u64) -> String {
         let name = |of: Word| match words {
             1 => self.name(of),
@@ -267,8 +267,8 @@ impl PackedWords {
                 self.shifted(low, low_by * bits.cast_signed(), words)
             }
             Combine::Pairs { bits, low_by, high_by } => {
-                // A unit that moves by an odd distance goes from an odd index to an even one, or
-                // the other way round.
+                // A unit that moves by an odd distance moves from an odd index to an even index, or
+                // from an even index to an odd one.
                 let mut part = |name: String, by: i32, is_odd: bool| {
                     let (kind, by_one) = if is_odd { ("odd", bits) } else { ("even", 0) };
                     let kind = format!("{kind}_{}", name_of(bits));
@@ -305,8 +305,8 @@ impl PackedWords {
         }
     }
 
-    /// Returns an expression in parentheses: a word that is shifted up by `by` bits, or down if
-    /// `by` is negative, with only the bits in `mask`.
+    /// Returns an expression in parentheses: `word`, shifted up by `by` bits or down if `by` is
+    /// negative, with only the bits in `mask`.
     fn part(&mut self, word: String, by: i32, mask: u32, words: u64) -> String {
         let shifted = self.shifted(word, by, words);
         if mask == moved(u32::MAX, by) {
@@ -316,7 +316,8 @@ impl PackedWords {
         if by == 0 { format!("({shifted} & {mask})") } else { format!("(({shifted}) & {mask})") }
     }
 
-    /// Returns `value` shifted up by `by` bits, or down if `by` is negative.
+    /// Returns the expression for `value` shifted up by `by` bits, or shifted down if `by` is
+    /// negative.
     fn shifted(&mut self, value: String, by: i32, words: u64) -> String {
         let amount = by.unsigned_abs();
         let amount = match words {
@@ -328,7 +329,8 @@ impl PackedWords {
         format!("{value} {} {amount}", if by > 0 { "<<" } else { ">>" })
     }
 
-    /// Returns the expression for `mask`, or for a vector with `mask` in each word.
+    /// Returns the expression for `mask`. If `words` is more than 1, adds a constant vector with
+    /// `mask` in each word, and returns its name.
     fn mask(&mut self, name: &str, mask: u32, words: u64) -> String {
         match words {
             1 => format!("0x{mask:08x}u"),
@@ -346,10 +348,9 @@ impl PackedWords {
     }
 }
 
-/// Returns, for each destination word, the index of its units inside groups of `in_place` loaded
-/// units, or `None` if the units of a word have different indices. If all units of a word have the
-/// same index, whole groups can be combined first, and the unit is taken out of each group
-/// afterwards.
+/// Returns, for each destination word, the common index of its units inside groups of `in_place`
+/// loaded units, or `None` if the units of some word have different indices. With a common index,
+/// whole groups can be combined first, and one mask then takes the units out of all groups.
 fn numbers_in_place(words: &[Vec<Unit>], in_place: u32) -> Option<Vec<u32>> {
     let number = |units: &Vec<Unit>| {
         let first = units[0].place % in_place;

@@ -1,8 +1,8 @@
 //! [`Proof`]: the proof that a kernel stays inside its buffers.
 //!
 //! naga can add a check to every access. A kernel with a proof runs without these checks. Therefore
-//! every type that leads to a kernel has private fields: with a forged nest, a kernel could write
-//! outside a buffer.
+//! every type from which a kernel is made has private fields: a kernel from a forged nest could
+//! write outside a buffer.
 
 use std::fmt;
 
@@ -17,13 +17,13 @@ use crate::{
 /// The proof that every access of a kernel lies inside its binding, and that every loop ends.
 ///
 /// The reads are bounded by interval arithmetic over the loops of the nest: if the guards of a
-/// position hold, it reads an element inside the tensor. The writes are bounded because the blocks,
-/// the accesses of rows, or the words cover the destination exactly. A kernel that keeps gaps reads
-/// a word of the destination only if it also writes that word. A runner that binds at least
-/// [`Binding::size_in_bytes`] bytes may turn run-time checks off.
+/// position hold, the position reads an element inside the tensor. The writes are bounded because
+/// the blocks, the accesses of rows, or the words cover the destination exactly. A kernel that
+/// keeps gaps reads a word of the destination only if it also writes that word. A runner may turn
+/// run-time checks off if it binds at least [`Binding::size_in_bytes`] bytes.
 ///
-/// A proof belongs to one [`Kernel`](super::Kernel) and cannot be moved to another. Only lowering
-/// creates proofs:
+/// A proof belongs to one [`Kernel`](super::Kernel) and cannot be moved to another. Only stridec
+/// creates proofs, when it writes a kernel:
 ///
 /// ```compile_fail,E0451
 /// use stridec::wgsl::Proof;
@@ -33,39 +33,40 @@ use crate::{
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Proof {
-    /// The index of the last word that is read of each source, or `None` if no word is read; and
-    /// the number of words in the source's binding.
+    /// For each source, the index of the last word that the kernel reads, or `None` if it reads
+    /// none, and the number of words in the source's binding.
     sources: SmallVec<[(Option<u64>, u64); 1]>,
     last_destination_word: u64,
     destination_words: u64,
-    /// The treatment of the destination's bits outside the elements. If they are kept, the words of
-    /// the destination are also read.
+    /// The treatment of the destination's bits outside the elements. With [`Gaps::Keep`], the
+    /// kernel also reads the words of the destination.
     gaps: Gaps,
     invocations: u64,
     trips: u32,
 }
 
-/// Returns the index of the last word of the source that a block loads. `word` is the index of the
-/// last word that holds a unit of the block.
+/// Returns the index of the last word of the source that a block loads, which may be later than
+/// `word`, the last word that contains a unit of the block.
 fn last_loaded(block: &Block, word: u64) -> u64 {
     let nest = block.nest();
     let access = (block.load() * u64::from(nest.src_bits())).div_ceil(32);
     let image = nest.src_bytes().div_ceil(4).next_multiple_of(access).saturating_sub(1);
     if block.reads_more() {
-        // Loads past the last unit of the block are clamped to the last access of the image.
+        // This branch covers loads past the last unit of the block, which are clamped to the last
+        // access of the image.
         image
     } else if block.is_shifted() {
-        // A run that is shifted into place reads one more access, but no access past the image.
+        // To shift a run into place, the block reads one more access, but none past the image.
         ((word / access + 2) * access - 1).min(image)
     } else {
-        // The block reads to the end of the access that contains its last unit.
+        // The block reads up to the end of the access that contains its last unit.
         (word / access + 1) * access - 1
     }
 }
 
-/// Returns the greatest number of loop iterations of one invocation. If an invocation moves several
-/// blocks, it loops over its blocks, its seams and the words of these seams. Otherwise, it loops
-/// over the words of one seam or over the stores of one block.
+/// Returns the greatest number of loop iterations of one invocation. An invocation that moves
+/// several blocks loops over its blocks, its seams and the words of these seams. An invocation with
+/// a single block or seam loops over the words of the seam or over the stores of the block.
 fn loop_trips(block: &Block) -> u32 {
     // The units of a word are combined in a loop if there are more than four of them.
     let bits = u64::from(block.nest().dst_bits());
@@ -73,7 +74,7 @@ fn loop_trips(block: &Block) -> u32 {
     let of_access = 1 + block.store() * bits / 32 * of_word;
     let of_seam = block.seam().map_or(0, |seam| seam.longest() * of_access);
     let all = match (block.rounds(), block.seam()) {
-        // Each of the nested loops has at least two iterations, so all levels together have at most
+        // Each of the nested loops has at least two iterations. So all levels together have at most
         // twice as many iterations as the innermost loop.
         (1, _) if block.moves_unit_by_unit() => {
             of_seam.max(block.rows() * block.width() * 2 * of_access)
@@ -85,13 +86,13 @@ fn loop_trips(block: &Block) -> u32 {
     u32::try_from(all).unwrap_or(u32::MAX)
 }
 
-/// The greatest number of iterations of a loop that a proof allows. Some drivers end a longer loop
+/// The greatest number of loop iterations that a proof allows. Some drivers end a longer loop
 /// without an error.
 const MAX_TRIPS: u32 = 65_535;
 
 impl Proof {
-    /// Returns the proof for a schedule whose kernel binds these buffers. Returns `None` if the
-    /// bounds cannot be proved, for example for a nest that lowering did not make.
+    /// Returns the proof for the kernel of a schedule, which binds the buffers `bindings`. Returns
+    /// `None` if the bounds cannot be proved, for example for a nest that lowering did not make.
     pub(super) fn new(schedule: &Schedule, bindings: &[Binding]) -> Option<Self> {
         let nest = schedule.nest();
         let words =
@@ -179,7 +180,7 @@ impl Proof {
     }
 
     /// Returns the number of invocations that have work. If the bits between elements are kept,
-    /// this includes invocations that write nothing because their word holds no element.
+    /// this number includes invocations that write nothing because their word contains no element.
     #[must_use]
     pub fn invocations(&self) -> u64 {
         self.invocations
@@ -226,8 +227,8 @@ fn last_word(unit: u64, bits: u32) -> u64 {
     ((unit + 1) * u64::from(bits)).div_ceil(32) - 1
 }
 
-/// Returns, for each source, the index of the last word that any position of a nest reads, as
-/// proved by lowering; `None` for a source that is not read. Returns `None` for the whole list if
+/// Returns, for each source, the index of the last word that any position of the nest reads, as
+/// lowering proved it. An entry is `None` if the source is not read. The whole result is `None` if
 /// the last read of a source is unknown.
 pub(super) fn last_words(nest: &CopyNest) -> Option<SmallVec<[Option<u64>; 1]>> {
     let sources = nest.sources().iter().enumerate();
@@ -240,8 +241,8 @@ pub(super) fn last_words(nest: &CopyNest) -> Option<SmallVec<[Option<u64>; 1]>> 
         .collect()
 }
 
-/// Returns the width, in bits, of the units in which the last read of a source is counted. It is
-/// the width of the integers that lookups load from the source, or else the width of the nest's
+/// Returns the width, in bits, of the units in which the last read of a source is counted: the
+/// width of the integers that lookups load from the source, or otherwise the width of the nest's
 /// units.
 fn unit_bits(nest: &CopyNest, source: usize) -> u32 {
     nest.loaded_bits(source).unwrap_or(nest.src_bits())

@@ -8,14 +8,15 @@ use crate::nest::{Affine, CopyNest, Quotient, Value, signed};
 
 /// Writes the forms of a nest with remainders: `d0 / 8u * 1024u + d0 % 8u` for `d0 + 1016·q0`.
 ///
-/// Both expressions are equal modulo 2^32. They could differ only if the dividend of the quotient
-/// `q0` overflowed, and a form uses a quotient only at positions at which its dividend is exact.
+/// The two expressions are equal modulo 2^32. They could differ only if the dividend of the
+/// quotient `q0` overflowed, but a form uses a quotient only at positions at which its dividend is
+/// exact.
 pub(super) struct RemainderNames<'a> {
     /// The names of the axes.
     axes: SmallVec<[String; 8]>,
     quotients: &'a [Quotient],
-    /// The text of each quotient that is written where it is used, because it is as short as
-    /// `d0 / 8u`; `None` for one that has a variable.
+    /// For each quotient, the text to write at each use if that text is as short as `d0 / 8u`, or
+    /// `None` if the quotient has a variable.
     inlined: Vec<Option<String>>,
 }
 
@@ -24,7 +25,7 @@ pub(super) struct RemainderNames<'a> {
 type Addend = (String, i64);
 
 impl<'a> RemainderNames<'a> {
-    /// Returns the given names of the axes of a nest.
+    /// Returns the writer for the forms of `nest`, whose axes have the names `axes`.
     pub(super) fn new(nest: &'a CopyNest, axes: SmallVec<[String; 8]>) -> Self {
         let mut names = Self { axes, quotients: nest.quotients(), inlined: Vec::new() };
         for Quotient { of, by } in nest.quotients() {
@@ -35,7 +36,8 @@ impl<'a> RemainderNames<'a> {
         names
     }
 
-    /// Returns true if a dividend is a multiple of one axis, or of a quotient or remainder of one.
+    /// Returns true if `of` is a single axis, or a quotient or remainder of one, so that a division
+    /// of it has a short text.
     fn is_short(&self, of: &Affine) -> bool {
         let is_known = |&(value, _): &(Value, i64)| match value {
             Value::Axis(_) => true,
@@ -46,13 +48,14 @@ impl<'a> RemainderNames<'a> {
             && of.terms().iter().all(is_known)
     }
 
-    /// Returns the values and remainders of a form, those with large weights first.
+    /// Returns the terms of a form, with remainders in place of quotients if possible. Terms with
+    /// large weights come first.
     fn addends(&self, form: &Affine) -> Vec<Addend> {
         let mut rest = form.clone();
         let mut addends = Vec::new();
         let known = self.quotients.iter().enumerate().take(self.inlined.len());
         for (number, Quotient { of, by }) in known.rev() {
-            // `v·q` and the terms `w·of` are `w·(of % by) + (v + w·by)·q`.
+            // `v·q` and the terms `w·of` are together `w·(of % by) + (v + w·by)·q`.
             let Some(&(value, weight)) = of.terms().first() else { continue };
             let (own, quotient) = (rest.weight(value), Value::Quotient(number));
             if rest.weight(quotient) == 0 || own == 0 || own % weight != 0 {
@@ -75,8 +78,8 @@ impl<'a> RemainderNames<'a> {
         addends
     }
 
-    /// Returns the remainder of a division. A remainder of a remainder is a remainder of its
-    /// dividend if one divisor divides the other.
+    /// Returns the text of a remainder. `(x % m) % n` is shortened to `x % n` if `m` is a multiple
+    /// of `n`.
     fn remainder(&self, of: &Affine, by: u64) -> String {
         let text = self.dividend(of);
         let inner = text.rsplit_once(" % ").filter(|(_, divisor)| {
@@ -86,7 +89,7 @@ impl<'a> RemainderNames<'a> {
         format!("{} % {by}u", inner.map_or(text.as_str(), |(inner, _)| inner))
     }
 
-    /// Returns the text of a value.
+    /// Returns the text of an axis, a quotient or a lookup.
     fn value(&self, value: Value) -> String {
         match value {
             Value::Axis(axis) => self.axes[axis].clone(),

@@ -1,6 +1,6 @@
-//! Kernels for rows of the destination that are filled by several cases, as in a concatenation. A
-//! row is cut into segments, one for each case, and an invocation copies its part of each segment
-//! in a loop.
+//! Kernels for rows of the destination that several cases fill, as in a concatenation. Each row is
+//! cut into segments in which no guard changes. An invocation copies a part of each segment, in a
+//! loop.
 
 use super::{
     block::{access_unit_by_unit, with_offset},
@@ -16,7 +16,7 @@ use crate::{
     schedule::{RowSegment, RowSegments, source},
 };
 
-/// Writes a kernel in which each invocation copies a part of a row of [`RowSegments`].
+/// Writes a kernel in which each invocation copies a part of one row.
 pub(super) fn segments(writer: &mut Writer, rows: &RowSegments) {
     let nest = &rows.nest;
     let meetings = rows.meetings();
@@ -77,8 +77,8 @@ pub(super) fn segments(writer: &mut Writer, rows: &RowSegments) {
     });
 }
 
-/// Writes the code of the invocations for *meetings*, the accesses that two segments share. The
-/// indices of these invocations follow the indices of the ones that copy rows.
+/// Writes the code of the invocations for *meetings*, the accesses that two segments share. Their
+/// indices follow the indices of the invocations that copy rows.
 fn meeting(writer: &mut Writer, rows: &RowSegments, meetings: &[u64]) {
     let (runs, count) = (rows.runs(), meetings.len());
     writer.block(format_args!("if run >= {runs}u"), |writer| {
@@ -106,8 +106,8 @@ struct SegmentWriter<'a> {
     names: &'a AxisNames,
     number: usize,
     segment: &'a RowSegment,
-    /// The first access that lies entirely inside the segment, and the end of these accesses, both
-    /// counted from the start of the row.
+    /// The range of accesses that lie entirely inside the segment, counted from the start of the
+    /// row: the first access and the end.
     alone: (u64, u64),
 }
 
@@ -139,8 +139,8 @@ impl SegmentWriter<'_> {
         }
     }
 
-    /// Returns the expression for the first access of the segment inside the group of accesses that
-    /// the invocation copies a part of.
+    /// Returns the expression for the first access of the segment in the invocation's group. A
+    /// group consists of the accesses of a row that `rows.lanes` invocations copy together.
     fn start(&self) -> String {
         match (self.rows.groups() > 1, self.alone.0) {
             (false, low) => format!("{low}u"),
@@ -149,9 +149,9 @@ impl SegmentWriter<'_> {
         }
     }
 
-    /// Returns the expression for the end of the segment's accesses inside the invocation's group.
-    /// If `is_chosen`, the value is 0 in rows whose case does not take its value from `of`, so that
-    /// the loop for `of` does nothing there.
+    /// Returns the expression for the end of the segment's accesses in the invocation's group. If
+    /// `is_chosen` is true, the value is 0 in rows whose case does not take its value from `of`, so
+    /// that the loop for `of` does nothing in these rows.
     fn stop(&self, writer: &mut Writer, of: Option<usize>, is_chosen: bool) -> String {
         let Self { rows, number, alone: (_, high), .. } = *self;
         let stop = match (rows.groups() > 1, high == rows.accesses) {
@@ -184,8 +184,8 @@ impl SegmentWriter<'_> {
         form.substituted(inner, &Affine::constant(self.segment.first.cast_signed()))
     }
 
-    /// Writes the code that finds the case that applies to the row in this segment, and the source
-    /// offset that the case reads.
+    /// Writes the code that finds the case of this segment that applies to the row, and the offset
+    /// in the source at which the case reads.
     fn choose(&self, writer: &mut Writer, cases: &[Case]) {
         let number = self.number;
         writer.line(format_args!("var way{number} = {}u;", cases.len() - 1));
@@ -207,8 +207,8 @@ impl SegmentWriter<'_> {
     }
 
     /// Writes the stores of one loop iteration, in which an invocation copies `rows.width`
-    /// accesses. `value(n)` is the value of the access with index `at + n` in the row. Accesses
-    /// past the end of the segment are not stored.
+    /// accesses. `value(n)` returns the value for access `at + n` of the row. Accesses past the end
+    /// of the segment are not stored.
     fn stores(&self, writer: &mut Writer, stop: &str, value: impl Fn(u64) -> String) {
         let Self { rows, alone: (low, high), .. } = *self;
         let is_whole = |access: u64| access.is_multiple_of(rows.width);
@@ -227,7 +227,7 @@ impl SegmentWriter<'_> {
         }
     }
 
-    /// Writes a loop iteration that copies from source `of`.
+    /// Writes the body of the loop that copies the segment from source `of`.
     fn copy(&self, writer: &mut Writer, of: usize, stop: &str) {
         let Self { rows, number, segment, .. } = *self;
         let (units, name) = (rows.units, writer.source(of));
@@ -257,8 +257,8 @@ impl SegmentWriter<'_> {
         });
     }
 
-    /// Writes a loop iteration that stores constant bits. If the cases have different bits, the
-    /// code selects the bits by the case of the row.
+    /// Writes the body of the loop that fills the segment with constant bits. If the cases have
+    /// different bits, the code selects them by the case of the row.
     fn fill(&self, writer: &mut Writer, stop: &str) {
         let bits = self.rows.nest.dst_bits();
         let of = |take: &CaseValue| match take {

@@ -1,5 +1,5 @@
-//! Parses and validates kernels with naga, as a WebGPU implementation would. An invalid kernel is
-//! found here, before it is returned, and not later by a user's driver.
+//! Parses and validates kernels with naga, as a WebGPU implementation would. This finds an invalid
+//! kernel before it is returned, and not later in a user's driver.
 
 use naga::{
     Module,

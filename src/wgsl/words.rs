@@ -10,7 +10,7 @@ pub(super) fn type_name(bits: u64) -> &'static str {
     }
 }
 
-/// Returns a literal of the WGSL type for `bits` bits. It has the low bits of `value`.
+/// Returns a literal of the WGSL type for `bits` bits, with the low bits of `value`.
 pub(super) fn literal(bits: u64, value: u128) -> String {
     let word = |n: u32| match (value >> (32 * n)) & u128::from(u32::MAX) {
         0 => "0u".to_owned(),
@@ -26,7 +26,7 @@ pub(super) fn literal(bits: u64, value: u128) -> String {
     format!("{}({words})", type_name(bits))
 }
 
-/// Returns a value of `bits` bits, repeated to fill `to` bits.
+/// Returns `value`, which has `bits` bits, repeated until it fills `to` bits.
 pub(super) fn repeated(value: u128, bits: u32, to: u64) -> u128 {
     let copies = u32::try_from(to).unwrap_or(128).min(128) / bits;
     (0..copies).fold(0, |all, copy| all | value << (copy * bits))

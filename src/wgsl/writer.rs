@@ -38,8 +38,9 @@ impl Writer {
         Self { text, depth: 0, grid, sources, prefix: String::new() }
     }
 
-    /// Returns a writer with an empty text for functions that another kernel calls. `sources` has
-    /// the name of the variable of each source, and `prefix` is the start of the functions' names.
+    /// Returns a writer with an empty text, for functions that another kernel calls. `sources` has
+    /// the name of the variable of each source. `prefix` is the common start of the functions'
+    /// names.
     #[cfg(any(test, feature = "accessors"))]
     pub(super) fn of_functions(sources: Vec<String>, prefix: String) -> Self {
         Self { text: String::new(), depth: 0, grid: [1; 4], sources, prefix }
@@ -55,13 +56,13 @@ impl Writer {
         self.sources[number].clone()
     }
 
-    /// Returns the name of a function with the prefix.
+    /// Returns the name of a function, preceded by the prefix.
     pub(super) fn function(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
     }
 
-    /// Returns the number of invocations in a workgroup, and the numbers of workgroups in x, y and
-    /// z.
+    /// Returns the number of invocations in a workgroup, followed by the numbers of workgroups in
+    /// x, y and z.
     pub(super) fn grid(&self) -> [u32; 4] {
         self.grid
     }
@@ -105,7 +106,7 @@ impl Writer {
         }
     }
 
-    /// Writes a comment. Lines after the first are indented by the width of `label`.
+    /// Writes a comment. After the first line, lines are indented by the width of `label`.
     ///
     /// Every character that ends a line in WGSL starts a new comment line. Shapes and names come
     /// from users, and no part of them may become code.
@@ -126,8 +127,8 @@ impl Writer {
         }
     }
 
-    /// Writes `head item, item tail`. Each item is on a line of its own if the items do not fit on
-    /// one line.
+    /// Writes a list as `head item, item tail`. If it does not fit on one line, each item gets a
+    /// line of its own.
     pub(super) fn list(&mut self, head: &str, items: &[String], tail: &str) {
         let length = items.iter().map(|item| item.len() + 2).sum::<usize>();
         if 4 * self.depth + head.len() + length + tail.len() <= MAX_WIDTH {
@@ -142,7 +143,8 @@ impl Writer {
         self.line(format_args!("{tail}"));
     }
 
-    /// Writes one line that is indented by `depth` more than the current block, without breaking it.
+    /// Writes one line without breaking it. Indents it by `depth` levels more than the current
+    /// block.
     pub(super) fn indented_line(&mut self, depth: usize, line: &str) {
         self.indented(self.depth + depth, [line]);
     }
@@ -166,7 +168,7 @@ impl Writer {
         self.text
     }
 
-    /// Writes the indentation of a line. Returns the length of the text before this line.
+    /// Writes the indentation of a line. Returns the index at which the line starts in the text.
     fn start(&mut self, depth: usize) -> usize {
         let start = self.text.len();
         for _ in 0..depth {
@@ -179,7 +181,7 @@ impl Writer {
         self.text.write_fmt(text).expect("writing to a String cannot fail");
     }
 
-    /// Writes one line that consists of these parts, without breaking it.
+    /// Writes one line without breaking it. The line is the concatenation of `parts`.
     fn indented<const PARTS: usize>(&mut self, depth: usize, parts: [&str; PARTS]) {
         self.start(depth);
         for part in parts {
@@ -189,8 +191,8 @@ impl Writer {
     }
 }
 
-/// Returns the index in `line` at which to break it: the last of `marks` that has at most `room`
-/// characters before it. Returns `None` if the line fits or has no such mark.
+/// Returns the index at which to break `line`: the last of `marks` that has at most `room`
+/// characters before it. Returns `None` if the line fits, or if it has no such mark.
 fn break_point(line: &str, room: usize, marks: &[&str]) -> Option<usize> {
     if line.len() <= room {
         return None; // a line has at most as many characters as bytes
