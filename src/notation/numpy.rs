@@ -1,5 +1,6 @@
-//! numpy's arrays, as data and as text. The text is either `shape=(2, 3) strides=(12, 4)
-//! dtype=float32`, or the dictionary of `__array_interface__` or of the header of a `.npy` file.
+//! numpy's arrays, as data and as text. The text is either
+//! `shape=(2, 3) strides=(12, 4) dtype=float32`, or the dictionary of `__array_interface__` or of
+//! the header of a `.npy` file.
 //!
 //! Strides are in bytes. As in `numpy.ndarray`, `offset=` is the offset of the element at index 0,
 //! in bytes. If it is missing, the buffer begins with the element that has the lowest address.
@@ -132,8 +133,8 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     Tensor::try_from(shape).map_err(|error| broken_rule(place, error.kind(), error))
 }
 
-/// Parses the header of a `.npy` file, such as `{'descr': '<f4', 'fortran_order': False, 'shape':
-/// (2, 3), }`.
+/// Parses the header of a `.npy` file, such as
+/// `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }`.
 fn of_header(cursor: &Cursor<'_>, fields: &NamedValues<'_>, start: usize) -> Result<Tensor> {
     fields.only(&HEADER_NAMES, 0)?;
     let place = start..cursor.position();

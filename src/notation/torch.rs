@@ -1,6 +1,6 @@
-//! torch's tensors, in three forms: `size=(2, 3) stride=(3, 1) storage_offset=0
-//! dtype=torch.float32`, or `f32[2, 3][3, 1]cpu` as in fx graphs, or one of the calls that inductor
-//! generates.
+//! torch's tensors, in three forms:
+//! `size=(2, 3) stride=(3, 1) storage_offset=0 dtype=torch.float32`, or `f32[2, 3][3, 1]cpu` as in
+//! fx graphs, or one of the calls that inductor generates.
 //!
 //! Strides and offsets are in elements. A `memory_format` may be given instead of the strides.
 

@@ -21,9 +21,9 @@ pub(crate) enum Cuts {
     /// `tiles` the index of the tile to which it belongs. Tiles are numbered in the order of their
     /// first pieces.
     Listed { limits: Vec<u64>, tiles: Vec<u64> },
-    /// The block-cyclic division: tile `t` consists of the pieces with the indices `t`, `t +
-    /// tiles`, `t + 2·tiles`, and so on. A piece has `block` coordinates, but the last one may be
-    /// shorter. There are at least two tiles, and more pieces than tiles.
+    /// The block-cyclic division: tile `t` consists of the pieces with the indices `t`,
+    /// `t + tiles`, `t + 2·tiles`, and so on. A piece has `block` coordinates, but the last one may
+    /// be shorter. There are at least two tiles, and more pieces than tiles.
     Dealt { size: u64, tiles: u64, block: u64 },
 }
 
@@ -165,8 +165,8 @@ mod tests {
         }
     }
 
-    /// Compares the tiles with `ScaLAPACK`'s `numroc`, which assigns an index to tile `index /
-    /// block % tiles`.
+    /// Compares the tiles with `ScaLAPACK`'s `numroc`, which assigns an index to tile
+    /// `index / block % tiles`.
     #[test]
     fn blocks_are_dealt_out_in_turn() {
         for size in 0..14 {

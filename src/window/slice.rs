@@ -51,8 +51,8 @@ impl Slice {
         }
     }
 
-    /// Returns the maximum number of elements that can be copied along each dimension: `1 + (size -
-    /// 1) / |stride|`.
+    /// Returns the maximum number of elements that can be copied along each dimension:
+    /// `1 + (size - 1) / |stride|`.
     ///
     /// DirectML's documentation divides by the signed stride, but its own second example shows that
     /// the absolute value is meant. The result is 0 for a dimension whose size or stride is 0.

@@ -82,8 +82,8 @@ impl CuteLayout {
     }
 
     /// Divides the layout into tiles of the shape `tiler`. The result has two modes: the layout
-    /// inside a tile, and the layout of the tiles. It is defined as `self ∘ (tiler,
-    /// complement(tiler, size))`.
+    /// inside a tile, and the layout of the tiles. It is defined as
+    /// `self ∘ (tiler, complement(tiler, size))`.
     ///
     /// # Errors
     ///
@@ -95,9 +95,9 @@ impl CuteLayout {
         self.composition(&both)
     }
 
-    /// Divides each mode by the tiler at the same position. The result is `((tile, tile, …), (rest,
-    /// rest, …))`: the first mode contains the layouts inside the tiles, and the second mode the
-    /// layouts of the tiles.
+    /// Divides each mode by the tiler at the same position. The result is
+    /// `((tile, tile, …), (rest, rest, …))`: the first mode contains the layouts inside the tiles,
+    /// and the second mode the layouts of the tiles.
     ///
     /// Modes without a tiler are appended to the second mode unchanged.
     ///
@@ -121,8 +121,8 @@ impl CuteLayout {
         Self::new(Mode::Tuple(vec![Mode::Tuple(tiles), Mode::Tuple(rest)]))
     }
 
-    /// Repeats this layout at each coordinate of `other`. The result is defined as `(self,
-    /// complement(self, size · cosize(other)) ∘ other)`.
+    /// Repeats this layout at each coordinate of `other`. The result is defined as
+    /// `(self, complement(self, size · cosize(other)) ∘ other)`.
     ///
     /// # Errors
     ///

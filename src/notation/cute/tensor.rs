@@ -1,6 +1,7 @@
-//! Converts between CuTe layouts and tensors. The element type precedes the layout, as in `f16
-//! ((2,4),8):…`, and is f32 by default. The extents of the array are also required if the layout
-//! has more coordinates than the array has elements: `f32[5,300] (5,(128,3)):(128,(1,1024))`.
+//! Converts between CuTe layouts and tensors. The element type precedes the layout, as in
+//! `f16 ((2,4),8):…`, and is f32 by default. The extents of the array are also required if the
+//! layout has more coordinates than the array has elements:
+//! `f32[5,300] (5,(128,3)):(128,(1,1024))`.
 
 use super::{CuteLayout, Mode, text::layout};
 use crate::{

@@ -38,8 +38,8 @@ pub(super) struct Term {
 }
 
 impl Term {
-    /// Returns the term, multiplied by `scale`, as a sum of quotients without `mod`. A pair `(by,
-    /// weight)` means `weight · ⌊dimension / by⌋`. Returns `None` on overflow.
+    /// Returns the term, multiplied by `scale`, as a sum of quotients without `mod`. A pair
+    /// `(by, weight)` means `weight · ⌊dimension / by⌋`. Returns `None` on overflow.
     pub(super) fn quotients(self, scale: i64) -> Option<SmallVec<[(u64, i64); 2]>> {
         let weight = self.weight.checked_mul(scale)?;
         let mut quotients = smallvec![(self.by, weight)];

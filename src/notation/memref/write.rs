@@ -12,8 +12,8 @@ use crate::{
     stride::{StrideDescriptor, StrideError},
 };
 
-/// Returns the MLIR type of a tensor's memory, such as `memref<2x3xf32, strided<[1, 3], offset:
-/// 2>>`.
+/// Returns the MLIR type of a tensor's memory, such as
+/// `memref<2x3xf32, strided<[1, 3], offset: 2>>`.
 ///
 /// If the tensor is packed and row-major and begins at the pointer, the layout is omitted. Signed
 /// integers are written as MLIR's signless integers, as in StableHLO.

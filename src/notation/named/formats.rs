@@ -132,8 +132,8 @@ fn matrix(sizes: &[u64], order: Stacked) -> Option<FormatMemory> {
 }
 
 /// Returns the layout of scale factors in tiles of 128 rows and 4 columns. A tile is stored as 32
-/// groups of 16 factors. Group `i` contains the 4 factors of each of the rows `i`, `i + 32`, `i +
-/// 64` and `i + 96`, in this order.
+/// groups of 16 factors. Group `i` contains the 4 factors of each of the rows `i`, `i + 32`,
+/// `i + 64` and `i + 96`, in this order.
 fn scale_factors(sizes: &[u64]) -> Option<FormatMemory> {
     let order = [(1, 0), (0, 1), (0, 0), (1, 1), (0, 2)];
     matrix(sizes, Stacked::new(vec![vec![32, 4], vec![4]], order))

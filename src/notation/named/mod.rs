@@ -1,5 +1,5 @@
-//! Layouts with names. The type and the extents of the array precede the name: `f16[2,17,3,5]
-//! kCHW2`, `s8[2,64,3,5] NC/4HW4`, `f32[2,17,8,8] NCHWc 8`, `bf16[64,100] TILE`.
+//! Layouts with names. The type and the extents of the array precede the name:
+//! `f16[2,17,3,5] kCHW2`, `s8[2,64,3,5] NC/4HW4`, `f32[2,17,8,8] NCHWc 8`, `bf16[64,100] TILE`.
 //!
 //! A name may be written as in a program: `TensorFormat::kCHW4`, `trt.TensorFormat.CHW4` and `chw4`
 //! are the same format.

@@ -202,8 +202,8 @@ impl Display for TileDimension {
     }
 }
 
-/// Prints the strides like MLIR's attribute: `f32[1,3,224,224] strided<[153228,51076,226,1],
-/// offset: 227>`.
+/// Prints the strides like MLIR's attribute:
+/// `f32[1,3,224,224] strided<[153228,51076,226,1], offset: 227>`.
 impl Display for StridedShape {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}[{}]", self.element_type(), CommaList(self.sizes()))?;
