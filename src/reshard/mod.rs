@@ -2,11 +2,11 @@
 //!
 //! For example, an array is divided into rows on 4 devices, and the next step of a computation
 //! needs it divided into columns. Each device then sends a block to each of the 3 others. [`plan`]
-//! lists all of these blocks. A plan depends only on the two placements, so every device computes
-//! the same plan without communication. [`rank_plan`] computes only the messages of one device, in
-//! time proportional to their number. [`simulate`] performs a plan with all devices in one process.
-//! To use another transport, implement [`Engine`]. A *shard* is the part of the array on one
-//! device. In names, *image* means the whole memory of a shard, padding included.
+//! lists the blocks of all devices. A plan depends only on the two placements, so every device
+//! computes the same plan without communication. [`rank_plan`] computes only the messages of one
+//! device, in time proportional to their number. [`simulate`] performs a plan with all devices in
+//! one process. To use another transport, implement [`Engine`]. A *shard* is the part of the array
+//! on one device. In names, *image* means the whole memory of a shard, padding included.
 //!
 //! ```
 //! use stridec::{reshard::plan, shape::Shape, sharding::Sharding};

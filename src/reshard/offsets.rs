@@ -20,8 +20,8 @@ use super::{ReshardError, shards::Shard};
 /// index by index.
 pub(super) struct MessageOffsets {
     shard: StrideDescriptor,
-    /// For each dimension except the innermost one, outermost first: the terms that its coordinates
-    /// add to the offset, in elements.
+    /// The terms that the coordinates of each dimension add to the offset, in elements. The
+    /// outermost dimension is first, and the innermost one is left out.
     outer: Vec<Vec<usize>>,
     /// The contiguous runs along the message's innermost dimension. A run is a pair of numbers of
     /// elements: the term that its first coordinate adds to the offset, and its length.

@@ -14,7 +14,7 @@ pub struct Shards {
     pub layout: Option<Layout>,
     /// True if every shard has the shape of a full tile, as XLA allocates shards. The elements of a
     /// partial tile are then at the front; the places after them are not read, and they are filled
-    /// with zeros. If false, the shape of a shard is exactly that of its part of the array.
+    /// with zeros. If false, a shard has exactly the shape of its part of the array.
     pub whole_tiles: bool,
 }
 

@@ -64,8 +64,8 @@ mod tests {
     use super::*;
     use crate::sharding::{Ranges, TileBox};
 
-    /// Splits a region at every `start..limit`, and compares the result with the elements listed
-    /// one by one.
+    /// Splits a region at every `start..limit`, and compares the result with a list of the
+    /// elements.
     #[test]
     fn runs_are_the_elements_in_order() {
         let lists: [&[(u64, u64)]; 4] = [&[(2, 4)], &[(0, 1)], &[(5, 7), (9, 10)], &[(1, 5)]];
