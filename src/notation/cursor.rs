@@ -1,4 +1,4 @@
-//! [`Cursor`]: reads the texts of other systems, with the positions for errors.
+//! [`Cursor`]: reads the texts of all notations, and keeps positions for error messages.
 
 use std::ops::Range;
 
@@ -18,20 +18,20 @@ const MAX_PRINTED: usize = 40;
 pub(super) type Cursor<'a> = ShapeCursor<'a>;
 
 impl<'a> ShapeCursor<'a> {
-    /// Returns a cursor that reads `text` from byte `start` on. Its positions are counted from the
-    /// start of `text`. Returns an error if `text` is too long.
+    /// Creates a cursor that begins at byte `start` of `text`. Positions are counted from the start
+    /// of `text`. Returns an error if `text` is too long.
     pub(super) fn starting_at(text: &'a str, start: usize) -> Result<Self> {
         let mut cursor = Self::limited(text, MAX_TEXT_BYTES)?;
         cursor.set_position(start);
         Ok(cursor)
     }
 
-    /// Returns the next character, which may be a blank.
+    /// Returns the next character without consuming it. It may be a blank.
     pub(super) fn peek(&self) -> Option<char> {
         self.rest().chars().next()
     }
 
-    /// Returns the byte range of the next character, or an empty range at the end of the text.
+    /// Returns the byte range of the next character. The range is empty at the end of the text.
     pub(super) fn place(&self) -> Range<usize> {
         let start = self.position();
         start..start + self.peek().map_or(0, char::len_utf8)
@@ -42,7 +42,7 @@ impl<'a> ShapeCursor<'a> {
         self.set_position(self.place().end);
     }
 
-    /// Reads a number that must be at least `least`, and returns it with its byte range.
+    /// Parses a number that is at least `least`, and returns it with its byte range.
     pub(super) fn natural(&mut self, least: u64) -> Result<(u64, Range<usize>)> {
         let (given, place) = self.number()?;
         match u64::try_from(given) {
@@ -54,8 +54,8 @@ impl<'a> ShapeCursor<'a> {
         }
     }
 
-    /// Reads a comma-separated list of at most `most` items, up to and including `close`. Errors
-    /// refer to the items as `name`.
+    /// Parses a comma-separated list of at most `most` items, through the bracket `close`. `name`
+    /// is the plural noun for the items in errors.
     pub(super) fn limited_list<T>(
         &mut self,
         close: &str,
@@ -75,7 +75,7 @@ impl<'a> ShapeCursor<'a> {
         Ok(items)
     }
 
-    /// Returns an error which says that `expected` was expected instead of the text at `place`.
+    /// Returns the error that the text at `place` was found instead of `expected`.
     pub(super) fn wrong(&self, place: Range<usize>, expected: &str) -> ParseError {
         let got = excerpt(self.text(place.clone()), MAX_PRINTED).into_owned();
         ParseError::new(place, format!("expected {expected}, got {got:?}"))

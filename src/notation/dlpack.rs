@@ -1,8 +1,8 @@
 //! DLPack's `DLTensor`, as data and as JSON: `{"code": 2, "bits": 32, "lanes": 1, "shape": [2, 3],
 //! "strides": [3, 1], "byte_offset": 0}`.
 //!
-//! Strides are in elements, and the offset is in bytes. If elements have several lanes, the lanes
-//! become an additional, most minor dimension. Elements smaller than a byte are packed unless
+//! Strides are in elements, and the offset is in bytes. If an element has several lanes, the lanes
+//! become an additional, most minor dimension. Elements smaller than a byte are packed, unless
 //! `is_subbyte_type_padded` is true.
 
 use super::{
@@ -17,7 +17,7 @@ use crate::{
     stride::{StrideDescriptor, StrideError},
 };
 
-/// The fields of a `DLTensor`, as in DLPack 1.1, without its data pointer and device.
+/// The fields of DLPack 1.1's `DLTensor`, except the data pointer and the device.
 ///
 /// ```
 /// use stridec::{notation::DlPack, shape::Shape, stride::StrideDescriptor};
@@ -42,8 +42,8 @@ pub struct DlPack {
     pub lanes: u16,
     /// The offset of the element at index 0 from the start of the buffer, in bytes.
     pub byte_offset: u64,
-    /// True if each value smaller than a byte occupies a whole byte, as the flag
-    /// `DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED` says.
+    /// True if each value smaller than a byte occupies a whole byte. DLPack's flag is
+    /// `DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED`.
     pub is_subbyte_type_padded: bool,
 }
 
@@ -76,8 +76,8 @@ impl TryFrom<&StrideDescriptor> for DlPack {
 }
 
 impl DlPack {
-    /// Returns the element type for a `DLDataTypeCode` and the size of a value in bits, or `None`
-    /// if XLA has no such type.
+    /// Returns the element type for the `DLDataTypeCode` `code` and a value of `bits` bits, or
+    /// `None` if XLA has no such type.
     ///
     /// ```
     /// use stridec::{notation::DlPack, shape::ElementType};
@@ -135,7 +135,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     Tensor::strided(element_type, bits.into(), &sizes, &strides, offset, place)
 }
 
-/// Converts an offset from bytes to elements of `bits` bits each. A missing offset is 0.
+/// Converts an offset from bytes to elements of `bits` bits. A missing offset means 0.
 fn offset(cursor: &Cursor<'_>, given: Option<&Value<'_>>, bits: u32) -> Result<u64> {
     let Some(given) = given else { return Ok(0) };
     let bytes = u128::from(given.natural(cursor)?);

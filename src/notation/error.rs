@@ -1,9 +1,9 @@
-//! [`NotationError`]: the reasons why a tensor cannot be written in a notation.
+//! [`NotationError`]: the reason why a tensor cannot be written in a notation.
 
 use super::Kind;
 use crate::error_kind::ErrorKind;
 
-/// The reason why a tensor cannot be written in a notation, or cannot be an operand.
+/// The reason why a tensor cannot be written in a notation, or cannot be used as an operand.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotationError {
@@ -15,7 +15,7 @@ pub enum NotationError {
         /// The property that the notation cannot describe.
         reason: String,
     },
-    /// A tensor that cannot be an operand of an operation.
+    /// A tensor that no operation accepts.
     #[error("a dimension has more than one stride, and no XLA layout says them")]
     Digits,
 }
@@ -27,7 +27,8 @@ impl NotationError {
         ErrorKind::Unsupported
     }
 
-    /// Returns the reason without the name of the notation.
+    /// Returns the reason without the name of the notation, for callers that print the name
+    /// themselves.
     #[must_use]
     pub fn reason(&self) -> &str {
         match self {

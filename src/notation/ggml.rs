@@ -1,8 +1,8 @@
 //! ggml's tensors: `ne=[3,4,1,1] nb=[4,12,48,48] type=f16`.
 //!
-//! `ne` are the extents and `nb` the strides in bytes of four dimensions, the most minor first: the
-//! array of the example is `f16[1,1,4,3]`. Without `nb` the tensor is contiguous. The type is f32
-//! if neither `type=` nor a word before `ne` says it.
+//! `ne` are the extents of four dimensions, and `nb` their strides in bytes, both with the most
+//! minor dimension first. The tensor in the example is `f16[1,1,4,3]`. Without `nb`, the tensor is
+//! contiguous. The type is given by `type=` or by a word before `ne`, and is otherwise f32.
 
 use super::{
     Tensor,
@@ -73,7 +73,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     Tensor::of_descriptor(&tensor, place)
 }
 
-/// Returns the type of one of ggml's names, such as `f16`, `i32` or `GGML_TYPE_F16`.
+/// Returns the element type for a type name of ggml, such as `f16`, `i32` or `GGML_TYPE_F16`.
 fn element_type(
     cursor: &Cursor<'_>,
     name: &str,

@@ -1,10 +1,11 @@
-//! The `repr` of JAX's `Layout`, as printed by current and earlier versions. It follows the type
-//! and the extents of the array, in XLA's words or in JAX's: `f32[2,3]` or `float32[2,3]`.
+//! The `repr` of JAX's `Layout`, as current and earlier versions of JAX print it. The type and the
+//! extents of the array come first, in XLA's notation or in JAX's: `f32[2,3]` or `float32[2,3]`.
 //!
-//! `major_to_minor` is XLA's `minor_to_major` reversed, and the tiles are the same as XLA's. The
-//! element size follows JAX's `jax/_src/layout.py`: without tiles (`tiling=None`), an element has
-//! the type's own size and `sub_byte_element_size_in_bits` is ignored. With `tiling=()`, which XLA
-//! prints in the same way, integers smaller than a byte are packed.
+//! `major_to_minor` is the reverse of XLA's `minor_to_major`, and tiles are the same as XLA's. The
+//! element size is determined as in JAX's `jax/_src/layout.py`. If there are no tiles
+//! (`tiling=None`), `sub_byte_element_size_in_bits` is ignored, and an element has the size of its
+//! type in whole bytes. If the list of tiles is empty (`tiling=()`), integers smaller than a byte
+//! are packed, although XLA prints this layout in the same way.
 
 use super::{
     Tensor,
@@ -17,15 +18,15 @@ use super::{
 };
 use crate::shape::{ElementType, Layout, ParseError, Shape, Tile, TileDimension};
 
-/// The number that represents `*` in a tile.
+/// The number that represents `*` among the extents of a tile.
 const COMBINE: i64 = i64::MIN;
 
-/// The current and earlier names of two fields of `Layout`.
+/// The names of two fields of `Layout`, in current and in earlier versions of JAX.
 const TILING: [&str; 2] = ["tiling", "_tiling"];
 const BITS: [&str; 2] = ["sub_byte_element_size_in_bits", "_sub_byte_element_size_in_bits"];
 
-/// Parses `f32[2,3] Layout(major_to_minor=(1, 0), …)`, or a `Format(layout=…, sharding=…)` that
-/// contains a layout.
+/// Parses `f32[2,3] Layout(major_to_minor=(1, 0), …)`, or a `Format(layout=…, sharding=…)` with
+/// such a layout.
 pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     let prefix = prefix(cursor)?;
     let outer = value(cursor)?;
@@ -61,7 +62,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     Tensor::of_shape(shape, fields.place.clone())
 }
 
-/// Parses `f32[2,3]`, or `float32[2,3]` as JAX prints the type of an array.
+/// Parses the type and the extents: `f32[2,3]`, or `float32[2,3]` as JAX prints them.
 fn prefix(cursor: &mut Cursor<'_>) -> Result<Prefix> {
     let mut ahead = cursor.clone();
     let (name, _) = ahead.word(|letter| letter.is_ascii_alphanumeric() || letter == '_');
@@ -75,7 +76,8 @@ fn prefix(cursor: &mut Cursor<'_>) -> Result<Prefix> {
     }
 }
 
-/// Returns the layout inside a value that may also contain a sharding.
+/// Returns the layout in `outer`, which is the layout itself or a value that also contains a
+/// sharding.
 fn inner<'v, 'a>(cursor: &Cursor<'_>, outer: &'v Value<'a>) -> Result<&'v Value<'a>> {
     let ValueKind::Call(_, fields) = &outer.kind else {
         return Err(not_a_layout(cursor, outer));
@@ -86,7 +88,7 @@ fn inner<'v, 'a>(cursor: &Cursor<'_>, outer: &'v Value<'a>) -> Result<&'v Value<
             Ok(layout)
         }
         None => match &outer.kind {
-            // Matches `Format(Layout(…), …)`.
+            // `Format(Layout(…), …)`, whose layout is a positional argument.
             ValueKind::Call("Format", fields) => fields.require(&["layout"], 0),
             _ => Ok(outer),
         },
@@ -113,8 +115,8 @@ fn tile(cursor: &Cursor<'_>, given: &Value<'_>) -> Result<Tile> {
     Ok(Tile { dimensions: extents.iter().map(extent).collect::<Result<_>>()? })
 }
 
-/// Returns the element size that JAX passes to XLA, in bits: the given size, if any; otherwise the
-/// type's own size for integers smaller than a byte, and 0 for other types.
+/// Returns the element size that JAX passes to XLA, in bits. If no size is given, it is the width
+/// of the type for integers smaller than a byte, and 0 for other types.
 fn element_bits(
     cursor: &Cursor<'_>,
     fields: &NamedValues<'_>,
@@ -134,9 +136,9 @@ fn own_bits(element_type: ElementType) -> u64 {
     }
 }
 
-/// Writes `f32[2,3] Layout(…)` in the form that JAX 0.7.1 and later versions print.
+/// Writes the layout in the form that JAX prints since version 0.7.1: `f32[2,3] Layout(…)`.
 ///
-/// The alignment of the tail and the memory space are omitted, because they do not affect offsets.
+/// The alignment of the tail and the memory space are left out, because they do not affect offsets.
 pub(super) fn write(array: &Tensor) -> std::result::Result<String, String> {
     let shape = xla::shape(array)?;
     let layout = shape.layout_or_default();
@@ -149,8 +151,8 @@ pub(super) fn write(array: &Tensor) -> std::result::Result<String, String> {
             TileDimension::Combine => COMBINE.to_string(),
         }))
     });
-    // `tiling=()` packs integers smaller than a byte. If the layout has tiles, whole bytes must be
-    // requested explicitly.
+    // With `tiling=()`, integers smaller than a byte would be packed. So if the layout has tiles,
+    // whole bytes must be requested explicitly.
     let is_own = bits == 0 || bits == storage;
     let (tiling, bits) = match (layout.tiles.is_empty(), is_own) {
         (true, true) => ("None".to_owned(), 0),

@@ -1,26 +1,29 @@
-//! Finds the shortest chain of tiles that puts digits into a given order, as a radix sort.
+//! Finds the shortest chain of tiles that brings the digits of an array into a given order in
+//! memory. The method is a radix sort.
 //!
 //! A digit is a part of a dimension's index, such as `i / 8` or `i % 8`. A tile splits each axis
-//! that it covers into a quotient and a remainder, and moves all remainders after all quotients.
-//! Both groups keep their order. So a tile is one pass of a stable sort by a single bit, which is 1
-//! for the digits in a remainder. A chain of tiles sorts the digits by a number, the *key*: the
-//! lowest bit of a key belongs to the first tile, and the highest bit to the last one. Digits with
-//! equal keys keep their order. The shortest chain has the keys with the fewest bits.
+//! that it covers into a quotient and a remainder, and moves all remainders after all quotients,
+//! without changing the order inside these two groups. So a tile is one pass of a stable sort by a
+//! single bit: the bit is 1 for the digits of remainders, and 0 for the others. A whole chain of
+//! tiles sorts the digits by a number with one bit for each tile, the *key*. The first tile sorts
+//! by the lowest bit, and the last tile by the highest bit. Digits with equal keys keep their
+//! order. The shortest chain is therefore the one with the fewest bits in a key.
 //!
-//! Keys obey two rules. First, neighbouring digits of a dimension are one number until a tile
-//! separates them, and the less significant digit is then in the remainder. Therefore, in the
-//! lowest bit in which their keys differ, the more significant digit has 0. Second, a tile can pad
-//! only a whole axis. Therefore the key of a digit that needs padding has a 1 above the bit that
-//! separates it from the next more significant digit.
+//! Keys must obey two rules. First, neighbouring digits of a dimension are a single number until a
+//! tile separates them, and that tile puts the less significant digit into the remainder.
+//! Therefore, in the lowest bit in which the keys of two neighbours differ, the more significant
+//! digit has a 0. Second, a tile can only pad a whole axis. Therefore a digit that needs padding
+//! has a 1 in its key above the bit that separates it from the next more significant digit.
 
-/// A digit to be sorted. Digits refer to each other by their position in memory.
+/// A digit to be sorted. Items are listed in memory order, and refer to each other by their index
+/// in this list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Item {
-    /// The position of the digit before the first tile.
+    /// The position of the digit before the first tile is applied.
     pub(super) start: usize,
-    /// The next more significant digit of the same dimension.
+    /// The index of the next more significant digit of the same dimension.
     pub(super) upper: Option<usize>,
-    /// The next less significant digit of the same dimension.
+    /// The index of the next less significant digit of the same dimension.
     pub(super) lower: Option<usize>,
     /// True if a tile must pad the digit.
     pub(super) is_padded: bool,
@@ -28,17 +31,17 @@ pub(super) struct Item {
     pub(super) is_apart: bool,
 }
 
-/// The maximum number of bits of a key in the search. If more bits are needed, [`any_keys`] builds
-/// a longer chain by a fixed rule.
+/// The maximum number of bits in a key during the search, which bounds its time. If more bits are
+/// needed, [`any_keys`] builds a longer chain by a fixed rule.
 const MOST_BITS: u32 = 7;
 
 /// The maximum number of solutions that the search returns. The caller compares them and uses the
 /// best one.
 const MOST_WAYS: usize = 64;
 
-/// Returns all valid assignments of keys with `bits` bits to the digits, which are listed from
-/// major to minor. The result is incomplete, and may be empty, if `budget` is used up or
-/// [`MOST_WAYS`] is reached.
+/// Returns all valid assignments of keys with `bits` bits to `items`, which are listed from major
+/// to minor. The result is incomplete, and may be empty, if the search uses up `budget` or finds
+/// [`MOST_WAYS`] solutions.
 pub(super) fn keys(items: &[Item], bits: u32, budget: &mut u32) -> Vec<Vec<u64>> {
     let mut ways = Vec::new();
     let mut keys = Vec::with_capacity(items.len());
@@ -59,7 +62,7 @@ fn search(
     };
     let least = match keys.last() {
         None => 0,
-        // Neighbours that are in the right order already may have equal keys.
+        // Two digits that are already in the right order may have equal keys.
         Some(&key) => key + u64::from(items[keys.len() - 1].start > item.start),
     };
     for key in least..limit {
@@ -88,17 +91,19 @@ fn search(
     }
 }
 
-/// Returns true if the keys of two neighbouring digits of a dimension obey the first rule in the
-/// module documentation. `upper` is the key of the more significant digit. The keys must be equal,
-/// or the lowest bit in which they differ must be 0 in `upper` and 1 in `lower`.
+/// Returns true if two neighbouring digits of a dimension obey the first rule of the module
+/// documentation. `upper` is the key of the more significant digit, and `lower` the key of the
+/// other. Either the keys are equal, or the lowest bit in which they differ is 0 in `upper` and 1
+/// in `lower`.
 fn follows(upper: u64, lower: u64) -> bool {
     let different = upper ^ lower;
     different == 0 || lower & lowest(different) != 0
 }
 
-/// Returns true if a tile can pad the digit, as the second rule in the module documentation
-/// requires: a tile moves the digit after an earlier tile has separated it from the next more
-/// significant digit. `upper` is the key of that digit, or `None` for the most significant digit.
+/// Returns true if a digit obeys the second rule of the module documentation, so that a tile can
+/// pad it. The padding tile must follow the tile that separates the digit from the next more
+/// significant digit. `upper` is the key of that more significant digit, or `None` if there is no
+/// such digit.
 fn is_taken_whole(upper: Option<u64>, key: u64) -> bool {
     match upper {
         None => key != 0,
@@ -111,10 +116,10 @@ fn lowest(bits: u64) -> u64 {
     bits & bits.wrapping_neg()
 }
 
-/// Returns keys that always work but may be longer than necessary, and their number of bits. The
-/// first tiles separate the digits of all dimensions, the least significant ones first. Then each
-/// digit in memory, from major to minor, has a tile that moves it after all others. Returns `None`
-/// if more than 63 tiles would be needed.
+/// Returns keys that are always valid, but may have more bits than necessary, together with the
+/// number of bits. The first tiles separate the digits of all dimensions, beginning with the least
+/// significant ones. Then there is one tile for each digit in memory order, which moves the digit
+/// after all others. Returns `None` if more than 63 tiles are needed.
 pub(super) fn any_keys(items: &[Item]) -> Option<(Vec<u64>, u32)> {
     let level = |item: &Item| {
         std::iter::successors(item.upper, |&upper| items[upper].upper).take(items.len()).count()

@@ -1,4 +1,4 @@
-//! [`Kind`]: the list of all notations, and the function that finds the notation of a text.
+//! [`Kind`]: the list of all notations, and the detection of the notation of a text.
 
 use std::{fmt, str::FromStr};
 
@@ -11,11 +11,11 @@ use super::{
 };
 use crate::shape::ParseError;
 
-/// The notation of another system, or of XLA.
+/// A notation for layouts, either XLA's own or another system's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
-    /// XLA's own notation. The prefix `xla:` is optional.
+    /// XLA's own notation. The prefix `xla:` may be omitted.
     Xla,
     /// The `repr` of JAX's `Layout`.
     Jax,
@@ -43,7 +43,7 @@ pub enum Kind {
     Ggml,
     /// CuTe's nested shapes and strides.
     Cute,
-    /// MLIR's memref. The prefix `memref:` is optional.
+    /// MLIR's memref. The prefix `memref:` may be omitted.
     Memref,
     /// DirectML's buffer descriptions in JSON.
     Dml,
@@ -76,7 +76,7 @@ impl Kind {
         Self::Triton,
     ];
 
-    /// Returns the name that precedes the `:` in a text.
+    /// Returns the name of the notation, which precedes the `:` in a text.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -101,7 +101,7 @@ impl Kind {
         }
     }
 
-    /// Parses a text in this notation, from `cursor` to the end of the text.
+    /// Parses a text in this notation, from `cursor` on.
     fn read(self, cursor: &mut Cursor<'_>) -> Result<Tensor> {
         match self {
             Self::Xla => xla::read(cursor),
@@ -125,7 +125,8 @@ impl Kind {
         }
     }
 
-    /// Returns the text for a tensor, or the reason why the notation cannot describe the tensor.
+    /// Writes a tensor in this notation. Returns an error with the reason if the notation cannot
+    /// describe the tensor.
     pub(super) fn write(self, array: &Tensor) -> std::result::Result<String, String> {
         let bytes = array.descriptor().prefix_bytes();
         if bytes != 0 && self != Self::Xla {
@@ -155,12 +156,13 @@ impl Kind {
         }
     }
 
-    /// Returns the notation of a text and the offset of the text after `KIND:`. Returns `None` for
-    /// a shape of XLA without the prefix.
+    /// Detects the notation of a text. Returns the notation and the offset at which the text after
+    /// `KIND:` begins. Returns `None` for an XLA shape without a prefix.
     ///
     /// # Errors
     ///
-    /// Returns an error if the text begins with a word and `:` but no notation has this name.
+    /// Returns an error if the text begins with a word and `:`, but the word is not the name of a
+    /// notation.
     fn of(text: &str) -> Result<Option<(Self, usize)>> {
         let start = text.len() - text.trim_ascii_start().len();
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
@@ -196,16 +198,18 @@ impl FromStr for Kind {
     }
 }
 
-/// Returns true if a text has the form `KIND:TEXT` or is a memref.
+/// Returns true if a text is of the form `KIND:TEXT` or is a memref, and thus not an XLA shape
+/// without a prefix.
 ///
 /// # Errors
 ///
-/// Returns an error if the text begins with a word and `:` but no notation has this name.
+/// Returns an error if the text begins with a word and `:`, but the word is not the name of a
+/// notation.
 pub(crate) fn is_other(text: &str) -> Result<bool> {
     Ok(Kind::of(text)?.is_some())
 }
 
-/// Parses `KIND:TEXT`, or a shape in XLA's notation.
+/// Parses a tensor in the form `KIND:TEXT`, or a shape in XLA's notation.
 ///
 /// ```
 /// use stridec::notation::read;
@@ -215,8 +219,8 @@ pub(crate) fn is_other(text: &str) -> Result<bool> {
 ///
 /// # Errors
 ///
-/// Returns an error with the position in the text if the text is malformed or does not determine
-/// the location of every element.
+/// Returns an error with a position if the text is malformed, or if it does not determine the
+/// location of every element.
 pub fn read(text: &str) -> Result<Tensor> {
     let (kind, start) = Kind::of(text)?.unwrap_or((Kind::Xla, 0));
     kind.read(&mut Cursor::starting_at(text, start)?)

@@ -1,5 +1,5 @@
 //! A parser for values in the syntax of Python and JSON: numbers, names, strings, lists, maps and
-//! calls, each with its position in the text.
+//! calls. Each value keeps its position in the text, for errors.
 //!
 //! ```text
 //! value  = number | name | "'" text "'" | '"' text '"' | list | map | call
@@ -27,14 +27,14 @@ pub(super) struct Value<'a> {
 #[derive(Clone, Debug)]
 pub(super) enum ValueKind<'a> {
     Number(i64),
-    /// The text between quotes, with escapes left as they are.
+    /// The text between quotes. Escape sequences are not replaced.
     Text(&'a str),
     /// A word without arguments, such as `None`, `null` or `torch.float32`.
     Name(&'a str),
     List(Vec<Value<'a>>),
     Map(NamedValues<'a>),
     Call(&'a str, NamedValues<'a>),
-    /// The value of an argument that does not affect the memory, and that is therefore not parsed.
+    /// The value of an argument that has no effect on the memory, so that it is not parsed.
     Skipped,
 }
 
@@ -47,22 +47,22 @@ pub(super) struct NamedValues<'a> {
 
 #[derive(Clone, Debug)]
 struct Field<'a> {
-    /// The name and its position, or `None` for a positional argument.
+    /// The name with its position, or `None` for a positional argument.
     name: Option<(&'a str, Range<usize>)>,
     value: Value<'a>,
 }
 
-/// Returns true if `letter` may be part of a name such as `torch.float32`.
+/// Returns true if `letter` may occur in a name such as `torch.float32`.
 fn in_name(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_' || letter == '.'
 }
 
-/// Parses a value.
+/// Parses a value of any kind.
 pub(super) fn value<'a>(cursor: &mut Cursor<'a>) -> Result<Value<'a>> {
     nested(cursor, MAX_NESTED)
 }
 
-/// Parses `name=value` pairs, separated by blanks or commas, up to the end of the text.
+/// Parses pairs `name=value`, separated by blanks or commas, until the text ends.
 pub(super) fn assignments<'a>(cursor: &mut Cursor<'a>) -> Result<NamedValues<'a>> {
     cursor.skip_blanks();
     let start = cursor.position();
@@ -108,8 +108,8 @@ fn nested<'a>(cursor: &mut Cursor<'a>, depth: usize) -> Result<Value<'a>> {
     Ok(Value { place: start..cursor.position(), kind })
 }
 
-/// Skips the opening bracket and reads comma-separated items up to and including `close`. A
-/// trailing comma is allowed.
+/// Parses comma-separated items in brackets, through the bracket `close`. The cursor is before the
+/// opening bracket. A comma after the last item is allowed.
 fn separated<'a>(
     cursor: &mut Cursor<'a>,
     close: &str,
@@ -180,7 +180,8 @@ fn quoted<'a>(cursor: &mut Cursor<'a>, quote: char) -> Result<&'a str> {
     Ok(text)
 }
 
-/// Skips a value in any syntax with balanced brackets, up to the `,` or `)` that follows it.
+/// Skips a value up to the `,` or `)` after it. The value may have any syntax with balanced
+/// brackets.
 fn skipped<'a>(cursor: &mut Cursor<'a>) -> Result<Value<'a>> {
     let (start, mut depth) = (cursor.position(), 0_usize);
     loop {
@@ -206,7 +207,7 @@ impl<'a> Value<'a> {
         matches!(self.kind, ValueKind::Name("None" | "null"))
     }
 
-    /// Returns an error which says that `expected` was expected instead of this value.
+    /// Returns the error that this value was found instead of `expected`.
     pub(super) fn wrong(&self, cursor: &Cursor<'_>, expected: &str) -> ParseError {
         cursor.wrong(self.place.clone(), expected)
     }
@@ -225,7 +226,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Returns the value as a natural number.
+    /// Returns the value as a natural number, or an error if the value is something else.
     pub(super) fn natural(&self, cursor: &Cursor<'_>) -> Result<u64> {
         u64::try_from(self.number(cursor)?).map_err(|_| self.wrong(cursor, "a number from 0 on"))
     }
@@ -242,8 +243,8 @@ impl<'a> Value<'a> {
 }
 
 impl<'a> NamedValues<'a> {
-    /// Returns the value of the argument with one of these names, or else of the positional
-    /// argument at `position`. Returns `None` if neither exists.
+    /// Returns the value of the argument whose name is one of `names`, or of the positional
+    /// argument at `position`. Returns `None` if there is neither.
     pub(super) fn get(&self, names: &[&str], position: usize) -> Option<&Value<'a>> {
         let named =
             |field: &&Field<'_>| field.name.as_ref().is_some_and(|(name, _)| names.contains(name));
@@ -251,7 +252,7 @@ impl<'a> NamedValues<'a> {
         self.fields.iter().find(named).or_else(positional).map(|field| &field.value)
     }
 
-    /// Returns the value like [`Self::get`], or an error if it does not exist.
+    /// Returns the value that [`Self::get`] returns, or an error if there is none.
     pub(super) fn require(&self, names: &[&str], position: usize) -> Result<&Value<'a>> {
         self.get(names, position).ok_or_else(|| {
             let end = self.place.end;
@@ -259,8 +260,8 @@ impl<'a> NamedValues<'a> {
         })
     }
 
-    /// Returns an error if a name is unknown or repeated, or if there are more than `most`
-    /// positional arguments.
+    /// Returns an error if an argument has a name that is repeated or not in `names`, or if there
+    /// are more than `most` positional arguments.
     pub(super) fn only(&self, names: &[&str], most: usize) -> Result<()> {
         for (number, field) in self.fields.iter().enumerate() {
             let Some((name, place)) = &field.name else {

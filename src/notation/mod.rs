@@ -1,11 +1,11 @@
-//! The layouts of other systems, as data and as text. The text is `KIND:TEXT`, for example
-//! `jax:f32[2,3] Layout((1, 0))`; the part after the colon is written as the other system writes
-//! it.
+//! The layouts of other systems, as data and as text. A text has the form `KIND:TEXT`, for example
+//! `jax:f32[2,3] Layout((1, 0))`. The part after the colon is written as in the other system.
 //!
-//! Each system has a file of its own in this module. All of them are converted to and from one
+//! Each system has a separate file in this module. Every notation is converted from and to one
 //! model, a [`Tensor`], whose [`StrideDescriptor`](crate::stride::StrideDescriptor) gives the
-//! location of each element. So a layout can be converted from any notation to any other that can
-//! describe it, and 18 notations need no 306 converters. Every index keeps its offset.
+//! location of each element. So a layout can be converted between any two notations that can
+//! describe it, without a converter for each of the 306 pairs of notations. A conversion preserves
+//! the offset of every index.
 //!
 //! ```
 //! use stridec::notation::{Kind, read};
@@ -16,9 +16,9 @@
 //!
 //! [`crate::Tensor`] also parses these texts. `docs/notations.md` has an example of each notation.
 //!
-//! Many files speak of *digits*: a dimension that a layout cuts into blocks is a number with
-//! several digits, each with a stride of its own. `NCHW4c` cuts the channels `C` into `C / 4` and
-//! `C % 4`.
+//! Many comments in this module mention *digits*. If a layout cuts a dimension into blocks, an
+//! index of the dimension is a number with several digits, and each digit has a separate stride.
+//! For example, `NCHW4c` cuts the channels `C` into the digits `C / 4` and `C % 4`.
 
 mod chain;
 mod cursor;

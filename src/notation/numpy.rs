@@ -1,8 +1,9 @@
-//! numpy's arrays, as data and as text. The text is either `shape=(2, 3) strides=(12, 4)
-//! dtype=float32`, or the dictionary of `__array_interface__` or of the header of a `.npy` file.
+//! numpy's arrays, as data and as text. The text is either
+//! `shape=(2, 3) strides=(12, 4) dtype=float32`, or the dictionary of `__array_interface__` or of
+//! the header of a `.npy` file.
 //!
-//! Strides are in bytes. As for `numpy.ndarray`, `offset=` is the offset of the element at index 0,
-//! in bytes. Without it, the element at the lowest address is at the start of the buffer.
+//! Strides are in bytes. As in `numpy.ndarray`, `offset=` is the offset of the element at index 0,
+//! in bytes. If it is missing, the buffer begins with the element that has the lowest address.
 
 use super::{
     Tensor,
@@ -30,8 +31,8 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct NumpyArray {
-    /// The name of the dtype, as `numpy.dtype` accepts it. The package `ml_dtypes` registers the
-    /// types that numpy does not have.
+    /// The name of the dtype, as `numpy.dtype` accepts it. If numpy does not have the type, the
+    /// package `ml_dtypes` registers it under this name.
     pub dtype: &'static str,
     /// The extents.
     pub shape: Vec<u64>,
@@ -66,7 +67,7 @@ impl TryFrom<&StrideDescriptor> for NumpyArray {
 }
 
 impl NumpyArray {
-    /// Returns the element type for the name of a dtype, or `None` if XLA has no such type.
+    /// Returns the element type for a dtype name, or `None` if XLA has no such type.
     ///
     /// ```
     /// use stridec::{notation::NumpyArray, shape::ElementType};
@@ -78,15 +79,16 @@ impl NumpyArray {
         from_numpy_dtype(dtype_name)
     }
 
-    /// Returns the name of the dtype for an element type, or `None` for a type without elements.
-    /// Elements smaller than a byte occupy a byte each in numpy.
+    /// Returns the dtype name for an element type, or `None` for a type without elements. In numpy,
+    /// an element smaller than a byte occupies a whole byte.
     #[must_use]
     pub fn dtype(element_type: ElementType) -> Option<&'static str> {
         numpy_dtype(element_type)
     }
 }
 
-/// The accepted fields. The last three belong to `__array_interface__` and are ignored.
+/// The accepted fields. The last three are parts of `__array_interface__` that have no effect on
+/// the layout.
 const NAMES: [&str; 8] =
     ["shape", "strides", "dtype", "typestr", "offset", "data", "version", "descr"];
 
@@ -131,8 +133,8 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     Tensor::try_from(shape).map_err(|error| broken_rule(place, error.kind(), error))
 }
 
-/// Reads the header of a `.npy` file, `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3),
-/// }`.
+/// Parses the header of a `.npy` file, such as
+/// `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }`.
 fn of_header(cursor: &Cursor<'_>, fields: &NamedValues<'_>, start: usize) -> Result<Tensor> {
     fields.only(&HEADER_NAMES, 0)?;
     let place = start..cursor.position();
@@ -149,12 +151,12 @@ fn of_header(cursor: &Cursor<'_>, fields: &NamedValues<'_>, start: usize) -> Res
     Tensor::of_shape(shape, place)
 }
 
-/// Returns the field called `name`, or `None` if the field is missing or its value is `None`.
+/// Returns the value of the field `name`, or `None` if the field is missing or its value is `None`.
 fn given_field<'v, 'a>(fields: &'v NamedValues<'a>, name: &str) -> Option<&'v Value<'a>> {
     fields.get(&[name], usize::MAX).filter(|value| !value.is_none())
 }
 
-/// Parses `float32`, `np.float32`, `dtype('float32')`, or a typestr such as `'<f4'`.
+/// Parses a dtype: `float32`, `np.float32`, `dtype('float32')`, or a typestr such as `'<f4'`.
 fn dtype(cursor: &Cursor<'_>, given: &Value<'_>) -> Result<ElementType> {
     let name = match &given.kind {
         ValueKind::Name(name) => name.rsplit('.').next().unwrap_or(name),
@@ -176,7 +178,8 @@ pub(super) fn write(array: &Tensor) -> std::result::Result<String, String> {
     let descriptor = array.descriptor();
     let NumpyArray { dtype, shape, strides, offset, .. } =
         NumpyArray::try_from(descriptor).map_err(|error| error.to_string())?;
-    // The offset can be omitted if the element at the lowest address is at the start of the buffer.
+    // The offset is omitted if the buffer begins with the element that has the lowest address,
+    // because this is the default.
     let first = from_byte_strides(descriptor.element_type(), &shape, &strides, None);
     let is_first = first.is_ok_and(|first| first.base_offset() == descriptor.base_offset());
     let offset = if is_first { String::new() } else { format!(" offset={offset}") };

@@ -1,22 +1,24 @@
-//! [`Pitched`]: the memory of a tensor as a list of digits in memory order, each with the room that
-//! it takes. Formats that consist of blocks are recognised from it.
+//! [`Pitched`]: the memory of a tensor as a list of digits in memory order, each with the number of
+//! places that it occupies. Notations for formats with blocks use it to recognise the format of a
+//! tensor.
 
 use crate::stride::StrideDescriptor;
 
-/// A part of a dimension's index, such as `i / 8`, as it is laid out in memory.
+/// A part of a dimension's index, such as `i / 8`, with its size in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PitchedDigit {
     pub(super) dimension: usize,
-    /// The number of the digit in its dimension, from 0 for the least significant one.
+    /// The significance of the digit in its dimension. 0 is the least significant digit.
     pub(super) level: usize,
     /// True if this is the most significant digit of its dimension.
     pub(super) is_top: bool,
     pub(super) extent: u64,
-    /// The number of places that the digit occupies in memory, which is at least its extent.
+    /// The number of places that the digit occupies in memory, at least its extent.
     pub(super) padded: u64,
 }
 
-/// The digits of all dimensions of a tensor, if each stride is a multiple of the next smaller one.
+/// The digits of all dimensions of a tensor in which each stride is a multiple of the next smaller
+/// one.
 #[derive(Clone, Debug)]
 pub(super) struct Pitched {
     /// The digits, from major to minor.
@@ -26,12 +28,12 @@ pub(super) struct Pitched {
 }
 
 impl Pitched {
-    /// Returns the digits of a tensor.
+    /// Returns the digits of a tensor in memory order.
     ///
     /// # Errors
     ///
-    /// Returns a reason, in words, if the digits do not nest, or if the element at index 0 is not
-    /// at offset 0.
+    /// Returns a reason, in words, if a stride is not a multiple of the next smaller one, if it is
+    /// 0 or negative, or if the element at index 0 is not at offset 0.
     pub(super) fn of(tensor: &StrideDescriptor) -> Result<Self, String> {
         let (pitched, others) = Self::with_pitches(tensor)?;
         match others.first() {
@@ -42,9 +44,9 @@ impl Pitched {
         }
     }
 
-    /// Returns the digits of a tensor like [`Self::of`], but also accepts *pitches*, strides that
-    /// are not multiples of the next smaller one. The second result pairs the position of each
-    /// digit that has a pitch with the pitch.
+    /// Returns the digits of a tensor like [`Self::of`], but also allows *pitches*, which are
+    /// strides that are not multiples of the next smaller one. Also returns each pitch, with the
+    /// position of the digit that has it.
     pub(super) fn with_pitches(
         tensor: &StrideDescriptor,
     ) -> Result<(Self, Vec<(usize, u64)>), String> {
@@ -75,8 +77,8 @@ impl Pitched {
             }
             let room = outer / *stride;
             if number == 0 {
-                // The outermost digit is padded up to the end of the memory only if the memory is a
-                // multiple of its stride.
+                // There is no stride around the outermost digit. It is padded up to the end of the
+                // memory, if the size of the memory is a multiple of its stride.
                 if outer.is_multiple_of(*stride) {
                     part.padded = room.max(part.extent);
                 }

@@ -1,5 +1,5 @@
-//! [`PjrtMemoryLayout`]: the description of a buffer's layout in PJRT, the interface between
-//! frameworks and XLA's devices.
+//! [`PjrtMemoryLayout`]: the layout of a buffer in PJRT, the interface between frameworks and XLA's
+//! devices.
 
 use super::strides::{plain_strides, refusal};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     stride::{StrideDescriptor, StrideError},
 };
 
-/// PJRT's `PJRT_Buffer_MemoryLayout`: either XLA's dimension order and tiles, or byte strides.
+/// PJRT's `PJRT_Buffer_MemoryLayout`: XLA's order of dimensions with tiles, or else byte strides.
 ///
 /// ```
 /// use stridec::notation::PjrtMemoryLayout;
@@ -26,8 +26,8 @@ pub enum PjrtMemoryLayout {
     Tiled {
         /// The dimension numbers, the most minor first.
         minor_to_major: Vec<i64>,
-        /// The concatenated extents of all tiles, each from major to minor. The smallest int64
-        /// represents `*`.
+        /// The extents of all tiles in one list, from major to minor for each tile. The smallest
+        /// int64 represents `*`.
         tile_dims: Vec<i64>,
         /// The number of extents of each tile.
         tile_dim_sizes: Vec<usize>,
@@ -42,11 +42,10 @@ pub enum PjrtMemoryLayout {
 impl TryFrom<&Shape> for PjrtMemoryLayout {
     type Error = StrideError;
 
-    /// Returns byte strides if the shape has padded dimensions, and a tiled layout otherwise.
+    /// Returns byte strides if the shape has padded dimensions, and otherwise a tiled layout.
     ///
-    /// PJRT has no fields for `E(n)`, `L(n)` and `M(n)`. It packs types smaller than a byte by
-    /// definition, so an element size that matches either packed or whole-byte elements is
-    /// accepted.
+    /// PJRT has no fields for `E(n)`, `L(n)` and `M(n)`. It always packs types smaller than a byte,
+    /// so both element sizes are accepted for such types: packed, and a whole byte.
     fn try_from(shape: &Shape) -> Result<Self, StrideError> {
         let tensor = StrideDescriptor::try_from(shape)?;
         if shape.is_padded() {
@@ -86,7 +85,8 @@ impl TryFrom<&Shape> for PjrtMemoryLayout {
 impl TryFrom<&StrideDescriptor> for PjrtMemoryLayout {
     type Error = StrideError;
 
-    /// Returns the byte strides of a tensor. Every dimension must have a single stride.
+    /// Returns the byte strides of a tensor. Returns an error if a dimension has more than one
+    /// stride.
     fn try_from(tensor: &StrideDescriptor) -> Result<Self, StrideError> {
         let bits = tensor.element_bits();
         if !bits.is_multiple_of(8) || tensor.element_type().storage_bits() != Some(bits) {

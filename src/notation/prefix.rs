@@ -1,5 +1,5 @@
-//! The prefix `TYPE[DIMENSIONS]`, such as `f16[2,17,3,5]`, for notations that contain neither the
-//! element type nor the extents.
+//! The prefix `TYPE[DIMENSIONS]`, such as `f16[2,17,3,5]`. It precedes a text in notations that
+//! contain neither the element type nor the extents.
 
 use super::cursor::{Cursor, Result};
 use crate::shape::{ElementType, MAX_RANK, ParseError};
@@ -15,7 +15,8 @@ pub(super) struct Prefix {
 }
 
 impl Prefix {
-    /// Parses `f32[2,3]` before a text that specifies the element size itself.
+    /// Parses a prefix such as `f32[2,3]`. An element size is an error, because the text after the
+    /// prefix specifies the element size.
     pub(super) fn plain(cursor: &mut Cursor<'_>) -> Result<Self> {
         let prefix = Self::read(cursor)?;
         if prefix.element_bits != 0 {
@@ -26,7 +27,7 @@ impl Prefix {
         Ok(prefix)
     }
 
-    /// Parses `f32[2,3]`, or `s4[2,3]{:E(4)}` with an explicit element size.
+    /// Parses a prefix such as `f32[2,3]`, or `s4[2,3]{:E(4)}` with an explicit element size.
     pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Self> {
         let (element_type, element_bits) = element_type(cursor)?;
         let sizes = extents(cursor)?;
@@ -35,7 +36,8 @@ impl Prefix {
     }
 }
 
-/// Parses XLA's name of an element type and an optional element size, which is 0 if absent.
+/// Parses XLA's name of an element type, and an element size in bits, which is 0 if the text has
+/// none.
 pub(super) fn element_type(cursor: &mut Cursor<'_>) -> Result<(ElementType, u64)> {
     let (name, place) = cursor.word(|letter| letter.is_ascii_alphanumeric());
     let known = ElementType::from_name(name).filter(|kind| kind.bits().is_some());
@@ -46,8 +48,7 @@ pub(super) fn element_type(cursor: &mut Cursor<'_>) -> Result<(ElementType, u64)
     Ok((element_type, bits(cursor)?))
 }
 
-/// Parses an element size such as `{:E(4)}`, and returns it in bits. Returns 0 if the text has
-/// none.
+/// Parses an element size such as `{:E(4)}`, in bits. Returns 0 if the text has none.
 pub(super) fn bits(cursor: &mut Cursor<'_>) -> Result<u64> {
     if !cursor.rest().starts_with("{:E(") {
         return Ok(0);
@@ -59,13 +60,13 @@ pub(super) fn bits(cursor: &mut Cursor<'_>) -> Result<u64> {
     Ok(bits)
 }
 
-/// Parses `[2,3]`.
+/// Parses extents in brackets, such as `[2,3]`.
 pub(super) fn extents(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
     cursor.expect("[")?;
     cursor.limited_list("]", MAX_RANK, "dimensions", |cursor| Ok(cursor.natural(0)?.0))
 }
 
-/// Formats a prefix, such as `f32[2,3]`.
+/// Formats a prefix, such as `f32[2,3]`. The element size is included if it is not the default.
 pub(super) fn written(element_type: ElementType, element_bits: u32, sizes: &[u64]) -> String {
     let sizes: Vec<String> = sizes.iter().map(ToString::to_string).collect();
     let bits = match element_type.storage_bits() {

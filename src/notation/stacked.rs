@@ -1,5 +1,5 @@
-//! [`Stacked`]: memory that consists of blocks inside blocks, without gaps. Named formats such as
-//! `NCHW` or `aBcd16b` are of this kind.
+//! [`Stacked`]: memory that consists of blocks inside blocks, without gaps. Formats such as `NCHW`
+//! and `aBcd16b` describe such memory.
 
 use std::ops::Range;
 
@@ -9,10 +9,11 @@ use crate::{
     stride::{Digit, StrideDescriptor, StrideError},
 };
 
-/// The order in memory of the blocks of all dimensions.
+/// The order of the blocks of all dimensions in memory.
 ///
-/// A dimension with blocks of 4 and 2 is cut into three digits: `index % 4`, `index / 4 % 2` and
-/// `index / 8`. Their levels are 0, 1 and 2. The extent is rounded up to whole blocks.
+/// Blocks cut a dimension into digits. For example, a dimension with blocks of 4 and 2 has three
+/// digits: `index % 4` at level 0, `index / 4 % 2` at level 1, and `index / 8` at level 2. The
+/// extent of a dimension is rounded up to whole blocks.
 ///
 /// ```text
 /// aBcd16b    blocks [[], [16], [], []]    order (1,0) (3,0) (2,0) (1,1) (0,0)
@@ -26,15 +27,15 @@ pub(super) struct Stacked {
 }
 
 impl Stacked {
-    /// Creates the memory from its digits, from minor to major. Each digit of each dimension must
-    /// occur once.
+    /// Creates the memory from the blocks of each dimension and the order of the digits, from minor
+    /// to major. `order` must list every digit of every dimension once.
     pub(super) fn new<const N: usize>(blocks: Vec<Vec<u64>>, order: [(usize, usize); N]) -> Self {
         Self { blocks, order: order.into() }
     }
 
     /// Creates the memory from `outer`, the order of the dimensions, and `inner`, the blocks inside
-    /// them as pairs of a size and a dimension. Both lists are from major to minor. If a dimension
-    /// has two blocks, the last one is the least significant.
+    /// the dimensions as pairs of a size and a dimension. Both lists are from major to minor. So if
+    /// a dimension has two blocks, the last one is the least significant.
     pub(super) fn nested(outer: &[usize], inner: &[(u64, usize)]) -> Self {
         let mut blocks = vec![Vec::new(); outer.len()];
         let mut order = Vec::with_capacity(outer.len() + inner.len());
@@ -46,7 +47,7 @@ impl Stacked {
         Self { blocks, order }
     }
 
-    /// Returns the memory with `count` more dimensions outside it, in row-major order.
+    /// Adds `count` dimensions in row-major order around this memory, as batches.
     pub(super) fn batched(self, count: usize) -> Self {
         let mut blocks = vec![Vec::new(); count];
         blocks.extend(self.blocks);
@@ -56,8 +57,8 @@ impl Stacked {
         Self { blocks, order }
     }
 
-    /// Creates the memory from its parts, listed from major to minor. A part is a dimension, paired
-    /// with `None`, or a block of a dimension, paired with its size. A dimension may have at most
+    /// Creates the memory from a list of parts, from major to minor. A part is a dimension with
+    /// `None`, or a block of a dimension with the size of the block. A dimension may have at most
     /// one block.
     pub(super) fn of_parts(rank: usize, parts: &[(usize, Option<u64>)]) -> Self {
         let mut blocks = vec![Vec::new(); rank];
@@ -76,7 +77,7 @@ impl Stacked {
         self.blocks.len()
     }
 
-    /// Returns the descriptor of an array with these blocks.
+    /// Returns the descriptor of an array of extents `sizes` with these blocks.
     ///
     /// # Errors
     ///
@@ -116,8 +117,8 @@ impl Stacked {
             .with_physical_elements(elements)
     }
 
-    /// Returns the array of `prefix` with these blocks. `place` is the position of the text, for
-    /// errors.
+    /// Creates the array that `prefix` and these blocks describe. `place` is the position of the
+    /// text, for errors.
     pub(super) fn array(&self, prefix: &Prefix, place: Range<usize>) -> Result<Tensor> {
         let Prefix { element_type, element_bits, sizes } = prefix;
         let tensor = self
@@ -126,8 +127,8 @@ impl Stacked {
         Tensor::of_descriptor(&tensor, place)
     }
 
-    /// Returns true if an array of `tensor`'s type and extents with these blocks has the offsets
-    /// and the memory size of `tensor`.
+    /// Returns true if `tensor` has these blocks: an array of its type and extents with these
+    /// blocks has the same offsets and the same memory size.
     pub(super) fn describes(&self, tensor: &StrideDescriptor) -> bool {
         let bits = tensor.element_bits().into();
         self.blocks.len() == tensor.rank()
@@ -137,8 +138,7 @@ impl Stacked {
     }
 }
 
-/// Returns true if two arrays have the same offsets and the same memory size. Both must have the
-/// same extents.
+/// Returns true if two arrays of the same extents have the same offsets and the same memory size.
 pub(super) fn is_same_memory(one: &StrideDescriptor, other: &StrideDescriptor) -> bool {
     (one.digits().is_some() && one.digits() == other.digits() || one.elements() == 0)
         && one.base_offset() == other.base_offset()
@@ -146,7 +146,7 @@ pub(super) fn is_same_memory(one: &StrideDescriptor, other: &StrideDescriptor) -
         && one.physical_elements() == other.physical_elements()
 }
 
-/// Returns an error which says that an array of these sizes has no format called `name`.
+/// Returns the error for an array of extents `sizes`, for which the format `name` is undefined.
 pub(super) fn no_such_format(place: Range<usize>, sizes: &[u64], name: &str) -> ParseError {
     ParseError::new(place, format!("an array of dimensions {sizes:?} has no {name}"))
 }

@@ -1,5 +1,5 @@
-//! Conversions between tensors and sizes with strides, the description that numpy, torch, DLPack
-//! and most other systems use.
+//! Conversions between tensors and sizes with strides, which numpy, torch, DLPack and most other
+//! systems use.
 
 use crate::{
     shape::ElementType,
@@ -8,9 +8,9 @@ use crate::{
 
 /// Creates a tensor from byte strides, as in numpy, PJRT and Python's buffer protocol.
 ///
-/// `byte_offset` is the offset of the element at index 0. `None` means that the memory starts with
-/// the element at the lowest address. Strides may be 0 or negative. The stride of a dimension with
-/// fewer than two elements has no effect.
+/// `byte_offset` is the offset of the element at index 0. If it is `None`, the memory begins with
+/// the element that has the lowest address. Strides may be 0 or negative. The stride of a dimension
+/// with fewer than two elements has no effect.
 ///
 /// ```
 /// use stridec::{notation::from_byte_strides, shape::ElementType};
@@ -63,7 +63,7 @@ pub fn from_byte_strides(
     StrideDescriptor::strided(element_type, 0, sizes, &strides, offset)
 }
 
-/// Returns the smallest offset, in elements, at which the element at index 0 can be, so that
+/// Returns the smallest possible offset of the element at index 0, in elements. With this offset,
 /// negative strides do not reach below the start of the memory.
 ///
 /// # Errors
@@ -84,16 +84,18 @@ fn least_offset(sizes: &[u64], strides: &[i64]) -> Result<u64, StrideError> {
         .ok_or(StrideError::TooLarge { what: "strides" })
 }
 
-/// Replaces the strides of dimensions with one element, which have no effect, by packed ones. Other
-/// systems compare strides, and would not recognise the array as contiguous otherwise.
+/// Replaces the strides of dimensions with one element, which have no effect, by packed strides.
+/// This is needed because other systems compare strides, and otherwise would not recognise a
+/// contiguous array.
 ///
-/// A packed stride is the product of the extent and the stride of the next more minor dimension. A
-/// positive stride determines the position of its dimension among the others, so that an array in a
-/// channels-last order has channels-last strides. A dimension of one element whose stride is below
-/// 1 follows the previous dimension, as in row-major order.
+/// A packed stride is the product of the extent and the stride of the next more minor dimension. So
+/// the position of each dimension among the others must be known. If the stride of a dimension is
+/// positive, it determines the position; a channels-last array therefore gets channels-last
+/// strides. A dimension of one element with a stride below 1 is placed as in row-major order,
+/// outside the dimension after it.
 ///
-/// An array without elements gets the strides of a row-major array in which an extent of 0 counts
-/// as 1, because other systems treat such an array as contiguous.
+/// An array without elements gets row-major strides in which an extent of 0 counts as 1, because
+/// other systems treat such an array as contiguous.
 #[must_use]
 fn normalized_strides(sizes: &[u64], strides: &[i64]) -> Vec<i64> {
     if sizes.contains(&0)
@@ -101,8 +103,8 @@ fn normalized_strides(sizes: &[u64], strides: &[i64]) -> Vec<i64> {
     {
         return packed;
     }
-    // The dimensions from minor to major. If strides are equal, a dimension of one element is the
-    // more minor.
+    // The dimensions from minor to major. If two strides are equal, a dimension of one element is
+    // the more minor one.
     let has_place = |d: &usize| sizes[*d] > 1 || strides[*d] > 0;
     let mut order: Vec<usize> = (0..sizes.len()).filter(has_place).collect();
     order.sort_by_key(|&d| (strides[d].unsigned_abs(), sizes[d] > 1, std::cmp::Reverse(d)));
@@ -123,8 +125,8 @@ fn normalized_strides(sizes: &[u64], strides: &[i64]) -> Vec<i64> {
     strides
 }
 
-/// Returns the strides of a row-major array whose neighbouring elements are `step` apart, or `None`
-/// if a stride exceeds 2^63-1.
+/// Returns the strides of a row-major array with a distance of `step` between neighbouring
+/// elements, or `None` if a stride exceeds 2^63-1.
 ///
 /// An extent of 0 counts as 1.
 pub(super) fn packed_strides(sizes: &[u64], step: i64) -> Option<Vec<i64>> {
@@ -138,8 +140,8 @@ pub(super) fn packed_strides(sizes: &[u64], step: i64) -> Option<Vec<i64>> {
     Some(strides)
 }
 
-/// Returns the strides of a tensor, in elements, or an error if sizes and strides cannot describe
-/// the tensor.
+/// Returns the strides of a tensor in elements. Returns an error if sizes and strides cannot
+/// describe the tensor.
 pub(super) fn plain_strides(tensor: &StrideDescriptor) -> Result<Vec<i64>, StrideError> {
     let strides: Vec<Option<i64>> = tensor.strides().collect();
     if let Some(dimension) = strides.iter().position(Option::is_none) {
@@ -156,7 +158,7 @@ pub(super) fn plain_strides(tensor: &StrideDescriptor) -> Result<Vec<i64>, Strid
     Ok(normalized_strides(tensor.sizes(), &strides.into_iter().flatten().collect::<Vec<_>>()))
 }
 
-/// Checks that the element size is `bits`, the size that the other system uses.
+/// Returns an error unless elements have `bits` bits, the size that the other system uses.
 pub(super) fn expect_element_bits(tensor: &StrideDescriptor, bits: u32) -> Result<(), StrideError> {
     if tensor.element_bits() == bits {
         return Ok(());
@@ -168,7 +170,7 @@ pub(super) fn expect_element_bits(tensor: &StrideDescriptor, bits: u32) -> Resul
     Err(refusal("element_size_in_bits", format!("E({})", tensor.element_bits()), accepted))
 }
 
-/// Returns the offset of the element at index 0 in bytes, if elements have `bits` bits.
+/// Returns the offset of the element at index 0 in bytes. Elements have `bits` bits.
 pub(super) fn byte_offset(tensor: &StrideDescriptor, bits: u32) -> Result<u64, StrideError> {
     let offset = u128::from(tensor.base_offset()) * u128::from(bits);
     u64::try_from(offset / 8).ok().filter(|_| offset.is_multiple_of(8)).ok_or_else(|| {
@@ -192,13 +194,13 @@ mod tests {
             (&[1, 1, 3, 5][..], &[7, -99, 5, 1][..], &[15, 15, 5, 1][..]),
             (&[3, 1], &[4, 0], &[4, 1]),
             (&[1, 3], &[0, 1], &[3, 1]),
-            // channels_last of torch, and the same in the contiguous format
+            // A channels-last array in torch, and the same array in the contiguous format.
             (&[1, 3, 4, 5], &[60, 1, 15, 3], &[60, 1, 15, 3]),
             (&[4, 1, 5, 6], &[30, 1, 6, 1], &[30, 1, 6, 1]),
             (&[4, 3, 1, 1], &[3, 1, 3, 3], &[3, 1, 3, 3]),
             (&[2, 1, 5, 7], &[35, 35, 7, 1], &[35, 35, 7, 1]),
             (&[2, 1, 3], &[-30, 9999, 3], &[-30, 60, 3]),
-            // without elements
+            // An array without elements.
             (&[2, 0, 3, 4], &[1, 5, 7, -2], &[12, 12, 4, 1]),
             (&[3, 0], &[8, 1], &[1, 1]),
         ] {
@@ -206,7 +208,8 @@ mod tests {
         }
     }
 
-    /// Checks that every order of dimensions, some of one element, has the strides of its layout.
+    /// Checks arrays with dimensions of one element: in every order of dimensions, they have the
+    /// same strides as XLA's layout.
     #[test]
     fn dimensions_of_one_element_keep_their_place_in_the_layout() {
         for bits in 0..16_u32 {

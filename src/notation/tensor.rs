@@ -1,4 +1,4 @@
-//! [`Tensor`]: the model that all notations are converted to and from.
+//! [`Tensor`]: the model from and to which all notations are converted.
 
 use std::{
     fmt::{self, Display},
@@ -12,7 +12,8 @@ use crate::{
     stride::{StrideDescriptor, StrideError},
 };
 
-/// A tensor in memory: the location of each element, and the description that operations accept.
+/// A tensor in memory: the location of each element, and the description that is passed to
+/// operations.
 ///
 /// ```
 /// use stridec::Tensor;
@@ -37,8 +38,8 @@ pub enum TensorForm {
     Strided(StridedShape),
     /// DirectML's description of a tensor in a buffer.
     Buffer(BufferTensorDesc),
-    /// No description that an operation accepts: a dimension has more than one stride, and no XLA
-    /// layout can express the strides.
+    /// No description that an operation accepts, because a dimension has more than one stride and
+    /// no XLA layout expresses these strides.
     Digits,
 }
 
@@ -73,13 +74,13 @@ impl Tensor {
         kind.write(self).map_err(|reason| NotationError::Unsupported { kind, reason })
     }
 
-    /// Creates a tensor from a shape. `place` is the position of its text, for errors.
+    /// Creates a tensor from a shape. `place` is the position of the shape's text, for errors.
     pub(super) fn of_shape(shape: Shape, place: Range<usize>) -> Result<Self> {
         Self::try_from(shape).map_err(|error| broken_rule(place, error.kind(), error))
     }
 
-    /// Creates a tensor from a descriptor, as an XLA shape if possible and with explicit strides
-    /// otherwise. `place` is the position of its text, for errors.
+    /// Creates a tensor from a descriptor: as an XLA shape if a layout exists, and otherwise with
+    /// explicit strides. `place` is the position of the tensor's text, for errors.
     pub(super) fn of_descriptor(
         descriptor: &StrideDescriptor,
         place: Range<usize>,
@@ -103,9 +104,9 @@ impl Tensor {
         Self::strided(element_type, bits, &sizes, &strides, descriptor.base_offset(), place)
     }
 
-    /// Creates a tensor from a descriptor. If no XLA layout and no strides describe it, the tensor
-    /// is still valid, but no operation accepts it. `place` is the position of its text, for
-    /// errors.
+    /// Creates a tensor from a descriptor, even if neither an XLA layout nor strides describe it.
+    /// No operation accepts such a tensor, but it can be written in other notations. `place` is the
+    /// position of the tensor's text, for errors.
     pub(super) fn of_digits(descriptor: StrideDescriptor, place: Range<usize>) -> Result<Self> {
         let is_strided = descriptor.strides().all(|stride| stride.is_some());
         if is_strided || chain::layout(&descriptor).is_ok() {
@@ -114,7 +115,8 @@ impl Tensor {
         Ok(Self { descriptor, form: TensorForm::Digits })
     }
 
-    /// Creates a tensor with explicit strides. `place` is the position of its text, for errors.
+    /// Creates a tensor with explicit strides. `place` is the position of the tensor's text, for
+    /// errors.
     pub(super) fn strided(
         element_type: ElementType,
         element_bits: u64,
@@ -130,7 +132,7 @@ impl Tensor {
     }
 }
 
-/// Converts an error about the text at `place` to a parse error of the same kind.
+/// Converts an error to a parse error of the same kind, about the text at `place`.
 pub(super) fn broken_rule(place: Range<usize>, kind: ErrorKind, error: impl Display) -> ParseError {
     match kind {
         ErrorKind::Unsupported => ParseError::unsupported(place, error.to_string()),

@@ -1,9 +1,9 @@
-//! `TensorRT`'s formats: by name, as in `f16[2,17,3,5] kCHW2`, or as its verbose log prints them,
-//! as in `[1,144,128,128] Int8(589824,16384:4,128,1)`.
+//! `TensorRT`'s formats, in two forms: by name, as in `f16[2,17,3,5] kCHW2`, or as the verbose log
+//! prints them, as in `[1,144,128,128] Int8(589824,16384:4,128,1)`.
 //!
-//! In a log, the strides of the dimensions follow the type. `:4` after one of them means that
-//! vectors of 4 elements of this dimension are innermost; all strides then count vectors. The log
-//! does not say the extents, which stand before it, with or without their type.
+//! A log contains the type and the strides of the dimensions, but not the extents, which the user
+//! writes before it, with or without an XLA type. `:4` after a stride means that 4 neighbouring
+//! elements of that dimension form a vector, which is innermost. All strides then count vectors.
 
 use super::{
     Tensor,
@@ -63,7 +63,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
 }
 
 /// Parses the strides in a log, such as `(589824,16384:4,128,1)`, for an array of the given type
-/// and sizes.
+/// and extents.
 fn of_log(cursor: &mut Cursor<'_>, element_type: ElementType, sizes: &[u64]) -> Result<Tensor> {
     let start = cursor.position();
     cursor.expect("(")?;

@@ -1,5 +1,6 @@
-//! torch's tensors. The text is `size=(2, 3) stride=(3, 1) storage_offset=0 dtype=torch.float32`,
-//! or `f32[2, 3][3, 1]cpu` as in fx graphs, or one of the calls that inductor generates.
+//! torch's tensors, in three forms:
+//! `size=(2, 3) stride=(3, 1) storage_offset=0 dtype=torch.float32`, or `f32[2, 3][3, 1]cpu` as in
+//! fx graphs, or one of the calls that inductor generates.
 //!
 //! Strides and offsets are in elements. A `memory_format` may be given instead of the strides.
 
@@ -17,8 +18,8 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The channels-last memory formats: the name, the rank, and the dimension numbers with the most
-/// minor first.
+/// The channels-last memory formats: the name, the rank, and the dimension numbers, the most minor
+/// first.
 const MEMORY_FORMATS: [(&str, usize, &[usize]); 2] =
     [("channels_last", 4, &[1, 3, 2, 0]), ("channels_last_3d", 5, &[1, 4, 3, 2, 0])];
 
@@ -40,7 +41,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     let ValueKind::Call(name, fields) = &call.kind else {
         return Err(call.wrong(cursor, "size=(…) stride=(…), f32[…][…] or FixedLayout(…)"));
     };
-    // The positions of size, stride, offset and dtype among the positional arguments.
+    // The positions of the size, stride, offset and dtype among the positional arguments.
     let positions = match *name {
         "FixedLayout" | "FlexibleLayout" => [2, 3, 4, 1],
         "assert_size_stride" => [1, 2, usize::MAX, usize::MAX],
@@ -55,8 +56,8 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     of_fields(cursor, fields, Some(positions))
 }
 
-/// Parses `f32[2, 3][3, 1]cuda:0`, in which the device is optional. Without strides, the array is
-/// contiguous.
+/// Parses the form of fx graphs, such as `f32[2, 3][3, 1]cuda:0`. The device is optional. Without
+/// strides, the array is contiguous.
 fn of_graph(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     let (name, place) = cursor.word(|letter| letter.is_ascii_alphanumeric() || letter == '_');
     let element_type = from_torch_abbreviation(name).ok_or_else(|| {
@@ -104,8 +105,8 @@ fn of_fields(
     Tensor::strided(element_type, 0, &sizes, &strides, offset, fields.place.clone())
 }
 
-/// Returns the list inside a call such as `torch.Size([2, 3])`, or `value` itself if it is not a
-/// call of this form.
+/// Returns the list inside a call such as `torch.Size([2, 3])`. Returns any other `value`
+/// unchanged.
 fn numbers<'v, 'a>(value: &'v Value<'a>) -> &'v Value<'a> {
     match &value.kind {
         ValueKind::Call("torch.Size" | "Size", fields) => fields.get(&[], 0).unwrap_or(value),
@@ -122,8 +123,8 @@ fn non_negative(cursor: &Cursor<'_>, strides: &Value<'_>) -> Result<Vec<i64>> {
     Ok(numbers)
 }
 
-/// Returns the strides of an array in a memory format. In `contiguous_format`, an extent of 0
-/// counts as 1.
+/// Returns the strides that a memory format implies for an array of extents `sizes`. In
+/// `contiguous_format`, an extent of 0 counts as 1.
 fn of_format(cursor: &Cursor<'_>, format: &Value<'_>, sizes: &[u64]) -> Result<Vec<i64>> {
     let too_large = || ParseError::new(format.place.clone(), "expected at most 2^63-1 elements");
     let ValueKind::Name(name) = format.kind else {
@@ -151,8 +152,8 @@ fn of_format(cursor: &Cursor<'_>, format: &Value<'_>, sizes: &[u64]) -> Result<V
     Ok(strides)
 }
 
-/// Returns the names of all memory formats that a tensor has. A strided tensor may have none, and a
-/// tensor with a single channel may have two.
+/// Returns the names of all memory formats that describe a tensor. There may be none if the tensor
+/// is strided, and two if it has a single channel.
 ///
 /// ```
 /// use stridec::notation::{memory_formats, read};

@@ -1,5 +1,5 @@
-//! Triton's `LinearLayout` from offsets in memory to indices, in the form that Triton prints.
-//! Swizzles are not supported.
+//! Triton's `LinearLayout`, which maps offsets in memory to indices, in the form that Triton
+//! prints. Swizzles are not supported.
 //!
 //! ```text
 //!  - offset=1 -> (0, 1)
@@ -8,10 +8,10 @@
 //! where out dims are: [dim0 (size 2), dim1 (size 4)]
 //! ```
 //!
-//! An element type may precede the text, as in `bf16 - offset=1 -> …`, and is f32 by default. Each
-//! bit of an offset contributes one vector to the index. If every vector has exactly one nonzero
-//! bit, and no two vectors are equal, the bits of the indices are digits. Otherwise, the layout is
-//! rejected.
+//! An element type may precede the text, as in `bf16 - offset=1 -> …`; the default is f32. The
+//! index is the sum of vectors, one for each bit of the offset that is set. The layout is accepted
+//! if every vector has exactly one nonzero bit and no two vectors are equal, because the bits of an
+//! index are then digits.
 
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ use crate::{
     stride::{Digit, StrideDescriptor},
 };
 
-/// Returns true if `letter` may be part of a name.
+/// Returns true if `letter` may occur in a name.
 fn in_name(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_'
 }
@@ -43,7 +43,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     let sizes = out_dims(cursor)?;
     let place = start..cursor.position();
     cursor.end()?;
-    // The offset that each bit of each dimension contributes, if it is known already.
+    // The offset that each bit of each dimension contributes, or `None` while it is unknown.
     let mut digits: Vec<Vec<Option<i64>>> =
         sizes.iter().map(|size| vec![None; size.trailing_zeros() as usize]).collect();
     for (bit, (basis, place)) in bases.into_iter().enumerate() {
@@ -87,8 +87,8 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     Tensor::of_digits(tensor, place)
 }
 
-/// Parses lines such as `- offset=1 -> (0, 1)`, or `- offset is a size 1 dimension`. Returns the
-/// vector of each bit, with its position in the text.
+/// Parses lines such as `- offset=1 -> (0, 1)`, or the line `- offset is a size 1 dimension`.
+/// Returns one vector for each bit of the offset, with its position in the text.
 fn bases(cursor: &mut Cursor<'_>) -> Result<Vec<(Vec<u64>, Range<usize>)>> {
     cursor.expect("-")?;
     let (name, _) = cursor.word(in_name);

@@ -3,7 +3,7 @@
 use crate::shape::ElementType;
 
 /// Returns the name of the numpy dtype, or `None` for a type without elements. If numpy does not
-/// have the type, the name is the one that the package `ml_dtypes` registers.
+/// have the type, the package `ml_dtypes` registers it under this name.
 pub(super) fn numpy_dtype(element_type: ElementType) -> Option<&'static str> {
     use ElementType as E;
     Some(match element_type {
@@ -43,13 +43,13 @@ pub(super) fn numpy_dtype(element_type: ElementType) -> Option<&'static str> {
     })
 }
 
-/// Returns the type for the name of a numpy dtype, or `None` if XLA has no such type.
+/// Returns the type for a numpy dtype name, or `None` if XLA has no such type.
 pub(super) fn from_numpy_dtype(name: &str) -> Option<ElementType> {
     ElementType::ALL.into_iter().find(|&kind| numpy_dtype(kind) == Some(name))
 }
 
-/// Returns the type for a numpy typestr such as `<f4` or `|b1`, or `None` if XLA has no such type
-/// or if the bytes are big-endian.
+/// Returns the type for a numpy typestr such as `<f4` or `|b1`. Returns `None` if XLA has no such
+/// type, or if the bytes are big-endian.
 pub(super) fn from_numpy_typestr(typestr: &str) -> Option<ElementType> {
     let code = typestr.trim_start_matches(['<', '|', '=']);
     let (kind, bytes) = (code.chars().next()?, code.get(1..)?.parse::<u32>().ok()?);
@@ -62,7 +62,8 @@ pub(super) fn from_numpy_typestr(typestr: &str) -> Option<ElementType> {
         'c' => format!("complex{bits}"),
         _ => return None,
     };
-    // In a typestr, `i1` means a one-byte integer, not a 1-bit integer.
+    // Sizes in a typestr are in bytes: `i1` is an 8-bit integer, although the dtype `int1` has 1
+    // bit.
     from_numpy_dtype(&name).filter(|kind| kind.storage_bits() == Some(bits))
 }
 

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::shape::{Notation, ParseError, Shape};
 
-/// Parses a shape, or an array with explicit strides.
+/// Parses a shape in XLA's notation, or an array with explicit strides.
 pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     let start = cursor.position();
     let notation: Notation =
@@ -20,8 +20,8 @@ pub(super) fn write(array: &Tensor) -> std::result::Result<String, String> {
     Ok(shape(array)?.to_string())
 }
 
-/// Returns an XLA shape with the same offsets as the array. The shape has an explicit layout and no
-/// padding in the style of TensorFlow 1.x.
+/// Returns an XLA shape with the same offsets as the array. The shape has an explicit layout, and
+/// it does not use TensorFlow 1.x's padding.
 ///
 /// # Errors
 ///

@@ -1,56 +1,57 @@
-//! [`TileDestinations`]: the devices that need parts of one source tile, and the device that sends
-//! each part.
+//! [`TileDestinations`]: finds the devices that need elements of one tile of the source, and
+//! decides which device sends each of these elements.
 //!
-//! Several devices, its *holders*, may have a copy of the tile. They share the work: the elements
-//! that other devices need form one sequence, and each holder sends an equal part of it. The
-//! documentation of [`reshard`](super) describes the rule.
+//! Several devices may have a copy of the tile. These *holders* share the work: the elements that
+//! other devices need are arranged in one sequence, and each holder sends an equal part of the
+//! sequence. The documentation of [`reshard`](super) describes the order of the sequence.
 
 use std::ops::ControlFlow;
 
 use super::{grid::OverlapGrid, split};
 use crate::sharding::{Holders, Placement, Region};
 
-/// The divisor of a share that gives the slack: the boundary between the shares of two senders may
-/// move by 1/200 of a share to keep a box in one piece. A share has two boundaries, so a sender
-/// exceeds its share by at most 1%. A smaller divisor balances the senders less evenly, and a
-/// larger one splits more boxes.
+/// The divisor that gives the tolerance for the boundary between the shares of two senders: the
+/// boundary may move by 1/200 of a share, so that a box near it is not split. A share has two
+/// boundaries, so a sender exceeds its share by at most 1%. With a smaller divisor, the senders are
+/// balanced less evenly; with a larger one, more boxes are split.
 const SLACK: u128 = 200;
 
 /// The devices that need elements of one nonempty tile of the source, in order.
 ///
-/// The order is by destination tile, row-major, and then by the device's index among the holders of
-/// the destination tile. Devices that hold the source tile themselves are skipped. The elements
-/// that the devices need, one device after another, form a sequence of [`length`](Self::length)
-/// elements. Each holder of the source tile sends one contiguous share of the sequence.
+/// The devices are sorted by the row-major index of the destination tile that they need, and then
+/// by their index among the holders of that tile. Devices that already hold the source tile are
+/// skipped. Each device needs some elements of the source tile; these elements, one device after
+/// another, form a sequence of [`length`](Self::length) elements. Each holder of the source tile
+/// sends one contiguous share of the sequence.
 pub(super) struct TileDestinations<'a> {
     source: &'a Placement,
     to: &'a Placement,
     /// The row-major index of the source tile in `source`.
     tile: u64,
     pub(super) holders: Holders<'a>,
-    /// The destination tiles that overlap the source tile. The *grid index* of a tile is its index
-    /// among these tiles.
+    /// The destination tiles that overlap the source tile. In this file, the *grid index* of a tile
+    /// is its index among these overlapping tiles.
     grid: OverlapGrid<'a>,
-    /// The skipped devices, in order. For each: the grid index of the destination tile, the
-    /// device's index among the holders of the destination tile, and the total number of elements
-    /// of the skipped devices up to and including this one.
+    /// The skipped devices, in order, as triples: the grid index of the device's destination tile,
+    /// the index of the device among the holders of that tile, and the running total of elements of
+    /// the skipped devices, this one included.
     held: Vec<(u64, u64, u128)>,
     /// The length of the sequence: the total number of elements that all destinations need.
     pub(super) length: u128,
 }
 
-/// The elements of the source tile that one destination needs.
+/// The elements of the source tile that one destination device needs.
 #[derive(Clone, Copy)]
 pub(super) struct WantedPart<'a> {
     pub(super) device: u64,
     pub(super) region: &'a Region,
-    /// The offset of the part's first element in the sequence that the holders share.
+    /// The offset of the first of these elements in the sequence that the holders share.
     pub(super) offset: u128,
 }
 
 impl<'a> TileDestinations<'a> {
-    /// Finds the devices that need elements of the tile with index `tile` of the placement `from`.
-    /// Returns `None` if the tile is empty or no device holds it.
+    /// Finds the devices that need elements of `tile`, the index of a tile of the placement `from`.
+    /// Returns `None` if the tile is empty or no device holds it, because then nothing is sent.
     pub(super) fn new(from: &'a Placement, to: &'a Placement, tile: u64) -> Option<Self> {
         let region = from.tile_region(tile);
         let holders = from.holders(tile);
@@ -79,14 +80,15 @@ impl<'a> TileDestinations<'a> {
         Some(destinations)
     }
 
-    /// Returns the number of elements that devices need for all tiles before grid index `index`.
-    /// The devices that are skipped because they hold the source tile are included.
+    /// Returns the total number of elements needed for all tiles before the grid index `index`. The
+    /// elements of skipped devices are counted too.
     fn elements_before(&self, index: u64) -> u128 {
         let tiles = self.grid.len();
         match self.to.copies() {
             Some(copies) if index == tiles => u128::from(self.grid.elements()) * u128::from(copies),
             Some(copies) => u128::from(self.grid.elements_before(index)) * u128::from(copies),
-            // Boxes that were given individually can have different numbers of holders.
+            // Every tile must be counted, because in a list of boxes their numbers of holders can
+            // differ.
             None => (0..index)
                 .map(|index| {
                     let elements = u128::from(self.grid.overlap(index).elements());
@@ -96,16 +98,16 @@ impl<'a> TileDestinations<'a> {
         }
     }
 
-    /// Returns the offset in the sequence of the first device that needs elements for the tile with
-    /// grid index `index`.
+    /// Returns the offset in the sequence at which the elements for the tile with grid index
+    /// `index` begin.
     fn offset(&self, index: u64) -> u128 {
         let held = self.held.partition_point(|(held, ..)| *held < index);
         let left_out = held.checked_sub(1).map_or(0, |last| self.held[last].2);
         self.elements_before(index) - left_out
     }
 
-    /// Calls `found` with the part that each destination needs, in order, starting at the tile with
-    /// grid index `from`. Stops early if `found` breaks.
+    /// Calls `found` with the elements that each destination device needs, in the order of the
+    /// sequence, starting at the tile with grid index `from`. Stops early if `found` breaks.
     pub(super) fn each_from(
         &self,
         from: u64,
@@ -130,9 +132,9 @@ impl<'a> TileDestinations<'a> {
         ControlFlow::Continue(())
     }
 
-    /// Returns the elements that `device` needs for its destination tile `tile`, together with
-    /// their offset in the sequence. Returns `None` if `device` already holds the source tile or
-    /// does not hold `tile`, or if the two tiles do not overlap.
+    /// Returns the elements of the source tile that `device` needs for its destination tile `tile`,
+    /// and the offset of these elements in the sequence. Returns `None` if `device` already holds
+    /// the source tile, if `device` does not hold `tile`, or if the two tiles do not overlap.
     pub(super) fn destination(&self, device: u64, tile: u64) -> Option<(Region, u128)> {
         let index = self.grid.index_of(tile)?;
         let rank = self.to.rank_in_tile(device, tile)?;
@@ -148,14 +150,14 @@ impl<'a> TileDestinations<'a> {
         Some((region, offset))
     }
 
-    /// Returns the length of a holder's share, in elements, before its boundaries are moved to the
-    /// edges of boxes. The last share may be shorter.
+    /// Returns the number of elements in each holder's share, before the boundaries of the shares
+    /// are moved to the edges of boxes. The last share may be shorter.
     fn share(&self) -> u128 {
         self.length.div_ceil(self.holders.len().into())
     }
 
-    /// Returns the grid index of the first tile with a destination that may receive elements from
-    /// `holder`.
+    /// Returns the grid index of the first tile for which `holder` may have to send elements, so
+    /// that the search for its transfers can begin there.
     pub(super) fn first_tile(&self, holder: u64) -> u64 {
         let share = self.share();
         let start = (share * u128::from(holder)).saturating_sub(share / SLACK);
@@ -171,14 +173,15 @@ impl<'a> TileDestinations<'a> {
         low
     }
 
-    /// Returns an upper bound for the end of a holder's share, as an offset in the sequence.
+    /// Returns an offset in the sequence that the share of `holder` does not exceed, even after its
+    /// end has been moved to the edge of a box.
     pub(super) fn end(&self, holder: u64) -> u128 {
         let share = self.share();
         share * (u128::from(holder) + 1) + share / SLACK
     }
 
-    /// Splits the part that a destination needs into pieces by sender. Calls `found` with the index
-    /// of each sender among the holders and with its piece.
+    /// Splits the elements that one destination needs among the senders. Calls `found` for each
+    /// region, with the index of its sender among the holders.
     pub(super) fn pieces(&self, wanted: WantedPart<'_>, mut found: impl FnMut(u64, Region)) {
         let last = self.holders.len() - 1;
         if last == 0 {
@@ -196,9 +199,9 @@ impl<'a> TileDestinations<'a> {
         }
     }
 
-    /// Returns the offset, in a destination's part, at which the share of `holder` begins. If an
-    /// end of the part or of a row is within the slack, the share begins there instead. `holder`
-    /// must not be 0.
+    /// Returns the offset in `wanted` at which the share of `holder` begins. To avoid splitting
+    /// boxes, the offset is moved to an end of `wanted`, or to the end of a row, if one is within
+    /// the slack. `holder` must not be 0.
     #[expect(clippy::cast_possible_truncation)] // the offset is inside the box
     fn cut(&self, wanted: WantedPart<'_>, holder: u64) -> u64 {
         let share = self.share();

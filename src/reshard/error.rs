@@ -21,7 +21,7 @@ pub enum ReshardError {
     /// A box that a message moves does not lie inside its shard.
     #[error(transparent)]
     Window(#[from] WindowError),
-    /// The copy between a shard and a message cannot be expressed as loops.
+    /// The copy between a shard and a message cannot be expressed as a loop nest.
     #[error(transparent)]
     Nest(#[from] NestError),
     /// A buffer or a message has the wrong length.
@@ -30,7 +30,7 @@ pub enum ReshardError {
 }
 
 impl ReshardError {
-    /// Returns the kind of the failure, for callers that only distinguish a few kinds.
+    /// Returns the kind of the failure, for callers that need no more detail than that.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {

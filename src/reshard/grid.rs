@@ -1,6 +1,6 @@
-//! [`OverlapGrid`]: the tiles of a placement that have elements of a region. The tiles of a
-//! placement form a grid, so the overlapping ones form a smaller grid and are found without
-//! visiting any other tile.
+//! [`OverlapGrid`]: the tiles of a placement that overlap a region. All tiles of a placement form a
+//! grid, so the overlapping tiles form a smaller grid. It is computed one dimension at a time,
+//! without visiting any tile that does not overlap.
 
 use std::collections::BTreeMap;
 
@@ -8,27 +8,28 @@ use smallvec::SmallVec;
 
 use crate::sharding::{Placement, Ranges, Region, coordinates};
 
-/// The tiles of a placement that share elements with a region. These tiles form a smaller grid. In
-/// this file, the *index* of a tile is its row-major index in the smaller grid, and its *number* is
-/// its row-major index in the whole grid of the placement.
+/// The tiles of a placement that overlap a region. In this file, the *index* of a tile is its
+/// row-major index among these overlapping tiles, and the *number* of a tile is its row-major index
+/// among all tiles of the placement.
 pub(super) struct OverlapGrid<'a> {
     placement: &'a Placement,
     dimensions: SmallVec<[Overlaps; 4]>,
 }
 
-/// The tiles along one dimension that share coordinates with the region, in order.
+/// The tiles that overlap the region along one dimension, in ascending order.
 enum Overlaps {
-    /// Every tile and the region are a single range in this dimension. The tiles `first..end`
-    /// overlap `[start, limit)`.
+    /// The common case: in this dimension, the region and every tile are a single range. The region
+    /// is `[start, limit)`, and the tiles `first..end` overlap it.
     Side { first: u64, end: u64, start: u64, limit: u64 },
-    /// A tile or the region consists of several ranges.
+    /// The general case: the region or a tile consists of several ranges. Each overlapping tile is
+    /// listed with its overlap, and `len` is the number of coordinates in all overlaps.
     Listed { tiles: Vec<(u64, Overlap)>, len: u64 },
 }
 
-/// The coordinates that a tile and the region share in one dimension.
+/// The coordinates in one dimension that are both in a tile and in the region.
 struct Overlap {
     ranges: Ranges,
-    /// The number of coordinates that the region shares with earlier tiles.
+    /// The number of the region's coordinates that lie in earlier tiles.
     before: u64,
 }
 
@@ -63,7 +64,7 @@ impl Overlaps {
         }
     }
 
-    /// Returns the number of the tile at an index.
+    /// Returns the number of the tile with index `index`.
     #[expect(clippy::cast_possible_truncation)] // an index is below the length of the list
     fn tile(&self, index: u64) -> u64 {
         match self {
@@ -72,8 +73,8 @@ impl Overlaps {
         }
     }
 
-    /// Returns the index of the tile with a given number, or `None` if the tile and the region
-    /// share no coordinate.
+    /// Returns the index of the tile with number `tile`, or `None` if the tile does not overlap the
+    /// region in this dimension.
     fn index_of(&self, tile: u64) -> Option<u64> {
         match self {
             Self::Side { first, end, .. } => (*first..*end).contains(&tile).then(|| tile - first),
@@ -84,7 +85,7 @@ impl Overlaps {
         }
     }
 
-    /// Returns the number of coordinates that the region shares with all tiles together.
+    /// Returns the number of the region's coordinates in this dimension.
     fn len(&self) -> u64 {
         match self {
             Self::Side { start, limit, .. } => limit - start,
@@ -92,7 +93,7 @@ impl Overlaps {
         }
     }
 
-    /// Returns the coordinates that the region shares with the tile at an index.
+    /// Returns the overlap of the region with the tile at `index`.
     #[expect(clippy::cast_possible_truncation)] // an index is below the length of the list
     fn overlap(&self, placement: &Placement, dimension: usize, index: u64) -> Overlap {
         match self {
@@ -109,21 +110,21 @@ impl Overlaps {
     }
 }
 
-/// A cursor over the tiles of a grid, in order. A step updates only the dimensions that change, so
-/// that visiting all tiles is fast.
+/// A cursor that visits the tiles of a grid in order. A step recomputes only the dimensions that
+/// change, because plans visit many tiles.
 pub(super) struct OverlapTiles<'a> {
     grid: &'a OverlapGrid<'a>,
     /// The index of the current tile in each dimension.
     indices: SmallVec<[u64; 4]>,
-    /// The elements that the region shares with the current tile.
+    /// The elements of the region that lie in the current tile.
     region: Region,
     /// The number of remaining tiles, including the current one.
     remaining: u64,
 }
 
 impl OverlapTiles<'_> {
-    /// Returns the number of the current tile and the elements that it shares with the region, or
-    /// `None` after the last tile.
+    /// Returns the number of the current tile and the elements of the region that lie in it.
+    /// Returns `None` after the last tile.
     pub(super) fn current(&self) -> Option<(u64, &Region)> {
         (self.remaining > 0).then(|| (self.grid.tile(self.indices.iter().copied()), &self.region))
     }
@@ -145,23 +146,23 @@ impl OverlapTiles<'_> {
 }
 
 impl<'a> OverlapGrid<'a> {
-    /// Finds the tiles that share elements with a nonempty region.
+    /// Finds the tiles that overlap `region`, which must not be empty.
     pub(super) fn new(placement: &'a Placement, region: &Region) -> Self {
         let overlaps = |dimension| Overlaps::new(placement, dimension, &region.ranges(dimension));
         Self { placement, dimensions: (0..placement.cuts().len()).map(overlaps).collect() }
     }
 
-    /// Returns the number of tiles in the grid.
+    /// Returns the number of overlapping tiles.
     pub(super) fn len(&self) -> u64 {
         self.dimensions.iter().map(Overlaps::tiles).product()
     }
 
-    /// Returns the number of elements that the region shares with all tiles together.
+    /// Returns the number of elements in the region.
     pub(super) fn elements(&self) -> u64 {
         self.dimensions.iter().map(Overlaps::len).product()
     }
 
-    /// Returns a cursor that starts at the tile with index `from`.
+    /// Returns a cursor that visits the tiles from index `from` on.
     pub(super) fn tiles(&self, from: u64) -> OverlapTiles<'_> {
         let remaining = self.len().saturating_sub(from);
         let from = if remaining > 0 { from } else { 0 };
@@ -173,7 +174,7 @@ impl<'a> OverlapGrid<'a> {
         }
     }
 
-    /// Returns the number of the tile with the given index in each dimension of the smaller grid.
+    /// Returns the number of a tile from `indices`, its index along each dimension.
     fn tile(&self, indices: impl Iterator<Item = u64>) -> u64 {
         let dimensions = self.placement.cuts().iter().zip(&self.dimensions);
         dimensions
@@ -185,8 +186,8 @@ impl<'a> OverlapGrid<'a> {
         coordinates(index, self.dimensions.iter().map(Overlaps::tiles))
     }
 
-    /// Returns the index of a tile in the grid, or `None` if the tile and the region share no
-    /// element.
+    /// Returns the index of the tile with number `tile`, or `None` if the tile does not overlap the
+    /// region.
     pub(super) fn index_of(&self, tile: u64) -> Option<u64> {
         let (mut rest, mut index, mut weight) = (tile, 0, 1);
         for (cuts, overlaps) in self.placement.cuts().iter().zip(&self.dimensions).rev() {
@@ -197,7 +198,7 @@ impl<'a> OverlapGrid<'a> {
         Some(index)
     }
 
-    /// Returns the elements that the region shares with the tile at an index.
+    /// Returns the elements of the region that lie in the tile with index `index`.
     pub(super) fn overlap(&self, index: u64) -> Region {
         let dimensions = self.dimensions.iter().enumerate().zip(self.coordinates(index));
         Region::new(dimensions.map(|((dimension, overlaps), index)| {
@@ -205,12 +206,12 @@ impl<'a> OverlapGrid<'a> {
         }))
     }
 
-    /// Returns the number of devices that hold the tile at an index.
+    /// Returns the number of devices that hold the tile with index `index`.
     pub(super) fn holders(&self, index: u64) -> u64 {
         self.placement.holders(self.tile(self.coordinates(index))).len()
     }
 
-    /// Returns the number of elements that the region shares with all tiles before an index.
+    /// Returns the number of elements of the region that lie in tiles before `index`.
     pub(super) fn elements_before(&self, index: u64) -> u64 {
         let (mut rest, mut before, mut inner) = (index, 0, 1);
         for (dimension, overlaps) in self.dimensions.iter().enumerate().rev() {

@@ -1,5 +1,5 @@
-//! [`Member`]: the part of one device in a reshard, with functions to pack, send, receive and
-//! unpack its messages over any transport.
+//! [`Member`]: performs one device's part of a reshard: packs, sends, receives and unpacks messages
+//! over any transport.
 
 use super::{
     Engine, RankPlan, ReshardError, Round, RunError, Runs, Shards, Transfer,
@@ -18,10 +18,11 @@ use crate::{
 };
 
 /// The maximum size of one piece of a local copy, in bytes. Each piece is packed into a buffer and
-/// unpacked from there, and the buffer should stay in the cache meanwhile.
+/// then unpacked from it, so the buffer should be small enough to stay in the cache.
 const COPY_BYTES: u64 = 1 << 20;
 
-/// One device in a reshard: its part of the plan, and its source and destination shards.
+/// One device's part of a reshard: its transfers, and the shapes of its source and destination
+/// shards.
 ///
 /// Elements that the device already holds are copied locally, without a message.
 ///
@@ -52,12 +53,13 @@ const COPY_BYTES: u64 = 1 << 20;
 pub struct Member {
     source: Option<Shard>,
     destination: Option<Shard>,
-    /// The shape of the destination shard. Unlike `destination`, it is present even if the shard
-    /// contains no element of the array.
+    /// The shape of the destination shard. A shard without elements has no `destination`, but it
+    /// still has a shape, and its memory may contain padding.
     destination_shape: Option<Shape>,
     source_bytes: u64,
     destination_bytes: u64,
-    /// The order of dimensions in messages, which equals the order in the destination's memory.
+    /// The order of dimensions in messages. It equals the order in the destination's memory, so
+    /// that the receiver writes long contiguous runs.
     order: Layout,
     part: RankPlan,
     rounds: Vec<Round>,
@@ -67,9 +69,9 @@ pub struct Member {
 }
 
 impl Member {
-    /// Plans the part of `device` in a reshard. `from` and `to` are the placement and the memory
-    /// layout before and after it. If `staging_bytes` is given, the messages of the device occupy
-    /// at most that number of bytes at any time.
+    /// Plans the part of `device` in a reshard of `array`. `from` and `to` are the placements
+    /// before and after the reshard, each with the memory layout of its shards. If `staging_bytes`
+    /// is given, the messages of the device occupy at most that number of bytes at any time.
     ///
     /// # Errors
     ///
@@ -91,8 +93,8 @@ impl Member {
             Some(shape) => StrideDescriptor::try_from(shape).map(|shard| shard.image_bytes()),
             None => Ok(0),
         };
-        // Cut boxes along the most major dimension of the destination's memory, so that the
-        // contiguous runs in it stay long.
+        // Transfers that are too large for a message are cut along the most major dimension of the
+        // destination's memory, so that the contiguous runs in that memory stay long.
         let order = destination.order(array);
         let cut = |list: &[Transfer]| list.iter().map(|of| reordered(of, &order, true)).collect();
         let cut = RankPlan { sends: cut(&part.sends), receives: cut(&part.receives), copy: None };
@@ -119,8 +121,8 @@ impl Member {
         })
     }
 
-    /// Returns the rounds in which the device takes part, in order. Two devices exchange messages
-    /// in rounds of equal [number](Round::number).
+    /// Returns the rounds in which the device takes part, in order. A message is sent and received
+    /// in rounds with the same [number](Round::number).
     #[must_use]
     pub fn rounds(&self) -> &[Round] {
         &self.rounds
@@ -133,9 +135,9 @@ impl Member {
         self.destination_shape.as_ref().map(|_| self.destination_bytes)
     }
 
-    /// Begins the reshard: allocates the memory of the destination shard, and copies the elements
-    /// that the device already holds into it. Returns `None` if the device has no destination
-    /// shard.
+    /// Begins the reshard: allocates the memory of the destination shard, writes its padding, and
+    /// copies the elements that the device already holds. Returns `None` if the device has no
+    /// destination shard.
     ///
     /// # Errors
     ///
@@ -149,8 +151,8 @@ impl Member {
         Ok(Some(image))
     }
 
-    /// Checks that the buffers have the lengths of the source shard and the destination shard. The
-    /// buffer of a shard that the device does not have must be empty.
+    /// Checks that `source` and `destination` have the lengths of the device's two shards. If the
+    /// device lacks one of the shards, the buffer in its place must be empty.
     ///
     /// # Errors
     ///
@@ -167,8 +169,8 @@ impl Member {
         Ok(())
     }
 
-    /// Writes the padding of the destination shard into its memory, `image`. Must be called while
-    /// the memory is still all zeros, before any elements are written.
+    /// Writes the padding of the destination shard into `image`, the shard's memory. Call this
+    /// while the memory is still all zeros, because elements written before could be overwritten.
     ///
     /// # Errors
     ///
@@ -180,8 +182,8 @@ impl Member {
         }
     }
 
-    /// Copies the elements that the device already holds from the memory of its source shard to
-    /// `image`, the memory of its destination shard.
+    /// Copies the elements that the device both holds and needs from `source`, the memory of its
+    /// source shard, to `image`, the memory of its destination shard.
     ///
     /// # Errors
     ///
@@ -210,23 +212,23 @@ impl Member {
         Ok(())
     }
 
-    /// Returns the length in bytes of the message that the device sends in a round, or 0 if it
+    /// Returns the length of the message that the device sends in `round`, in bytes, or 0 if it
     /// sends no message.
     #[must_use]
     pub fn sent_bytes(&self, round: &Round) -> usize {
         self.message_bytes(&round.sends)
     }
 
-    /// Returns the length in bytes of the message that the device receives in a round, or 0 if it
+    /// Returns the length of the message that the device receives in `round`, in bytes, or 0 if it
     /// receives no message.
     #[must_use]
     pub fn received_bytes(&self, round: &Round) -> usize {
         self.message_bytes(&round.receives)
     }
 
-    /// Returns the contiguous runs of the source shard's memory that make up the message sent in a
-    /// round, so that a transport can send them without packing. Returns `None` if there is no such
-    /// message, or if it has to be packed.
+    /// Returns the contiguous runs of the source shard's memory that make up the message sent in
+    /// `round`, so that a transport can send them directly. Returns `None` if there is no message,
+    /// or if the message must be packed first.
     ///
     /// # Errors
     ///
@@ -235,9 +237,9 @@ impl Member {
         self.runs(self.source.as_ref(), &round.sends)
     }
 
-    /// Returns the contiguous runs of the destination shard's memory that the message received in a
-    /// round fills, so that a transport can receive into them without unpacking. Returns `None` if
-    /// there is no such message, or if it has to be unpacked.
+    /// Returns the contiguous runs of the destination shard's memory that the message received in
+    /// `round` fills, so that a transport can write to them directly. Returns `None` if there is no
+    /// message, or if the message must be unpacked.
     ///
     /// # Errors
     ///
@@ -246,8 +248,8 @@ impl Member {
         self.runs(self.destination.as_ref(), &round.receives)
     }
 
-    /// Packs the message that the device sends in a round into `message`, which must have a length
-    /// of at least [`sent_bytes`](Self::sent_bytes). Bytes after the message are left unchanged.
+    /// Packs the message that the device sends in `round` into `message`, whose length must be at
+    /// least [`sent_bytes`](Self::sent_bytes). Bytes after the packed message stay unchanged.
     ///
     /// # Errors
     ///
@@ -272,8 +274,8 @@ impl Member {
         Ok(())
     }
 
-    /// Unpacks the message that the device received in a round into the memory of its destination
-    /// shard. The first [`received_bytes`](Self::received_bytes) bytes of `message` are used.
+    /// Copies the elements of a received message to `destination`, the memory of the destination
+    /// shard. Only the first [`received_bytes`](Self::received_bytes) bytes of `message` are used.
     ///
     /// # Errors
     ///
@@ -298,8 +300,8 @@ impl Member {
         Ok(())
     }
 
-    /// Packs the message of a round and sends it with `engine`. Does nothing if the device sends no
-    /// message in the round.
+    /// Packs the message of `round` and sends it through `engine`. Does nothing if the device sends
+    /// no message in this round.
     ///
     /// # Errors
     ///
@@ -317,8 +319,8 @@ impl Member {
         engine.send(first.to, message).map_err(RunError::Engine)
     }
 
-    /// Receives the message of a round with `engine` and unpacks it. Does nothing if the device
-    /// receives no message in the round.
+    /// Receives the message of `round` through `engine` and unpacks it into `destination`. Does
+    /// nothing if the device receives no message in this round.
     ///
     /// # Errors
     ///
@@ -336,7 +338,7 @@ impl Member {
         Ok(self.unpack(round, &message, destination)?)
     }
 
-    /// Runs the device's entire part of the reshard and returns the memory of its destination
+    /// Performs the device's entire part of the reshard, and returns the memory of its destination
     /// shard. The result is empty if the device has no destination shard.
     ///
     /// # Errors
@@ -365,7 +367,8 @@ impl Member {
     }
 
     /// Returns the contiguous runs of a shard's memory that make up a message. Returns `None` if
-    /// the message is not a single box, or if its runs are not at constant strides.
+    /// the message has several transfers or is not a box, or if the runs cannot be described with
+    /// constant strides.
     fn runs(
         &self,
         shard: Option<&Shard>,
@@ -378,8 +381,8 @@ impl Member {
     }
 }
 
-/// Reorders the dimensions of a region: from logical order to memory order, major to minor, if
-/// `to_memory` is true, and otherwise from memory order back to logical order.
+/// Reorders the dimensions of a region. If `to_memory` is true, they change from logical order to
+/// memory order, major to minor; otherwise, from memory order back to logical order.
 fn along_memory(region: &Region, order: &Layout, to_memory: bool) -> Region {
     let mut dimensions: Vec<usize> = order.minor_to_major.iter().rev().copied().collect();
     if !to_memory {

@@ -1,7 +1,8 @@
-//! Packs and unpacks messages.
+//! Copies the elements of messages out of shards and into shards.
 //!
-//! A message consists of regions of the array, one after another. Each region is stored densely, in
-//! the destination shards' order of dimensions, so that the receiver writes long contiguous runs.
+//! A message consists of regions of the array, one after another. Each region is stored densely,
+//! and its dimensions are ordered as in the destination's memory, so that the receiver writes long
+//! contiguous runs.
 
 use smallvec::SmallVec;
 
@@ -15,8 +16,9 @@ use crate::{
     window::{Slice, Window},
 };
 
-/// Builds the copy of a box of a shard to a message. `part` is the box relative to the shard, and
-/// `order` the order of dimensions in the message. Each element of the message takes whole bytes.
+/// Builds the nest that copies a box of a shard to a message. The coordinates of `part` are
+/// relative to the shard, and `order` is the order of dimensions in the message. In a message, each
+/// element takes whole bytes.
 fn nest_of(shard: &Shard, part: &TileBox, order: &Layout) -> Result<CopyNest, ReshardError> {
     let source = StrideDescriptor::try_from(&shard.shape)?;
     let offsets: Vec<u64> = part.ranges().iter().map(|(start, _)| *start).collect();
@@ -28,9 +30,9 @@ fn nest_of(shard: &Shard, part: &TileBox, order: &Layout) -> Result<CopyNest, Re
     Ok(nest::lower(&source, &message, &window)?)
 }
 
-/// Returns the contiguous runs of a shard's memory that hold a region, in the order of the message,
-/// so that a transport can move them without packing. Returns `None` if the region is not a box, or
-/// if the runs are not of equal length at constant strides.
+/// Returns the contiguous runs of a shard's memory that hold `region`, in the order of the message,
+/// so that a transport can send or receive them without packing. Returns `None` if the region is
+/// not a box, or if the runs are not of equal length at constant strides.
 pub(super) fn runs(
     shard: &Shard,
     region: &Region,
@@ -42,7 +44,7 @@ pub(super) fn runs(
     }
 }
 
-/// Packs a region of the array from `image`, the memory of a shard, into a message.
+/// Packs `region` from `image`, the memory of a shard, into `message`.
 pub(super) fn pack(
     shard: &Shard,
     region: &Region,
@@ -57,9 +59,9 @@ pub(super) fn pack(
     }
 }
 
-/// Unpacks a message into a region of `image`, the memory of a shard. For a box, the copy of
-/// [`pack`] runs backwards: it writes each element to the location from which packing would read
-/// it. The result is well defined because no two elements of a shard share a location.
+/// Unpacks `message` into `region` of `image`, the memory of a shard. For a box, the nest of
+/// [`pack`] is used backwards: each element is written to the place from which [`pack`] would read
+/// it. This is well defined because no two elements of a shard share a place.
 pub(super) fn unpack(
     shard: &Shard,
     region: &Region,
@@ -92,13 +94,14 @@ fn is_whole_bytes(nest: &CopyNest) -> bool {
     nest.keeps_units() && nest.src_bits().is_multiple_of(8)
 }
 
-/// Writes a message to `image`, the memory of a shard, box by box. No box crosses the end of a tile
-/// of the layout, so the offsets inside each box have constant strides.
+/// Writes `message` to `image`, the memory of a shard, box by box. No box crosses the end of a tile
+/// of the layout, so inside a box the offsets have constant strides.
 #[expect(clippy::cast_possible_truncation)] // images fit the address space
 fn scatter_boxes(nest: &CopyNest, message: &[u8], image: &mut [u8]) {
     let unit = nest.src_bits() as usize / 8;
     host::each_read_box(nest, |reads| {
-        // Strides are not negative, because the slice visits every element in ascending order.
+        // `unsigned_abs` changes nothing: the slice visits elements in ascending order, so no
+        // stride is negative.
         let bytes = |units: i64| units.unsigned_abs() as usize * unit;
         let mut steps: SmallVec<[BoxAxis; 8]> = reads
             .steps
@@ -131,8 +134,8 @@ struct BoxAxis {
     to: usize,
 }
 
-/// Copies a box from a message to a shard, as runs of `run` bytes. The first element of the box is
-/// at the start of both slices.
+/// Copies a box from `message` to `image`, as contiguous runs of `run` bytes. Both slices begin at
+/// the first element of the box.
 fn copy_box(steps: &[BoxAxis], run: usize, (message, image): (&[u8], &mut [u8])) {
     match steps {
         [] => image[..run].copy_from_slice(&message[..run]),
@@ -144,8 +147,8 @@ fn copy_box(steps: &[BoxAxis], run: usize, (message, image): (&[u8], &mut [u8]))
     }
 }
 
-/// Writes a message to `image`, the memory of a shard, bit by bit: the slow path for elements that
-/// do not occupy whole bytes of the shard.
+/// Writes `message` to `image`, the memory of a shard, bit by bit. This is slow, and only used if
+/// the elements of the shard do not occupy whole bytes.
 #[allow(clippy::cast_possible_truncation)] // images fit the address space
 fn scatter_units(nest: &CopyNest, message: &[u8], image: &mut [u8]) {
     let (to_bits, from_bits) = (u64::from(nest.src_bits()), u64::from(nest.dst_bits()));
@@ -160,8 +163,8 @@ fn scatter_units(nest: &CopyNest, message: &[u8], image: &mut [u8]) {
     }
 }
 
-/// Writes the padding of a shard into its memory, `image`, which must be all zeros. Does nothing if
-/// the elements fill the memory.
+/// Writes the padding of a shard into `image`, its memory, which must be all zeros. Does nothing if
+/// the elements fill the memory, because then there is no padding.
 pub(super) fn write_padding(shape: &Shape, image: &mut [u8]) -> Result<(), ReshardError> {
     let destination = StrideDescriptor::try_from(shape)?;
     let is_filled = destination.prefix_bytes() == 0

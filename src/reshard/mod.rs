@@ -1,12 +1,12 @@
-//! Plans and runs a reshard: the messages that change the sharding of an array into any other.
+//! Plans and performs a reshard: an exchange of messages that changes the sharding of an array.
 //!
-//! For example, an array lies in rows on 4 devices, and the next step of a computation needs it in
-//! columns. Each device then sends a block to each of the 3 others. [`plan`] lists all of these
-//! blocks. A plan depends only on the two placements, so every device computes the same plan
-//! without communication. [`rank_plan`] computes only the messages of one device, in time
-//! proportional to their number. [`simulate`] runs a plan with all devices in one process. Other
-//! transports implement [`Engine`]. A *shard* is the part of the array on one device. In names,
-//! *image* means the whole memory of a shard, padding included.
+//! For example, an array is divided into rows on 4 devices, and the next step of a computation
+//! needs it divided into columns. Each device then sends a block to each of the 3 others. [`plan`]
+//! lists the blocks of all devices. A plan depends only on the two placements, so every device
+//! computes the same plan without communication. [`rank_plan`] computes only the messages of one
+//! device, in time proportional to their number. [`simulate`] performs a plan with all devices in
+//! one process. To use another transport, implement [`Engine`]. A *shard* is the part of the array
+//! on one device. In names, *image* means the whole memory of a shard, padding included.
 //!
 //! ```
 //! use stridec::{reshard::plan, shape::Shape, sharding::Sharding};
@@ -20,24 +20,23 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Who sends each element
+//! # Choice of the sender
 //!
-//! A *holder* is a device that has a copy of a tile, the part of the array that lies on one device.
-//! The tiles of a sharding form a grid, so the overlap of a source tile with the tiles of the
-//! destination is computed one dimension at a time. The planner never visits a pair of devices
-//! without common elements, nor any single element. With a cyclic sharding, a region may consist of
-//! several ranges in a dimension, but it is still one transfer. Elements that a device needs and
-//! already holds are copied locally. All other elements are sent by a holder of their source tile.
-//! So the total number of bytes sent, and the number of bytes that each device receives, are the
-//! minimum for a plan without forwarding.
+//! A *tile* is a part of the array that lies on one device, and a *holder* of a tile is a device
+//! that has a copy of it. The tiles of a sharding form a grid, so the planner computes the overlap
+//! of a source tile with the destination tiles one dimension at a time. It never visits a single
+//! element, or a pair of devices without common elements. In a cyclic sharding, a region may
+//! consist of several ranges in a dimension, but it is still one transfer. A device copies the
+//! elements that it both needs and holds locally. All other elements are sent by a holder of their
+//! source tile. Therefore the total number of bytes sent, and the number of bytes that each device
+//! receives, are the minimum for a plan without forwarding.
 //!
 //! If a source tile has several holders, they divide the work. The destinations of the tile are
-//! ordered by destination tile, row-major, and then by device. The elements that they need form a
-//! sequence of `D` elements, and each of the `h` holders sends an equal share of `⌈D / h⌉`
-//! elements. A box that crosses the end of a share is split. If the end of a share lies within
-//! 1/200 of a share from the edge of a box, or from the edge of a row of a box, it is moved to that
-//! edge, so that most boxes stay in one piece. The busiest sender therefore stays within 1% of its
-//! lower bound.
+//! ordered by destination tile, row-major, and then by device. The elements that these destinations
+//! need form a sequence of `D` elements, and each of the `h` holders sends an equal share of
+//! `⌈D / h⌉` elements. A box that crosses the end of a share is split. To keep most boxes in one
+//! piece, the end of a share is moved to the edge of a box, or of a row of a box, if that edge is
+//! within 1/200 of a share. The busiest sender therefore stays within 1% of its lower bound.
 
 mod bounds;
 mod destinations;

@@ -1,5 +1,5 @@
-//! [`MessageOffsets`]: the offset in a shard's memory of each element of a message, for regions
-//! that are not boxes, as in a cyclic sharding.
+//! [`MessageOffsets`]: finds each element of a message in a shard's memory, for regions that are
+//! not boxes, as in a cyclic sharding.
 
 use crate::{
     host::HostError,
@@ -13,33 +13,33 @@ use super::{ReshardError, shards::Shard};
 
 /// The offset in a shard's memory of each element of a message, in the order of the message.
 ///
-/// An offset is the sum of one term for each dimension, even in a tiled layout, because a tile
-/// splits a coordinate but never mixes two of them. One list of terms for each dimension therefore
+/// An offset is the sum of one term for each dimension. This is true even in a tiled layout,
+/// because a tile splits each coordinate by itself. Therefore one list of terms for each dimension
 /// determines all offsets, and the contiguous runs along the innermost dimension are computed only
-/// once. The exception is a layout that folds several dimensions into one: there, the offset of
-/// each index is computed separately.
+/// once. The exception is a layout that folds several dimensions into one: its offsets are computed
+/// index by index.
 pub(super) struct MessageOffsets {
     shard: StrideDescriptor,
     /// The terms that the coordinates of each dimension add to the offset, in elements. The
     /// outermost dimension is first, and the innermost one is left out.
     outer: Vec<Vec<usize>>,
-    /// The contiguous runs along the message's innermost dimension. Each is the term that its first
-    /// coordinate adds to the offset, and its length, both in elements.
+    /// The contiguous runs along the message's innermost dimension. A run is a pair of numbers of
+    /// elements: the term that its first coordinate adds to the offset, and its length.
     runs: Vec<(usize, usize)>,
     folded: Option<Folded>,
     element_bytes: usize,
 }
 
-/// The indices of a message in a folded layout: the coordinates in each dimension of the shard, and
-/// the order of the dimensions in the message, outermost first.
+/// The indices of the elements of a message, for a layout that folds dimensions: the coordinates in
+/// each dimension of the shard, and the order of the dimensions in the message, outermost first.
 struct Folded {
     coordinates: Vec<Vec<u64>>,
     order: Vec<usize>,
 }
 
 impl MessageOffsets {
-    /// Computes the offsets of the elements of a nonempty region. The coordinates of `part` are
-    /// relative to the shard, and `order` is the order of dimensions in the message.
+    /// Computes the offsets of the elements of `part`, a nonempty region whose coordinates are
+    /// relative to the shard. `order` is the order of dimensions in the message.
     pub(super) fn new(shard: &Shard, part: &Region, order: &Layout) -> Result<Self, ReshardError> {
         let element_bytes = shard.shape.element_type().storage_bits().unwrap_or(8).div_ceil(8);
         let shard = StrideDescriptor::try_from(&shard.shape)?;
@@ -47,7 +47,7 @@ impl MessageOffsets {
         let ranges: Vec<&[(u64, u64)]> = part.dimensions().collect();
         let along = |&dimension: &usize| runs(&shard, dimension, ranges[dimension]);
         let mut dimensions = order.iter().map(along).collect::<Result<Vec<_>, _>>()?;
-        // An array without dimensions has one element.
+        // An array without dimensions has one element, which is a run of length 1.
         let runs = dimensions.pop().unwrap_or_else(|| vec![(0, 1)]);
         let outer = dimensions
             .into_iter()
@@ -61,7 +61,7 @@ impl MessageOffsets {
         Ok(Self { shard, outer, runs, folded, element_bytes: element_bytes as usize })
     }
 
-    /// Packs a message from `image`, the memory of a shard.
+    /// Packs `message` from `image`, the memory of a shard.
     pub(super) fn gather(&self, image: &[u8], message: &mut [u8]) -> Result<(), ReshardError> {
         self.check(image, Operand::Source(0))?;
         let image = &image[self.prefix()..];
@@ -82,7 +82,7 @@ impl MessageOffsets {
         })
     }
 
-    /// Unpacks a message into `image`, the memory of a shard.
+    /// Unpacks `message` into `image`, the memory of a shard.
     pub(super) fn scatter(&self, message: &[u8], image: &mut [u8]) -> Result<(), ReshardError> {
         self.check(image, Operand::Destination)?;
         let image = &mut image[self.prefix()..];
@@ -105,8 +105,8 @@ impl MessageOffsets {
         })
     }
 
-    /// Describes how elements share a byte in the shard. Returns `None` if each element occupies
-    /// whole bytes there, as it always does in a message.
+    /// Returns the arrangement of elements that share a byte of the shard. Returns `None` if each
+    /// element occupies whole bytes there. In a message, elements always occupy whole bytes.
     fn packing(&self) -> Option<PackedElements> {
         let bits = self.shard.element_bits();
         let is_signed = self.shard.element_type().is_signed_integer();
@@ -130,8 +130,8 @@ impl MessageOffsets {
         Ok(())
     }
 
-    /// Calls `run` for each contiguous run of elements, in the order of the message. Its arguments
-    /// are the offset of the first element in the shard and the length, both in elements.
+    /// Calls `run` for each contiguous run of elements, in the order of the message. The arguments
+    /// are the run's offset in the shard and its length, both in elements.
     #[expect(clippy::cast_possible_truncation)] // images fit the address space
     fn each_run(&self, mut run: impl FnMut(usize, usize)) -> Result<(), ReshardError> {
         if let Some(folded) = &self.folded {
@@ -150,32 +150,33 @@ impl MessageOffsets {
     }
 }
 
-/// The way in which several elements share each byte of a shard.
+/// The arrangement of elements in a byte of a shard, if several elements share a byte.
 struct PackedElements {
     /// The number of elements in a byte.
     count: usize,
     mask: u8,
-    /// The sign bit of an element, or 0 if elements are unsigned. Unpacking an element to a whole
-    /// byte copies its sign to the higher bits.
+    /// The sign bit of an element, or 0 if elements are unsigned. When an element is unpacked to a
+    /// whole byte, this bit is copied to the higher bits.
     sign: u8,
 }
 
 impl PackedElements {
-    /// Returns the position of an element's lowest bit in its byte. `place` is the offset of the
-    /// element in elements.
+    /// Returns the number of bits by which the element at `place` is shifted inside its byte.
+    /// `place` is an offset in elements.
     fn shift(&self, place: usize) -> usize {
         place % self.count * (8 / self.count)
     }
 
-    /// Extends the bits of an element to a whole byte: with copies of its sign if it is signed,
-    /// else with zeros.
+    /// Extends an element to a whole byte: with copies of its sign bit if elements are signed, and
+    /// otherwise with zeros.
     fn extended(&self, element: u8) -> u8 {
         (element ^ self.sign).wrapping_sub(self.sign)
     }
 }
 
 impl Folded {
-    /// Calls `found` with the index of each element in the shard, in the order of the message.
+    /// Calls `found` with the index of each element, relative to the shard, in the order of the
+    /// message.
     fn each(
         &self,
         mut found: impl FnMut(&[u64]) -> Result<(), StrideError>,
@@ -207,8 +208,8 @@ fn coordinates(ranges: &[(u64, u64)]) -> impl Iterator<Item = u64> {
 }
 
 /// Returns the runs of coordinates in `ranges`, along one dimension, that are contiguous in memory.
-/// Each run is the term that its first coordinate adds to the offset, and its length, both in
-/// elements.
+/// A run is a pair of numbers of elements: the term that its first coordinate adds to the offset,
+/// and its length.
 #[expect(clippy::cast_possible_truncation)] // images fit the address space
 fn runs(
     shard: &StrideDescriptor,
@@ -233,8 +234,8 @@ fn runs(
     Ok(runs)
 }
 
-/// Calls `found` with every sum of `base` and one number from each list. The last list varies
-/// fastest.
+/// Calls `found` with every sum of `base` and one number from each of the `lists`. The number from
+/// the last list varies fastest.
 fn each_sum(lists: &[Vec<usize>], base: usize, found: &mut impl FnMut(usize)) {
     match lists {
         [] => found(base),

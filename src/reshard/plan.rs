@@ -1,4 +1,4 @@
-//! [`plan`]: computes every transfer of a reshard, as plain data for tests, tools and engines in
+//! [`plan`]: computes every transfer of a reshard as plain data, for tests, tools and engines in
 //! other languages.
 
 use std::{collections::HashMap, ops::ControlFlow};
@@ -9,21 +9,21 @@ use crate::{
     sharding::{Placement, Region, ShardingError},
 };
 
-/// The maximum number of transfers in a plan of all devices. It limits the memory for the plan.
+/// The maximum number of transfers in a plan of all devices, which limits the memory for the plan.
 const MAX_TRANSFERS: usize = 1 << 24;
 
 /// The maximum number of devices before or after a reshard.
 pub const MAX_DEVICES: u64 = 1 << 24;
 
-/// A region of the array that one device sends to another, or that a device copies locally if
-/// `from` and `to` are equal.
+/// A region of the array that the device `from` sends to the device `to`. If both are the same
+/// device, it copies the region locally.
 ///
 /// The region is a single box, unless a sharding is cyclic or lists parts with several ranges.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Transfer {
-    /// The device that holds the elements before the reshard, and sends them.
+    /// The device that holds the elements before the reshard and sends them.
     pub from: u64,
-    /// The device that needs the elements after the reshard, and receives them.
+    /// The device that needs the elements after the reshard and receives them.
     pub to: u64,
     /// The elements, by their indices in the whole array.
     pub region: Region,
@@ -96,8 +96,8 @@ pub fn plan(shape: &Shape, from: &Placement, to: &Placement) -> Result<ReshardPl
     })
 }
 
-/// Checks that a reshard is possible: all shards are parts of the array, and there are at most
-/// [`MAX_DEVICES`] devices.
+/// Returns an error if a reshard is impossible: if the shards of a placement are not parts of the
+/// array, or if there are more than [`MAX_DEVICES`] devices.
 pub(super) fn check(from: &Placement, to: &Placement) -> Result<(), ShardingError> {
     for (side, name) in [(from, "from"), (to, "to")] {
         side.check_whole().map_err(|error| error.below(&FieldPath::new(name)))?;
@@ -119,7 +119,7 @@ fn too_many(what: &str, limit: u64) -> ShardingError {
 /// Returns the number of bytes that `transfers` move, in total and for the busiest devices.
 fn cost(transfers: &[Transfer], element_bytes: u64) -> Cost {
     let elements = |transfer: &Transfer| u128::from(transfer.region.elements());
-    // The transfers of one sender are mostly adjacent in the list, so adding up each run first
+    // The transfers of one sender are mostly adjacent in the list. Adding up adjacent ones first
     // takes fewer lookups in the map.
     let mut sent = HashMap::<u64, u128>::new();
     for run in transfers.chunk_by(|one, other| one.from == other.from) {
@@ -137,8 +137,8 @@ fn cost(transfers: &[Transfer], element_bytes: u64) -> Cost {
     }
 }
 
-/// Returns the size of an element in a message, in bytes. In a message, an element occupies whole
-/// bytes even if a layout packs several into a byte.
+/// Returns the size of an element in a message, in bytes. An element occupies whole bytes there,
+/// even if a layout packs several elements into a byte.
 pub(super) fn element_bytes(shape: &Shape) -> Result<u64, ShardingError> {
     let bits = shape.element_type().storage_bits().ok_or_else(|| ShardingError::Rule {
         field: FieldPath::new("shape"),
@@ -173,14 +173,15 @@ impl ReshardPlan {
         &self.to
     }
 
-    /// Returns the transfers between different devices, ordered by source tile and then by
-    /// destination tile, both row-major.
+    /// Returns the transfers between different devices, ordered by the row-major index of the
+    /// source tile and then by that of the destination tile.
     #[must_use]
     pub fn transfers(&self) -> &[Transfer] {
         &self.transfers
     }
 
-    /// Returns the local copies: for each device, the elements that it needs and already holds.
+    /// Returns the local copies: for each device, the elements that the device both needs and
+    /// holds.
     #[must_use]
     pub fn copies(&self) -> &[Transfer] {
         &self.copies
@@ -194,15 +195,15 @@ impl ReshardPlan {
     }
 
     /// Returns a lower bound on the cost of any plan in which no device passes on elements that it
-    /// received. The busiest sender of this plan sends at most 1.01 times its bound, with one
-    /// exception: if a sharding lists parts that overlap, the holders share each tile evenly, and a
-    /// device that holds many tiles may send more.
+    /// received. The busiest sender of this plan sends at most 1.01 times the bound. There is one
+    /// exception: if a sharding lists parts that overlap, the holders of each tile share it evenly,
+    /// so a device that holds many tiles may send more.
     #[must_use]
     pub fn bounds(&self) -> Cost {
         self.bounds
     }
 
-    /// Returns the size of a region in a message, in bytes.
+    /// Returns the number of bytes that `region` takes in a message.
     #[must_use]
     pub fn bytes(&self, region: &Region) -> u64 {
         region.elements() * self.element_bytes

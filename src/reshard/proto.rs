@@ -29,8 +29,8 @@ impl From<&ReshardPlan> for proto::ReshardPlan {
     }
 }
 
-/// Converts a region to a box, or to a list of ranges for each dimension if it is not a box.
-/// Exactly one of the two is present.
+/// Converts a region to a box if it is one, and otherwise to a list of ranges for each dimension.
+/// Exactly one of the two results is present.
 fn region(region: &Region) -> (Option<part::Box>, Vec<part::Ranges>) {
     if let Some(tile) = region.as_box() {
         let (start, limit) = tile.ranges().iter().copied().unzip();

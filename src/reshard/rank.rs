@@ -1,5 +1,5 @@
 //! [`rank_plan`]: computes the transfers of one device without the rest of the plan. With 65,536
-//! devices, the whole plan would be too large to compute on each of them.
+//! devices, the whole plan would be too large to compute on every device.
 
 use std::ops::ControlFlow;
 
@@ -11,18 +11,18 @@ use super::{
 };
 use crate::sharding::{Placement, Region, ShardingError};
 
-/// The part of one device in a reshard.
+/// One device's part of a reshard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RankPlan {
     /// The transfers that the device sends, in the order of the whole plan.
     pub sends: Vec<Transfer>,
     /// The transfers that the device receives.
     pub receives: Vec<Transfer>,
-    /// The elements that the device needs and already holds, or `None` if there are none.
+    /// The elements that the device both needs and holds, or `None` if there are no such elements.
     pub copy: Option<Region>,
 }
 
-/// Returns the transfers of [`plan`](super::plan) that one device sends or receives. The time is
+/// Returns the transfers of [`plan`](super::plan) that `device` sends or receives. The time is
 /// proportional to the number of these transfers and to the number of devices that hold their
 /// tiles. It does not depend on the total number of devices.
 ///
@@ -67,7 +67,7 @@ pub fn rank_plan(from: &Placement, to: &Placement, device: u64) -> Result<RankPl
         part.receives.reserve(grid.len().try_into().unwrap_or(0));
         let mut sources = grid.tiles(0);
         while let Some((source, region)) = sources.current() {
-            // The device already holds the elements of its own tiles.
+            // Elements in a tile that the device holds need no message.
             if own.binary_search(&source).is_err() {
                 receive(&mut part, from, to, device, source, region);
             }
@@ -77,8 +77,9 @@ pub fn rank_plan(from: &Placement, to: &Placement, device: u64) -> Result<RankPl
     Ok(part)
 }
 
-/// Adds to `part` the transfers that a device receives from the holders of one source tile. The
-/// device must not hold the tile itself.
+/// Adds to `part` the transfers that `device` receives from the holders of the tile `source`.
+/// `device` must not hold the tile itself. `region` is the overlap of the tile with the elements
+/// that `device` needs.
 fn receive(
     part: &mut RankPlan,
     from: &Placement,
@@ -90,7 +91,8 @@ fn receive(
     let holders = from.holders(source);
     let tiles = to.tile_numbers(device);
     if holders.len() == 1 && tiles.len() == 1 {
-        // The only holder sends everything, so the other destinations of the tile do not matter.
+        // The tile has only one holder, which sends everything. So it does not matter which other
+        // devices need the tile.
         let region = region.clone();
         part.receives.push(Transfer { from: holders.get(0), to: device, region });
         return;

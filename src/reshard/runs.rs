@@ -1,12 +1,12 @@
 //! [`Runs`]: the contiguous runs in a shard's memory that form a message, so that a transport can
-//! send them without packing.
+//! send or receive them without packing.
 
 use smallvec::SmallVec;
 
 use crate::nest::{CopyNest, Value};
 
-/// The layout of a message in a shard's memory: runs of equal length, at constant strides along any
-/// number of axes.
+/// The layout of a message in a shard's memory: contiguous runs of equal length, at constant
+/// strides along any number of axes.
 ///
 /// In MPI this layout is a vector type, or a vector of vectors. A transport that supports such
 /// types, or that can write to another device's memory, moves the message without an extra copy.
@@ -36,8 +36,8 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// Returns the number of runs along each axis, paired with the stride between them in bytes.
-    /// The outermost axis is first. The message stores the runs in this order.
+    /// Returns, for each axis, the number of runs and the stride between them in bytes. The
+    /// outermost axis is first. The message stores the runs in the order of these loops.
     #[must_use]
     pub fn steps(&self) -> &[(usize, usize)] {
         &self.steps
@@ -49,16 +49,16 @@ impl Runs {
         self.run * self.steps.iter().map(|(count, _)| count).product::<usize>()
     }
 
-    /// Returns the end of the last run, as an offset from the start of the shard's memory in bytes.
+    /// Returns the end of the last run, in bytes from the start of the shard's memory.
     #[must_use]
     pub fn end(&self) -> usize {
         let last: usize = self.steps.iter().map(|(count, step)| (count - 1) * step).sum();
         self.offset + last + self.run
     }
 
-    /// Returns the runs that a nest reads from a shard. The nest's destination must be a nonempty
-    /// dense message. Returns `None` if a unit of the nest is not whole bytes, or if the offset in
-    /// the shard is not affine in the axes.
+    /// Returns the runs that `nest` reads from a shard. The nest's destination must be a nonempty
+    /// dense message. Returns `None` if a unit of the nest does not occupy whole bytes, or if the
+    /// offset in the shard is not a sum of multiples of the axes.
     #[expect(clippy::cast_possible_truncation)] // images fit the address space
     pub(super) fn of(nest: &CopyNest) -> Option<Self> {
         let whole_bytes = nest.keeps_units() && nest.src_bits() >= 8;
@@ -81,12 +81,12 @@ impl Runs {
             steps.pop();
             run = extent * unit;
         }
-        // Offsets and strides are not negative, because the slice visits every element in ascending
-        // order.
+        // `unsigned_abs` changes nothing: the slice visits elements in ascending order, so offsets
+        // and strides are not negative.
         Some(Self { offset: nest.src().offset().unsigned_abs() as usize * unit, run, steps })
     }
 
-    /// Copies a message to its runs in `image`, the memory of a shard.
+    /// Copies the bytes of `message` to these runs in `image`, the memory of a shard.
     pub(super) fn scatter(&self, message: &[u8], image: &mut [u8]) {
         let mut index: SmallVec<[usize; 4]> = SmallVec::from_elem(0, self.steps.len());
         let mut at = self.offset;

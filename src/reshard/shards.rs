@@ -1,4 +1,4 @@
-//! [`Shards`]: the memory layout of the shards before or after a reshard, which may differ from the
+//! [`Shards`]: the memory layout of shards before or after a reshard, which may differ from the
 //! layout of the array.
 
 use super::ReshardError;
@@ -10,11 +10,11 @@ use crate::{
 /// The memory layout of the shards before or after a reshard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shards {
-    /// The layout of every shard. If it is `None`, shards have the layout of the array's shape.
+    /// The layout of every shard, or `None` for the layout of the array's shape.
     pub layout: Option<Layout>,
-    /// True if every shard has the shape of a full tile, with the shard's part of the array at the
-    /// front, as XLA allocates it. The elements after the part are never read, and are written as
-    /// zero. If false, a shard holds exactly its part.
+    /// True if every shard has the shape of a full tile, as XLA allocates shards. The elements of a
+    /// partial tile are then at the front; the places after them are not read, and they are filled
+    /// with zeros. If false, a shard has exactly the shape of its part of the array.
     pub whole_tiles: bool,
 }
 
@@ -23,8 +23,8 @@ impl Shards {
     ///
     /// # Errors
     ///
-    /// Returns an error if the layout does not match the shape, or if the layout's elements are
-    /// wider than the element type.
+    /// Returns an error if the layout does not match the shape, or if the layout's element size
+    /// exceeds that of the element type.
     pub fn shape(
         &self,
         array: &Shape,
@@ -47,7 +47,8 @@ impl Shards {
         Ok(Some(Shape::new(array.element_type(), sizes, layout.cloned())?))
     }
 
-    /// Returns the order of the shards' dimensions in memory, as a layout without tiles.
+    /// Returns the order of the shards' dimensions in memory, as a layout without tiles. Messages
+    /// use this order.
     pub(super) fn order(&self, array: &Shape) -> Layout {
         match self.layout.as_ref().or(array.layout()) {
             Some(layout) => Layout::new(layout.minor_to_major.iter().copied()),
@@ -56,7 +57,7 @@ impl Shards {
     }
 }
 
-/// The shape of one device's shard, and the region of the array in the shard.
+/// The shape of one device's shard, and the region of the array that the shard holds.
 #[derive(Clone, Debug)]
 pub(super) struct Shard {
     pub(super) shape: Shape,
@@ -64,7 +65,7 @@ pub(super) struct Shard {
 }
 
 impl Shard {
-    /// Returns the shard of a device, or `None` if the shard has no elements.
+    /// Returns the shard of `device`, or `None` if the device has no elements of the array.
     pub(super) fn new(
         shards: &Shards,
         array: &Shape,

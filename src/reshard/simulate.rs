@@ -1,5 +1,5 @@
-//! [`simulate`]: runs a reshard with all devices in one process, for tests and for shards that are
-//! stored in files.
+//! [`simulate`]: performs a reshard with all devices in one process, for tests and for shards that
+//! are stored in files.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
@@ -9,12 +9,12 @@ use std::{
 use super::{Engine, Member, ReshardError, Round, RunError, Shards};
 use crate::{shape::Shape, sharding::Placement};
 
-/// Runs a reshard with all devices in this process, each with its own memory. In each round, all
-/// devices send before any device receives.
+/// Performs a reshard with all devices in this process, each with its own memory. In each round,
+/// all devices send before any device receives, so that no message is awaited before it is sent.
 ///
 /// `sources` maps each device to the memory of its source shard. The result maps each device to the
-/// memory of its destination shard. `staging_bytes` bounds the messages of each device, as in
-/// [`Member::new`].
+/// memory of its destination shard. `staging_bytes` limits the memory for each device's messages,
+/// as in [`Member::new`].
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -70,7 +70,8 @@ pub fn simulate(
     Ok(images)
 }
 
-/// The messages in transit, and the device that is currently sending or receiving.
+/// The messages that were sent but not received yet, and the device that is now sending or
+/// receiving.
 #[derive(Default)]
 struct Mailbox {
     device: u64,

@@ -1,11 +1,12 @@
-//! Splits regions between two senders, at the row-major index of an element.
+//! Cuts regions into smaller regions at given elements, because several senders may share a region
+//! and a message holds a limited number of elements.
 
 use crate::sharding::Region;
 
-/// Returns the row-major index of the element at which to cut a region. It is at most `slack` from
-/// `at`, and chosen so that the two parts consist of few boxes. In three dimensions, planes of
-/// rows, the cut is at the end of a plane if one is near enough, else at the end of a row, else at
-/// `at`.
+/// Returns the row-major index of the element at which to cut `region`. The index is at most
+/// `slack` away from `at`, and is chosen so that the two parts consist of few boxes. In three
+/// dimensions, for example, the cut is at the end of a plane if one is near enough, else at the end
+/// of a row, else at `at`.
 pub(super) fn near_row_end(region: &Region, at: u64, slack: u64) -> u64 {
     let mut rows = region.elements();
     for size in region.sizes() {
@@ -21,9 +22,9 @@ pub(super) fn near_row_end(region: &Region, at: u64, slack: u64) -> u64 {
     at
 }
 
-/// Splits the elements of a nonempty region with row-major indices `start..limit` into smaller
-/// regions, and calls `found` with each in order. There are at most two regions for each dimension,
-/// plus one for the middle.
+/// Splits the elements of `region` with row-major indices `start..limit` into smaller regions, and
+/// calls `found` with each in order. `region` must not be empty. There are at most two regions for
+/// each dimension, plus one for the middle.
 pub(super) fn each_part(region: &Region, start: u64, limit: u64, found: &mut impl FnMut(Region)) {
     if start >= limit {
         return;
@@ -63,7 +64,8 @@ mod tests {
     use super::*;
     use crate::sharding::{Ranges, TileBox};
 
-    /// Compares the parts for every `start..limit` with the elements listed one by one.
+    /// Splits a region at every `start..limit`, and compares the result with a list of the
+    /// elements.
     #[test]
     fn runs_are_the_elements_in_order() {
         let lists: [&[(u64, u64)]; 4] = [&[(2, 4)], &[(0, 1)], &[(5, 7), (9, 10)], &[(1, 5)]];

@@ -1,33 +1,34 @@
-//! [`rounds`]: divides a reshard into rounds, so that a device's messages occupy a bounded amount
-//! of memory at any time.
+//! [`rounds`]: divides a reshard into rounds, to limit the memory that a device's messages occupy
+//! at any time.
 
 use super::{RankPlan, Transfer, split};
 use crate::{shape::FieldPath, sharding::ShardingError};
 
-/// A step of a reshard in which a device sends at most one message and receives at most one other,
+/// A step of a reshard. In it, a device sends at most one message and receives at most one message,
 /// at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Round {
-    /// The identifier of the round, by which sender and receiver match their messages. It consists
-    /// of the distance from sender to receiver in the ring of devices, and the index of the message
-    /// among the messages from this sender to this receiver.
+    /// The identifier of the round, by which sender and receiver match a message. The first number
+    /// is the distance from sender to receiver in the ring of devices. The second counts the
+    /// messages from this sender to this receiver.
     pub number: (u64, u64),
     /// The transfers in the message that the device sends, all to the same device. The message
-    /// takes at most half of the bytes that staging allows.
+    /// takes at most half of the staging bytes.
     pub sends: Vec<Transfer>,
     /// The transfers in the message that the device receives, all from the same device. The message
-    /// takes at most half of the bytes that staging allows.
+    /// takes at most half of the staging bytes.
     pub receives: Vec<Transfer>,
 }
 
-/// Divides the part of one device in a reshard into rounds, so that the device's messages occupy at
-/// most `staging_bytes` at any time.
+/// Divides one device's part of a reshard into rounds, so that the device's messages occupy at most
+/// `staging_bytes` at any time.
 ///
-/// In the rounds `(k, …)`, a device sends to `(device + k) mod devices` and receives from
-/// `(device − k) mod devices`, so that the devices do not all send to device 0 first. A message has
-/// at most half of `staging_bytes`. A transfer that exceeds this size is cut into pieces,
-/// preferably along its most major dimension. Sender and receiver cut a transfer in the same way.
-/// Rounds in which the device neither sends nor receives are omitted.
+/// In rounds with the number `(k, …)`, a device sends to `(device + k) mod devices` and receives
+/// from `(device − k) mod devices`, so that the devices do not all send to device 0 first. A
+/// message takes at most half of `staging_bytes`, because a device may send and receive at the same
+/// time. A larger transfer is cut into pieces, preferably along its most major dimension. Sender
+/// and receiver cut a transfer in the same way, so their messages match. Rounds in which the device
+/// neither sends nor receives are omitted.
 ///
 /// # Errors
 ///
@@ -50,7 +51,8 @@ pub fn rounds(
     let mut rounds: std::collections::BTreeMap<(u64, u64), Round> =
         std::collections::BTreeMap::new();
     let mut fill = |transfers: &[Transfer], sends: bool| {
-        // For each distance, the index of the message being filled and its number of elements.
+        // For each distance: the index of the message that is being filled, and the number of
+        // elements in it so far.
         let mut pieces: std::collections::HashMap<u64, (u64, u64)> =
             std::collections::HashMap::new();
         for transfer in transfers {

@@ -1,9 +1,9 @@
-//! Dimension numbers that may count from the end, as in numpy: -1 is the last dimension.
+//! Dimension numbers that may be negative, as in numpy: -1 is the last dimension.
 
 use super::{FieldPath, MAX_RANK, ShapeError};
 
-/// Converts a possibly negative dimension number to a dimension. Negative numbers count from the
-/// end, so -1 is the last dimension.
+/// Returns the dimension that `dimension` refers to. Negative numbers count from the end, so -1 is
+/// the last dimension.
 ///
 /// # Errors
 ///
@@ -12,7 +12,7 @@ pub(crate) fn dimension_number(dimension: i64, rank: usize) -> Result<usize, Sha
     numbered(|| FieldPath::new("dimension"), dimension, rank)
 }
 
-/// Converts a list of possibly negative dimension numbers to distinct dimensions.
+/// Returns the dimensions that `dimensions` refer to. Negative numbers count from the end.
 ///
 /// # Errors
 ///
@@ -21,7 +21,8 @@ pub(crate) fn dimension_numbers(dimensions: &[i64], rank: usize) -> Result<Vec<u
     distinct("dimensions", dimensions, rank)
 }
 
-/// Converts a permutation of `rank` possibly negative dimension numbers to dimensions.
+/// Returns the permutation of `rank` dimensions that `permutation` describes. Negative numbers
+/// count from the end.
 ///
 /// # Errors
 ///
@@ -38,12 +39,12 @@ pub(crate) fn permutation(permutation: &[i64], rank: usize) -> Result<Vec<usize>
     distinct("permutation", permutation, rank)
 }
 
-/// Converts dimensions to the signed numbers that the functions of this module accept.
+/// Converts dimensions to signed numbers, the type that the other functions of this module accept.
 pub(crate) fn signed(dimensions: &[usize]) -> Vec<i64> {
     dimensions.iter().filter_map(|&dimension| i64::try_from(dimension).ok()).collect()
 }
 
-/// Returns the same as [`dimension_numbers`]. Errors refer to the list by `name`.
+/// Does the work of [`dimension_numbers`]. `name` is the name of the list in error messages.
 fn distinct(name: &'static str, dimensions: &[i64], rank: usize) -> Result<Vec<usize>, ShapeError> {
     let mut seen = [false; MAX_RANK];
     let mut named = Vec::with_capacity(dimensions.len());

@@ -1,5 +1,5 @@
 //! [`ElementType`]: XLA's element types, with their widths and names. stridec moves elements and
-//! never computes with them, so that little else is known about a type.
+//! never computes with them, so it needs little else about a type.
 
 use std::fmt;
 
@@ -149,7 +149,7 @@ impl ElementType {
             .find(|kind| kind.name() == name)
     }
 
-    /// Returns MLIR's name, or `None` for a type without elements.
+    /// Returns the name of the type in MLIR, or `None` for a type without elements.
     pub(crate) fn mlir_name(self) -> Option<String> {
         Some(match self {
             Self::Pred => "i1".to_owned(),
@@ -170,7 +170,7 @@ impl ElementType {
         Self::ALL.into_iter().find(|kind| *kind as i32 == number)
     }
 
-    /// Returns the width of one value in bits, or `None` if shapes of this kind have no elements.
+    /// Returns the width of one value in bits, or `None` for a type without elements.
     ///
     /// A `pred` has 1 bit, as in XLA's `BitWidth`.
     #[must_use]
@@ -198,15 +198,15 @@ impl ElementType {
         })
     }
 
-    /// Returns the size in bits of one element in memory when the layout has no `E(n)`: the width
-    /// of the type, rounded up to whole bytes.
+    /// Returns the size of an element in memory, in bits, for layouts without `E(n)`: the width of
+    /// the type, rounded up to whole bytes.
     #[must_use]
     pub fn storage_bits(self) -> Option<u32> {
         self.bits().map(|bits| bits.next_multiple_of(8))
     }
 
-    /// Returns true if the type is an unsigned integer, as the indices and pointers of sparse
-    /// arrays must be.
+    /// Returns true if the type is an unsigned integer. The indices and pointers of sparse arrays
+    /// must have such a type.
     #[must_use]
     pub(crate) fn is_unsigned_integer(self) -> bool {
         matches!(
@@ -215,7 +215,7 @@ impl ElementType {
         )
     }
 
-    /// Returns true if the type is a signed integer, which is widened by sign extension.
+    /// Returns true if the type is a signed integer. Such values are widened by sign extension.
     #[must_use]
     pub fn is_signed_integer(self) -> bool {
         matches!(

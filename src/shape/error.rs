@@ -3,29 +3,29 @@
 use super::{ElementType, FieldPath, PaddingValue};
 use crate::error_kind::ErrorKind;
 
-/// An error that says why a shape is invalid or cannot be decoded.
+/// The reason why a shape is invalid or cannot be decoded.
 ///
-/// Each message names the field, the given value and the accepted values. [`ShapeError::field`]
-/// returns only the field.
+/// Each message names the field, the given value and the accepted values. To locate the value,
+/// [`ShapeError::field`] returns the path of the field alone.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShapeError {
-    /// A token, opaque value, tuple or buffer, although an array is required.
+    /// A token, an opaque value, a tuple or a buffer in a position that requires an array.
     #[error("{field}: expected a type with elements, got {element_type}")]
     NoElements {
         /// The field that specifies the type.
         field: FieldPath,
-        /// The given kind.
+        /// The given type.
         element_type: ElementType,
     },
     /// Too many dimensions, tiles, shapes or bytes of input.
     #[error("{field}: expected at most {limit} {what}, got {given}")]
     TooMany {
-        /// The field.
+        /// The path of the wrong field.
         field: FieldPath,
-        /// The plural noun for the counted items, such as `tiles`.
+        /// A plural noun for the items, such as `tiles`.
         what: &'static str,
-        /// The number of items, or the first number above the limit.
+        /// The number of items, or `limit` plus 1 if counting stopped there.
         given: usize,
         /// The maximum number of items.
         limit: usize,
@@ -45,13 +45,13 @@ pub enum ShapeError {
     /// A number outside the range of its field.
     #[error("{field}: expected {}, got {given}", span(*least, *greatest))]
     Range {
-        /// The field.
+        /// The path of the wrong field.
         field: FieldPath,
         /// The number.
         given: i128,
         /// The minimum accepted number.
         least: i64,
-        /// The greatest accepted number. It is below `least` if no number is accepted.
+        /// The maximum accepted number. It is below `least` if there are no accepted numbers.
         greatest: i64,
     },
     /// A dimension number that appears twice in a list.
@@ -62,14 +62,14 @@ pub enum ShapeError {
         /// The dimension number.
         given: u64,
     },
-    /// A physical extent that is smaller than the logical one.
+    /// A padded extent that is smaller than the extent of the dimension.
     #[error(
         "{field}: expected at least {extent}, the extent of dimension {dimension}, got {given}"
     )]
     BelowExtent {
-        /// The physical extent's field.
+        /// The path of the padded extent.
         field: FieldPath,
-        /// The physical extent.
+        /// The padded extent.
         given: u64,
         /// The logical dimension.
         dimension: usize,
@@ -81,7 +81,7 @@ pub enum ShapeError {
         "{field}: padding needs an extent; expected `n` or `<=n` in dimension {dimension}, got `?`"
     )]
     PaddedUnbounded {
-        /// The physical extent's field.
+        /// The path of the padded extent.
         field: FieldPath,
         /// The logical dimension.
         dimension: usize,
@@ -114,7 +114,7 @@ pub enum ShapeError {
          has none"
     )]
     TrailingCombine {
-        /// The last extent.
+        /// The path of the last extent of the tile.
         field: FieldPath,
     },
     /// A dense level whose flags allow repeated or unordered coordinates.
@@ -126,7 +126,7 @@ pub enum ShapeError {
     /// A type of sparse indices or pointers that is not an unsigned integer.
     #[error("{field}: expected an unsigned integer, u1 to u64, got {element_type}")]
     IndexType {
-        /// The field.
+        /// The path of the wrong field.
         field: FieldPath,
         /// The type.
         element_type: ElementType,
@@ -134,7 +134,7 @@ pub enum ShapeError {
     /// A field that does not exist in shapes of this kind.
     #[error("{field}: a shape of type {element_type} has no such field; leave it out")]
     Misplaced {
-        /// The field.
+        /// The path of the wrong field.
         field: FieldPath,
         /// The kind of the shape.
         element_type: ElementType,
@@ -150,14 +150,14 @@ pub enum ShapeError {
     /// A number that is not a value of its enum.
     #[error("{field}: expected a number of {accepted}, got {given}")]
     UnknownEnum {
-        /// The field.
+        /// The path of the wrong field.
         field: FieldPath,
         /// The number.
         given: i32,
         /// The name of the enum and the range of its numbers.
         accepted: &'static str,
     },
-    /// An extent of -2^63, which represents `?`, in a dimension that is not dynamic.
+    /// An extent of -2^63, which means `?`, in a dimension that is not dynamic.
     #[error(
         "{field}: {given} stands for an unknown extent; expected is_dynamic_dimension[{dimension}] to be true then, got \
          false"
@@ -170,20 +170,20 @@ pub enum ShapeError {
         /// The dimension.
         dimension: usize,
     },
-    /// A path to a part that does not exist in the tuple.
+    /// A path to a tuple part that does not exist.
     #[error("#{}: {}", joined(path), parts(*element_type, *count))]
     NoSuchPart {
-        /// The path up to the missing part.
+        /// The path, up to the first number that is too large.
         path: Vec<usize>,
-        /// The kind of the shape that should contain the part.
+        /// The type of the shape that should contain the part.
         element_type: ElementType,
-        /// The number of parts of that shape.
+        /// The number of parts in that shape.
         count: usize,
     },
     /// A padding value that the element type cannot represent.
     #[error("{field}: {element_type} has no {value} value; {accepted}")]
     NoSuchValue {
-        /// The field.
+        /// The path of the wrong field.
         field: FieldPath,
         /// The element type.
         element_type: ElementType,
@@ -192,10 +192,10 @@ pub enum ShapeError {
         /// The accepted values, in words.
         accepted: &'static str,
     },
-    /// A number that fills padding and that the element type cannot represent.
+    /// A padding number that the element type cannot represent.
     #[error("{field}: expected {least} to {most}, the values of {element_type}, got {given}")]
     PaddingNumber {
-        /// The field.
+        /// The path of the wrong field.
         field: FieldPath,
         /// The element type.
         element_type: ElementType,
@@ -203,24 +203,24 @@ pub enum ShapeError {
         given: i64,
         /// The least value of the type.
         least: i64,
-        /// The greatest value of the type, or of an int64.
+        /// The greatest value of the type that fits an int64.
         most: i64,
     },
     /// Bytes that are not a serialized message.
     #[error("{field}: {reason}; expected a serialized {message}")]
     Decode {
-        /// The path of the field that cannot be decoded, or `bytes` if the outermost message
-        /// cannot.
+        /// The path of the field that cannot be decoded, or `bytes` if the error is not inside a
+        /// field.
         field: String,
-        /// The decoder's message.
+        /// The message of the decoder.
         reason: String,
-        /// The message's name.
+        /// The name of the message type.
         message: String,
     },
     /// A message that is not defined in `proto/` and has no descriptor.
     #[error("{message}: expected xla.Shape or a message of package stridec")]
     UnknownMessage {
-        /// The message's name.
+        /// The name of the message type.
         message: String,
     },
     /// A text that is not a message in the given format.
@@ -234,14 +234,14 @@ pub enum ShapeError {
         line: usize,
         /// The column in bytes, counted from 1.
         column: usize,
-        /// The parser's message.
+        /// The message of the parser.
         reason: String,
-        /// The message's name.
+        /// The name of the message type.
         message: String,
     },
 }
 
-/// A pattern that matches every variant about a single field and binds the field.
+/// A pattern that matches each variant with a `field`, and binds the field.
 macro_rules! about {
     ($field:ident) => {
         Self::NoElements { $field, .. }
@@ -273,7 +273,8 @@ impl ShapeError {
         ErrorKind::Invalid
     }
 
-    /// Returns the field that the error is about, or `None` if it is not about a single field.
+    /// Returns the field that the error is about, or `None` if the error is not about a single
+    /// field.
     #[must_use]
     pub fn field(&self) -> Option<&FieldPath> {
         match self {
@@ -282,8 +283,8 @@ impl ShapeError {
         }
     }
 
-    /// Prepends `outer` to the path of the field, for an error in a message that is nested at
-    /// `outer`.
+    /// Prepends `outer` to the path of the field, for a message that is nested at `outer` in
+    /// another message.
     pub(crate) fn below(mut self, outer: &FieldPath) -> Self {
         if let about!(field) = &mut self {
             *field = std::mem::take(field).below(outer);

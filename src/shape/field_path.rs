@@ -1,9 +1,9 @@
-//! [`FieldPath`]: the path of a field in a proto. Errors carry it, so that a user of a nested
-//! message of many kilobytes finds the value that is wrong.
+//! [`FieldPath`]: the path of a field in a proto. Errors contain such a path, so that the wrong
+//! value can be found even in a large message with many nested ones.
 
 use std::fmt;
 
-/// The path of a value in a shape, written with the names of the proto:
+/// The path of a value in a shape, written with the names of the proto, such as
 /// `tuple_shapes[1].layout.minor_to_major[2]`.
 ///
 /// ```
@@ -20,7 +20,8 @@ enum Segment {
     Index(usize),
 }
 
-/// The maximum number of segments that are printed. The middle of a longer path is replaced by `…`.
+/// The maximum number of segments that are printed. In a longer path, the middle is replaced by
+/// `…`.
 const MAX_PRINTED: usize = 24;
 
 impl FieldPath {
@@ -52,7 +53,8 @@ impl FieldPath {
         self.0.is_empty()
     }
 
-    /// Replaces the first field if `names` maps it to a new name, which may be a dotted path.
+    /// Replaces the first field of the path if `names` pairs it with a new name, which may be a
+    /// dotted path.
     pub(crate) fn renamed(self, names: &[(&str, &'static str)]) -> Self {
         let Some(Segment::Field(first)) = self.0.first().copied() else { return self };
         match names.iter().find(|(from, _)| *from == first) {
@@ -61,13 +63,13 @@ impl FieldPath {
         }
     }
 
-    /// Prepends `outer`, the path at which the message of this path is nested.
+    /// Prepends `outer`, the path at which this path's message is nested.
     pub(crate) fn below(mut self, outer: &Self) -> Self {
         self.0.splice(0..0, outer.0.iter().copied());
         self
     }
 
-    /// Returns the path without its last segment, or `None` if no segments would remain.
+    /// Returns the path without its last segment, or `None` if nothing would remain.
     pub(crate) fn parent(mut self) -> Option<Self> {
         self.0.pop()?;
         (!self.0.is_empty()).then_some(self)

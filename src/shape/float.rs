@@ -1,14 +1,15 @@
 //! Converts between the bits of a float and its value, for every floating-point type of XLA.
 //!
-//! Padding values such as −∞, constants in HLO text and conversions of elements need this.
+//! This is needed for padding values such as −∞, for constants in HLO text, and to convert
+//! elements.
 
 use super::ElementType;
 
 /// The binary format of a floating-point type.
 ///
-/// From the most significant bit down, a float consists of a sign bit, `exponent_bits` bits of
-/// exponent and `mantissa_bits` bits of mantissa. The exponent is stored with `bias` added, so the
-/// number 1 has the exponent field `bias` and the mantissa 0.
+/// A float consists of a sign bit, then `exponent_bits` bits of exponent, then `mantissa_bits` bits
+/// of mantissa, from the most significant bit down. The exponent is stored with `bias` added, so
+/// the number 1 is stored as the exponent `bias` and the mantissa 0.
 #[derive(Clone, Copy)]
 pub(crate) struct FloatFormat {
     pub(crate) exponent_bits: u32,
@@ -17,23 +18,24 @@ pub(crate) struct FloatFormat {
     greatest: Greatest,
 }
 
-/// The meaning of the bit patterns whose exponent and mantissa are all ones.
+/// The meaning of the two bit patterns, one for each sign, in which all bits of exponent and
+/// mantissa are ones.
 #[derive(Clone, Copy)]
 enum Greatest {
-    /// A NaN, as in IEEE 754. Every other pattern whose exponent is all ones is a NaN too, except
-    /// that a mantissa of 0 means infinity.
+    /// A NaN, as in IEEE 754. If the exponent is all ones, a mantissa of 0 means infinity, and any
+    /// other mantissa means NaN.
     IeeeNan,
-    /// A NaN, the only one with its sign. This applies to `f8e4m3fn`, which has no infinity.
+    /// A NaN, and the only NaN of its sign. The type has no infinity. Applies to `f8e4m3fn`.
     Nan,
-    /// A finite value. The type has no NaN, and no infinity.
+    /// A finite value. The type has neither NaN nor infinity.
     Finite,
-    /// A finite value. The pattern of −0 is the only NaN, as in the `fnuz` types.
+    /// A finite value. The only NaN has the bit pattern of −0, as in the `fnuz` types.
     FiniteZeroNan,
 }
 
 impl FloatFormat {
-    /// Returns the format of a type, or `None` if it is no float, or `f8e8m0fnu`, which is an
-    /// exponent alone.
+    /// Returns the format of `element_type`. Returns `None` if the type is not a float, and for
+    /// `f8e8m0fnu`, which consists of an exponent only.
     pub(crate) const fn of(element_type: ElementType) -> Option<Self> {
         use ElementType as E;
         use Greatest::{Finite, FiniteZeroNan, IeeeNan, Nan};
@@ -100,13 +102,13 @@ impl FloatFormat {
         matches!(self.greatest, Greatest::IeeeNan)
     }
 
-    /// Returns true if the only NaN has the bits of −0, so that there is no −0.
+    /// Returns true if the bit pattern of −0 is the only NaN, so that there is no −0.
     pub(crate) const fn is_negative_zero_nan(&self) -> bool {
         matches!(self.greatest, Greatest::FiniteZeroNan)
     }
 
-    /// Returns the bits of the quiet NaN without a payload, except for its sign; `None` if the type
-    /// has no NaN, or if its only NaN has the bits of −0.
+    /// Returns the bits of a quiet NaN without a payload, with sign bit 0. Returns `None` if the
+    /// type has no NaN, or if its only NaN has the bits of −0.
     pub(crate) const fn nan(&self) -> Option<u128> {
         match self.greatest {
             Greatest::IeeeNan => Some(self.highest() | 1 << (self.mantissa_bits - 1)),
@@ -115,8 +117,8 @@ impl FloatFormat {
         }
     }
 
-    /// Returns the bits of a positive number that is too large for the type: infinity, or NaN, or
-    /// the greatest number if the type has neither.
+    /// Returns the bits to which a positive number is converted if it is too large for the type:
+    /// infinity, else NaN, else the greatest finite value, depending on what the type has.
     pub(crate) const fn too_large(&self) -> u128 {
         match self.greatest {
             Greatest::Nan => self.sign_bit() - 1,
@@ -133,13 +135,13 @@ impl FloatFormat {
         )
     }
 
-    /// Returns the bits of the value that is nearest to a number of at least 0. A tie rounds to the
-    /// even bits. If the number is too large, the result is greater than
+    /// Returns the bits of the value that is nearest to `number`, which must be at least 0. A tie
+    /// is rounded to the even bits. If the number is too large, the result is greater than
     /// [`greatest_number`](Self::greatest_number).
     fn nearest(&self, number: f64) -> u128 {
         let bits = number.to_bits();
         let (exponent, fraction) = (int(bits >> 52), bits & ((1 << 52) - 1));
-        // The number is `digits · 2^scale`.
+        // `number` is `digits · 2^scale`.
         let (digits, scale) = match exponent {
             0 => (fraction, -1074),
             _ => (fraction | 1 << 52, exponent - 1075),
@@ -151,7 +153,7 @@ impl FloatFormat {
         let least = 1 - int(u64::from(self.bias));
         let mantissa_bits = int(u64::from(self.mantissa_bits));
         let binade = magnitude.max(least);
-        // One step of the mantissa, near this number, is 2^shift steps of `digits`.
+        // A step of the mantissa near `number` is equal to 2^shift steps of `digits`.
         let shift = binade - mantissa_bits - scale;
         let steps = match u32::try_from(shift) {
             Err(_) => u128::from(digits) << shift.unsigned_abs(),
@@ -163,13 +165,13 @@ impl FloatFormat {
             }
             Ok(_) => 0,
         };
-        // The leading one of a normal number is not stored. It is part of `steps`, and carries into
-        // the exponent.
+        // The leading one of a normal number is not stored, but `steps` includes it. In the sum, it
+        // carries into the exponent.
         let exponent = u128::try_from(binade - least).unwrap_or(0);
         (exponent << self.mantissa_bits) + steps
     }
 
-    /// Returns the bits of a number in an `fnuz` type, whose only NaN has the bit pattern of −0.
+    /// Returns the bits of `number` in an `fnuz` type, whose only NaN has the bit pattern of −0.
     fn fnuz_bits(&self, number: f64, sign: u128) -> u128 {
         match self.nearest(number.abs()) {
             _ if !number.is_finite() => self.too_large(),
@@ -180,13 +182,14 @@ impl FloatFormat {
     }
 }
 
-/// Converts a number that is known to fit an `i64`.
+/// Converts a number that fits an `i64`.
 fn int(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 impl ElementType {
-    /// Returns the exact value of a float with these bits, or `None` if the type is not a float.
+    /// Returns the exact value of the float whose bits are `bits`, or `None` if the type is not a
+    /// float.
     pub(crate) fn float_value(self, bits: u128) -> Option<f64> {
         if self == Self::F8e8m0fnu {
             let exponent = int(u64::try_from(bits).ok()?);
@@ -215,8 +218,8 @@ impl ElementType {
         Some(if negative { -magnitude } else { magnitude })
     }
 
-    /// Returns the bits of the float nearest to a number, with ties to even. Returns `None` if the
-    /// type is not a float, or if the number is NaN and the type has no NaN.
+    /// Returns the bits of the float nearest to `number`, with ties to even. Returns `None` if the
+    /// type is not a float, or if `number` is NaN and the type has no NaN.
     ///
     /// A number whose magnitude is too large becomes infinity, or NaN if the type has no infinity,
     /// or the greatest finite value if the type has neither.
@@ -242,19 +245,21 @@ impl ElementType {
         Some(sign | pattern)
     }
 
-    /// Returns the bits of the float nearest to a number, as [`float_bits`](Self::float_bits) does,
-    /// and for every number: a NaN becomes one with the sign of the number and no payload, or
-    /// negative zero in types that have no NaN. Returns 0 if the type is not a float.
+    /// Returns the bits of the float nearest to `number`, like [`float_bits`](Self::float_bits),
+    /// but accepts every number. A NaN becomes a NaN with the same sign and no payload, or negative
+    /// zero if the type has no NaN. Returns 0 if the type is not a float.
     pub(crate) fn nearest_float_bits(self, number: f64) -> u128 {
         let number = if number.is_nan() { f64::NAN.copysign(number) } else { number };
         let sign = || self.bits().map_or(0, |bits| 1 << (bits - 1));
         self.float_bits(number).unwrap_or_else(|| if number.is_nan() { sign() } else { 0 })
     }
 
-    /// Returns true if every value of this float type is one of another float type.
+    /// Returns true only if every value of this type is also a value of the type `other`. Returns
+    /// false if both are the same type, except `f8e8m0fnu`.
     pub(crate) fn fits_in(self, other: Self) -> bool {
         if self == Self::F8e8m0fnu || other == Self::F8e8m0fnu {
-            // The least power of two is no normal number of a type with 8 bits of exponent.
+            // The least value of `f8e8m0fnu`, 2^-127, is not a normal number in a type with 8 bits
+            // of exponent.
             return self == other || matches!(other, Self::F32 | Self::F64 | Self::Bf16);
         }
         let (Some(own), Some(other_format)) = (FloatFormat::of(self), FloatFormat::of(other))
@@ -273,16 +278,15 @@ impl ElementType {
             && other_format.has_infinity()
     }
 
-    /// Returns true if every integer of at most `digits` binary digits is a value of the float
-    /// type.
+    /// Returns true only if the type can represent every integer of at most `digits` binary digits.
     pub(crate) fn holds_integers_of(self, digits: u32) -> bool {
         FloatFormat::of(self).is_some_and(|format| {
             digits <= format.mantissa_bits + 1 && digits < format.bias && format.has_infinity()
         })
     }
 
-    /// Returns the bits of the NaN with this sign and payload, or `None` if the type has no such
-    /// NaN.
+    /// Returns the bits of the NaN with the given sign and payload, or `None` if the type has no
+    /// such NaN.
     pub(crate) fn nan_bits(self, negative: bool, payload: u64) -> Option<u128> {
         let format = FloatFormat::of(self)?;
         let fits = payload != 0 && u128::from(payload) <= ones(format.mantissa_bits);
@@ -290,8 +294,8 @@ impl ElementType {
         (fits && format.has_infinity()).then(|| sign | format.highest() | u128::from(payload))
     }
 
-    /// Returns the payload of a NaN, or `None` if the NaN is written as plain `nan`, without a
-    /// payload.
+    /// Returns the payload of the NaN `bits`, or `None` if it is the NaN that is written as plain
+    /// `nan`.
     pub(crate) fn nan_payload(self, bits: u128) -> Option<u64> {
         let format = FloatFormat::of(self)?;
         let payload = bits & ones(format.mantissa_bits);
@@ -305,8 +309,8 @@ fn power(exponent: i64) -> f64 {
     f64::from_bits((exponent + 1023).unsigned_abs() << 52)
 }
 
-/// Returns the bits of the `f8e8m0fnu` nearest to a number, rounded as in XLA: a number halfway
-/// between two powers of two rounds up, and so does every number between the two smallest powers.
+/// Returns the bits of the `f8e8m0fnu` nearest to `number`. The rounding is XLA's: a number halfway
+/// between two powers of two is rounded up, and so is every number between the two smallest powers.
 fn exponent_bits(number: f64) -> u128 {
     if number.is_nan() || number <= 0.0 {
         return 0xff;
@@ -317,7 +321,7 @@ fn exponent_bits(number: f64) -> u128 {
         return (number > power(-127)).into();
     }
     let exponent = exponent + i64::from(fraction >= 1 << 51);
-    // Numbers that are too large become NaN, whose exponent is all ones.
+    // A number that is too large becomes NaN, which is the exponent with all bits set.
     exponent.min(0xff).unsigned_abs().into()
 }
 
@@ -358,7 +362,7 @@ mod tests {
                     break;
                 }
                 let middle = f64::midpoint(low, high);
-                // f8e8m0fnu has no mantissa, and ties round up to the greater power.
+                // `f8e8m0fnu` has no mantissa, so that a tie is rounded up to the greater power.
                 let even = if bits % 2 == 0 && !is_scale { bits } else { bits + 1 };
                 assert_eq!(kind.float_bits(middle), Some(even), "{kind} {middle}");
                 assert_eq!(kind.float_bits(middle.next_up()), Some(bits + 1), "{kind} {middle}");

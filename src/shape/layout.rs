@@ -20,41 +20,41 @@ use super::{ElementType, Shape};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Layout {
-    /// The dimension numbers, the most minor first. The list may be empty if `format` is
-    /// [`Format::Sparse`]; otherwise it names every dimension once.
+    /// The dimension numbers, the most minor first. Each dimension occurs once, but the list may be
+    /// empty if `format` is [`Format::Sparse`].
     pub minor_to_major: SmallVec<[usize; 8]>,
-    /// The extents in memory, one for each dimension, as in TensorFlow 1.x. Empty if the array has
-    /// no padding.
+    /// The extent of each dimension in memory, as in TensorFlow 1.x. Empty if the array has no
+    /// padding.
     pub padded_dimensions: SmallVec<[u64; 8]>,
-    /// The value that fills the padding, or `None` if the proto does not specify one.
+    /// The value that fills the padding, or `None` if it is not specified.
     pub padding_value: Option<PaddingValue>,
-    /// The number that fills the padding, such as the zero point of a quantized network: the value
-    /// of an integer, or the bits of an element of another type. It takes precedence over
-    /// `padding_value`. XLA has no such field.
+    /// The number that fills the padding, such as the zero point of a quantized network. The number
+    /// is the value of an integer, or the bits of an element of another type. It takes precedence
+    /// over `padding_value`. XLA has no such field.
     pub padding_number: Option<i64>,
     /// The tiles, in the order in which they are applied.
     pub tiles: Vec<Tile>,
-    /// The size of an element in memory, in bits: `E(n)`. 0 means the width of the element type,
-    /// rounded up to whole bytes.
+    /// The size of an element in memory, in bits, written `E(n)`. 0 means the width of the element
+    /// type, rounded up to whole bytes.
     pub element_size_in_bits: u64,
-    /// The alignment of the end of the array, `L(n)`: the memory is padded to a multiple of this
-    /// many elements. At least 1, which means no such padding.
+    /// The alignment of the end of the array, in elements, written `L(n)`: the memory is padded to
+    /// a multiple of this number. It is at least 1, which means no padding.
     pub tail_padding_alignment_in_elements: u64,
-    /// The number of bytes of metadata before the data, `M(n)`.
+    /// The number of bytes of metadata before the first element, written `M(n)`.
     pub dynamic_shape_metadata_prefix_bytes: u64,
-    /// The memory space, `S(n)`. It has no effect on addresses.
+    /// The memory space, written `S(n)`. It has no effect on addresses.
     pub memory_space: i64,
-    /// The dimensions that are split between memories, `SC(…)`.
+    /// The dimensions that are split between memories, written `SC(…)`.
     pub split_configs: Vec<SplitConfig>,
-    /// The storage format. Only protos from TensorFlow 1.7 up to the XLA of 2022 specify it.
+    /// The storage format. Only TensorFlow from 1.7 on, and XLA up to 2022, wrote this field.
     pub format: Format,
-    /// The fields that only sparse arrays use, or `None` if all of them are unset.
+    /// The fields for sparse arrays, or `None` if all of them are unset.
     pub sparse: Option<Box<Sparse>>,
 }
 
 impl Layout {
     /// Creates a layout from the dimension numbers, the most minor first. All other fields have
-    /// their defaults.
+    /// default values.
     #[must_use]
     pub fn new(minor_to_major: impl IntoIterator<Item = usize>) -> Self {
         Self {
@@ -73,13 +73,13 @@ impl Layout {
         }
     }
 
-    /// Returns the default layout, which is row-major: its dimension numbers are N-1 … 0.
+    /// Returns the default layout, which is row-major: its dimension numbers are N-1, …, 1, 0.
     #[must_use]
     pub fn default_for_rank(rank: usize) -> Self {
         Self::new((0..rank).rev())
     }
 
-    /// Sets the extents in memory, one for each dimension, and the value that fills the padding.
+    /// Sets the extent of each dimension in memory, and the value that fills the padding.
     #[must_use]
     pub fn padded(
         mut self,
@@ -91,7 +91,7 @@ impl Layout {
         self
     }
 
-    /// Sets the extents in memory, one for each dimension, and the number that fills the padding.
+    /// Sets the extent of each dimension in memory, and the number that fills the padding.
     ///
     /// ```
     /// use stridec::shape::{ElementType, Layout, Shape};
@@ -111,8 +111,8 @@ impl Layout {
         self
     }
 
-    /// Appends a tile, given by its extents from major to minor. It is applied after all earlier
-    /// tiles.
+    /// Appends a tile with the given extents, from major to minor. The tile is applied after all
+    /// earlier ones.
     #[must_use]
     pub fn tiled(mut self, extents: impl IntoIterator<Item = impl Into<TileDimension>>) -> Self {
         self.tiles.push(Tile::new(extents));
@@ -127,7 +127,8 @@ impl Layout {
         self
     }
 
-    /// Returns true if no dimension is stored sparsely and no other field of sparse arrays is set.
+    /// Returns true if every dimension is stored densely and all other fields for sparse arrays are
+    /// unset.
     ///
     /// ```
     /// use stridec::shape::Layout;
@@ -141,7 +142,7 @@ impl Layout {
         self.format != Format::Sparse && self.sparse.as_ref().is_none_or(|fields| fields.is_dense())
     }
 
-    /// Returns true if the layout has the padded dimensions or the padding value of TensorFlow 1.x.
+    /// Returns true if the layout has padded dimensions or a padding value, as in TensorFlow 1.x.
     #[must_use]
     pub(crate) fn has_padding(&self) -> bool {
         !self.padded_dimensions.is_empty()
@@ -153,7 +154,7 @@ impl Layout {
 /// The value that fills the space between the logical extents of an array and its padded
 /// dimensions.
 ///
-/// [`ElementType::padding_bits`] returns the value's bit pattern in each type.
+/// [`ElementType::padding_bits`] returns the bit pattern of the value in each type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // the names are XLA's
 pub enum PaddingValue {
@@ -183,7 +184,7 @@ impl PaddingValue {
         }
     }
 
-    /// Returns the value whose word in `PAD(…)` is `name`.
+    /// Returns the value whose word in `PAD(…)` is `name`, or `None` for an unknown word.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|value| value.name() == name)
@@ -196,7 +197,7 @@ impl fmt::Display for PaddingValue {
     }
 }
 
-/// One level of tiling: a box of elements that are contiguous in memory.
+/// One level of tiling, given by the extents of a box of elements that are contiguous in memory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tile {
     /// The extents of the tile, the most major first.
@@ -216,8 +217,8 @@ impl Tile {
 pub enum TileDimension {
     /// The number of elements along this dimension of the tile, which is at least 1.
     Size(u64),
-    /// `*`, which folds the dimension into the next more minor one. It is never the last extent of
-    /// a tile.
+    /// `*`, which combines the dimension with the next more minor one. It is never the last extent
+    /// of a tile.
     Combine,
 }
 
@@ -232,7 +233,7 @@ impl From<u64> for TileDimension {
 pub struct SplitConfig {
     /// The number of the dimension, from 0 for the most major one.
     pub dimension: u64,
-    /// The index at which each part except the first begins, in ascending order.
+    /// The indices at which the dimension is split, in ascending order.
     pub split_indices: Vec<u64>,
 }
 
@@ -260,7 +261,7 @@ impl DimLevelType {
     pub const ALL: [Self; 4] =
         [Self::Dense, Self::Compressed, Self::Singleton, Self::LooseCompressed];
 
-    /// Returns the letter in `D(…)`.
+    /// Returns the letter of this type in `D(…)`.
     pub(crate) fn letter(self) -> &'static str {
         match self {
             Self::Dense => "D",
@@ -271,8 +272,8 @@ impl DimLevelType {
     }
 }
 
-/// The fields of a layout that only sparse arrays use. They are parsed, printed and encoded, but
-/// lowering rejects sparse arrays.
+/// The fields of a layout that only sparse arrays use. They are parsed, printed and encoded, but a
+/// sparse array cannot be an operand.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Sparse {
@@ -286,17 +287,17 @@ pub struct Sparse {
     pub dim_ordered: Vec<bool>,
     /// The type of the indices, such as `#(u32)`.
     pub index_primitive_type: Option<ElementType>,
-    /// The type of the pointers into the index lists, such as `*(u32)`.
+    /// The type of the pointers to index lists, such as `*(u32)`.
     pub pointer_primitive_type: Option<ElementType>,
-    /// The physical representation, `P(…)`.
+    /// The shape of the physical representation, written `P(…)`.
     pub physical_shape: Option<Shape>,
 }
 
 impl Sparse {
     /// Returns true if every dimension is dense and no other field is set.
     fn is_dense(&self) -> bool {
-        // `validate` requires dense dimensions to be unique and ordered, so the flags need no
-        // check.
+        // A dense dimension is always unique and ordered, as `validate` requires, so these flags
+        // need no check.
         self.dim_level_types.iter().all(|&level| level == DimLevelType::Dense)
             && self.max_sparse_elements == 0
             && self.index_primitive_type.is_none()

@@ -1,11 +1,11 @@
 //! XLA's description of a tensor: [`ElementType`], [`Shape`] and [`Layout`], with their text and
 //! their protos.
 //!
-//! Shapes reach stridec from outside, in files, messages and texts. Here they are checked once, and
-//! all code after it can rely on them: a [`Shape`] is always valid, whether it was built from
-//! values, parsed from text or decoded from bytes. In the text `bf16[16,256]{1,0:T(8,128)(2,1)}`,
-//! `bf16` is the type, 16 and 256 are the extents, and the braces hold the layout: dimension 1 is
-//! the most minor, tiles of 8 by 128 are contiguous, and so are tiles of 2 by 1 inside them.
+//! Shapes come from untrusted files, messages and texts. They are checked once, in this module, so
+//! that all other code can rely on them: a [`Shape`] is always valid, regardless of the way in
+//! which it was created. In the text `bf16[16,256]{1,0:T(8,128)(2,1)}`, `bf16` is the type, and 16
+//! and 256 are the extents. The braces contain the layout: dimension 1 is the most minor, tiles of
+//! 8 by 128 elements are contiguous, and so are tiles of 2 by 1 inside them.
 //!
 //! ```
 //! use stridec::shape::Shape;
@@ -51,5 +51,5 @@ pub use text_protos::{from_json, from_textproto, to_json, to_json_with_zeros, to
 pub(crate) use wire::decode_unlimited;
 pub use wire::{MAX_INPUT_BYTES, decode};
 
-/// The greatest rank of an array.
+/// The maximum rank of an array.
 pub const MAX_RANK: usize = 64;

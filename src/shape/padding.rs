@@ -6,12 +6,12 @@ use super::{
 };
 
 impl ElementType {
-    /// Returns the bit pattern of one element whose value is `value`. Bit 0 is the lowest bit of
-    /// the first byte.
+    /// Returns the bits of an element that has the padding value `value`. Bit 0 is the lowest bit
+    /// of the first byte.
     ///
-    /// `Lowest` and `Highest` are −∞ and +∞ if the type has infinities, and the smallest and
-    /// largest finite values otherwise. `Unknown` is 0, so that the output is reproducible. A
-    /// complex number has its real part in the low half and its imaginary part in the high half.
+    /// `Lowest` and `Highest` are −∞ and +∞ if the type has infinities, and otherwise its smallest
+    /// and largest finite values. `Unknown` is 0, to make the output reproducible. A complex number
+    /// has its real part in the low half and its imaginary part in the high half.
     ///
     /// ```
     /// use stridec::shape::{ElementType, PaddingValue};
@@ -65,8 +65,8 @@ impl ElementType {
 }
 
 impl ElementType {
-    /// Returns the bit pattern of one element whose value is `number`: the value of an integer or a
-    /// predicate, or the bits of an element of another type.
+    /// Returns the bits of an element that has the padding number `number`. The number is the value
+    /// of an integer or a predicate, or the bits of an element of another type.
     ///
     /// ```
     /// use stridec::shape::ElementType;
@@ -99,7 +99,7 @@ impl ElementType {
                 most,
             });
         }
-        // The bits of a negative number are repeated up to the type's width.
+        // If the number is negative, its sign bit is repeated up to the width of the type.
         Ok(u128::from(number.cast_unsigned()) & (u128::MAX >> (128 - bits)))
     }
 }
@@ -131,8 +131,8 @@ mod tests {
         }
     }
 
-    /// The bit patterns of zero, one, and the lowest and highest value of each type, taken from the
-    /// type's published specification.
+    /// The bit patterns of zero, one, and the lowest and highest value of each type, from the
+    /// published specification of the type.
     const TABLE: [(&str, [Option<u128>; 4]); 28] = {
         const fn all(zero: u128, one: u128, lowest: u128, highest: u128) -> [Option<u128>; 4] {
             [Some(zero), Some(one), Some(lowest), Some(highest)]
@@ -179,9 +179,9 @@ mod tests {
         }
     }
 
-    /// Decodes a bit pattern of a small float. The format is derived from the type's name:
-    /// `f8e4m3b11fnuz` has 4 exponent bits, 3 mantissa bits and a bias of 11; `fn` means finite
-    /// values and NaN only; `uz` means that the pattern of −0 is NaN; `u` means unsigned.
+    /// Decodes a bit pattern of a small float, using only the name of its type: `f8e4m3b11fnuz` has
+    /// 4 exponent bits, 3 mantissa bits and a bias of 11. `fn` means that all values are finite or
+    /// NaN, `uz` that the pattern of −0 is NaN, and `u` that the type is unsigned.
     fn decode(name: &str, pattern: u32) -> f64 {
         if name == "f8e8m0fnu" {
             return if pattern == 0xff { f64::NAN } else { (f64::from(pattern) - 127.0).exp2() };

@@ -1,11 +1,10 @@
-//! Questions about shapes that depend only on types, extents and layouts, not on offsets of
-//! elements. `xla::shape_util` re-exports the public functions, under the names that XLA gives
-//! them.
+//! Functions that compare and measure shapes by types, extents and layouts only, without computing
+//! offsets of elements. `xla::shape_util` re-exports the public ones under XLA's names.
 
 use super::{Dimension, ElementType, Layout, Shape};
 
 /// Returns the number of elements, like XLA's `ElementsIn`. A bounded dimension counts with its
-/// bound, and a shape that is not an array has 0 elements.
+/// bound. A shape that is not an array has 0 elements.
 ///
 /// Returns `None` if an extent is unknown or if the product exceeds 2^64-1.
 #[must_use]
@@ -19,8 +18,8 @@ pub fn elements_in(shape: &Shape) -> Option<u64> {
         .try_fold(1_u64, |product, extent| product.checked_mul(extent.bound()?))
 }
 
-/// Returns the extents, with the bound of each bounded dimension, or `None` if an extent is
-/// unknown.
+/// Returns the extent of each dimension, or the bound if the dimension is bounded. Returns `None`
+/// if an extent is unknown.
 #[must_use]
 pub fn bounds(shape: &Shape) -> Option<Vec<u64>> {
     shape.dimensions().iter().map(|extent| extent.bound()).collect()
@@ -33,9 +32,8 @@ pub fn is_zero_element_array(shape: &Shape) -> bool {
         || shape.dimensions().contains(&Dimension::AtMost(0))
 }
 
-/// Returns the size of an element, in bits, if elements are packed as tightly as XLA packs them,
-/// like XLA's `StorageBitWidth`. A `pred` occupies a byte. Returns `None` for a type without
-/// elements.
+/// Returns the size of an element in bits if elements are packed as tightly as XLA packs them, like
+/// XLA's `StorageBitWidth`. A `pred` takes 8 bits. Returns `None` for a type without elements.
 #[must_use]
 pub fn packed_bits(element_type: ElementType) -> Option<u32> {
     match element_type {
@@ -45,7 +43,7 @@ pub fn packed_bits(element_type: ElementType) -> Option<u32> {
 }
 
 /// Returns true if two shapes have the same types and extents, like XLA's `Compatible`. Layouts are
-/// ignored, and a bound equals a fixed extent of the same size.
+/// ignored. A bound is considered equal to a fixed extent of the same size.
 #[must_use]
 pub fn compatible(a: &Shape, b: &Shape) -> bool {
     a.element_type() == b.element_type()
@@ -54,15 +52,15 @@ pub fn compatible(a: &Shape, b: &Shape) -> bool {
         && a.tuple_shapes().iter().zip(b.tuple_shapes()).all(|(a, b)| compatible(a, b))
 }
 
-/// Returns true if two arrays have the same extents, like XLA's `SameDimensions`. A bound is equal
-/// to a fixed extent of the same size.
+/// Returns true if two arrays have the same extents, like XLA's `SameDimensions`. A bound is
+/// considered equal to a fixed extent of the same size.
 #[must_use]
 pub fn same_dimensions(a: &Shape, b: &Shape) -> bool {
     a.dimensions().iter().map(|n| n.bound()).eq(b.dimensions().iter().map(|n| n.bound()))
 }
 
-/// Returns true if two shapes are equal, like XLA's `Equal`. A missing layout is equal to the
-/// default layout.
+/// Returns true if two shapes are equal, like XLA's `Equal`. A missing layout is considered equal
+/// to the default layout.
 ///
 /// ```
 /// use stridec::xla::shape_util::equal;
@@ -75,7 +73,7 @@ pub fn equal(a: &Shape, b: &Shape) -> bool {
     equal_by(a, b, &|a, b| a == b)
 }
 
-/// Returns true if two shapes are equal, with `same_layout` as the test for equal layouts.
+/// Returns true if two shapes are equal, using `same_layout` to compare their layouts.
 pub(crate) fn equal_by(
     a: &Shape,
     b: &Shape,

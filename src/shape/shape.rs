@@ -6,11 +6,11 @@ use smallvec::SmallVec;
 
 use super::{ElementType, FieldPath, Layout, MAX_DEPTH, MAX_SHAPES, ShapeError, validate};
 
-/// XLA's `Shape`: either an array with its element type, extents and layout, or a tuple, a token,
-/// an opaque value or a buffer.
+/// XLA's `Shape`: an array with its element type, extents and layout, or else a tuple, a token, an
+/// opaque value or a buffer.
 ///
-/// A `Shape` is always valid: its layout fits its rank and extents, and it is nested at most
-/// [`MAX_DEPTH`] levels deep. Its `Display` and `FromStr` implementations use XLA's notation.
+/// A `Shape` is always valid: its layout is suitable for its rank and extents, and its nesting
+/// depth is at most [`MAX_DEPTH`]. It is parsed and printed in XLA's notation.
 ///
 /// ```
 /// use stridec::shape::{ElementType, Layout, Shape};
@@ -31,10 +31,10 @@ pub struct Shape {
     dimensions: SmallVec<[Dimension; 8]>,
     layout: Option<Layout>,
     tuple_shapes: Vec<Shape>,
-    /// The nesting depth, including this shape. A physical shape adds two levels, because it is
-    /// inside a layout, which is a message too.
+    /// The nesting depth, counting this shape. A physical shape adds two levels, because the layout
+    /// that contains it is a message too.
     depth: usize,
-    /// The number of shapes, including this one and all nested ones.
+    /// The number of shapes, counting this one and all nested ones.
     shapes: usize,
 }
 
@@ -50,8 +50,7 @@ pub enum Dimension {
 }
 
 impl Dimension {
-    /// Returns the number of elements that memory is allocated for, or `None` if the extent is
-    /// unknown.
+    /// Returns the extent for which memory is allocated, or `None` if the extent is unknown.
     #[must_use]
     pub fn bound(self) -> Option<u64> {
         match self {
@@ -66,7 +65,7 @@ impl Shape {
     ///
     /// # Errors
     ///
-    /// Returns an error if the type has no elements or the layout does not fit the extents.
+    /// Returns an error if the type has no elements, or if the layout does not match the extents.
     pub fn new(
         element_type: ElementType,
         dimensions: impl IntoIterator<Item = u64>,
@@ -79,7 +78,7 @@ impl Shape {
     ///
     /// # Errors
     ///
-    /// Returns an error if the type has no elements or the layout does not fit the extents.
+    /// Returns an error if the type has no elements, or if the layout does not match the extents.
     pub fn array(
         element_type: ElementType,
         dimensions: impl IntoIterator<Item = Dimension>,
@@ -102,12 +101,12 @@ impl Shape {
         shape.checked(&FieldPath::new("layout").field("physical_shape"))
     }
 
-    /// Creates a tuple of the given shapes, which may be empty.
+    /// Creates a tuple of `parts`, which may be empty.
     ///
     /// # Errors
     ///
-    /// Returns an error if the tuple is nested deeper than 64 or holds more than 65,536
-    /// shapes.
+    /// Returns an error if shapes are nested deeper than 64 levels, or if there are more than
+    /// 65,536 shapes in total.
     pub fn tuple(parts: impl IntoIterator<Item = Shape>) -> Result<Self, ShapeError> {
         Self::without_elements(ElementType::Tuple, parts.into_iter().collect())
             .checked(&FieldPath::new("tuple_shapes"))
@@ -165,7 +164,7 @@ impl Shape {
         Ok(self)
     }
 
-    /// Returns the type of the elements, or the kind of a shape that has no elements.
+    /// Returns the element type of an array, or the kind of any other shape.
     #[must_use]
     pub fn element_type(&self) -> ElementType {
         self.element_type
@@ -183,21 +182,22 @@ impl Shape {
         self.dimensions.len()
     }
 
-    /// Returns the layout, or `None` for the default minor-to-major order, N-1 … 0.
+    /// Returns the layout, or `None` if the shape has the default order of dimensions, N-1, …, 1,
+    /// 0.
     #[must_use]
     pub fn layout(&self) -> Option<&Layout> {
         self.layout.as_ref()
     }
 
-    /// Returns the layout, or the default layout for the rank if the shape has none.
+    /// Returns the layout of the shape, or the default layout for its rank if it has none.
     #[must_use]
     pub fn layout_or_default(&self) -> Cow<'_, Layout> {
         self.layout()
             .map_or_else(|| Cow::Owned(Layout::default_for_rank(self.rank())), Cow::Borrowed)
     }
 
-    /// Returns true if any extent in memory is greater than the array's, like TensorFlow 1.x's
-    /// `IsPadded`.
+    /// Returns true if the extent of a dimension in memory is greater than the logical one, like
+    /// TensorFlow 1.x's `IsPadded`.
     #[must_use]
     pub fn is_padded(&self) -> bool {
         let padded = self.layout().map_or(&[][..], |layout| &layout.padded_dimensions);
@@ -207,13 +207,13 @@ impl Shape {
             .any(|(&n, extent)| extent.bound().is_some_and(|m| n > m))
     }
 
-    /// Returns the parts of a tuple, or the array inside a buffer.
+    /// Returns the parts of a tuple, or the array inside a buffer. All other shapes have no parts.
     #[must_use]
     pub fn tuple_shapes(&self) -> &[Shape] {
         &self.tuple_shapes
     }
 
-    /// Adds the default layout to every array that has none, as XLA does when it writes protos.
+    /// Adds the default layout to every array without a layout, as XLA does when it writes protos.
     ///
     /// ```
     /// use stridec::shape::Shape;
@@ -230,7 +230,7 @@ impl Shape {
         Self { tuple_shapes: parts.map(Self::with_default_layouts).collect(), ..self }
     }
 
-    /// Returns the number of shapes, including this one and all nested ones.
+    /// Returns the number of shapes, counting this one and all nested ones.
     pub(crate) fn shapes(&self) -> usize {
         self.shapes
     }
@@ -242,8 +242,8 @@ impl Shape {
         self.element_type.bits().is_some()
     }
 
-    /// Returns the nested shape at `path`, which has one number per level of tuples, like XLA's
-    /// `ShapeIndex`.
+    /// Returns the nested shape at `path`, which selects a part by number at each level of tuples,
+    /// like XLA's `ShapeIndex`.
     ///
     /// ```
     /// use stridec::shape::Shape;
@@ -253,7 +253,7 @@ impl Shape {
     ///
     /// # Errors
     ///
-    /// Returns an error if a number in `path` is not below the number of parts at its level.
+    /// Returns an error if a number in `path` is not the number of a part at its level.
     pub fn leaf(&self, path: &[usize]) -> Result<&Shape, ShapeError> {
         path.iter().enumerate().try_fold(self, |shape, (level, &part)| {
             shape.tuple_shapes.get(part).ok_or_else(|| ShapeError::NoSuchPart {

@@ -2,11 +2,11 @@
 
 use super::{Dimension, ElementType, FieldPath, Layout, Shape, ShapeError, validate};
 
-/// An array that is described by sizes, strides and an offset, all in elements.
+/// An array described by sizes, strides and an offset, all in elements.
 ///
-/// Element `(i, j, …)` is at `offset + i·strides[0] + j·strides[1] + …`. A stride may be negative,
-/// or 0, so that elements share a place. Lowering checks that the strides are also possible for a
-/// destination, if the array is one.
+/// Element `(i, j, …)` is at the offset `offset + i·strides[0] + j·strides[1] + …`. A stride may be
+/// negative. If a stride is 0, several elements share a place; only a source can have such strides,
+/// which lowering checks.
 ///
 /// ```
 /// use stridec::shape::{ElementType, StridedShape};
@@ -25,8 +25,8 @@ pub struct StridedShape {
 }
 
 impl StridedShape {
-    /// Creates an array from its sizes, its strides and the offset of the element at index 0, all
-    /// in elements.
+    /// Creates an array from its sizes, its strides, and the offset of the element at index 0. All
+    /// are in elements.
     ///
     /// `element_size_in_bits` is the size of an element in memory. 0 means the width of the element
     /// type, rounded up to whole bytes.
@@ -103,12 +103,12 @@ impl StridedShape {
         self.sizes.len()
     }
 
-    /// Converts the array to an XLA shape. Returns `None` if the elements are not contiguous from
-    /// offset 0 in some order of the dimensions.
+    /// Converts the array to an XLA shape. This requires that the elements are contiguous, from
+    /// offset 0 on, in some order of the dimensions; otherwise, returns `None`.
     ///
-    /// The stride of a dimension with fewer than two elements has no effect. If all other
-    /// dimensions are in row-major order, such a dimension keeps its position; otherwise it becomes
-    /// one of the most major dimensions.
+    /// The stride of a dimension with fewer than two elements has no effect, so its position in the
+    /// layout is chosen here. If all other dimensions are in row-major order, the dimension keeps
+    /// its row-major position; otherwise it becomes one of the most major dimensions.
     ///
     /// ```
     /// use stridec::shape::{ElementType::F32, StridedShape};

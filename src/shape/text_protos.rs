@@ -1,7 +1,7 @@
-//! Protos in their two text formats: textproto and protobuf's JSON.
+//! Parses and formats protos in their two text formats, textproto and protobuf's JSON.
 //!
-//! The parsers are those of prost-reflect and `serde_json`. This file limits the length and depth
-//! of texts first, so that untrusted texts cannot exhaust memory or the stack.
+//! The texts are parsed by prost-reflect and `serde_json`. Before that, the length and the nesting
+//! depth of the text are checked, so that untrusted texts cannot exhaust memory or the stack.
 
 use std::{io, sync::LazyLock, thread};
 
@@ -17,19 +17,19 @@ use super::{
 };
 use crate::{proto::DESCRIPTORS, text::excerpt};
 
-/// The maximum nesting depth of brackets in a text. It bounds the recursion of the parsers.
+/// The maximum nesting depth of brackets in a text, which limits the recursion of the parsers.
 ///
 /// prost-reflect's text parser has no limit, and `serde_json`'s limit is too low for the deepest
-/// shape. The deepest message that prost decodes has 100 levels, with at most two brackets per
-/// level: `[{`.
+/// shape. The deepest message that prost decodes has 100 levels, each with at most two brackets:
+/// `[{`.
 const MAX_NESTING: usize = 200;
 
-/// The maximum length, in characters, of the parser's message in an error. The limit is needed
-/// because the message may quote the input.
+/// The maximum number of characters of the parser's message that an error includes. The parser's
+/// message may quote the input, so without a limit an error could be as long as the input.
 const MAX_REASON: usize = 300;
 
-/// The stack size of a parser thread, in bytes. In unoptimised builds, [`MAX_NESTING`] levels need
-/// more than 2 MiB.
+/// The stack size of the thread on which a parser runs, in bytes. In unoptimised builds,
+/// [`MAX_NESTING`] levels need more than 2 MiB.
 const STACK_BYTES: usize = 16 << 20;
 
 /// Parses a message that is defined in `proto/` from a textproto.
@@ -92,7 +92,7 @@ pub fn from_json<M: Message + Name + Default>(text: &str) -> Result<M, ShapeErro
         .unwrap_or_else(|error| Err(text_error::<M>("JSON", (1, 1), &error.to_string())))
 }
 
-/// Runs a recursive parser on a thread with a stack of [`STACK_BYTES`].
+/// Runs `parse`, which is recursive, on a thread with a stack of [`STACK_BYTES`].
 fn on_deep_stack<T: Send>(parse: impl FnOnce() -> T + Send) -> io::Result<T> {
     thread::scope(|scope| {
         let parser = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, parse)?;
@@ -143,7 +143,7 @@ fn dynamic<M: Message + Name>(message: &M) -> Result<DynamicMessage, ShapeError>
     Ok(dynamic)
 }
 
-/// Rejects a text that is too long or nested too deeply for the parsers.
+/// Returns an error if a text is too long or nested too deeply for the parsers.
 fn check_text<M: Name>(
     format: &'static str,
     text: &str,
@@ -181,8 +181,8 @@ fn position(text: &str, offset: usize) -> (usize, usize) {
     (before.matches('\n').count() + 1, before.len() - line_start + 1)
 }
 
-/// Returns the offset of the first bracket that is nested too deeply. Brackets in strings and in
-/// comments, which begin with `comment`, are ignored.
+/// Returns the offset of the first bracket that is nested too deeply. Brackets in strings and
+/// comments are ignored. `comment` is the byte with which a comment begins.
 fn too_deep(text: &str, comment: Option<u8>) -> Option<usize> {
     enum ScanState {
         Between,
@@ -192,7 +192,8 @@ fn too_deep(text: &str, comment: Option<u8>) -> Option<usize> {
     let (mut state, mut depth) = (ScanState::Between, 0_usize);
     for (offset, byte) in text.bytes().enumerate() {
         state = match (state, byte) {
-            // A newline ends a comment. The parsers reject one in a string.
+            // A newline ends a comment. It also ends a string, because the parsers reject a string
+            // that contains a newline.
             (ScanState::Comment | ScanState::String { .. }, b'\n') => ScanState::Between,
             (ScanState::String { quote, escaped: false }, _) if byte == quote => ScanState::Between,
             (ScanState::String { quote, escaped }, _) => {
@@ -318,7 +319,7 @@ mod tests {
         for open in ["{\"tuple_shapes\": [", "[", "{\"layout\": {\"physical_shape\":"] {
             assert!(from_json::<xla::Shape>(&open.repeat(20_000)).is_err());
         }
-        // This nesting is too deep for a message, but not for the parser.
+        // This is too deep for a message, but not for the parser.
         let text = "tuple_shapes { ".repeat(MAX_NESTING) + &"}".repeat(MAX_NESTING);
         let error = from_textproto::<xla::Shape>(&text).unwrap_err().to_string();
         assert!(error.contains("recursion limit reached") && error.len() < 300, "{error}");

@@ -1,8 +1,9 @@
-//! The rules that every [`Shape`](super::Shape) obeys. Its constructors check them.
+//! The rules for every [`Shape`](super::Shape). Its constructors check them.
 //!
-//! The rules are XLA's `ValidateShape` and `ValidateLayoutForShape`, and those of TensorFlow 1.x
-//! for padding. In addition, values are rejected that abort XLA (`L(0)`, `T(2,-2)`). Index types,
-//! level types and physical shapes are accepted, although today's XLA has no sparse arrays.
+//! The rules come from XLA's `ValidateShape` and `ValidateLayoutForShape`, and from TensorFlow 1.x
+//! for padding. In addition, values that would abort XLA are rejected, such as `L(0)` and
+//! `T(2,-2)`. Index types, level types and physical shapes are accepted, although today's XLA has
+//! no sparse arrays.
 
 use super::{
     DimLevelType, Dimension, ElementType, FieldPath, Format, Layout, MAX_RANK, MAX_TILES,
@@ -11,8 +12,7 @@ use super::{
 
 type Result = std::result::Result<(), ShapeError>;
 
-/// Checks that each extent fits an int64, and that the size of all elements in bytes fits an int64
-/// too.
+/// Checks that each extent, and the size of all elements in bytes, fits an int64.
 pub(super) fn array(element_type: ElementType, dimensions: &[Dimension]) -> Result {
     let Some(bits) = element_type.storage_bits() else {
         return Err(ShapeError::NoElements { field: FieldPath::new("element_type"), element_type });
@@ -31,7 +31,7 @@ pub(super) fn array(element_type: ElementType, dimensions: &[Dimension]) -> Resu
     Ok(())
 }
 
-/// Checks that the list has at most [`MAX_RANK`] extents and that each extent fits an int64.
+/// Checks that there are at most [`MAX_RANK`] extents, and that each fits an int64.
 pub(super) fn extents(
     field: &FieldPath,
     extents: impl ExactSizeIterator<Item = Option<u64>>,
@@ -45,9 +45,9 @@ pub(super) fn extents(
     })
 }
 
-/// Checks that the layout fits the rank and the extents of the array.
+/// Checks that the layout is suitable for the rank and the extents of the array.
 ///
-/// The extents are not checked if `dimensions` is empty, which means that they are unknown.
+/// If `dimensions` is empty, the extents are unknown and are not checked.
 pub(super) fn layout(layout: &Layout, rank: usize, dimensions: &[Dimension]) -> Result {
     minor_to_major(layout, rank)?;
     padded_dimensions(layout, rank, dimensions)?;
@@ -78,7 +78,7 @@ pub(super) fn int64(
     }
 }
 
-/// Checks that `index` is in range and not yet marked in `seen`, and marks it.
+/// Checks that `index` is in range and that it is not marked in `seen` yet, and then marks it.
 fn dimension(field: impl FnOnce() -> FieldPath, index: u64, seen: &mut [bool]) -> Result {
     let Some(seen) = usize::try_from(index).ok().and_then(|index| seen.get_mut(index)) else {
         let greatest = i64::try_from(seen.len()).unwrap_or(i64::MAX) - 1;
@@ -90,8 +90,8 @@ fn dimension(field: impl FnOnce() -> FieldPath, index: u64, seen: &mut [bool]) -
     Ok(())
 }
 
-/// Checks that `minor_to_major` is a permutation of the dimension numbers. The list may also be
-/// empty for the sparse arrays of TensorFlow 1.x.
+/// Checks that `minor_to_major` lists each dimension once. For the sparse arrays of TensorFlow 1.x,
+/// the list may also be empty.
 fn minor_to_major(layout: &Layout, rank: usize) -> Result {
     let order = &layout.minor_to_major;
     if order.is_empty() && layout.format == Format::Sparse {
@@ -108,7 +108,7 @@ fn minor_to_major(layout: &Layout, rank: usize) -> Result {
     })
 }
 
-/// Checks that each extent in memory is at least that of the array.
+/// Checks that the extent of each dimension in memory is at least the logical extent.
 fn padded_dimensions(layout: &Layout, rank: usize, dimensions: &[Dimension]) -> Result {
     let list = || layout_field("padded_dimensions");
     let padded = &layout.padded_dimensions;
@@ -144,7 +144,7 @@ fn tiles(tiles: &[Tile]) -> Result {
 }
 
 /// Checks that a tile has at least one extent, that each extent is `*` or at least 1, and that the
-/// last one is not `*`.
+/// last extent is not `*`.
 pub(super) fn tile(field: &FieldPath, tile: &Tile) -> Result {
     let (field, given) = (field.clone(), tile.dimensions.len());
     if given == 0 {
@@ -168,7 +168,7 @@ pub(super) fn tile(field: &FieldPath, tile: &Tile) -> Result {
     Ok(())
 }
 
-/// Checks that no physical dimension is split twice, and that the split indices of each dimension
+/// Checks that each physical dimension is split by at most one entry, and that its split indices
 /// ascend and are inside its extent.
 fn split_configs(layout: &Layout, rank: usize, dimensions: &[Dimension]) -> Result {
     let mut seen = [false; MAX_RANK];
@@ -236,8 +236,8 @@ mod tests {
         shape.err().map(|error| error.to_string())
     }
 
-    /// Checks that the message of `refusal` contains `expected`. Both are `None` for a shape that
-    /// the validator of XLA or TensorFlow accepts.
+    /// Checks that the error message `refusal` contains `expected`. Both are `None` for a shape
+    /// that the validator of XLA or TensorFlow accepts.
     fn check(refusal: Option<String>, expected: Option<&str>) {
         match (refusal, expected) {
             (None, None) => {}
@@ -365,8 +365,8 @@ mod tests {
 
     #[test]
     fn splits_are_inside_their_physical_dimension() {
-        // Physical dimension 0 is the most major one. Here it is logical dimension 2, whose extent
-        // is 10.
+        // Physical dimension 0 is the most major one. In this layout it is logical dimension 2,
+        // whose extent is 10.
         for (configs, says) in [
             (vec![(0, vec![9]), (2, vec![0, 3])], None),
             (vec![(3, vec![1])], Some("split_configs[0].dimension: expected 0 to 2, got 3")),

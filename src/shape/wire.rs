@@ -1,5 +1,5 @@
-//! Decodes serialized messages from untrusted bytes. The length is limited first, because the
-//! smallest fields take many times their size in memory, and errors are kept short.
+//! Decodes serialized messages from untrusted bytes. The length is limited first, because a decoded
+//! message can take many times the memory of its bytes. Errors are kept short for the same reason.
 
 use prost::{DecodeError, Message, Name};
 
@@ -8,17 +8,17 @@ use crate::proto::xla;
 
 /// The maximum size of an input: 16 MiB.
 ///
-/// Decoding a message can take 144 times its size in memory, and parsing a text 224 times, because
-/// the smallest fields expand most. A service can therefore choose a lower limit, and reject longer
-/// messages before it decodes them.
+/// Small fields expand most: a decoded message can take 144 times the memory of its bytes, and a
+/// parsed text 224 times. A service can therefore choose a lower limit and reject longer messages
+/// before it decodes them.
 pub const MAX_INPUT_BYTES: usize = 16 << 20;
 
-/// The maximum number of fields of a path that are printed. The middle of a longer path is replaced
-/// by `…`.
+/// The maximum number of fields of a path that are printed. In a longer path, the middle is
+/// replaced by `…`.
 const MAX_PRINTED_FIELDS: usize = 8;
 
 impl Shape {
-    /// Decodes a serialized `xla.Shape` that was written by TensorFlow 1.x or by any XLA since.
+    /// Decodes a serialized `xla.Shape`, written by TensorFlow 1.x or by any later version of XLA.
     ///
     /// ```
     /// use stridec::shape::Shape;
@@ -35,8 +35,8 @@ impl Shape {
         Self::try_from(&decode::<xla::Shape>(bytes)?)
     }
 
-    /// Encodes the shape as a serialized `xla.Shape`. The bytes are identical to the output of
-    /// today's XLA, or of TensorFlow 1.x if the layout has padding.
+    /// Encodes the shape as a serialized `xla.Shape`. The bytes are equal to the output of
+    /// TensorFlow 1.x if the layout has padding, and to the output of today's XLA otherwise.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         xla::Shape::from(self).encode_to_vec()
@@ -54,7 +54,7 @@ pub fn decode<M: Message + Name + Default>(bytes: &[u8]) -> Result<M, ShapeError
     decode_unlimited(bytes)
 }
 
-/// Decodes a serialized message whose length the caller has limited.
+/// Decodes a serialized message. The caller must have limited the length of `bytes`.
 ///
 /// # Errors
 ///
@@ -71,8 +71,8 @@ pub(super) fn check_size(given: usize) -> Result<(), ShapeError> {
     Ok(())
 }
 
-/// Converts prost's error to one that names the path of the field. prost's text can list up to a
-/// hundred nested fields, the innermost first, so a long path is shortened.
+/// Converts prost's error to one that contains the path of the field. prost lists up to a hundred
+/// nested fields, the innermost first, so a long path is shortened.
 pub(super) fn decode_error<M: Name>(error: &DecodeError) -> ShapeError {
     let text = error.to_string();
     let mut reason = text.split_once("message: ").map_or(text.as_str(), |(_, rest)| rest);
@@ -100,13 +100,13 @@ mod tests {
     #[test]
     fn truncated_bytes_name_the_field() {
         let bytes = "f32[2,3]{0,1:T(2,2)}".parse::<Shape>().unwrap().encode();
-        // Bytes that end between two fields are a valid message: they hold the type alone, then
-        // also the extents, then also the layout.
+        // Bytes that end between two fields are a valid message. The first of these messages has
+        // only the type, the next also has the extents, and the last also has the layout.
         let whole: Vec<usize> =
             (0..bytes.len()).filter(|&len| Shape::decode(&bytes[..len]).is_ok()).collect();
         assert_eq!(whole, [2, 6, 21]);
-        // Shape.layout has 3 bytes. They hold Layout.tiles with 1 byte, which is a tag without a
-        // value.
+        // The field Shape.layout has 3 bytes. They contain the field Layout.tiles with 1 byte,
+        // which is a tag without a value.
         let error = Shape::decode(&[0x2a, 3, 0x32, 1, 0x08]).unwrap_err().to_string();
         assert!(error.starts_with("layout.tiles"), "{error}");
         assert!(error.contains("expected a serialized xla.Shape"), "{error}");
@@ -125,8 +125,8 @@ mod tests {
         assert!(error.contains("recursion limit reached") && error.len() < 300, "{error}");
     }
 
-    /// A path of up to eight names is printed in full. A longer one shows its first and last four
-    /// names.
+    /// Checks that a path of up to eight names is printed in full, and that only the first four and
+    /// the last four names of a longer path are printed.
     #[test]
     fn the_middle_of_a_long_path_is_left_out() {
         let mut bytes = vec![0x08];

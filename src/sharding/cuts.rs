@@ -6,23 +6,24 @@
 
 use super::ranges::Ranges;
 
-/// The division of a dimension into pieces. A piece is a range of coordinates that belongs to one
-/// tile. A tile has exactly one piece, except in a cyclic sharding and in one that lists the part
-/// of each device.
+/// The division of one dimension into pieces. A piece is a range of coordinates that belongs to one
+/// tile. A tile consists of exactly one piece, except in a cyclic sharding, and in a sharding that
+/// lists the part of each device.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Cuts {
     /// XLA's division into tiles of extent `side`. The last nonempty tile may be partial, and any
     /// tiles after it are empty.
     Even { size: u64, tiles: u64, side: u64 },
-    /// Tiles of any length, given by the coordinates at which they end, in ascending order. The
-    /// last coordinate is the extent of the dimension.
+    /// Tiles of different lengths, stored as the coordinate at which each tile ends, in ascending
+    /// order. The last coordinate is the extent of the dimension.
     At(Vec<u64>),
-    /// Pieces of any length, given by the coordinates at which they end, and the index of the tile
-    /// that contains each piece. Tiles are numbered in the order of their first pieces.
+    /// Pieces of different lengths: `limits` contains the coordinate at which each piece ends, and
+    /// `tiles` the index of the tile to which it belongs. Tiles are numbered in the order of their
+    /// first pieces.
     Listed { limits: Vec<u64>, tiles: Vec<u64> },
-    /// The block-cyclic division: tile `t` gets the pieces with the indices `t`, `t + tiles`, `t +
-    /// 2·tiles`, and so on. A piece has `block` coordinates, but the last one may be shorter. There
-    /// are at least two tiles, and more pieces than tiles.
+    /// The block-cyclic division: tile `t` consists of the pieces with the indices `t`,
+    /// `t + tiles`, `t + 2·tiles`, and so on. A piece has `block` coordinates, but the last one may
+    /// be shorter. There are at least two tiles, and more pieces than tiles.
     Dealt { size: u64, tiles: u64, block: u64 },
 }
 
@@ -31,8 +32,8 @@ impl Cuts {
         Self::Even { size, tiles, side: size.div_ceil(tiles) }
     }
 
-    /// Returns the cyclic division of this dimension into blocks of `block` coordinates, with the
-    /// number of tiles of `self`. `block` must not be 0.
+    /// Converts this division to a cyclic one with the same number of tiles. Each piece has `block`
+    /// coordinates; `block` must not be 0.
     pub(super) fn dealt(&self, block: u64) -> Self {
         let (size, tiles) = (self.size(), self.tiles());
         let block = block.min(size);
@@ -45,7 +46,8 @@ impl Cuts {
         }
     }
 
-    /// Returns the number of pieces of a [`Dealt`](Self::Dealt) division, and `None` for any other.
+    /// Returns the number of pieces of a [`Dealt`](Self::Dealt) division, or `None` for any other
+    /// division.
     pub(super) fn dealt_pieces(&self) -> Option<u64> {
         match self {
             Self::Dealt { size, block, .. } => Some(size.div_ceil(*block)),
@@ -73,8 +75,8 @@ impl Cuts {
         }
     }
 
-    /// Returns the index of the tile that contains a piece, and the piece's coordinates
-    /// `[start, limit)`.
+    /// Returns the index of the tile to which `piece` belongs, and the coordinates `[start, limit)`
+    /// of the piece.
     #[inline]
     #[expect(clippy::cast_possible_truncation)] // a tile is below the length of the list
     pub(crate) fn piece(&self, piece: u64) -> (u64, (u64, u64)) {
@@ -113,8 +115,8 @@ impl Cuts {
     pub(super) fn side(&self) -> u64 {
         match self {
             Self::Even { side, .. } => *side,
-            // No tile is larger than the first one. Its last block is shorter than the others if it
-            // is also the last of the dimension.
+            // No tile is larger than tile 0. If the last block of tile 0 is also the last of the
+            // dimension, it may be shorter than the other blocks.
             Self::Dealt { size, tiles, block } => {
                 let turn = tiles * block;
                 size / turn * block + (size % turn).min(*block)
@@ -129,8 +131,8 @@ impl Cuts {
         }
     }
 
-    /// Returns the pieces that overlap the nonempty range `[start, limit)` of coordinates, as a
-    /// half-open range `(first, end)` of their indices.
+    /// Returns the half-open range `(first, end)` of the indices of the pieces that overlap the
+    /// coordinates `[start, limit)`. The coordinates must not be empty.
     pub(crate) fn covering(&self, (start, limit): (u64, u64)) -> (u64, u64) {
         match self {
             Self::Even { side, .. } | Self::Dealt { block: side, .. } => {
@@ -163,7 +165,7 @@ mod tests {
         }
     }
 
-    /// Compares the tiles with `ScaLAPACK`'s `numroc`: an index belongs to tile
+    /// Compares the tiles with `ScaLAPACK`'s `numroc`, which assigns an index to tile
     /// `index / block % tiles`.
     #[test]
     fn blocks_are_dealt_out_in_turn() {
@@ -185,7 +187,7 @@ mod tests {
         }
     }
 
-    /// Checks that the covering pieces are exactly those that share an element with the range.
+    /// Checks that `Cuts::covering` returns exactly the pieces that overlap the range.
     #[test]
     fn covering_pieces_share_an_element() {
         let lists = [vec![3, 4, 9], vec![9], vec![2, 5, 9]].map(Cuts::At);

@@ -1,23 +1,25 @@
-//! [`DeviceRegions`]: a sharding that lists the part of each device.
+//! [`DeviceRegions`]: a sharding that lists the part of the array on each device.
 //!
-//! The listed parts may overlap in any way. The array is cut into tiles so that each tile lies
-//! either wholly inside or wholly outside each part. Other modules can then treat this sharding
-//! like any other.
+//! The listed parts may overlap in any way. To make such a sharding look like any other to the rest
+//! of the code, the array is cut into tiles such that each tile is either wholly inside or wholly
+//! outside each part.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::{MAX_RANGES, Region, ShardingError, cuts::Cuts, error::rule};
 use crate::shape::FieldPath;
 
-/// The part of each device. A part is a product of lists of ranges, one list for each dimension.
+/// The part of the array on each device. A part is a product of lists of ranges, one list for each
+/// dimension.
 ///
-/// Each dimension is cut into pieces at the limits of all ranges. Pieces that belong to the same
+/// Each dimension is cut into pieces at the ends of all ranges. All pieces that belong to the same
 /// parts form one tile of the dimension, and a tile of the array is a product of such tiles. A
-/// device holds all tiles inside its part. It holds exactly one if no two different parts overlap.
+/// device holds every tile inside its part. If no two different parts overlap, each device holds
+/// exactly one tile.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct DeviceRegions {
-    /// The part of the array that each device holds, and the row-major indices of the tiles in the
-    /// part, in ascending order.
+    /// The part of the array on each device, with the row-major indices of the tiles in that part,
+    /// in ascending order.
     pub(super) of_device: BTreeMap<u64, (Region, Vec<u64>)>,
     /// The devices that hold each tile, in ascending order. Tiles are numbered row-major.
     pub(super) of_tile: Vec<Vec<u64>>,
@@ -52,11 +54,12 @@ impl DeviceRegions {
         let parts: Vec<&Region> =
             of_device.values().map(|(region, _)| region).filter(|part| !part.is_empty()).collect();
         let mut cuts = Vec::with_capacity(rank);
-        // For each part and each dimension, the indices of the part's tiles along the dimension.
+        // The tiles of each part along each dimension, as indices: `along[part][dimension]`.
         let mut along: Vec<Vec<Vec<u64>>> = vec![Vec::new(); parts.len()];
         for dimension in 0..rank {
             if parts.is_empty() {
-                // The extent is the greatest limit.
+                // There are no nonempty parts, so the extent is the greatest limit of the empty
+                // ones.
                 let limits = of_device.values().filter_map(|(region, _)| {
                     region.dimensions().nth(dimension)?.last().map(|range| range.1)
                 });
@@ -88,8 +91,8 @@ impl DeviceRegions {
         Ok(regions)
     }
 
-    /// Records which tiles each device holds. `along` contains, for each nonempty part, the part's
-    /// tiles along each dimension.
+    /// Records the tiles that each device holds. `along` contains the indices of each nonempty
+    /// part's tiles along each dimension.
     #[expect(clippy::cast_possible_truncation)] // there are at most `MAX_RANGES` tiles
     fn assign(&mut self, along: &[Vec<Vec<u64>>]) -> Result<(), ShardingError> {
         let mut held = 0_u64;
@@ -125,7 +128,8 @@ impl DeviceRegions {
         self.of_device.last_key_value().map_or(0, |(device, _)| device + 1)
     }
 
-    /// Returns, for each dimension, the greatest number of coordinates that a part has in it.
+    /// Returns the greatest number of coordinates that any part has in each dimension, which is the
+    /// extent of a full shard.
     pub(super) fn sides(&self) -> Vec<u64> {
         let mut sides = vec![0; self.cuts.len()];
         for (region, _) in self.of_device.values() {
@@ -137,8 +141,8 @@ impl DeviceRegions {
     }
 }
 
-/// Cuts a dimension at the start and the end of each range of all parts. Also returns, for each
-/// part, the indices of its tiles along the dimension.
+/// Cuts a dimension at both ends of each range of the parts. Also returns, for each part, the
+/// indices of its tiles along the dimension.
 #[expect(clippy::cast_possible_truncation)] // numbers of parts and pieces
 fn cut(parts: &[&Region], dimension: usize) -> Result<(Cuts, Vec<Vec<u64>>), ShardingError> {
     let ranges = |part: &Region| part.ranges(dimension);

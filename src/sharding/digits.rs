@@ -1,12 +1,12 @@
 //! [`DigitPermutation`]: the order of devices that XLA writes as `<=[2,4]T(1,0)`, an array of the
 //! integers `0..8` that is reshaped to `[2,4]` and then transposed.
 //!
-//! A permutation is stored as a few digits, so that a million devices take no more memory than
-//! four.
+//! A permutation is stored as a few digits, so that it takes the same memory for a million devices
+//! as for four.
 
 use smallvec::SmallVec;
 
-/// A digit of a number in a mixed radix: `(number / stride) % size`.
+/// A digit of a number in a mixed radix. The digit of `number` is `(number / stride) % size`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct RadixDigit {
     pub(super) size: u64,
@@ -15,11 +15,12 @@ pub(super) struct RadixDigit {
 
 /// A permutation of `0..count`, stored as a list of digits.
 ///
-/// A position is written in the mixed radix given by the sizes of the digits, major to minor. The
-/// number at that position is the sum of the position's digits, each multiplied by its stride. For
-/// example, `iota(6).reshape(2,3).transpose(1,0)` has two digits: size 3 with stride 1, and size 2
-/// with stride 3. Position 1 has the digits (0,1), so its number is 3. No digit has size 1, and
-/// adjacent digits are merged if possible, so equal permutations have equal digits.
+/// A permutation maps positions to numbers. A position is written in the mixed radix given by the
+/// sizes of the digits, major to minor; each of its digits is multiplied by the stride of that
+/// digit, and the sum is the number. For example, `iota(6).reshape(2,3).transpose(1,0)` has two
+/// digits: size 3 with stride 1, and size 2 with stride 3. Position 1 is written (0,1), so its
+/// number is 3. No digit has size 1, and adjacent digits are merged if possible, so equal
+/// permutations have equal digits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct DigitPermutation(SmallVec<[RadixDigit; 4]>);
 
@@ -63,7 +64,7 @@ impl DigitPermutation {
         self.0.len() <= 1
     }
 
-    /// Returns the number at a position, which must be below [`count`](Self::count).
+    /// Returns the number at `position`, which must be below [`count`](Self::count).
     pub(super) fn at(&self, mut position: u64) -> u64 {
         let [major, minor @ ..] = &self.0[..] else { return 0 };
         let mut number = 0;
@@ -74,7 +75,7 @@ impl DigitPermutation {
         number + position * major.stride
     }
 
-    /// Returns the position of a number, the inverse of [`at`](Self::at).
+    /// Returns the position of `number`. This is the inverse of [`at`](Self::at).
     pub(super) fn position(&self, number: u64) -> u64 {
         self.0.iter().fold(0, |at, digit| at * digit.size + number / digit.stride % digit.size)
     }
@@ -95,9 +96,9 @@ impl DigitPermutation {
         (sizes, perm)
     }
 
-    /// Splits the digits into one group for each extent, major to minor, so that the product of the
-    /// sizes in a group is its extent. A digit may be split between two groups. Returns `None` if
-    /// the extents do not divide the digits evenly.
+    /// Splits the digits into one group for each extent, major to minor, so that the sizes in a
+    /// group multiply to its extent. A digit may be split between two groups. Returns `None` if an
+    /// extent does not divide the digits evenly.
     pub(super) fn groups(&self, extents: &[u64]) -> Option<Vec<Vec<RadixDigit>>> {
         let mut rest = self.0.clone();
         let mut groups = Vec::with_capacity(extents.len());
@@ -123,12 +124,12 @@ impl DigitPermutation {
         Some(groups)
     }
 
-    /// Returns the composition of two permutations, which has the number `then.at(self.at(p))` at
-    /// each position `p`. Returns `None` if the composition cannot be expressed with digits.
+    /// Returns the composition of two permutations, which maps each position `p` to
+    /// `then.at(self.at(p))`. Returns `None` if the composition cannot be expressed with digits.
     pub(super) fn then(&self, then: &Self) -> Option<Self> {
         let mut digits = Vec::new();
         for digit in &self.0 {
-            // The digits of `then` for positions from `stride` to `stride · size`.
+            // The digits of `then` that the positions from `stride` to `stride · size` determine.
             let above = then.count().checked_div(digit.size.checked_mul(digit.stride)?)?;
             let groups = then.groups(&[above, digit.size, digit.stride])?;
             digits.extend_from_slice(&groups[1]);

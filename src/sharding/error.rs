@@ -34,7 +34,7 @@ pub enum ShardingError {
         field: FieldPath,
         /// The given value.
         given: String,
-        /// The reason why it is not supported.
+        /// The reason why the value is not supported.
         reason: String,
     },
     /// The bytes are not a serialized sharding.
@@ -52,7 +52,7 @@ impl ShardingError {
         }
     }
 
-    /// Returns the field that the error concerns, or `None` for an error in a text or in bytes.
+    /// Returns the path of the invalid field, or `None` for an error in a text or in bytes.
     #[must_use]
     pub fn field(&self) -> Option<FieldPath> {
         match self {
@@ -71,8 +71,8 @@ impl ShardingError {
         }
     }
 
-    /// Prepends `outer`, the path of the message that contains the sharding, to the path of the
-    /// error's field.
+    /// Prepends `outer` to the path of the field, for a sharding that is nested at `outer` in
+    /// another message.
     #[must_use]
     pub fn below(mut self, outer: &FieldPath) -> Self {
         if let Self::Rule { field, .. } | Self::Unsupported { field, .. } = &mut self {
@@ -82,7 +82,7 @@ impl ShardingError {
     }
 }
 
-/// Returns the error for a value that breaks `rule`.
+/// Returns the error for the value `given`, which breaks `rule`.
 #[allow(clippy::needless_pass_by_value)] // callers have values at hand
 pub(super) fn rule(
     field: FieldPath,

@@ -1,4 +1,4 @@
-//! Reads shardings from protos. Every field is checked, because protos are untrusted input.
+//! Converts protos to shardings. Every field is checked, because protos are untrusted input.
 
 use super::{
     Sharding, ShardingError,
@@ -20,7 +20,7 @@ use crate::{
 type Result<T> = std::result::Result<T, ShardingError>;
 
 impl Sharding {
-    /// Reads a serialized `xla.OpSharding`. The empty message means `{replicated}`.
+    /// Decodes a serialized `xla.OpSharding`. The empty message means `{replicated}`.
     ///
     /// ```
     /// use stridec::sharding::Sharding;
@@ -90,7 +90,7 @@ fn tuple(proto: &OpSharding) -> Result<Vec<Sharding>> {
             _ => Ok(sharding),
         }
     };
-    // Refuse nested tuples before reading their elements.
+    // Refuse nested tuples before their elements are converted.
     if let Some(at) = proto
         .tuple_shardings
         .iter()
@@ -218,7 +218,7 @@ fn reduction(proto: &NamedShardingProto) -> Result<ReductionOp> {
     }
 }
 
-/// Reads a named sharding whose mesh has no axes, so that any reference to an axis is an error.
+/// Converts a named sharding whose mesh has no axes. Any reference to an axis is then an error.
 fn without_axes(proto: &NamedShardingProto, mesh: &MeshProto) -> Result<Named> {
     let lists = [&proto.replicated_axes, &proto.unreduced_axes, &proto.manual_axes];
     let used = proto.dim_shardings.iter().any(|dimension| !dimension.axes.is_empty());

@@ -11,10 +11,10 @@ use crate::shape::{FieldPath, Shape};
 
 /// A sharding of an array over devices, or of each array in a tuple.
 ///
-/// A sharding is kept in XLA's canonical form. The devices with copies of one tile are in ascending
-/// order, subgroups (devices with copies, with summands, or with arrays of their own) are merged
-/// and ordered, and transpositions have the least number of axes. Two equal shardings that are
-/// written in the same form, such as by tiles or by named axes, compare equal.
+/// A sharding is kept in XLA's canonical form: the devices that have copies of one tile are in
+/// ascending order, subgroups (devices with copies, with summands, or with separate arrays) are
+/// merged and ordered, and transpositions have the least number of axes. Therefore two equal
+/// shardings compare equal if they are written in the same form, such as by tiles or by named axes.
 /// [`Sharding::as_tiles`] and [`Sharding::as_list`] convert between forms.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Sharding {
@@ -22,7 +22,7 @@ pub struct Sharding {
     pub(super) group: Option<ShardGroup>,
 }
 
-/// The content of a sharding, in one of the forms in which it can be written.
+/// The content of a sharding, in the form in which it was given, such as tiles or named axes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ShardingKind {
     Replicated,
@@ -35,19 +35,20 @@ pub(super) enum ShardingKind {
     Named(Named),
     Regions(DeviceRegions),
     /// The sharding of each array in a tuple, in pre-order. Arrays in nested tuples are in the same
-    /// list, so none of these shardings is a tuple itself.
+    /// list, so none of these shardings is itself a tuple.
     Tuple(Vec<Sharding>),
 }
 
-/// A group of shardings that XLA's propagation makes equal (`shard_as`) or similar (`shard_like`).
+/// A mark that XLA's propagation uses to make all shardings of a group equal (`shard_as`) or
+/// similar (`shard_like`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ShardGroup {
     pub(super) like: bool,
     pub(super) id: u64,
 }
 
-/// The reason why the shards on the devices are not parts of the array. Moving data cannot convert
-/// such shards, so a reshard refuses them.
+/// The reason why the shards on the devices are not parts of the array. A reshard refuses such
+/// shards, because moving data is not enough to convert them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum NotWhole {
@@ -70,8 +71,8 @@ impl NotWhole {
         }
     }
 
-    /// Returns a text for error messages that explains why data cannot be moved from or to such
-    /// shards.
+    /// Returns a text for error messages, which explains why such shards cannot be converted by
+    /// moving data.
     #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
@@ -101,8 +102,8 @@ impl Sharding {
         ShardingKind::Maximal(device).into()
     }
 
-    /// Creates a sharding from the box of each device, as for shards of other frameworks that XLA's
-    /// notation cannot describe. Boxes may overlap.
+    /// Creates a sharding from the box of the array on each device, for shards of other frameworks
+    /// that XLA's notation cannot describe. Boxes may overlap.
     ///
     /// ```
     /// use stridec::sharding::{Sharding, TileBox};
@@ -121,8 +122,8 @@ impl Sharding {
         Self::regions(boxes.into_iter().map(|(device, tile)| (device, Region::from(&tile))))
     }
 
-    /// Creates a sharding from the part of each device. A part has a list of ranges for each
-    /// dimension, and contains every index whose coordinates all lie in these ranges. A shard
+    /// Creates a sharding from the part of the array on each device. A part has a list of ranges
+    /// for each dimension, and contains every index with all coordinates in these ranges. A shard
     /// stores its elements without gaps between the ranges. Parts may overlap.
     ///
     /// ```
@@ -150,11 +151,11 @@ impl Sharding {
 
     /// Returns the block-cyclic sharding with the tiles and devices of `self`, as in `ScaLAPACK`.
     /// `blocks` contains the block size in each dimension. If a dimension has `t` tiles, its tile
-    /// `i` gets the blocks `i`, `i + t`, `i + 2t`, and so on.
+    /// `i` consists of the blocks `i`, `i + t`, `i + 2t`, and so on.
     ///
-    /// A shard stores its blocks without gaps, so it equals `ScaLAPACK`'s local array of `numroc`
-    /// rows and columns. XLA has no notation for cyclic shardings, so they print as XLA's text with
-    /// an additional `blocks=[…]`.
+    /// A shard stores its blocks without gaps, so it is equal to `ScaLAPACK`'s local array of
+    /// `numroc` rows and columns. XLA has no notation for cyclic shardings, so they are printed as
+    /// XLA's text with an additional `blocks=[…]`.
     ///
     /// ```
     /// use stridec::sharding::Sharding;
@@ -182,7 +183,7 @@ impl Sharding {
         }
         let tiles = self.as_tiles();
         match tiles.as_ref().map(|tiles| &tiles.kind) {
-            // A single tile contains all blocks, regardless of their size.
+            // A replicated array has a single tile, which contains all blocks.
             Some(ShardingKind::Replicated) => Ok(self.clone()),
             Some(ShardingKind::Tiles(tiling)) if tiling.tiles.len() == blocks.len() => {
                 let kind = ShardingKind::Cyclic(Cyclic { tiling: tiling.clone(), blocks });
@@ -206,8 +207,8 @@ impl Sharding {
         }
     }
 
-    /// Returns the reasons why the shards are not parts of the array. The list is empty if they
-    /// are.
+    /// Returns the reasons why the shards are not parts of the array. The list is empty if all
+    /// shards are parts of the array.
     #[must_use]
     pub fn not_whole(&self) -> Vec<NotWhole> {
         match &self.kind {
@@ -238,8 +239,8 @@ impl Sharding {
 
     /// Converts a sharding by named axes to one by tiles. Shardings by tiles or by a keyword, such
     /// as `replicated`, are returned unchanged. The devices are given as an iota if possible, else
-    /// as a list. Returns `None` for tuples, cyclic shardings and those that list parts, and if
-    /// more than 2^20 devices would have to be listed.
+    /// as a list. Returns `None` for tuples, for cyclic shardings, for shardings that list parts,
+    /// and if more than 2^20 devices would have to be listed.
     ///
     /// ```
     /// use stridec::sharding::Sharding;
@@ -256,8 +257,8 @@ impl Sharding {
         }
     }
 
-    /// Returns the sharding by tiles with its devices as a list instead of an iota. Returns `None`
-    /// if the sharding has no tiles, or if it has more than 2^20 devices.
+    /// Converts the sharding to one by tiles with an explicit list of devices instead of an iota.
+    /// Returns `None` if the sharding has no tiles, or if it has more than 2^20 devices.
     ///
     /// ```
     /// use stridec::sharding::Sharding;
@@ -273,12 +274,12 @@ impl Sharding {
         })
     }
 
-    /// Applies the sharding to an array, which determines the indices on each device. `devices` is
-    /// the number of devices in the program. If it is `None`, the sharding must determine the
-    /// number.
+    /// Applies the sharding to an array of `shape`, which determines the indices on each device.
+    /// `devices` is the number of devices in the program. It may be `None` if the sharding itself
+    /// determines the number.
     ///
-    /// If the shards are not parts of the array (see [`Sharding::not_whole`]) but the sharding has
-    /// tiles, there is still a placement. A reshard refuses it.
+    /// A sharding with tiles has a placement even if the shards are not parts of the array (see
+    /// [`Sharding::not_whole`]). A reshard refuses such a placement.
     ///
     /// # Errors
     ///

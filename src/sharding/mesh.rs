@@ -1,5 +1,5 @@
 //! [`Mesh`]: an array of devices with named axes, such as `x` of 2 and `y` of 4 over 8 devices.
-//! [`AxisRef`]: an axis of a mesh, or a part of one, to which a sharding refers.
+//! [`AxisRef`]: an axis of a mesh, or a part of an axis, to which a sharding refers.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +12,8 @@ use super::{
 };
 use crate::shape::FieldPath;
 
-/// An array of devices with named axes. A sharding refers to these axes to say which of them divide
-/// each dimension.
+/// An array of devices with named axes. A sharding refers to these axes to specify the ones that
+/// divide each dimension.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Mesh {
     /// The name and size of each axis, major to minor.
@@ -24,9 +24,10 @@ pub(super) struct Mesh {
     strides: Vec<u64>,
 }
 
-/// An axis of a mesh, or a part of an axis. For an axis of size `n` and a coordinate `c`, the part
-/// `(pre, k)` is the coordinate `(c div (n / (pre·k))) mod k`. For example, an axis of size 8 has
-/// the parts `(1, 2)`, its most significant bit, and `(2, 4)`, the other two bits.
+/// An axis of a mesh, or a part of an axis. A part `(pre, k)` selects some digits of a coordinate:
+/// for an axis of size `n`, it maps the coordinate `c` to `(c div (n / (pre·k))) mod k`. For
+/// example, an axis of size 8 has the parts `(1, 2)`, the most significant bit of the coordinate,
+/// and `(2, 4)`, the other two bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct AxisRef {
     pub(super) axis: usize,
@@ -35,8 +36,8 @@ pub(super) struct AxisRef {
 }
 
 impl AxisRef {
-    /// Returns `pre` and `pre·k`: the products of the sizes of the parts of the axis before this
-    /// part, and up to its end. For a whole axis, they are 1 and its size.
+    /// Returns the range of the axis that this reference covers, as the pair of `pre` and `pre·k`.
+    /// For a whole axis, the pair is 1 and the size of the axis.
     fn span(self, mesh: &Mesh) -> (u64, u64) {
         match self.part {
             Some((pre, size)) => (pre, pre * size),
@@ -48,7 +49,8 @@ impl AxisRef {
         self.part.map_or(mesh.axes[self.axis].1, |(_, size)| size)
     }
 
-    /// Returns a sort key that puts references in mesh order: by axis, and by part within an axis.
+    /// Returns a sort key that orders references as in the mesh: by axis, and by part inside an
+    /// axis.
     pub(super) fn order(self, mesh: &Mesh) -> (usize, u64, u64) {
         (self.axis, self.span(mesh).0, self.size(mesh))
     }
@@ -63,8 +65,8 @@ impl AxisRef {
 }
 
 impl Mesh {
-    /// Creates a mesh, checking the names and sizes of its axes. `ids` is called with the number of
-    /// devices, and returns a permutation of them.
+    /// Creates a mesh after checking the names and sizes of its axes. `ids` is called with the
+    /// number of devices, and returns the order of the devices.
     pub(super) fn new(
         axes: Vec<(String, u64)>,
         ids: impl FnOnce(u64) -> Result<Ids, ShardingError>,
@@ -93,15 +95,16 @@ impl Mesh {
         self.axes.iter().map(|(_, size)| size).product()
     }
 
-    /// Returns the digit that `axis` selects from the row-major index of a position in the mesh.
+    /// Returns the digit of a device's row-major position in the mesh that is its coordinate along
+    /// `axis`.
     pub(super) fn digit(&self, axis: AxisRef) -> RadixDigit {
         let (_, end) = axis.span(self);
         let (_, size) = self.axes[axis.axis];
         RadixDigit { size: axis.size(self), stride: size / end * self.strides[axis.axis] }
     }
 
-    /// Returns references to all axes, or parts of axes, that no reference in `used` covers, in
-    /// mesh order. The references in `used` must have passed [`CheckedAxes`].
+    /// Returns the axes and parts of axes that no reference in `used` covers, in mesh order. The
+    /// references in `used` must have passed [`CheckedAxes`].
     pub(super) fn rest(&self, used: &[AxisRef]) -> Vec<AxisRef> {
         let mut used = used.to_vec();
         used.sort_by_key(|axis| axis.order(self));
@@ -123,7 +126,7 @@ impl Mesh {
         rest
     }
 
-    /// Returns true if the device ids are 0, 1, 2, and so on.
+    /// Returns true if the devices are in the order 0, 1, 2, and so on.
     pub(super) fn is_plain(&self) -> bool {
         matches!(&self.ids, Ids::Iota(digits) if digits.is_identity())
     }
@@ -133,8 +136,8 @@ impl Mesh {
 /// references may overlap.
 pub(super) struct CheckedAxes<'a> {
     mesh: &'a Mesh,
-    /// The parts of each axis that earlier references cover, as pairs of `pre` and `pre·k`. They do
-    /// not overlap, so an axis has at most 63.
+    /// The ranges of each axis that earlier references cover, as pairs of `pre` and `pre·k`. They
+    /// do not overlap, so there are at most 63 for each axis.
     spans: Vec<Vec<(u64, u64)>>,
 }
 
@@ -161,7 +164,8 @@ impl<'a> CheckedAxes<'a> {
         let (start, end) = axis.span(self.mesh);
         let spans = &mut self.spans[axis.axis];
         for &(other, until) in spans.iter() {
-            // References to an axis of size 1 have empty spans, but they overlap nevertheless.
+            // The ranges of an axis of size 1 are empty, but two references to the axis still
+            // overlap.
             let whole = axis.part.is_none() || (other, until) == (1, *size);
             if whole || start < until && other < end {
                 let once = format!("each part of the axis {name:?} once");
@@ -227,8 +231,8 @@ pub(super) fn listed(
     Ok(listed)
 }
 
-/// Returns the permutation of `0..count` that a reshape to `sizes` and a transposition by `perm`
-/// give, after checking both.
+/// Returns the permutation of `0..count` that results from a reshape to `sizes` and a transposition
+/// by `perm`. Returns an error if `sizes` or `perm` is invalid.
 pub(super) fn iota(
     sizes: &[i64],
     perm: &[i64],

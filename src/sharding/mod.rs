@@ -1,8 +1,8 @@
-//! Shardings: which part of an array lies on which device.
+//! Shardings: the assignment of the parts of an array to devices.
 //!
 //! A large array is often divided among devices, and frameworks describe the division in different
-//! forms. [`Sharding`] reads an `xla.OpSharding`, XLA's and Shardy's text, or a box for each
-//! device. Applied to a shape, a sharding gives a [`Placement`], the indices that lie on each
+//! forms. A [`Sharding`] is built from an `xla.OpSharding`, from XLA's or Shardy's text, or from a
+//! box for each device. Applied to a shape, a sharding gives a [`Placement`], the indices on each
 //! device. From two placements, [`reshard`](crate::reshard) plans the messages that change one into
 //! the other. A sharding is valid by construction, and prints in XLA's notation:
 //!
@@ -19,22 +19,22 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A *tile* here is the part of an array that lies on one device; it has nothing to do with the
-//! tiles of a layout. A dimension of size `d` that is divided into `t` tiles has tiles of
-//! `s = ⌈d / t⌉` coordinates, and tile `i` is `[min(i·s, d), min((i+1)·s, d))`. For example, 30
-//! columns over 4 devices are 8, 8, 8 and 6. The last nonempty tile may therefore be partial, and
-//! any tiles after it are empty. The rule is XLA's (`TileOffsetForDevice` and `TileLimitForDevice`
-//! in `xla/hlo/ir/hlo_sharding.cc`). Devices are numbered in the order of the device assignment.
+//! In this module, a *tile* is the part of an array that lies on one device; the tiles of a layout
+//! are unrelated. A dimension of size `d` that is divided into `t` tiles has tiles of `s = ⌈d / t⌉`
+//! coordinates, and tile `i` is `[min(i·s, d), min((i+1)·s, d))`. For example, 30 columns over 4
+//! devices are divided into 8, 8, 8 and 6. The last nonempty tile may therefore be partial, and any
+//! tiles after it are empty. This is XLA's rule (`TileOffsetForDevice` and `TileLimitForDevice` in
+//! `xla/hlo/ir/hlo_sharding.cc`). Devices are numbered in the order of the device assignment.
 //!
 //! A cyclic sharding cuts the array into blocks and assigns them to the tiles round-robin, as
 //! `ScaLAPACK` does; see [`Sharding::cyclic`]. A sharding may also list the part of each device,
-//! with several ranges in each dimension; see [`Sharding::regions`]. XLA has no notation for either
-//! of these two.
+//! with several ranges in each dimension; see [`Sharding::regions`]. XLA has no notation for these
+//! two kinds of shardings.
 //!
-//! Time and memory are bounded by the length of the text or bytes of a sharding, whatever numbers
-//! they contain. There are two exceptions: a sharding whose devices must be listed has at most 2^20
-//! of them, and the devices of a cyclic sharding, or of one that lists parts, have at most 2^24
-//! ranges of indices together.
+//! The time and memory for a sharding are limited by the length of its text or bytes, regardless of
+//! the numbers in it. There are two exceptions. If a sharding needs a list of devices, the list has
+//! at most 2^20 entries. In a cyclic sharding, or in one that lists parts, all devices together
+//! have at most 2^24 ranges of indices.
 
 mod cuts;
 mod device_regions;
@@ -62,13 +62,13 @@ pub use region::Region;
 pub use text::parse_shardy;
 pub use tile_box::TileBox;
 
-/// The maximum length of a list of devices to which an iota, a reshaped and transposed sequence of
-/// device ids, is expanded. It must be expanded if no transposition can express the canonical order
-/// of its copies.
+/// The maximum length of a list of devices to which an iota is expanded. An iota is a sequence of
+/// device ids that is reshaped and transposed. It must be expanded to a list if no transposition
+/// expresses the canonical order of the devices.
 pub(crate) const MAX_LISTED_DEVICES: u64 = 1 << 20;
 
 /// The maximum total number of index ranges on all devices, in a cyclic sharding or in one that
-/// lists parts. It bounds the memory and the time of the planner.
+/// lists parts. This limits the memory and the time of the planner.
 pub(crate) const MAX_RANGES: u64 = 1 << 24;
 
 #[cfg(test)]

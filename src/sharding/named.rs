@@ -1,5 +1,5 @@
-//! [`Named`]: a sharding by the axes of a mesh, as JAX writes it. For each dimension, the sharding
-//! names the axes that divide the dimension.
+//! [`Named`]: a sharding by the axes of a mesh, as JAX writes it. It names the axes that divide
+//! each dimension.
 
 use super::{
     MAX_LISTED_DEVICES, NotWhole, ShardingError,
@@ -13,11 +13,11 @@ use super::{
 /// A sharding by the named axes of a mesh.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Named {
-    /// A mesh without axes, so that every device has the whole array. The list says for each
-    /// dimension if it is closed to further division, and is empty if the sharding has no
-    /// dimensions.
+    /// A sharding on a mesh without axes, in which every device has the whole array. The list has
+    /// one entry for each dimension: true if propagation must not divide it further. The list is
+    /// empty if the sharding has no dimensions.
     Empty(Vec<bool>),
-    /// A mesh without axes whose only device is given.
+    /// A mesh without axes that consists of this one device, which has the whole array.
     Maximal(u64),
     Axes(Box<NamedAxes>),
 }
@@ -25,11 +25,11 @@ pub(super) enum Named {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct NamedAxes {
     pub(super) mesh: Mesh,
-    /// The axes that divide each dimension, major to minor, and true if the dimension is closed to
-    /// further division.
+    /// The axes that divide each dimension, major to minor, paired with true if the dimension is
+    /// closed, so that propagation must not divide it further.
     pub(super) dimensions: Vec<(Vec<AxisRef>, bool)>,
-    /// The axes of each subgroup, manual, unreduced and replicated, as in [`Subgroup::ALL`]. The
-    /// axes of a subgroup are in mesh order.
+    /// The axes of the manual, the unreduced and the replicated subgroup, indexed as
+    /// [`Subgroup::ALL`]. The axes of a subgroup are in mesh order.
     pub(super) lists: [Vec<AxisRef>; 3],
     pub(super) reduction: ReductionOp,
 }
@@ -43,7 +43,7 @@ pub(super) enum ReductionOp {
 }
 
 impl ReductionOp {
-    /// Returns the reduction's name in XLA's and Shardy's texts.
+    /// Returns the name of the reduction in XLA's and Shardy's texts.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Sum => "sum",
@@ -54,8 +54,8 @@ impl ReductionOp {
 }
 
 impl NamedAxes {
-    /// Returns true if the whole mesh belongs to one subgroup: its list contains every axis, and
-    /// the sharding has no dimensions.
+    /// Returns true if `subgroup` covers the whole mesh: its list contains every axis, and the
+    /// sharding has no dimensions.
     pub(super) fn is_wholly(&self, subgroup: Subgroup) -> bool {
         let list = &self.lists[subgroup as usize];
         self.dimensions.is_empty()
@@ -63,7 +63,7 @@ impl NamedAxes {
             && list.iter().enumerate().all(|(at, axis)| axis.axis == at && axis.part.is_none())
     }
 
-    /// Returns all references to axes: those in the dimensions, followed by those in the subgroups.
+    /// Returns all references to axes: first of the dimensions, then of the subgroups.
     fn used(&self) -> Vec<AxisRef> {
         let dimensions = self.dimensions.iter().map(|(axes, _)| axes);
         dimensions.chain(&self.lists).flatten().copied().collect()
@@ -75,8 +75,9 @@ impl NamedAxes {
         self.dimensions.iter().map(|(axes, _)| tiles(axes)).collect()
     }
 
-    /// Returns the order in which devices are assigned to tiles, as positions in the mesh. The
-    /// order is row-major over the tiles, and the copies of a tile are adjacent.
+    /// Returns the order in which devices are assigned to tiles, as a permutation of the positions
+    /// in the mesh. The order is row-major over the tiles, and the devices of one tile are
+    /// adjacent.
     pub(super) fn order(&self) -> DigitPermutation {
         let dimensions = self.dimensions.iter().flat_map(|(axes, _)| axes).copied();
         let lists = self.lists.iter().flatten().copied();
@@ -104,7 +105,7 @@ impl Named {
         kinds.into_iter().filter(|(subgroup, _)| has(*subgroup)).map(|(_, kind)| kind).collect()
     }
 
-    /// Converts the sharding to an equal one that is written with tiles instead of named axes.
+    /// Converts the sharding to one with tiles instead of named axes.
     pub(super) fn tiles(&self) -> Result<ShardingKind, ShardingError> {
         let axes = match self {
             Self::Empty(_) => return Ok(ShardingKind::Replicated),

@@ -1,4 +1,5 @@
-//! [`Placement`]: the indices of an array that lie on each device.
+//! [`Placement`]: a sharding applied to an array, which determines the indices of the array on each
+//! device.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -14,13 +15,13 @@ use super::{
 };
 use crate::shape::{FieldPath, Shape};
 
-/// The indices of an array that lie on each device: a sharding that has been checked against the
-/// array and the number of devices.
+/// The indices of an array that lie on each device. A placement is a sharding that has been checked
+/// against the array and the number of devices.
 ///
 /// The array is cut into a grid of tiles, numbered row-major. The devices that have a tile are its
-/// *holders*; there are several if the array is replicated. A tile is a box. It consists of several
-/// boxes in a cyclic sharding, and in one that lists the part of each device. A device has one
-/// tile, except if listed parts overlap.
+/// *holders*; a tile of a replicated array has several. Usually a tile is a single box, and a
+/// device has a single tile. In a cyclic sharding, and in one that lists the part of each device, a
+/// tile may consist of several boxes. If listed parts overlap, a device may have several tiles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
     cuts: Vec<Cuts>,
@@ -32,15 +33,15 @@ pub struct Placement {
 /// The devices that hold each tile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Owners {
-    /// A grid with the same number of holders, `copies`, for each tile. The holders of tile `t` are
-    /// at the positions `t·copies` to `(t+1)·copies - 1` in the order of devices. `order` maps such
-    /// a position to an index in `ids`, or directly to a device if `ids` is `None`.
+    /// A grid in which each tile has `copies` holders. The holders of tile `t` are at the positions
+    /// `t·copies` to `(t+1)·copies - 1` in the order of devices. `order` maps such a position to an
+    /// index in `ids`, or directly to a device if `ids` is `None`.
     Grid {
         copies: u64,
         order: DigitPermutation,
         ids: Option<Ids>,
     },
-    /// A single tile, held by this device.
+    /// A single tile, whose only holder is this device.
     One(u64),
     Listed(DeviceRegions),
 }
@@ -154,8 +155,8 @@ impl Placement {
         self.devices
     }
 
-    /// Returns the smallest extents into which every tile fits. XLA allocates them for every shard,
-    /// and stores the elements of a partial tile at the front.
+    /// Returns the smallest extents into which every tile fits. XLA allocates every shard with
+    /// these extents, and stores the elements of a partial tile at the front.
     #[must_use]
     pub fn tile_shape(&self) -> Vec<u64> {
         if let Owners::Listed(regions) = &self.holders {
@@ -164,8 +165,8 @@ impl Placement {
         self.cuts.iter().map(Cuts::side).collect()
     }
 
-    /// Returns the part of the array on a device. The part may be empty. Returns `None` if the
-    /// device has no part.
+    /// Returns the part of the array on `device`, which may be empty. Returns `None` if the device
+    /// has no part.
     #[must_use]
     pub fn region(&self, device: u64) -> Option<Region> {
         if let Owners::Listed(boxes) = &self.holders {
@@ -174,28 +175,27 @@ impl Placement {
         self.tile_numbers(device).first().map(|&tile| self.tile_region(tile))
     }
 
-    /// Returns each device that has a part of the array together with its part, in ascending order
-    /// of devices.
+    /// Returns every device that has a part of the array, with its part, in ascending order of
+    /// devices.
     pub fn regions(&self) -> impl Iterator<Item = (u64, Region)> + '_ {
         (0..self.devices).filter_map(|device| Some((device, self.region(device)?)))
     }
 
-    /// Returns the part of the array on a device as a box, which may be empty. Returns `None` if
-    /// the device has no part, or if its part has several ranges in a dimension (see
+    /// Returns the part of the array on `device` as a box, which may be empty. Returns `None` if
+    /// the device has no part, or if the part has several ranges in a dimension (see
     /// [`region`](Self::region)).
     #[must_use]
     pub fn tile(&self, device: u64) -> Option<TileBox> {
         self.region(device)?.as_box()
     }
 
-    /// Returns each device whose part is a box together with this box, in ascending order of
-    /// devices.
+    /// Returns every device whose part is a box, with this box, in ascending order of devices.
     pub fn tiles(&self) -> impl Iterator<Item = (u64, TileBox)> + '_ {
         (0..self.devices).filter_map(|device| Some((device, self.tile(device)?)))
     }
 
     /// Returns an error if the shards are not parts of the array, for example if each device has a
-    /// summand of it. Moving data cannot change such a sharding.
+    /// summand of the array. Moving data cannot change such a sharding.
     pub(crate) fn check_whole(&self) -> Result<(), ShardingError> {
         if self.not_whole.is_empty() { Ok(()) } else { Err(not_whole(&self.not_whole)) }
     }
@@ -209,8 +209,8 @@ impl Placement {
         self.cuts.iter().map(Cuts::tiles).product()
     }
 
-    /// Returns the number of holders of each tile, or `None` if the number may differ between
-    /// tiles.
+    /// Returns the number of holders of each tile, or `None` if tiles may have different numbers of
+    /// holders.
     pub(crate) fn copies(&self) -> Option<u64> {
         match &self.holders {
             Owners::Grid { copies, .. } => Some(*copies),
@@ -219,7 +219,7 @@ impl Placement {
         }
     }
 
-    /// Returns the row-major indices of the tiles that a device holds, in ascending order.
+    /// Returns the row-major indices of the tiles on `device`, in ascending order.
     pub(crate) fn tile_numbers(&self, device: u64) -> SmallVec<[u64; 1]> {
         match &self.holders {
             _ if device >= self.devices => SmallVec::new(),
@@ -236,7 +236,7 @@ impl Placement {
         }
     }
 
-    /// Returns true if a device is a holder of a tile.
+    /// Returns true if `device` is a holder of `tile`.
     #[expect(clippy::cast_possible_truncation)] // the tiles of boxes are listed
     pub(crate) fn holds(&self, device: u64, tile: u64) -> bool {
         match &self.holders {
@@ -248,13 +248,13 @@ impl Placement {
         }
     }
 
-    /// Returns the indices of the array that lie in a tile.
+    /// Returns the indices of the array that lie in `tile`.
     pub(crate) fn tile_region(&self, tile: u64) -> Region {
         let at = coordinates(tile, self.cuts.iter().map(Cuts::tiles));
         Region::new(self.cuts.iter().zip(at).map(|(cuts, at)| cuts.ranges(at)))
     }
 
-    /// Returns the devices that hold a tile.
+    /// Returns the devices that hold `tile`.
     #[expect(clippy::cast_possible_truncation)] // the tiles of boxes are listed
     pub(crate) fn holders(&self, tile: u64) -> Holders<'_> {
         let len = match &self.holders {
@@ -265,8 +265,8 @@ impl Placement {
         Holders { placement: self, tile, len }
     }
 
-    /// Returns the index of a device among the holders of `tile`, which must be one of the device's
-    /// tiles. Returns `None` if the device holds no tile.
+    /// Returns the index of `device` among the holders of `tile`, which must be a tile of the
+    /// device. Returns `None` if the device holds no tile.
     #[expect(clippy::cast_possible_truncation)] // the tiles of boxes are listed
     pub(crate) fn rank_in_tile(&self, device: u64, tile: u64) -> Option<u64> {
         match &self.holders {
@@ -306,8 +306,9 @@ impl Holders<'_> {
     }
 }
 
-/// Returns the number of devices in the program: `devices` if given, otherwise the number that the
-/// sharding determines. Returns an error if the two contradict each other or neither exists.
+/// Returns the number of devices in the program: `devices` if given, and otherwise the number that
+/// the sharding determines. Returns an error if the two numbers contradict each other, or if
+/// neither is present.
 fn device_count(sharding: &Sharding, devices: Option<u64>) -> Result<u64, ShardingError> {
     let count = match (sharding.devices(), devices) {
         (Some(own), Some(given))
@@ -333,8 +334,8 @@ fn device_count(sharding: &Sharding, devices: Option<u64>) -> Result<u64, Shardi
     Ok(count)
 }
 
-/// Converts the row-major index of a tile to its index along each dimension. `tiles` yields the
-/// number of tiles along each dimension.
+/// Converts `number`, the row-major index of a tile, to the index of the tile along each dimension.
+/// `tiles` yields the number of tiles along each dimension.
 pub(crate) fn coordinates(
     number: u64,
     tiles: impl Iterator<Item = u64> + Clone,
@@ -348,8 +349,8 @@ pub(crate) fn coordinates(
     })
 }
 
-/// Returns the extents of an array, or an error if `shape` is not an array or an extent is not
-/// fixed.
+/// Returns the extents of an array. Returns an error if `shape` is not an array, or if an extent is
+/// not fixed.
 fn sizes(shape: &Shape) -> Result<Vec<u64>, ShardingError> {
     let array = || FieldPath::new("shape");
     if !shape.is_array() {
@@ -362,8 +363,8 @@ fn sizes(shape: &Shape) -> Result<Vec<u64>, ShardingError> {
     fixed.collect()
 }
 
-/// Returns an error if the devices of a cyclic sharding have more than [`MAX_RANGES`] ranges
-/// together. The planner visits every range, so the limit bounds its time.
+/// Checks that the devices of a cyclic sharding have at most [`MAX_RANGES`] ranges in total. The
+/// planner visits every range, so this limits its time.
 fn few_ranges(cuts: &[Cuts], devices: u64) -> Result<(), ShardingError> {
     let of = |cuts: &Cuts| {
         let pieces = cuts.dealt_pieces()?;

@@ -11,8 +11,8 @@ use super::{
     tiling::{Cyclic, Ids, Subgroup, Tiling},
 };
 
-/// The distance between two comments such as `/*index=5*/` in the text of a tuple, in leaves. XLA
-/// writes such a comment before every fifth leaf.
+/// The number of leaves of a tuple between two comments such as `/*index=5*/`. XLA writes such a
+/// comment before every fifth leaf.
 const NUMBERED_LEAVES: usize = 5;
 
 impl Display for Sharding {
@@ -157,8 +157,8 @@ impl Display for Mesh {
     }
 }
 
-/// Prints the parts as JSON, because XLA has no notation for them. The command line reads the same
-/// form from a file, as `@boxes.json`.
+/// Prints the parts as JSON, because XLA has no notation for them. The command line accepts the
+/// same JSON in a file that is given as `@boxes.json`.
 impl Display for DeviceRegions {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("{")?;
@@ -177,8 +177,8 @@ impl Display for DeviceRegions {
     }
 }
 
-/// Returns a name in quotes: double quotes if it contains a single quote, and single quotes
-/// otherwise.
+/// Returns `name` in quotes: in double quotes if it contains a single quote, and otherwise in
+/// single quotes.
 fn quoted(name: &str) -> String {
     let quote = if name.contains('\'') { '"' } else { '\'' };
     format!("{quote}{name}{quote}")

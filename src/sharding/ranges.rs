@@ -7,8 +7,8 @@ use std::{fmt, sync::Arc};
 pub(crate) enum Ranges {
     /// A single range, which may be empty.
     One([(u64, u64); 1]),
-    /// At least two nonempty ranges, and the number of indices in them. The list is
-    /// reference-counted, so that the transfers of a plan can share it.
+    /// At least two nonempty ranges, and the total number of indices in them. The list is
+    /// reference-counted so that many transfers of a plan can share it.
     Several { list: Arc<[(u64, u64)]>, len: u64 },
 }
 
@@ -17,8 +17,8 @@ impl Ranges {
         Self::One([(start, limit)])
     }
 
-    /// Creates a set from ascending, nonempty ranges, merging adjacent ones. The set is empty if
-    /// there are no ranges.
+    /// Creates a set from ascending, nonempty ranges. Adjacent ranges are merged. Without any
+    /// ranges, the set is empty.
     pub(crate) fn new(ranges: impl IntoIterator<Item = (u64, u64)>) -> Self {
         let mut list: Vec<(u64, u64)> = Vec::new();
         for range in ranges {
@@ -74,8 +74,8 @@ impl Ranges {
         Self::new(both)
     }
 
-    /// Returns the subset of the indices at the positions `first..end`, counted from 0 in ascending
-    /// order.
+    /// Returns the indices at the positions `first..end` of this set. Positions are counted from 0
+    /// in ascending order of the indices.
     pub(super) fn part(&self, first: u64, end: u64) -> Self {
         if let Self::One([(start, _)]) = self {
             return Self::one(start + first, start + end);
@@ -90,8 +90,9 @@ impl Ranges {
         }))
     }
 
-    /// Replaces each index by its position in `outer`, which must contain this set. Positions count
-    /// the indices of `outer` from 0 in ascending order, as a shard stores them.
+    /// Replaces each index by its position in `outer`, which must contain this set. A shard stores
+    /// the indices of `outer` without gaps, so the position is the coordinate in the shard.
+    /// Positions are counted from 0 in ascending order of the indices.
     pub(super) fn within(&self, outer: &Self) -> Self {
         if let (Self::One([(start, limit)]), Self::One([(first, _)])) = (self, outer) {
             return Self::one(start - first, limit - first);
@@ -111,8 +112,8 @@ impl Ranges {
     }
 }
 
-/// Prints the ranges, such as `[0,36)` or `[0,36)∪[72,108)`. If there are many ranges, only the
-/// first two and the last are printed, with the number of ranges between them.
+/// Prints the ranges, such as `[0,36)` or `[0,36)∪[72,108)`. To keep long lists readable, only the
+/// first two ranges and the last one are printed, and the others are counted.
 impl fmt::Display for Ranges {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.list() {
@@ -138,7 +139,7 @@ impl fmt::Display for Ranges {
 mod tests {
     use super::*;
 
-    /// Returns the indices of the bits that are set in a number.
+    /// Returns the indices of the bits that are set in `bits`.
     fn of_bits(bits: u64) -> Ranges {
         let is_in = |at: u64| bits >> at & 1 == 1;
         Ranges::new((0..8).filter(|&at| is_in(at)).map(|at| (at, at + 1)))
@@ -148,7 +149,8 @@ mod tests {
         ranges.list().iter().flat_map(|&(start, limit)| start..limit).collect()
     }
 
-    /// Compares every pair of subsets of eight indices with the indices listed one by one.
+    /// Compares the operations on every pair of subsets of eight indices with a computation on the
+    /// indices one by one.
     #[test]
     fn ranges_are_sets_of_indices() {
         for one in 0..256_u64 {

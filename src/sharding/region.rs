@@ -5,12 +5,12 @@ use std::{fmt, sync::Arc};
 
 use super::{TileBox, ranges::Ranges};
 
-/// The maximum number of dimensions of a box that a [`Region`] stores inline, without an
+/// The maximum number of dimensions of a box that a [`Region`] stores inline, to avoid an
 /// allocation.
 const INLINE: usize = 4;
 
-/// A part of an array: all indices whose coordinate in each dimension lies in one of that
-/// dimension's ranges.
+/// A part of an array. It contains all indices whose coordinate in each dimension lies in one of
+/// the ranges of that dimension.
 ///
 /// A region is a box if every dimension has a single range. In a cyclic sharding, or in one that
 /// lists parts, a dimension may have several ranges.
@@ -27,14 +27,15 @@ const INLINE: usize = 4;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Region(RegionForm);
 
-/// The representation of a region. Equal regions have equal representations. The box form is stored
-/// inline because plans create and copy a region for each transfer, and nearly all regions are
-/// boxes with few dimensions.
+/// The representation of a region. Equal regions have equal representations. Boxes are stored
+/// inline because plans create and copy a region for each transfer, and nearly all of these regions
+/// are boxes with few dimensions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum RegionForm {
     /// One range for each of the first `rank` dimensions. All other entries are `(0, 0)`.
     Box { rank: u8, ranges: [(u64, u64); INLINE] },
-    /// Regions with more dimensions, or with several ranges in a dimension.
+    /// One set of ranges for each dimension. Used if there are more dimensions, or several ranges
+    /// in one of them.
     Lists(Arc<[Ranges]>),
 }
 
@@ -47,7 +48,7 @@ impl From<&TileBox> for Region {
 impl Region {
     /// Creates a region from the ranges `[start, limit)` of each dimension. Returns `None` if the
     /// ranges of a dimension are not in ascending order, if two of them overlap, or if a start
-    /// exceeds its limit. A dimension without ranges has no index.
+    /// exceeds its limit. If a dimension has no ranges, the region is empty.
     ///
     /// ```
     /// use stridec::sharding::Region;
@@ -100,8 +101,8 @@ impl Region {
         }
     }
 
-    /// Returns the ranges `[start, limit)` of each dimension, in ascending order. Between two
-    /// ranges of a dimension, there is a gap of at least one index.
+    /// Returns the ranges `[start, limit)` of each dimension, in ascending order. Adjacent ranges
+    /// are merged, so there is a gap of at least one index between any two ranges.
     #[must_use]
     pub fn dimensions(&self) -> impl ExactSizeIterator<Item = &[(u64, u64)]> + '_ {
         (0..self.rank()).map(|dimension| match &self.0 {
@@ -158,7 +159,7 @@ impl Region {
         (0..self.rank()).map(|dimension| self.ranges(dimension))
     }
 
-    /// Replaces the ranges of one dimension.
+    /// Replaces the ranges of `dimension` by `to`.
     pub(crate) fn set(&mut self, dimension: usize, to: Ranges) {
         match (&mut self.0, to) {
             (RegionForm::Box { ranges, .. }, Ranges::One([range])) => ranges[dimension] = range,
@@ -170,8 +171,8 @@ impl Region {
         }
     }
 
-    /// Restricts one dimension of the region to the coordinates at the positions `first..end`,
-    /// counted from 0 in ascending order.
+    /// Returns the region restricted to some coordinates of `dimension`: those at the positions
+    /// `first..end` of its ranges, counted from 0 in ascending order.
     pub(crate) fn with(&self, dimension: usize, first: u64, end: u64) -> Self {
         let mut part = self.clone();
         part.set(dimension, self.ranges(dimension).part(first, end));
@@ -179,15 +180,15 @@ impl Region {
     }
 
     /// Translates the region to coordinates in the memory of `shard`, a region that contains it. A
-    /// shard stores its elements without gaps between ranges, so the coordinates of the shard are
-    /// counted from 0 in each dimension.
+    /// shard stores its elements without gaps between ranges, so the coordinates of each dimension
+    /// are counted from 0.
     pub(crate) fn within(&self, shard: &Self) -> Self {
         let both = self.each().zip(shard.each());
         Self::new(both.map(|(own, shard)| own.within(&shard)))
     }
 
-    /// Returns the region with its dimensions permuted: dimension `d` of the result is `order[d]`
-    /// of `self`.
+    /// Returns the region with its dimensions reordered: dimension `d` of the result is dimension
+    /// `order[d]` of `self`.
     pub(crate) fn permuted(&self, order: &[usize]) -> Self {
         Self::new(order.iter().map(|&dimension| self.ranges(dimension)))
     }
@@ -212,7 +213,8 @@ impl fmt::Display for Region {
 mod tests {
     use super::*;
 
-    /// Checks that regions with equal ranges are equal, regardless of how they were made.
+    /// Checks that regions with equal ranges compare equal, regardless of the way in which they
+    /// were created.
     #[test]
     fn a_dimension_is_set_in_regions_of_every_rank() {
         let several = Ranges::new([(0, 1), (3, 5)]);

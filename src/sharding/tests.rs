@@ -1,4 +1,5 @@
-//! Tests of shardings, including short texts that describe more devices than any memory could list.
+//! Tests of shardings. Some texts describe more devices than fit in memory, to test that such texts
+//! are refused quickly.
 
 use super::*;
 
@@ -29,8 +30,8 @@ fn hostile_sizes_cost_no_more_than_their_text() {
             assert!(tile.is_empty() || tile.to_string() == "[2,3)", "{tile}");
         }
     }
-    // No transposition expresses the order of these copies, and there are too many to list: 2^41
-    // times 3.
+    // No transposition expresses the canonical order of these copies, so the devices would have to
+    // be listed. There are too many for a list: 3·2^41.
     let text = "{devices=[2199023255552,3]<=[3,2199023255552]T(1,0) last_tile_dim_replicate}";
     assert_eq!(text.parse::<Sharding>().unwrap().to_string(), text);
     let text = "{devices=[2199023255552,3]<=[2,3298534883328]T(1,0) last_tile_dim_replicate}";
@@ -61,7 +62,7 @@ fn hostile_blocks_cost_no_more_than_their_text() {
         error.to_string(),
         "blocks: expected blocks that give all devices at most 16777216 ranges, got 4611686018427387904"
     );
-    // A dimension with few blocks on many devices.
+    // A dimension with few blocks, on many devices.
     let many = "{devices=[2,4611686018427387903]<=[9223372036854775806] blocks=[1,4]}";
     assert!(placed(many, "u8[3,9]").is_err());
     let large = "{devices=[2]<=[2] blocks=[4611686018427387904]}";
@@ -162,7 +163,7 @@ fn boxes_cover_every_index() {
 
 #[test]
 fn parts_that_overlap_share_tiles() {
-    // Query heads of their own, and key heads that two devices share.
+    // Each device has separate query heads, and two devices share each key head.
     let parts = [[(0, 2), (8, 9)], [(2, 4), (8, 9)], [(4, 6), (9, 10)], [(6, 8), (9, 10)]];
     let parts = (0..).zip(parts).map(|(device, rows)| {
         (device, Region::from_ranges([rows.to_vec(), vec![(0, 3)]]).unwrap())

@@ -1,4 +1,4 @@
-//! [`TileBox`]: the indices of an array from a start to a limit in each dimension.
+//! [`TileBox`]: a box of an array, given by a range of coordinates in each dimension.
 
 use std::fmt;
 
@@ -13,8 +13,8 @@ pub struct TileBox {
 }
 
 impl Clone for TileBox {
-    /// Clones the box with a single copy. A derived `clone` would clone element by element, and a
-    /// plan has one box for each transfer.
+    /// Clones the box by copying all ranges at once. A derived `clone` would copy them one by one,
+    /// which is slow, because a plan has a box for each transfer.
     fn clone(&self) -> Self {
         Self { ranges: SmallVec::from_slice(&self.ranges) }
     }

@@ -8,9 +8,9 @@ use super::{
     kind::{ShardingKind, field},
 };
 
-/// The meaning of a trailing dimension of XLA's tile assignment. The array is not divided along
-/// such a dimension. Its devices hold arrays of their own, summands of a tile, or copies of a tile.
-/// The variants are in canonical order.
+/// The meaning of a trailing dimension of XLA's tile assignment, along which the array is not
+/// divided. Devices along such a dimension have separate arrays (manual), summands of a tile
+/// (unreduced), or copies of a tile (replicated). The variants are in canonical order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Subgroup {
     Manual,
@@ -30,19 +30,20 @@ impl Subgroup {
     }
 }
 
-/// The order of the devices in a tile assignment, as a permutation of `0..count`.
+/// The order of the devices in a tile assignment: a permutation that maps each position to a
+/// device.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Ids {
     Iota(DigitPermutation),
     List {
         ids: Vec<u64>,
-        /// The position of each device in `ids`, the inverse of the permutation.
+        /// The position of each device in `ids`. This list is the inverse of `ids`.
         positions: Vec<u64>,
     },
 }
 
 impl Ids {
-    /// Creates the order from the device at each position. The list must be a permutation of
+    /// Creates the order from `ids`, the device at each position. `ids` must be a permutation of
     /// `0..ids.len()`.
     #[expect(clippy::cast_possible_truncation)] // devices are below the length
     pub(super) fn list(ids: Vec<u64>) -> Self {
@@ -77,16 +78,16 @@ impl Ids {
     }
 }
 
-/// The tiles of an array, their subgroups and the order of the devices.
+/// A sharding by tiles: the number of tiles, their subgroups, and the order of the devices.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Tiling {
     /// The number of tiles along each dimension.
     pub(super) tiles: Vec<u64>,
-    /// The subgroups in the order of [`Subgroup::ALL`], each paired with its number of devices. A
-    /// subgroup occurs at most once and has at least two devices.
+    /// Each subgroup with its number of devices, in the order of [`Subgroup::ALL`]. A subgroup
+    /// occurs at most once and has at least two devices.
     pub(super) subgroups: Vec<(Subgroup, u64)>,
-    /// The device at each position, row-major over the tiles and then the subgroups. The replicated
-    /// copies of a tile are in ascending order.
+    /// The device at each position. Positions are row-major over the tiles and then the subgroups.
+    /// The replicated copies of a tile are in ascending order of devices.
     pub(super) ids: Ids,
 }
 
@@ -100,9 +101,9 @@ pub(super) struct Cyclic {
 }
 
 impl Tiling {
-    /// Creates a sharding in canonical form from the number of tiles in each dimension, the
-    /// trailing subgroups, and the devices. The product of all extents must be the number of
-    /// devices and fit an `i64`.
+    /// Creates a sharding in canonical form, so that equal shardings compare equal. `tiles` is the
+    /// number of tiles in each dimension, and `subgroups` are the trailing dimensions of the tile
+    /// assignment. The product of all their extents must be the number of devices and fit an `i64`.
     pub(super) fn canonical(
         tiles: Vec<u64>,
         subgroups: &[(Subgroup, u64)],
@@ -150,7 +151,7 @@ impl Tiling {
         self.tiles.iter().product()
     }
 
-    /// Returns the number of devices that are assigned to each tile.
+    /// Returns the number of devices for each tile, counting all subgroups.
     pub(super) fn copies(&self) -> u64 {
         self.subgroups.iter().map(|(_, extent)| extent).product()
     }
@@ -168,8 +169,8 @@ impl Tiling {
 }
 
 /// Drops subgroups of one device, and merges subgroups of the same kind. Returns the merged
-/// subgroups in canonical order, and the indices in `subgroups` of all subgroups that were kept, in
-/// the same order.
+/// subgroups in canonical order, and, in the same order, the indices in `subgroups` of all
+/// subgroups that were not dropped.
 fn merge(subgroups: &[(Subgroup, u64)]) -> (Vec<(Subgroup, u64)>, Vec<usize>) {
     let (mut merged, mut order) = (Vec::new(), Vec::new());
     for kind in Subgroup::ALL {
@@ -188,9 +189,9 @@ fn merge(subgroups: &[(Subgroup, u64)]) -> (Vec<(Subgroup, u64)>, Vec<usize>) {
 }
 
 /// Reorders the dimensions of a device assignment to `order`, and then sorts each group of `copies`
-/// adjacent devices, which hold copies of one tile. `extents` contains the extent of each dimension
-/// before the change. Dimensions that `order` omits must have extent 1. Returns `None` if the
-/// result cannot be written as a reshaped and transposed sequence.
+/// adjacent devices, because these devices have copies of one tile. `extents` contains the extent
+/// of each dimension before the change. Dimensions that `order` omits must have extent 1. Returns
+/// `None` if the result cannot be written as a reshaped and transposed sequence.
 fn arranged(
     digits: &DigitPermutation,
     extents: &[u64],
@@ -211,7 +212,7 @@ fn arranged(
     Some(DigitPermutation::new(groups.concat()))
 }
 
-/// Reorders devices that are given as a list, as [`arranged`] does for digits.
+/// Reorders `ids`, a list of devices, as [`arranged`] reorders digits.
 #[expect(clippy::cast_possible_truncation)] // the product of the extents is the length of the list
 fn arranged_list(ids: &[u64], extents: &[u64], order: &[usize], copies: u64) -> Vec<u64> {
     let mut arranged = if order.windows(2).all(|pair| pair[0] < pair[1]) {

@@ -1,4 +1,4 @@
-//! Converts shardings to protos, byte for byte as XLA writes them.
+//! Converts shardings to protos, which are byte for byte as XLA writes them.
 
 use prost::Message as _;
 
@@ -21,12 +21,12 @@ use crate::{
 };
 
 impl Sharding {
-    /// Returns the sharding as a serialized `xla.OpSharding`.
+    /// Encodes the sharding as a serialized `xla.OpSharding`.
     ///
     /// # Errors
     ///
-    /// Returns an error for cyclic shardings and those that list parts, because `xla.OpSharding`
-    /// cannot express them.
+    /// Returns an error for cyclic shardings, and for shardings that list parts, because
+    /// `xla.OpSharding` cannot express them.
     pub fn encode(&self) -> Result<Vec<u8>, ShardingError> {
         Ok(OpSharding::try_from(self)?.encode_to_vec())
     }
@@ -86,7 +86,7 @@ fn tiles(tiling: &Tiling) -> OpSharding {
         Ids::Iota(digits) => {
             let (sizes, perm) = digits.transposition();
             proto.iota_reshape_dims = sizes.into_iter().map(signed).collect();
-            // There are at most 63 axes.
+            // There are at most 63 axes, so every axis number fits an `i32`.
             proto.iota_transpose_perm =
                 perm.into_iter().filter_map(|axis| axis.try_into().ok()).collect();
         }
@@ -173,8 +173,8 @@ fn axis_refs(axes: &[AxisRef]) -> Vec<AxisRefProto> {
         .collect()
 }
 
-/// Converts an integer to the type of the proto's fields. All integers in a valid sharding fit an
-/// `i64`.
+/// Converts an integer to the type of the proto's fields. In a valid sharding, every integer fits
+/// an `i64`.
 fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -1,8 +1,8 @@
-//! Which element of the source each element of the destination is copied from.
+//! The map from the elements of a destination to the elements of the source that are copied there.
 //!
-//! A [`Window`] knows nothing about memory. It maps indices to indices: to themselves for a
-//! relayout, and with a start and a step in each dimension for a slice. Layouts are a separate
-//! matter, the descriptor of each side in [`stride`](crate::stride).
+//! A [`Window`] maps indices to indices and is independent of memory layouts. For a relayout, it
+//! maps each index to itself; for a slice, it adds a start and a step in each dimension. The
+//! layouts of source and destination are described in [`stride`](crate::stride).
 
 mod slice;
 #[allow(clippy::module_inception)]

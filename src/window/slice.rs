@@ -1,13 +1,14 @@
-//! [`Slice`]: DirectML's SLICE1 operator. It is the most general slice that has a name in a public
-//! interface: XLA's `kSlice` and `kReverse` are special cases.
+//! [`Slice`]: DirectML's SLICE1 operator. No public interface has a more general slice: XLA's
+//! `kSlice` and `kReverse` are special cases of it.
 
 use super::{Window, WindowDimension, WindowError};
 
 /// DirectML's SLICE1 operator (`DML_SLICE1_OPERATOR_DESC`), which copies a strided window of each
 /// dimension.
 ///
-/// Each list has one value for each dimension of the source, in elements. A negative stride starts
-/// at the last element of the window. For example, on a 4×4 tensor with the elements 1 … 16:
+/// Each list has one value for each dimension of the source, in elements. If a stride is negative,
+/// copying starts at the last element of the window. For example, on a 4×4 tensor with the elements
+/// 1 … 16:
 ///
 /// ```
 /// use stridec::window::{Slice, Window};
@@ -20,22 +21,22 @@ use super::{Window, WindowDimension, WindowError};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Slice {
-    /// The first source index of the window.
+    /// The first source index of the window, in each dimension.
     pub window_offsets: Vec<u64>,
-    /// The extent of the window, which is at least 1.
+    /// The extent of the window in each dimension, at least 1.
     pub window_sizes: Vec<u64>,
-    /// The stride inside the window, which is not 0.
+    /// The stride inside the window in each dimension. It may be negative, but not 0.
     pub window_strides: Vec<i64>,
     /// The extents of the output. Each is at least 1 and at most
-    /// [`max_copied_elements`](Self::max_copied_elements), which is also the default if this is
-    /// `None`.
+    /// [`max_copied_elements`](Self::max_copied_elements). `None` means that the output has these
+    /// maximum extents.
     pub output_sizes: Option<Vec<u64>>,
 }
 
 impl Slice {
-    /// Creates a slice whose output is as large as the window allows.
+    /// Creates a slice that copies the maximum number of elements along each dimension.
     ///
-    /// [`Window::slice`] checks the slice against the sizes of a source.
+    /// The slice is checked against the sizes of a source later, by [`Window::slice`].
     #[must_use]
     pub fn new(
         window_offsets: impl Into<Vec<u64>>,
@@ -50,11 +51,11 @@ impl Slice {
         }
     }
 
-    /// Returns the greatest number of elements that are copied along each dimension:
+    /// Returns the maximum number of elements that can be copied along each dimension:
     /// `1 + (size - 1) / |stride|`.
     ///
     /// DirectML's documentation divides by the signed stride, but its own second example shows that
-    /// the magnitude is meant. The result is 0 for a dimension whose size or stride is 0.
+    /// the absolute value is meant. The result is 0 for a dimension whose size or stride is 0.
     #[must_use]
     pub fn max_copied_elements(&self) -> Vec<u64> {
         self.window_sizes
@@ -73,7 +74,7 @@ fn held(size: u64, stride: i64) -> u64 {
 }
 
 impl Window {
-    /// Creates the window of a slice of a source with the given sizes.
+    /// Creates the window for a slice of a source with extents `sizes`.
     ///
     /// # Errors
     ///

@@ -4,12 +4,12 @@ use smallvec::SmallVec;
 
 use crate::{error_kind::ErrorKind, shape::FieldPath};
 
-/// A map from each index of the destination to the index of the source that is copied there. It
-/// describes a relayout or a slice.
+/// A map from each index of the destination to the index of the source that is copied there. A
+/// window describes a relayout or a slice.
 ///
 /// The source and the destination have the same rank. Along each dimension, index `i` of the
-/// destination is copied from index `src_start + i · src_step` of the source. For example, every
-/// second row from the last one backwards has start 3 and step -2 in an array of 4 rows.
+/// destination is copied from index `src_start + i · src_step` of the source. For example, copying
+/// every second of 4 rows, from the last one backwards, has start 3 and step -2.
 ///
 /// ```
 /// use stridec::window::{Slice, Window};
@@ -20,13 +20,13 @@ use crate::{error_kind::ErrorKind, shape::FieldPath};
 /// # Ok::<(), stridec::window::WindowError>(())
 /// ```
 ///
-/// A window describes one instruction. A chain of instructions needs the affine expressions of a
-/// nest, [`Affine`](crate::nest::Affine).
+/// A window describes a single instruction. Chains of instructions are described by the affine
+/// expressions of a nest, [`Affine`](crate::nest::Affine).
 ///
 /// A window is always valid: only [`identity`](Self::identity) and [`slice`](Self::slice) create
-/// one, and they ensure that every index that is read is inside the given extents. Lowering also
-/// rejects a window whose indices exceed the source that it is applied to. The proof of a kernel
-/// relies on both checks. The fields are therefore private:
+/// one, and both ensure that every source index is inside the given extents. Lowering also rejects
+/// a window whose indices exceed the extents of its source. The proof that a kernel stays inside
+/// its buffers relies on both checks. The fields are therefore private:
 ///
 /// ```compile_fail,E0451
 /// use stridec::window::{Window, WindowDimension};
@@ -48,44 +48,44 @@ pub struct Window {
 /// One dimension of a [`Window`]. All numbers are in elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WindowDimension {
-    /// The extent of the destination.
+    /// The extent of the destination in this dimension.
     pub(super) extent: u64,
-    /// The source index from which index 0 of the destination is copied.
+    /// The source index that is copied to index 0 of the destination.
     pub(super) src_start: u64,
-    /// The distance in the source between neighbouring indices of the destination. It is never 0,
-    /// and is negative if the source is read backwards.
+    /// The distance between the source indices of two neighbouring indices of the destination. It
+    /// is never 0, and negative if the source is copied backwards.
     pub(super) src_step: i64,
 }
 
 impl WindowDimension {
-    /// Returns the extent of the destination.
+    /// Returns the extent of the destination in this dimension.
     #[must_use]
     pub fn extent(&self) -> u64 {
         self.extent
     }
 
-    /// Returns the source index from which index 0 of the destination is copied.
+    /// Returns the source index that is copied to index 0 of the destination.
     #[must_use]
     pub fn src_start(&self) -> u64 {
         self.src_start
     }
 
-    /// Returns the distance in the source between two neighbouring indices of the destination. The
-    /// distance is never 0, and is negative if the source is read backwards.
+    /// Returns the distance between the source indices of two neighbouring indices of the
+    /// destination. The distance is never 0, and negative if the source is copied backwards.
     #[must_use]
     pub fn src_step(&self) -> i64 {
         self.src_step
     }
 
-    /// Returns the source index from which `index` of the destination is copied. `index` must be
-    /// below the extent.
+    /// Returns the source index that is copied to `index` of the destination, which must be below
+    /// the extent.
     fn source_index(&self, index: u64) -> u64 {
         let walked = self.src_step.unsigned_abs() * index;
         if self.src_step < 0 { self.src_start - walked } else { self.src_start + walked }
     }
 
-    /// Returns the smallest and the largest source index that is read, or `None` if the extent is 0
-    /// and nothing is read.
+    /// Returns the smallest and the largest source index that is copied, or `None` if the extent is
+    /// 0, because then nothing is copied.
     pub(crate) fn source_indices(&self) -> Option<(u64, u64)> {
         let (first, last) = (self.src_start, self.source_index(self.extent.checked_sub(1)?));
         Some((first.min(last), first.max(last)))
@@ -93,7 +93,8 @@ impl WindowDimension {
 }
 
 impl Window {
-    /// Creates the window that copies each element to the same index.
+    /// Creates the window that copies each element to the same index, for an array of extents
+    /// `sizes`.
     #[must_use]
     pub fn identity(sizes: &[u64]) -> Self {
         let dimensions = sizes
@@ -103,7 +104,7 @@ impl Window {
         Self { dimensions }
     }
 
-    /// Returns the dimensions, in the order that the source and the destination share.
+    /// Returns the dimensions of the window, in the order of the source and the destination.
     #[must_use]
     pub fn dimensions(&self) -> &[WindowDimension] {
         &self.dimensions
@@ -114,8 +115,7 @@ impl Window {
         self.dimensions.iter().map(WindowDimension::extent)
     }
 
-    /// Returns the window with one more innermost dimension, along which indices are copied
-    /// unchanged.
+    /// Adds a dimension inside all others, along which each index is copied to the same index.
     #[must_use]
     pub(crate) fn with_inner_dimension(&self, extent: u64) -> Self {
         let mut dimensions = self.dimensions.clone();
@@ -123,7 +123,7 @@ impl Window {
         Self { dimensions }
     }
 
-    /// Returns the source index from which `index` of the destination is copied, or `None` if the
+    /// Returns the source index that is copied to `index` of the destination, or `None` if the
     /// destination has no such index.
     #[must_use]
     pub fn source_index(&self, index: &[u64]) -> Option<Vec<u64>> {
@@ -146,7 +146,7 @@ pub enum WindowError {
     /// A list that does not have one value for each dimension.
     #[error("{field}: expected {rank} values, one for each dimension of the source, got {given}")]
     Count {
-        /// The field.
+        /// The name of the list.
         field: &'static str,
         /// The number of values in the list.
         given: usize,
@@ -200,8 +200,8 @@ pub enum WindowError {
 }
 
 impl WindowError {
-    /// Returns the path of the field that the error is about. The path includes the dimension if
-    /// the error concerns a single one.
+    /// Returns the path of the field that the error is about, including the dimension if the error
+    /// is about a single dimension.
     #[must_use]
     pub fn field(&self) -> FieldPath {
         let (name, dimension) = match *self {

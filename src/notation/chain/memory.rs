@@ -1,31 +1,32 @@
-//! [`Memory`]: the digits in memory that a chain of tiles has to produce. Padding can be expressed
-//! in several ways, and each is tried.
+//! [`Memory`]: the digits in memory that a chain of tiles has to produce, and the different ways to
+//! express their padding.
 
 use super::super::{keys::Item, pitched::Pitched};
 use crate::stride::StrideDescriptor;
 
-/// A digit in memory, or a *unit*: an axis of extent 1 that exists only to be padded by a tile.
+/// A digit in memory, or a *unit*: an axis of extent 1, which is added only because a tile can pad
+/// it.
 #[derive(Clone, Debug)]
 pub(super) struct ChainDigit {
-    /// The dimension of the digit, or `None` for a unit that does not belong to a dimension.
+    /// The dimension of the digit, or `None` for a unit outside all dimensions.
     pub(super) dimension: Option<usize>,
     /// The significance of the digit in its dimension. 0 is the least significant digit.
     pub(super) level: usize,
     pub(super) extent: u64,
-    /// The number of places that the digit occupies in memory, which is at least the extent.
+    /// The number of places that the digit occupies in memory, at least its extent.
     pub(super) padded: u64,
 }
 
-/// The digits in memory, from major to minor, and the *pitches*: strides that are not multiples of
-/// the next smaller stride.
+/// The digits of a tensor in memory order, from major to minor, and its *pitches*, which are
+/// strides that are not multiples of the next smaller stride.
 #[derive(Clone, Debug)]
 pub(super) struct Memory {
     pub(super) parts: Vec<ChainDigit>,
-    /// The position of each digit that has a pitch, paired with the pitch in elements. The largest
-    /// pitch comes first.
+    /// The pitches in elements, each with the position of the digit that has it. The largest pitch
+    /// is first.
     pub(super) pitches: Vec<(usize, u64)>,
     /// The stride of the most significant digit of each dimension, or the stride of the dimension
-    /// if it has one element. `None` if that stride is 0, negative or unknown.
+    /// itself if it has one element. `None` if that stride is 0, negative or unknown.
     pub(super) tops: Vec<Option<u64>>,
 }
 
@@ -56,9 +57,9 @@ impl Memory {
         Ok(Self { parts, pitches, tops })
     }
 
-    /// Inserts a dimension of one element into `order`, which lists dimensions from major to minor.
-    /// The new dimension follows all dimensions with larger or equal strides. If its stride is not
-    /// known, it becomes one of the outermost dimensions.
+    /// Inserts a dimension of one element into `order`, a list of dimensions from major to minor.
+    /// The dimension is inserted after all dimensions with larger or equal strides. If its stride
+    /// is unknown, it becomes one of the outermost dimensions.
     pub(super) fn insert(&self, order: &mut Vec<usize>, dimension: usize) {
         let top = self.tops[dimension];
         let is_outside = |other: &&usize| match self.tops[**other] {
@@ -69,9 +70,9 @@ impl Memory {
         order.insert(at, dimension);
     }
 
-    /// Returns this memory and equivalent ones that express the padding in other ways: by units
-    /// instead of padded digits, by units that are dimensions of one element, or by units that are
-    /// the least significant digits of dimensions.
+    /// Returns this memory, and equivalent ones in which padding is expressed in other ways.
+    /// Instead of a padded digit, there may be a unit. A unit may also be a dimension of one
+    /// element, or the least significant digit of a dimension.
     pub(super) fn variants(&self, rank: usize) -> Vec<Self> {
         let mut variants = vec![self.clone()];
         for (at, part) in self.parts.iter().enumerate().skip(1) {
@@ -104,8 +105,8 @@ impl Memory {
         variants
     }
 
-    /// Returns the digits as the items that [`keys`](crate::notation::keys) sorts. `order` is the
-    /// order of the dimensions before the first tile, from major to minor.
+    /// Converts the digits to the items that [`keys`](crate::notation::keys) sorts. `order` lists
+    /// the dimensions from major to minor, as they are before the first tile.
     pub(super) fn items(&self, order: &[usize]) -> Vec<Item> {
         let at = |dimension: Option<usize>, level: Option<usize>| {
             let (dimension, level) = (Some(dimension?), level?);

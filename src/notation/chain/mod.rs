@@ -1,9 +1,10 @@
-//! The search for an XLA layout of any memory that XLA can describe: a chain of tiles that puts the
-//! digits of the dimensions into memory order.
+//! Searches for an XLA layout of a tensor: a chain of tiles that brings the digits of the
+//! dimensions into memory order. This works for any memory that XLA can describe.
 //!
-//! The chain is the shortest one if each stride is a multiple of the next smaller one and at most
-//! five dimensions have more than one element. Any other stride requires one more tile, which folds
-//! everything inside the stride: `[12,4]` with strides 13 and 3 is `T(3,1,1)(*,*,*,13)`.
+//! The chain is the shortest possible if each stride is a multiple of the next smaller one, and if
+//! at most five dimensions have more than one element. Every other stride needs an additional tile,
+//! which combines all axes inside the stride. For example, `[12,4]` with strides 13 and 3 is
+//! `T(3,1,1)(*,*,*,13)`.
 
 mod memory;
 mod sorting;
@@ -19,15 +20,15 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The maximum number of dimensions with more than one element for which all orders are tried. More
-/// dimensions are tried in four orders only, because the number of orders grows factorially.
+/// If at most this number of dimensions have more than one element, all their orders are tried. For
+/// more dimensions, only four orders are tried, because the number of orders grows factorially.
 const MOST_ORDERED: usize = 5;
 
-/// The maximum number of steps in the search for the shortest chain. If they are not enough, a
-/// longer chain is built by a fixed rule.
+/// The maximum number of steps in the search for the shortest chain. If the search needs more
+/// steps, a fixed rule builds a longer chain.
 const BUDGET: u32 = 300_000;
 
-/// Returns a layout with the same offsets as the tensor.
+/// Returns an XLA layout with the same offsets as the tensor.
 ///
 /// # Errors
 ///
@@ -54,20 +55,21 @@ pub(super) fn layout(tensor: &StrideDescriptor) -> Result<Layout, String> {
     Ok(layout)
 }
 
-/// A candidate: an order of the dimensions, from major to minor, and the tiles for this order.
+/// A candidate for the result: an order of the dimensions, from major to minor, and the tiles for
+/// this order.
 struct Found {
-    /// The pair by which candidates are compared: true if the order is not row-major, then the
-    /// total number of extents in the tiles. The smallest pair wins.
+    /// The cost of the candidate; the smallest is used. It consists of a flag that is true if the
+    /// order is not row-major, and the total number of extents in all tiles.
     cost: (bool, usize),
     order: Vec<usize>,
     tiles: Vec<Tile>,
 }
 
 impl Memory {
-    /// Returns an order of the dimensions, from major to minor, and the shortest chain of tiles.
-    /// Among chains of equal length, a row-major order is preferred, and then the smallest total
-    /// number of extents. If the search finds no chain, the result is built by a fixed rule, or is
-    /// `None` if that rule needs more tiles than a layout can have.
+    /// Returns an order of the dimensions, from major to minor, and the shortest chain of tiles for
+    /// it. If several chains are equally short, those for a row-major order are preferred, and then
+    /// those with the fewest extents in total. If the search finds no chain, a fixed rule builds
+    /// one. Returns `None` if that chain has more tiles than a layout can have.
     fn shortest(&self, rank: usize) -> Option<(Vec<usize>, Vec<Tile>)> {
         let variants: Vec<(Self, Vec<Vec<usize>>)> = self
             .variants(rank)
@@ -107,8 +109,8 @@ impl Memory {
         (tiles.len() <= crate::shape::MAX_TILES).then_some((order, tiles))
     }
 
-    /// Returns the orders of the dimensions to try, each from major to minor. Dimensions of one
-    /// element are then inserted at the positions that their strides suggest.
+    /// Returns the orders of the dimensions to be tried, each from major to minor. In each order,
+    /// dimensions of one element are inserted at the position that their stride suggests.
     fn orders(&self, rank: usize) -> Vec<Vec<usize>> {
         let appears =
             |dimension: &usize| self.parts.iter().any(|part| part.dimension == Some(*dimension));
@@ -132,9 +134,9 @@ impl Memory {
         orders.into_iter().map(with_single).collect()
     }
 
-    /// Returns the tiles that sort the digits by their keys, followed by one tile for each pitch.
-    /// `order` is the order of the dimensions before the first tile, and `bits` is the number of
-    /// bits of a key.
+    /// Returns the tiles that sort the digits by `keys`, followed by one tile for each pitch.
+    /// `order` lists the dimensions as they are before the first tile, and `bits` is the number of
+    /// bits in a key.
     fn tiles(&self, order: &[usize], keys: &[u64], bits: u32) -> Vec<Tile> {
         let mut sorting = Sorting::new(self, order);
         let mut tiles: Vec<Tile> = (0..bits).map(|bit| sorting.tile(keys, bit)).collect();

@@ -1,14 +1,13 @@
-//! [`Sorting`]: the axes of memory while tiles are applied one after the other, and the tiles that
-//! sort their digits.
+//! [`Sorting`]: applies tiles in sequence, and keeps track of the digits on each axis of memory.
 
 use super::memory::{ChainDigit, Memory};
 use crate::shape::{Tile, TileDimension};
 
-/// The axes of memory while a chain of tiles is applied, one tile at a time.
+/// The axes of memory after the tiles that were applied so far.
 pub(super) struct Sorting<'a> {
     memory: &'a Memory,
-    /// The axes, from major to minor. An axis is a list of digits, the most significant first. The
-    /// list is empty for an axis of extent 1.
+    /// The digits on each axis. The axes are listed from major to minor, and so are the digits on
+    /// an axis. An axis of extent 1 has no digits.
     places: Vec<Vec<usize>>,
     /// True for each digit that a tile has padded.
     is_padded: Vec<bool>,
@@ -31,8 +30,8 @@ impl<'a> Sorting<'a> {
         Self { memory, places, is_padded: vec![false; memory.parts.len()], units }
     }
 
-    /// Applies the tile for bit number `bit` of the keys, and returns it. The tile moves the digits
-    /// whose keys have this bit set after all other digits.
+    /// Returns the tile for bit number `bit` of the keys, and applies it to the axes. The tile
+    /// moves all digits with this bit in their key after all other digits.
     pub(super) fn tile(&mut self, keys: &[u64], bit: u32) -> Tile {
         let is_taken = |part: &usize| keys[*part] >> bit & 1 == 1;
         let (taken_units, units) = self.units.iter().copied().partition::<Vec<usize>, _>(is_taken);
@@ -55,21 +54,21 @@ impl<'a> Sorting<'a> {
         Tile::new(sizes)
     }
 
-    /// Returns the number of places that the digit currently occupies, which includes its padding
-    /// only after a tile has padded it.
+    /// Returns the number of places that a digit occupies now. Its padding is included only after a
+    /// tile has added it.
     fn extent(&self, part: usize) -> u64 {
         let ChainDigit { extent, padded, .. } = self.memory.parts[part];
         if self.is_padded[part] { padded } else { extent }
     }
 
     /// Combines all axes inside the digit `outer` into one axis of extent `pitch`, so that
-    /// neighbouring values of `outer` are `pitch` elements apart. Returns the tile that does so.
+    /// neighbouring values of `outer` are `pitch` elements apart. Returns the tile for this.
     pub(super) fn fold(&mut self, outer: usize, pitch: u64) -> Tile {
         let inside = 1 + self.places.iter().position(|place| place.contains(&outer)).unwrap_or(0);
         let folded = self.places.split_off(inside);
         let stars = vec![TileDimension::Combine; folded.len().saturating_sub(1)];
-        // The first is the quotient, whose extent is 1. The second is the fold, whose digits are no
-        // longer needed.
+        // Adds two axes without digits: the quotient, because its extent is 1, and the combined
+        // axis, because its digits are not used after this point.
         self.places.extend([Vec::new(), Vec::new()]);
         Tile::new(stars.into_iter().chain([TileDimension::Size(pitch)]))
     }

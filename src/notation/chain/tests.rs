@@ -1,4 +1,4 @@
-//! Tests of chains: known layouts, random layouts, and a check that no shorter chain exists.
+//! Tests with known and with random layouts, and a check that no shorter chain exists.
 
 use super::*;
 use crate::{
@@ -21,7 +21,8 @@ fn table(tensor: &StrideDescriptor) -> Vec<u64> {
     offsets
 }
 
-/// Finds a layout, checks all offsets, and returns the shape.
+/// Finds a layout for `tensor`, checks the offsets of all elements, and returns the shape with this
+/// layout.
 fn chained(tensor: &StrideDescriptor) -> Result<Shape, String> {
     let layout = layout(tensor)?;
     let shape = Shape::new(U8, tensor.sizes().iter().copied(), layout).unwrap();
@@ -48,9 +49,9 @@ fn the_shortest_chains_of_known_layouts() {
             vec![vec![(2, 2), (2, 8), (2, 32)], vec![(2, 1), (2, 4), (2, 16)]],
             "u8[8,8]{1,0:T(4,4)(2,2)}",
         ),
-        // This takes two tiles, because the digits of both dimensions are out of order.
+        // Two tiles are needed, because the digits of both dimensions are out of order.
         (&[4, 6], vec![vec![(2, 4), (2, 1)], vec![(2, 2), (3, 8)]], "u8[4,6]{1,0:T(2,2)(2,1,1,1)}"),
-        // A dimension of one element serves as the unit.
+        // The dimension of one element is used as the unit.
         (&[2, 1, 2], vec![vec![(2, 24)], vec![], vec![(2, 4)]], "u8[2,1,2]{1,2,0:T(6,4)}"),
         (&[2, 2], vec![vec![(2, 24)], vec![(2, 4)]], "u8[2,2]{1,0:T(1)(6,4)}"),
         (&[12, 4], vec![vec![(12, 13)], vec![(4, 3)]], "u8[12,4]{1,0:T(3,1,1)(*,*,*,13)}"),
@@ -64,7 +65,7 @@ fn the_shortest_chains_of_known_layouts() {
     let padded: Shape = "f32[2,3]{0,1:PAD(3,5,zero)}".parse().unwrap();
     let padded = StrideDescriptor::try_from(&padded).unwrap();
     assert_eq!(layout(&padded).unwrap().to_string(), "{0,1:T(5,3)}");
-    // The prefix before the data is preserved.
+    // The layout keeps the prefix before the data.
     for (legacy, expected) in [
         ("f32[]{:M(8)PAD(zero)}", "{:M(8)}"),
         ("f32[2,3]{0,1:M(8)PAD(3,5,zero)}", "{0,1:T(5,3)M(8)}"),
@@ -98,8 +99,8 @@ impl Few {
         (self.0 >> 33) % n
     }
 
-    /// Returns dimensions with up to `most` digits each. The digits have a random order in memory,
-    /// with gaps between some of them.
+    /// Returns dimensions with up to `most` digits each. The order of the digits in memory is
+    /// random, with gaps between some of them.
     fn digits(&mut self, rank: usize, most: u64, padded: u64) -> (Vec<u64>, Vec<Vec<(u64, i64)>>) {
         let mut digits: Vec<Vec<(u64, i64)>> = (0..rank)
             .map(|_| (0..self.below(most + 1)).map(|_| (2 + self.below(2), 0)).collect())
@@ -141,7 +142,7 @@ fn any_order_of_digits_and_any_pitch() {
     );
 }
 
-/// Returns all tiles of up to `most` extents, each of which is one of `sizes`.
+/// Returns all tiles with up to `most` extents, in which each extent is one of `sizes`.
 fn all_tiles(most: usize, sizes: &[u64]) -> Vec<Vec<u64>> {
     let mut all: Vec<Vec<u64>> = vec![Vec::new()];
     let mut from = 0;
@@ -156,8 +157,8 @@ fn all_tiles(most: usize, sizes: &[u64]) -> Vec<Vec<u64>> {
     all.split_off(1)
 }
 
-/// Tries every shorter chain in every order of the dimensions, and checks that each puts some
-/// element at a different offset.
+/// Tries every shorter chain with every order of the dimensions, and checks that none of them gives
+/// all elements the right offsets.
 #[test]
 #[cfg_attr(miri, ignore = "a hundred thousand layouts take minutes")]
 fn no_chain_is_shorter() {

@@ -1,12 +1,13 @@
 //! The algebra of CuTe's layouts: coalesce, complement, division, product and inverses. Composition
-//! has a file of its own. The tests check the definition of each function at every coordinate.
+//! is in a separate file. The tests compare each function with its definition at every coordinate.
 
 use super::{CuteError, CuteLayout, Mode};
 
 pub(super) type Result<T> = std::result::Result<T, CuteError>;
 
 impl CuteLayout {
-    /// Returns the layout with the fewest modes that has the same offset at every coordinate.
+    /// Merges modes where possible. Returns the layout with the fewest modes that has the same
+    /// offset at every coordinate.
     ///
     /// ```
     /// use stridec::notation::CuteLayout;
@@ -31,7 +32,7 @@ impl CuteLayout {
         Self::valid(Mode::of_leaves(merged))
     }
 
-    /// Coalesces each top-level mode separately, so that each dimension has a single stride if
+    /// Coalesces each top-level mode by itself, so that a dimension has a single stride if
     /// possible.
     #[must_use]
     pub fn coalesce_modes(&self) -> Self {
@@ -42,15 +43,15 @@ impl CuteLayout {
         })
     }
 
-    /// Returns the complement of the layout, which has ascending strides. Copies of the layout at
-    /// the complement's offsets cover a range without gaps or overlaps: each number below `size`,
-    /// rounded up to whole copies, is the sum of an offset of the layout and an offset of the
-    /// complement in exactly one way.
+    /// Returns the complement of the layout: the layout with ascending strides whose offsets place
+    /// copies of `self` without gaps or overlaps. Each number below `size`, rounded up to whole
+    /// copies, is the sum of an offset of `self` and an offset of the complement in exactly one
+    /// way.
     ///
     /// # Errors
     ///
-    /// Returns an error if two coordinates of the layout share an offset, if the strides do not
-    /// divide each other, or if a stride is negative.
+    /// Returns an error if two coordinates of the layout have the same offset, if its strides do
+    /// not divide each other, or if a stride is negative.
     pub fn complement(&self, size: u64) -> Result<Self> {
         let mut leaves: Vec<(i64, u64)> = Vec::new();
         for (extent, stride) in self.mode().leaves() {
@@ -80,9 +81,9 @@ impl CuteLayout {
         Ok(Self::new(Mode::of_leaves(rest))?.coalesce())
     }
 
-    /// Divides the layout into tiles whose shape is given by `tiler`. Returns a layout with two
-    /// modes, the layout inside a tile and the layout of the tiles: `self ∘ (tiler,
-    /// complement(tiler, size))`.
+    /// Divides the layout into tiles of the shape `tiler`. The result has two modes: the layout
+    /// inside a tile, and the layout of the tiles. It is defined as
+    /// `self ∘ (tiler, complement(tiler, size))`.
     ///
     /// # Errors
     ///
@@ -94,16 +95,16 @@ impl CuteLayout {
         self.composition(&both)
     }
 
-    /// Divides each mode by the tiler at the same position. In the result, the first mode holds the
-    /// layouts inside the tiles, and the second mode holds the layouts of the tiles: `((tile, tile,
-    /// …), (rest, rest, …))`.
+    /// Divides each mode by the tiler at the same position. The result is
+    /// `((tile, tile, …), (rest, rest, …))`: the first mode contains the layouts inside the tiles,
+    /// and the second mode the layouts of the tiles.
     ///
-    /// Modes without a tiler are added unchanged to the second mode.
+    /// Modes without a tiler are appended to the second mode unchanged.
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`logical_divide`](Self::logical_divide), and an error if the layout
-    /// has fewer modes than there are tilers.
+    /// Returns the errors of [`logical_divide`](Self::logical_divide), and an error if there are
+    /// more tilers than modes.
     pub fn zipped_divide(&self, tilers: &[Self]) -> Result<Self> {
         let modes = self.modes();
         if tilers.len() > modes.len() {
@@ -120,8 +121,8 @@ impl CuteLayout {
         Self::new(Mode::Tuple(vec![Mode::Tuple(tiles), Mode::Tuple(rest)]))
     }
 
-    /// Repeats this layout once for each coordinate of `other`: `(self, complement(self, size ·
-    /// cosize(other)) ∘ other)`.
+    /// Repeats this layout at each coordinate of `other`. The result is defined as
+    /// `(self, complement(self, size · cosize(other)) ∘ other)`.
     ///
     /// # Errors
     ///
@@ -148,7 +149,7 @@ impl CuteLayout {
         let mut next = 1_i64;
         for (stride, extent, before) in leaves.into_iter().filter(|leaf| leaf.1 > 1) {
             if stride != next {
-                // Strides of 0 or less come first in this order. They are skipped.
+                // Strides of 0 or less are first in the sorted order. They are skipped.
                 if stride < next {
                     continue;
                 }
@@ -164,7 +165,7 @@ impl CuteLayout {
     ///
     /// # Errors
     ///
-    /// Returns an error if two coordinates share an offset, if the strides do not divide each
+    /// Returns an error if two coordinates have the same offset, if the strides do not divide each
     /// other, or if a stride is negative.
     pub fn left_inverse(&self) -> Result<Self> {
         if let Some((_, stride)) =
@@ -177,13 +178,13 @@ impl CuteLayout {
         Ok(both.right_inverse())
     }
 
-    /// Creates a layout from a mode that is known to be valid.
+    /// Creates a layout from a mode that the caller has derived from valid layouts.
     fn valid(mode: Mode) -> Self {
         Self::new(mode).expect("its size and its offsets are those of a layout")
     }
 }
 
-/// Converts a number to a stride, or returns an error if it does not fit.
+/// Converts a number to a stride. Returns an error if the number does not fit an int64.
 pub(super) fn signed(number: u64) -> Result<i64> {
     i64::try_from(number).map_err(|_| CuteError::Range)
 }

@@ -6,8 +6,8 @@ use super::{
 };
 
 impl CuteLayout {
-    /// Returns the layout `R` with `R(c) = self(inner(c))`. Its shape is the shape of `inner`,
-    /// whose extents may be split further.
+    /// Returns the composition of two layouts: the layout `R` with `R(c) = self(inner(c))`. `R` has
+    /// the shape of `inner`, whose extents may be split further.
     ///
     /// ```
     /// use stridec::notation::CuteLayout;
@@ -19,8 +19,8 @@ impl CuteLayout {
     ///
     /// # Errors
     ///
-    /// Returns an error if extents and strides do not divide each other, if strides of `inner`
-    /// overlap or are negative, or on overflow.
+    /// Returns an error if an extent and a stride do not divide each other, if strides of `inner`
+    /// overlap or are negative, or if a number overflows.
     pub fn composition(&self, inner: &Self) -> Result<Self> {
         let outer = self.coalesce().mode().leaves();
         if outer.len() > 1 {
@@ -30,9 +30,9 @@ impl CuteLayout {
     }
 }
 
-/// Checks that no stride is smaller than the combined span of all smaller strides. Otherwise, sums
-/// of offsets would carry from one digit into the next, and the modes could not be composed one by
-/// one.
+/// Returns an error if a stride is smaller than the combined span of all smaller strides. With such
+/// a stride, a sum of offsets could carry from one digit into the next, so the modes could not be
+/// composed one by one.
 fn nested(layout: &CuteLayout) -> Result<()> {
     let mut leaves = layout.mode().leaves();
     leaves.retain(|&(extent, stride)| extent > 1 && stride > 0);
@@ -47,8 +47,8 @@ fn nested(layout: &CuteLayout) -> Result<()> {
     Ok(())
 }
 
-/// Returns the composition of the coalesced layout with the leaves `outer`, given as extents and
-/// strides, with one mode of the inner layout.
+/// Returns the composition of a coalesced layout with one mode of the inner layout, `inner`.
+/// `outer` contains the leaves of the coalesced layout as pairs of an extent and a stride.
 fn composed(outer: &[(u64, i64)], inner: &Mode) -> Result<Mode> {
     let (extent, stride) = match inner {
         Mode::Tuple(modes) => {
@@ -95,7 +95,7 @@ fn composed(outer: &[(u64, i64)], inner: &Mode) -> Result<Mode> {
 mod tests {
     use super::super::samples::{layout, small};
 
-    /// Checks that every result equals the composition at every coordinate.
+    /// Checks that every composition agrees with its definition at every coordinate.
     #[test]
     fn a_composition_is_one_function_after_the_other() {
         let all = small();
@@ -106,8 +106,9 @@ mod tests {
                 assert_eq!(composed.size(), inner.size(), "{outer} {inner}");
                 for i in 0..inner.size() {
                     let between = u64::try_from(inner.at(i)).unwrap();
-                    // Past the size of the outer layout, its last leaf continues. Coalescing may
-                    // make another leaf the last one.
+                    // Coordinates past the size of the outer layout continue along its last leaf.
+                    // The composition coalesces the outer layout first, which may change the last
+                    // leaf.
                     let expected = outer.coalesce().at(between);
                     assert_eq!(composed.at(i), expected, "{outer} {inner}: {composed} at {i}");
                 }

@@ -1,8 +1,8 @@
-//! [`CuteLayout`], a nested shape with its strides.
+//! [`CuteLayout`]: a nested shape with its strides, as in CuTe.
 
 use crate::error_kind::ErrorKind;
 
-/// A CuTe layout: a function from `0..size` to integers.
+/// A CuTe layout, which is a function from the coordinates `0..size` to offsets.
 ///
 /// The size and all offsets fit an int64.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -10,8 +10,7 @@ pub struct CuteLayout {
     mode: Mode,
 }
 
-/// A part of a layout: either an extent with its stride, or a tuple of modes with the least
-/// significant first.
+/// A part of a layout: an extent with its stride, or a tuple of modes, the least significant first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// A pair, `extent:stride`.
@@ -25,7 +24,7 @@ pub enum Mode {
     Tuple(Vec<Mode>),
 }
 
-/// The reason why an operation on layouts fails.
+/// The reason why an operation on layouts failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CuteError {
@@ -63,7 +62,7 @@ pub enum CuteError {
         /// The number of modes of the layout.
         limit: usize,
     },
-    /// An extent of 0, or a size or an offset that does not fit an int64.
+    /// An extent of 0, or a size or an offset that exceeds an int64.
     #[error("expected extents from 1 on, and a size and offsets below 2^63")]
     Range,
 }
@@ -92,7 +91,8 @@ impl Mode {
         self.leaves().iter().map(|leaf| leaf.0).product()
     }
 
-    /// Creates a leaf from one pair, a tuple from several pairs, and `1:0` from an empty list.
+    /// Creates a mode from pairs of an extent and a stride: a tuple, a leaf if there is one pair,
+    /// or `1:0` if there is none.
     pub(super) fn of_leaves(leaves: Vec<(u64, i64)>) -> Self {
         let leaf = |(extent, stride)| Self::Leaf { extent, stride };
         match leaves[..] {
@@ -108,7 +108,7 @@ impl CuteLayout {
     ///
     /// # Errors
     ///
-    /// Returns an error if an extent is 0, or if the size or an offset does not fit an int64.
+    /// Returns an error if an extent is 0, or if the size or an offset exceeds an int64.
     pub fn new(mode: Mode) -> Result<Self, CuteError> {
         let fits = || {
             let (mut size, mut low, mut high) = (1_i64, 0_i64, 0_i64);
@@ -146,7 +146,8 @@ impl CuteLayout {
         self.mode.size()
     }
 
-    /// Returns one more than the span of the offsets, `1 + Σ (extent - 1) · |stride|`.
+    /// Returns the number of offsets from the lowest to the highest, `1 + Σ (extent - 1) ·
+    /// |stride|`.
     #[must_use]
     pub fn cosize(&self) -> u64 {
         self.mode
@@ -157,8 +158,8 @@ impl CuteLayout {
             + 1
     }
 
-    /// Returns the offset of `coordinate`, which counts in colexicographic order. For coordinates
-    /// past the last one, the most significant leaf continues with its stride.
+    /// Returns the offset of `coordinate`. Coordinates are numbered in colexicographic order.
+    /// Coordinates past the last one continue along the most significant leaf.
     #[must_use]
     pub fn at(&self, coordinate: u64) -> i64 {
         let leaves = self.mode.leaves();

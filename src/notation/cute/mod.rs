@@ -1,10 +1,10 @@
-//! CuTe's layouts and their algebra. A layout is a pair `shape:stride` of nested tuples, such as
+//! CuTe's layouts and their algebra. A layout is a pair of nested tuples, `shape:stride`, such as
 //! `((2,4),8):((1,16),2)`.
 //!
-//! A [`CuteLayout`] maps integers to integers. Coordinates are colexicographic: the first *mode*,
-//! which is CuTe's word for a dimension, varies fastest, and so does the first part of each mode.
-//! As an array, each outermost mode is a dimension, and its parts are the digits of the index, the
-//! least significant first.
+//! A [`CuteLayout`] maps integers to integers. CuTe's word for a dimension is *mode*. Coordinates
+//! are colexicographic: the first mode varies fastest, and so does the first part of each mode. To
+//! describe an array, each outermost mode is one dimension of it, and the parts of the mode are the
+//! digits of the dimension's index, the least significant first.
 //!
 //! ```
 //! use stridec::notation::CuteLayout;

@@ -6,7 +6,7 @@ pub(super) fn layout(text: &str) -> CuteLayout {
     text.parse().unwrap()
 }
 
-/// Returns layouts of up to three modes with small extents and various small strides.
+/// Returns layouts of one to three modes, with small extents and small strides.
 pub(super) fn small() -> Vec<CuteLayout> {
     let mut layouts = Vec::new();
     let leaves: Vec<(u64, i64)> = [1, 2, 3, 4]

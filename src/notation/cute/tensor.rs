@@ -1,7 +1,7 @@
-//! Conversion between CuTe layouts and tensors. `((2,4),8):((1,16),2)` is an array of f32, and a
-//! type before the layout selects another element type, as in `f16 ((2,4),8):…`. The extents of the
-//! array are required if the layout has more coordinates than the array has elements: `f32[5,300]
-//! (5,(128,3)):(128,(1,1024))`.
+//! Converts between CuTe layouts and tensors. The element type precedes the layout, as in
+//! `f16 ((2,4),8):…`, and is f32 by default. The extents of the array are also required if the
+//! layout has more coordinates than the array has elements:
+//! `f32[5,300] (5,(128,3)):(128,(1,1024))`.
 
 use super::{CuteLayout, Mode, text::layout};
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     stride::{Digit, StrideDescriptor},
 };
 
-/// Parses a layout. A swizzle may precede the layout if it does not change any offset.
+/// Parses a layout. A swizzle before the layout is accepted if it does not change any offset.
 pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     cursor.skip_blanks();
     let has_type = cursor.peek().is_some_and(|letter| letter.is_ascii_alphabetic())
@@ -39,7 +39,7 @@ pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     for mode in layout.modes() {
         let leaves = mode.leaves().into_iter().filter(|&(extent, _)| extent > 1);
         let leaves: Vec<Digit> = leaves.map(|(extent, stride)| Digit { extent, stride }).collect();
-        // The pointer is at coordinate 0, which is not the lowest address if a stride is negative.
+        // The pointer is at coordinate 0. With negative strides, this is not the lowest address.
         let below = leaves.iter().filter(|digit| digit.stride < 0);
         low += below.map(|digit| (digit.extent - 1) * digit.stride.unsigned_abs()).sum::<u64>();
         digits.push(leaves);
@@ -58,9 +58,8 @@ pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     Tensor::of_digits(tensor, place)
 }
 
-/// Parses `Sw<B,M,S> o offset o`. Returns the limit below which the swizzle leaves offsets
-/// unchanged, paired with the offset that the text adds, or `None` if the text does not begin with
-/// a swizzle.
+/// Parses `Sw<B,M,S> o offset o`. Returns two numbers: the limit below which the swizzle does not
+/// change offsets, and `offset`. Returns `None` if the text does not begin with a swizzle.
 fn swizzle(cursor: &mut Cursor<'_>) -> Result<Option<(u64, u64)>> {
     if !cursor.eat("Sw<") {
         return Ok(None);
@@ -82,7 +81,8 @@ fn swizzle(cursor: &mut Cursor<'_>) -> Result<Option<(u64, u64)>> {
     Ok(Some((if bits == 0 { u64::MAX } else { 1 << lowest }, offset)))
 }
 
-/// Writes each dimension as a mode whose parts are the digits of the dimension.
+/// Writes each dimension of the array as a mode. The parts of the mode are the digits of the
+/// dimension.
 pub(in crate::notation) fn write(array: &Tensor) -> std::result::Result<String, String> {
     let tensor = array.descriptor();
     if tensor.rank() == 0 || tensor.elements() == 0 {

@@ -1,4 +1,4 @@
-//! The parser and the printer for layouts.
+//! Parses and prints layouts.
 //!
 //! ```text
 //! layout = tuple [":" tuple]                      both of the same nesting
@@ -49,7 +49,7 @@ impl FromStr for CuteLayout {
     }
 }
 
-/// Parses `shape:stride`.
+/// Parses a layout such as `(2,4):(1,2)`. If the strides are missing, the layout is column-major.
 pub(super) fn layout(cursor: &mut Cursor<'_>) -> Result<CuteLayout> {
     cursor.skip_blanks();
     let start = cursor.position();
@@ -92,7 +92,7 @@ fn tree(cursor: &mut Cursor<'_>, depth: usize, leaves: &mut usize) -> Result<Tre
         if !cursor.eat(",") {
             return Err(cursor.unexpected("`,` or `)`"));
         }
-        // Python prints a tuple of one mode as `(4,)`.
+        // A tuple of one mode may end in a comma, because Python prints it as `(4,)`.
         if parts.len() == 1 && cursor.eat(")") {
             break;
         }

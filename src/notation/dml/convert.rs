@@ -1,4 +1,4 @@
-//! Converts the location of each element to DirectML's buffer description, and back.
+//! Conversions between tensors and DirectML's buffer descriptions.
 
 use smallvec::SmallVec;
 
@@ -11,8 +11,8 @@ use crate::{
 impl TryFrom<&StrideDescriptor> for BufferTensorDesc {
     type Error = DmlError;
 
-    /// Describes a lowered tensor by its sizes and strides. The memory size is rounded up to a
-    /// multiple of 4 bytes.
+    /// Describes a tensor by its sizes and strides. The total size in bytes is rounded up to a
+    /// multiple of 4.
     ///
     /// ```
     /// use stridec::{notation::dml::BufferTensorDesc, shape::Shape, stride::StrideDescriptor};
@@ -63,7 +63,8 @@ impl TryFrom<&Shape> for BufferTensorDesc {
 impl TryFrom<&BufferTensorDesc> for StrideDescriptor {
     type Error = StrideError;
 
-    /// Lowers a buffer description. The image has `total_tensor_size_in_bytes` bytes.
+    /// Lowers a buffer description to a descriptor whose image has `total_tensor_size_in_bytes`
+    /// bytes.
     fn try_from(desc: &BufferTensorDesc) -> Result<Self, StrideError> {
         let data_type = desc.data_type();
         let sizes: SmallVec<[u64; 8]> = desc.sizes().iter().map(|&size| size.into()).collect();

@@ -1,4 +1,4 @@
-//! [`TensorDataType`], the element types of DirectML.
+//! [`TensorDataType`]: the element types of DirectML.
 
 use std::fmt;
 
@@ -6,8 +6,8 @@ use crate::shape::ElementType;
 
 /// The element type of a tensor, `DML_TENSOR_DATA_TYPE`.
 ///
-/// The discriminants are DirectML's numbers. Two elements of a 4-bit type share a byte, with the
-/// first element in the low bits.
+/// The discriminants are DirectML's numbers. Two elements of a 4-bit type share a byte; the first
+/// of them is in the low bits.
 ///
 /// ```
 /// use stridec::{notation::dml::TensorDataType, shape::ElementType};
@@ -85,7 +85,7 @@ impl TensorDataType {
         Self::ALL.into_iter().find(|kind| *kind as i32 == number)
     }
 
-    /// Returns the corresponding XLA type.
+    /// Returns XLA's type for this type.
     #[must_use]
     pub fn element_type(self) -> ElementType {
         match self {
@@ -105,8 +105,8 @@ impl TensorDataType {
         }
     }
 
-    /// Returns the type that corresponds to an XLA type. Returns `None` for types that DirectML
-    /// does not have, such as `pred`, `bf16`, complex numbers and small floats.
+    /// Returns DirectML's type for an XLA type. Returns `None` for types that DirectML does not
+    /// have, such as `pred`, `bf16`, complex numbers and small floats.
     #[must_use]
     pub fn from_element_type(element_type: ElementType) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.element_type() == element_type)

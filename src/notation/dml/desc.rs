@@ -1,4 +1,4 @@
-//! [`BufferTensorDesc`], DirectML's description of a tensor in a buffer.
+//! [`BufferTensorDesc`]: DirectML's description of a tensor in a buffer.
 
 use std::fmt;
 
@@ -6,15 +6,15 @@ use smallvec::SmallVec;
 
 use super::{DmlError, MAX_DIMENSION_COUNT, TensorDataType, calc_buffer_tensor_size};
 
-/// All flags that `DML_TENSOR_FLAGS` defines. The only one is `DML_TENSOR_FLAG_OWNED_BY_DML`.
+/// The bits of all flags in `DML_TENSOR_FLAGS`. The only flag is `DML_TENSOR_FLAG_OWNED_BY_DML`.
 const FLAGS: u32 = 1;
 
-/// The description of a tensor in a buffer, `DML_BUFFER_TENSOR_DESC`. A value of this type is
-/// always valid.
+/// DirectML's description of a tensor in a buffer, `DML_BUFFER_TENSOR_DESC`. A value of this type
+/// is always valid.
 ///
-/// Sizes and strides are in elements, in the order of the dimensions. A stride of 0 broadcasts, and
-/// a stride larger than the span of the inner dimensions adds padding. A tensor without strides is
-/// packed and row-major.
+/// Sizes and strides are in elements, in the order of the dimensions. A stride of 0 repeats the
+/// same elements along its dimension. A stride larger than the span of the inner dimensions leaves
+/// padding between them. Without strides, the tensor is packed and row-major.
 ///
 /// ```
 /// use stridec::notation::dml::{BufferTensorDesc, TensorDataType};
@@ -73,7 +73,7 @@ impl BufferTensorDesc {
         })
     }
 
-    /// Sets the `DML_TENSOR_FLAGS`, which are 0, or 1 for `OWNED_BY_DML`.
+    /// Sets the flags of `DML_TENSOR_FLAGS`: 0, or 1 for `OWNED_BY_DML`.
     ///
     /// # Errors
     ///
@@ -86,8 +86,8 @@ impl BufferTensorDesc {
         Ok(self)
     }
 
-    /// Sets the size of the buffer range, in bytes. If the tensor is an output, all bytes of the
-    /// range may be overwritten.
+    /// Sets the size of the buffer range of the tensor, in bytes. If the tensor is an output, all
+    /// bytes of the range may be overwritten.
     ///
     /// # Errors
     ///
@@ -105,13 +105,13 @@ impl BufferTensorDesc {
         Ok(self)
     }
 
-    /// Guarantees that the offset of a bound range is a multiple of `bytes`. 0 means no guarantee
-    /// beyond the minimum of 16 bytes.
+    /// Guarantees that the range in the buffer begins at a multiple of `bytes`. If `bytes` is 0,
+    /// only the minimum alignment of 16 bytes is guaranteed.
     ///
     /// # Errors
     ///
-    /// Returns an error if `bytes` is neither 0 nor a power of two, or if it is not 0 and smaller
-    /// than an element.
+    /// Returns an error if `bytes` is not a power of two, or is smaller than an element. 0 is
+    /// always accepted.
     pub fn with_guaranteed_base_offset_alignment(mut self, bytes: u32) -> Result<Self, DmlError> {
         let (data_type, least) = (self.data_type, self.data_type.bits().div_ceil(8));
         if bytes != 0 && !bytes.is_power_of_two() {
@@ -149,8 +149,8 @@ impl BufferTensorDesc {
         self.strides.as_deref()
     }
 
-    /// Returns one stride for each dimension, in elements: the given strides, or the packed ones if
-    /// none were given.
+    /// Returns one stride for each dimension, in elements. If no strides were given, these are the
+    /// packed ones.
     #[must_use]
     pub fn explicit_strides(&self) -> SmallVec<[u32; 8]> {
         self.strides.clone().unwrap_or_else(|| {
@@ -164,14 +164,14 @@ impl BufferTensorDesc {
         })
     }
 
-    /// Returns the size of the buffer range, in bytes.
+    /// Returns the size of the tensor's buffer range, in bytes.
     #[must_use]
     pub fn total_tensor_size_in_bytes(&self) -> u64 {
         self.total_tensor_size_in_bytes
     }
 
-    /// Returns the guaranteed alignment of the offset of a bound range, in bytes. 0 means no
-    /// guarantee beyond the minimum of 16 bytes.
+    /// Returns the guaranteed alignment of the range in the buffer, in bytes. 0 means that only the
+    /// minimum of 16 bytes is guaranteed.
     #[must_use]
     pub fn guaranteed_base_offset_alignment(&self) -> u32 {
         self.guaranteed_base_offset_alignment

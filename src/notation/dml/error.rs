@@ -1,4 +1,4 @@
-//! [`DmlError`]: the reasons why a tensor has no valid DirectML description.
+//! [`DmlError`]: the reason why a tensor has no valid DirectML description.
 
 use super::{MAX_DIMENSION_COUNT, TensorDataType};
 use crate::{
@@ -7,7 +7,8 @@ use crate::{
     stride::StrideError,
 };
 
-/// The reason why a tensor is not a valid `DML_BUFFER_TENSOR_DESC`, or cannot be bound as one.
+/// The reason why a tensor is not a valid `DML_BUFFER_TENSOR_DESC`, or cannot be passed to DirectML
+/// as one.
 ///
 /// Each message names the field, the given value and the accepted values.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -30,7 +31,7 @@ pub enum DmlError {
     DimensionCount {
         /// The number of dimensions.
         given: usize,
-        /// The minimum accepted number.
+        /// The minimum number of dimensions.
         least: usize,
         /// The maximum number of dimensions.
         limit: usize,
@@ -54,9 +55,9 @@ pub enum DmlError {
         "sizes: expected at most 4294967295 elements, got {given} in dimensions 0 to {dimension}"
     )]
     ElementCount {
-        /// The first dimension at which the product of the sizes exceeds the limit.
+        /// The dimension at which the product of the sizes first exceeds the limit.
         dimension: usize,
-        /// The product of the sizes up to this dimension.
+        /// The product of the sizes up to and including this dimension.
         given: u64,
     },
     /// A number of strides that differs from the number of sizes.
@@ -112,7 +113,7 @@ pub enum DmlError {
         /// The element type.
         data_type: TensorDataType,
     },
-    /// An element type that DirectML lacks.
+    /// An element type that DirectML does not have.
     #[error(
         "element_type: DirectML has no {element_type}; expected f16 to f64, s4 to s64 or u4 to u64"
     )]
@@ -120,7 +121,7 @@ pub enum DmlError {
         /// The type.
         element_type: ElementType,
     },
-    /// Elements whose size differs from DirectML's.
+    /// An element size that differs from DirectML's.
     #[error(
         "element_size_in_bits: expected {limit}, the bits of an element of {data_type}, got {given}"
     )]
@@ -137,7 +138,7 @@ pub enum DmlError {
         "tiles: expected one stride for each dimension, got tiles that split dimension {dimension}"
     )]
     Tiled {
-        /// The first dimension without a stride.
+        /// The first dimension that has more than one stride.
         dimension: usize,
     },
     /// A tensor whose element at index 0 is not at the start of the buffer.
@@ -208,7 +209,7 @@ impl DmlError {
         Self::DimensionCount { given, least: 1, limit: MAX_DIMENSION_COUNT }
     }
 
-    /// Returns the field of the description that the error is about; `None` for letters.
+    /// Returns the field that the error is about, or `None` for an error about layout letters.
     #[must_use]
     pub fn field(&self) -> Option<FieldPath> {
         let (name, dimension) = match self {

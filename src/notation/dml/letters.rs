@@ -1,19 +1,21 @@
-//! Layouts given by the letters of dimensions, such as `NHWC` over `NCHW`, `WH` or `WHD`.
+//! Layouts given as letters of dimensions, such as `NHWC` for an array in the order `NCHW`, or
+//! `WHD`.
 
 use smallvec::SmallVec;
 
 use super::DmlError;
 use crate::text::excerpt;
 
-/// The known sets of letters, each in the customary order of the logical dimensions: DirectML's
+/// The known sets of letters, each in the customary order of logical dimensions: DirectML's
 /// letters, and XLA's `p z y x`.
 const CANONICAL: [&str; 2] = ["NCDHW", "PZYX"];
 
-/// Parses a layout from letters, the most major first. The letters may be upper or lower case.
+/// Parses a layout from the letters of the dimensions, the most major first. Upper and lower case
+/// are equivalent.
 ///
-/// `over` lists the letters of the logical dimensions in order. Without `over`, the letters have
-/// their customary order: NCHW, NCDHW, HW, DHW or any part of these, or `y x`, `z y x` or `p z y
-/// x`, in which `x` is the last dimension.
+/// `over` lists the letters of the logical dimensions in order. If it is `None`, the customary
+/// order is used: NCDHW for DirectML's letters, and `p z y x` for XLA's. A text may use only some
+/// of these letters.
 ///
 /// ```
 /// use stridec::notation::dml::minor_to_major_from_letters as letters;
@@ -29,8 +31,8 @@ const CANONICAL: [&str; 2] = ["NCDHW", "PZYX"];
 ///
 /// # Errors
 ///
-/// Returns an error if a letter is repeated or is not one of the logical dimensions, or if the
-/// number of letters is not `rank`.
+/// Returns an error if a letter is repeated, if a letter is not one of the logical dimensions, or
+/// if the number of letters is not `rank`.
 pub fn minor_to_major_from_letters(
     order: &str,
     over: Option<&str>,
@@ -59,7 +61,7 @@ pub fn minor_to_major_from_letters(
         .collect()
 }
 
-/// Converts the letters to upper case. Returns an error if a character is not a letter or if a
+/// Converts the letters to upper case. Returns an error if a character is not a letter, or if a
 /// letter is repeated.
 fn distinct(text: &str) -> Result<SmallVec<[char; 8]>, DmlError> {
     let mut letters: SmallVec<[char; 8]> = SmallVec::new();
@@ -75,8 +77,8 @@ fn distinct(text: &str) -> Result<SmallVec<[char; 8]>, DmlError> {
     Ok(letters)
 }
 
-/// Returns `letters` in the customary order of the logical dimensions. Returns an error if they do
-/// not all belong to the same known set.
+/// Returns `letters` in the customary order of the logical dimensions. Returns an error if
+/// `letters` are not all from the same known set.
 fn customary(text: &str, letters: &[char]) -> Result<SmallVec<[char; 8]>, DmlError> {
     let first = letters.first().copied().unwrap_or('N');
     let Some(known) = CANONICAL.into_iter().find(|known| known.contains(first)) else {
@@ -92,7 +94,7 @@ fn unknown(text: &str, letter: char, accepted: String) -> DmlError {
     DmlError::UnknownLetter { text: shown(text), letter, accepted }
 }
 
-/// Truncates the letters for an error message.
+/// Shortens the letters for an error message.
 fn shown(text: &str) -> String {
     excerpt(text, 30).into_owned()
 }

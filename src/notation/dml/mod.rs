@@ -1,4 +1,4 @@
-//! DirectML's description of a tensor in a buffer. It enforces every rule of the documentation of
+//! DirectML's description of a tensor in a buffer, with all rules in the documentation of
 //! `DML_BUFFER_TENSOR_DESC`.
 //!
 //! ```
@@ -27,5 +27,6 @@ pub use letters::minor_to_major_from_letters;
 pub use size::calc_buffer_tensor_size;
 pub(super) use text::{read, write};
 
-/// The maximum number of dimensions of a tensor: `DML_TENSOR_DIMENSION_COUNT_MAX1`.
+/// The maximum number of dimensions of a tensor, which is DirectML's
+/// `DML_TENSOR_DIMENSION_COUNT_MAX1`.
 pub(crate) const MAX_DIMENSION_COUNT: usize = 8;

@@ -1,10 +1,11 @@
-//! Tests if a description's memory is packed or padded, and gives it more dimensions.
+//! Functions that test if a description's memory is packed or padded, and that add dimensions to
+//! it.
 
 use super::{BufferTensorDesc, DmlError, MAX_DIMENSION_COUNT, size::implied_elements};
 use crate::stride::packed_elements;
 
 impl BufferTensorDesc {
-    /// Returns true if the elements are contiguous and do not overlap, in any order of the
+    /// Returns true if the elements are contiguous without overlaps, in any order of the
     /// dimensions.
     #[must_use]
     pub fn is_packed(&self) -> bool {
@@ -13,9 +14,9 @@ impl BufferTensorDesc {
         packed_elements(dimensions.map(|(&stride, &size)| (stride.into(), size.into()))).is_some()
     }
 
-    /// Returns true if the strides leave unused places between the first element and the last.
+    /// Returns true if the strides leave unused places between the first and the last element.
     ///
-    /// Unused bytes after the last element do not count.
+    /// Unused bytes after the last element do not count as padding.
     #[must_use]
     pub fn is_padded(&self) -> bool {
         let strides = self.explicit_strides();
@@ -28,8 +29,8 @@ impl BufferTensorDesc {
         implied_elements(&self.sizes, Some(&strides)).is_ok_and(|implied| implied > places)
     }
 
-    /// Returns the tensor with leading dimensions of size 1 added until it has `dimension_count`
-    /// dimensions, for operators that require 4-D or 5-D tensors.
+    /// Adds leading dimensions of size 1 until there are `dimension_count` dimensions, for
+    /// operators that require tensors of 4 or 5 dimensions.
     ///
     /// ```
     /// use stridec::notation::dml::{BufferTensorDesc, TensorDataType};
@@ -42,7 +43,7 @@ impl BufferTensorDesc {
     ///
     /// # Errors
     ///
-    /// Returns an error if the tensor already has more dimensions, or if `dimension_count` is above
+    /// Returns an error if the tensor already has more dimensions, or if `dimension_count` exceeds
     /// 8.
     pub fn promoted(&self, dimension_count: usize) -> Result<Self, DmlError> {
         let rank = self.sizes.len();
@@ -55,7 +56,8 @@ impl BufferTensorDesc {
         let mut promoted = self.clone();
         promoted.sizes.insert_many(0, std::iter::repeat_n(1, added));
         if let Some(strides) = &mut promoted.strides {
-            // The stride of a dimension with one element has no effect. Use the packed one.
+            // The stride of a dimension with one element has no effect, so the packed stride is
+            // used.
             let outer = strides
                 .iter()
                 .zip(&self.sizes)
@@ -78,7 +80,8 @@ mod tests {
 
     #[test]
     fn the_published_examples_have_their_predicates() {
-        // NCHW, NHWC, a broadcast over rows, rows of 3 padded to 5, columns of a transposed matrix.
+        // NCHW, NHWC, a broadcast over rows, rows of 3 padded to 5, and the columns of a transposed
+        // matrix.
         for (sizes, strides, [packed, padded]) in [
             (&[1, 1, 3, 5][..], &[15, 15, 5, 1][..], [true, false]),
             (&[1, 1, 3, 5], &[15, 1, 5, 1], [true, false]),

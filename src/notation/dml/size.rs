@@ -1,15 +1,15 @@
-//! [`calc_buffer_tensor_size`]: the least size of a tensor's buffer, by DirectML's rule but without
-//! its overflow.
+//! [`calc_buffer_tensor_size`]: the minimum size of a tensor's buffer, by DirectML's rule but
+//! without an overflow in its arithmetic.
 
 use super::{DmlError, TensorDataType};
 
-/// Returns the minimum size of a tensor in bytes, like `DMLCalcBufferTensorSize` but in checked
-/// arithmetic.
+/// Returns the minimum size of a tensor in bytes, like `DMLCalcBufferTensorSize`, but without its
+/// overflow.
 ///
-/// Without strides, the elements are packed, and the product of the sizes is their number. With
-/// strides, the offset of the last element is `Σ (size - 1) · stride`. The size is rounded up to
-/// whole bytes, and then to a multiple of 4 bytes. Microsoft's helper adds the strides in 32 bits
-/// and can overflow.
+/// Without strides, elements are packed, so their number is the product of the sizes. With strides,
+/// the offset of the last element is `Σ (size - 1) · stride`. The size is rounded up to whole
+/// bytes, and then to a multiple of 4 bytes. Microsoft's helper adds the strides in 32 bits, which
+/// can overflow, and this function adds them in 64 bits with checks.
 ///
 /// ```
 /// use stridec::notation::dml::{TensorDataType, calc_buffer_tensor_size};
@@ -38,8 +38,8 @@ pub fn calc_buffer_tensor_size(
         .ok_or(DmlError::TooLarge)
 }
 
-/// Returns the number of places from the first to the last element in memory, inclusive. No size
-/// may be 0.
+/// Returns the number of places from the first to the last element in memory, both included. The
+/// sizes must be at least 1.
 pub(super) fn implied_elements(sizes: &[u32], strides: Option<&[u32]>) -> Result<u64, DmlError> {
     let Some(strides) = strides else {
         return sizes

@@ -1,5 +1,6 @@
-//! Expressions of an affine map. They are parsed as sums over parts of dimensions, whose bounds
-//! determine the extents that MLIR assigns to them.
+//! Expressions in an affine map. An expression is parsed as a sum of weighted parts of dimensions.
+//! The greatest value of each part is kept as well, because it determines the extents that MLIR
+//! assigns to the results.
 //!
 //! ```text
 //! sum     = product (("+" | "-") product)*
@@ -21,15 +22,15 @@ const MAX_NESTED: usize = 32;
 /// The maximum number of terms of a sum.
 const MAX_TERMS: usize = 256;
 
-/// A weighted part of a dimension: `weight · (⌊dimension / by⌋ mod modulus)`.
+/// A weighted part of a dimension, `weight · (⌊dimension / by⌋ mod modulus)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Term {
     pub(super) dimension: usize,
     by: u64,
-    /// The modulus, or `None` for a quotient without `mod`.
+    /// The modulus, or `None` if the term is a quotient without `mod`.
     modulus: Option<u64>,
-    /// The greatest value that the last `mod` allows, paired with the product of all later
-    /// divisors. `None` if the term has no `mod`.
+    /// The greatest value that the last `mod` allows, and the product of all divisors after that
+    /// `mod`. `None` if the term has no `mod`.
     bound: Option<(u64, u64)>,
     /// True if the last operation is a `mod`.
     is_remainder: bool,
@@ -37,8 +38,8 @@ pub(super) struct Term {
 }
 
 impl Term {
-    /// Returns the term, multiplied by `scale`, as a sum without `mod`. A pair `(by, weight)` means
-    /// `weight · ⌊dimension / by⌋`. Returns `None` on overflow.
+    /// Returns the term, multiplied by `scale`, as a sum of quotients without `mod`. A pair
+    /// `(by, weight)` means `weight · ⌊dimension / by⌋`. Returns `None` on overflow.
     pub(super) fn quotients(self, scale: i64) -> Option<SmallVec<[(u64, i64); 2]>> {
         let weight = self.weight.checked_mul(scale)?;
         let mut quotients = smallvec![(self.by, weight)];
@@ -58,16 +59,17 @@ pub(super) struct Sum {
     pub(super) constant: i64,
 }
 
-/// The greatest value of a result of the map, computed in three ways. The result is an index along
-/// a dimension of memory, whose extent is the greatest value plus 1.
+/// The greatest value of a result of the map, computed in three ways that can differ. Each result
+/// is an index along a dimension of memory, and the extent of that dimension is the greatest value
+/// plus 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GreatestValues {
-    /// The bound by MLIR's rule, which assumes that `d mod k` takes all values below `k` even if
-    /// `d` is always smaller.
+    /// The greatest value by MLIR's rule, which assumes that `d mod k` takes all values below `k`,
+    /// even if `d` is always smaller.
     pub(super) by_rule: i64,
-    /// The greatest value that occurs at any index.
+    /// The greatest value that the result actually takes.
     pub(super) taken: i64,
-    /// The bound in rational arithmetic, which does not round quotients.
+    /// The greatest value in rational arithmetic, in which quotients are not rounded.
     pub(super) unrounded: i64,
 }
 
@@ -76,8 +78,8 @@ impl Sum {
         self.terms.iter().any(|term| term.weight < 0)
     }
 
-    /// Returns the dimension if the sum has a single term, whose weight is 1. The constant is
-    /// ignored.
+    /// Returns the dimension of the sum's only term, if that term has weight 1. Returns `None` for
+    /// any other sum. The constant of the sum is ignored.
     pub(super) fn part_of(&self) -> Option<usize> {
         match self.terms[..] {
             [Term { dimension, weight: 1, .. }] => Some(dimension),
@@ -85,13 +87,14 @@ impl Sum {
         }
     }
 
-    /// Returns the dimension if the sum has a single term, whose weight is 1 and whose last
-    /// operation is a `mod`. The constant is ignored.
+    /// Returns the dimension of the sum's only term, if that term has weight 1 and its last
+    /// operation is a `mod`. Returns `None` for any other sum. The constant of the sum is ignored.
     pub(super) fn remainder_of(&self) -> Option<usize> {
         self.part_of().filter(|_| self.terms[0].is_remainder)
     }
 
-    /// Returns the greatest value of the sum over an array of these sizes, or `None` on overflow.
+    /// Returns the greatest value of the sum over all indices of an array of extents `sizes`, or
+    /// `None` on overflow.
     pub(super) fn greatest(&self, sizes: &[u64]) -> Option<GreatestValues> {
         let [mut by_rule, mut taken, mut unrounded] = [self.constant; 3];
         for &term in &self.terms {
@@ -111,7 +114,7 @@ impl Sum {
             for term in self.terms.iter().filter(|term| term.dimension == dimension) {
                 quotients.extend(term.quotients(1)?);
             }
-            // Parts that are not digits are rejected later.
+            // A sum whose parts are not digits is rejected later.
             let digits = digits_of_terms(&quotients, size).unwrap_or_default();
             taken = taken.checked_add(greatest_of_digits(&digits, size.max(1) - 1)?)?;
         }
@@ -119,12 +122,12 @@ impl Sum {
     }
 }
 
-/// Returns the maximum of `Σ stride · digit` over all numbers from 0 to `last`, with negative
-/// strides counted as 0. `digits` lists the digits of such a number, the least significant first.
-/// Returns `None` on overflow.
+/// Returns the maximum of `Σ stride · digit` over all numbers from 0 to `last`. `digits` describes
+/// the digits of such a number, the least significant first. Negative strides count as 0. Returns
+/// `None` on overflow.
 fn greatest_of_digits(digits: &[Digit], last: u64) -> Option<i64> {
-    // The maximum sums over the digits so far: `any` for arbitrary digits, and `up_to_last` for
-    // numbers that are at most the corresponding digits of `last`.
+    // Two maximum sums over the digits so far. For `any`, the digits take all values; for
+    // `up_to_last`, the number that they form is at most the same digits of `last`.
     let (mut any, mut up_to_last, mut rest) = (0_i64, 0_i64, last);
     for &Digit { extent, stride } in digits {
         let times = |value: u64| i64::try_from(value).ok()?.checked_mul(stride.max(0));
@@ -140,7 +143,7 @@ fn greatest_of_digits(digits: &[Digit], last: u64) -> Option<i64> {
     Some(up_to_last)
 }
 
-/// Parses a sum over the first `rank` dimensions.
+/// Parses a sum whose terms are parts of the dimensions below `rank`.
 pub(super) fn sum(cursor: &mut Cursor<'_>, rank: usize, depth: usize) -> Result<Sum> {
     if depth > MAX_NESTED {
         let reason =
@@ -227,7 +230,7 @@ fn factor(cursor: &mut Cursor<'_>, rank: usize, depth: usize) -> Result<Sum> {
     Ok(Sum { terms: vec![term], constant: 0 })
 }
 
-/// Parses a dimension, such as `d0`, and returns its number and its position in the text.
+/// Parses a dimension, such as `d0`. Returns its number, and its position in the text.
 pub(super) fn dimension(cursor: &mut Cursor<'_>) -> Result<(usize, std::ops::Range<usize>)> {
     let (name, place) = cursor.word(|letter| letter.is_ascii_alphanumeric() || letter == '_');
     let number = name.strip_prefix('d').and_then(|number| number.parse::<usize>().ok());
@@ -250,8 +253,8 @@ fn scaled(sum: Sum, by: i64) -> Option<Sum> {
     Some(Sum { terms, constant: sum.constant.checked_mul(by)? })
 }
 
-/// Returns the only term of the sum if the sum is exactly one term of weight 1, and `None`
-/// otherwise.
+/// Returns the term of a sum that consists of exactly one term of weight 1. Returns `None` for any
+/// other sum.
 fn single(sum: &Sum) -> Option<Term> {
     match sum.terms[..] {
         [term] if term.weight == 1 && sum.constant == 0 => Some(term),
@@ -270,7 +273,7 @@ fn quotient(sum: Sum, by: u64) -> Option<Sum> {
     let modulus = match term.modulus {
         None => None,
         Some(modulus) if modulus.is_multiple_of(by) => Some(modulus / by),
-        // The quotient is always 0.
+        // The dividend is always less than `by`, so the quotient is 0.
         Some(modulus) if modulus <= by => Some(1),
         Some(_) => return None,
     };
@@ -302,8 +305,8 @@ fn remainder(sum: Sum, by: u64) -> Option<Sum> {
     Some(Sum { terms: vec![term], constant: 0 })
 }
 
-/// Divides and rounds up. Returns `None` unless the sum is a constant or the divisor is 1, because
-/// the rounded-up quotient of a dimension is not a digit.
+/// Divides a sum by `by` and rounds up. Returns `None` unless the sum is a constant or `by` is 1,
+/// because the rounded-up quotient of a dimension is not a digit.
 fn ceiling(sum: Sum, by: u64) -> Option<Sum> {
     if by == 1 {
         return Some(sum);

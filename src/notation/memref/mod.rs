@@ -1,4 +1,4 @@
-//! MLIR's `memref`, with strides, or with an affine map for tiles inside tiles.
+//! MLIR's `memref`, with strides, or with an affine map for tiles.
 
 mod expression;
 mod read;

@@ -1,8 +1,9 @@
 //! The parser for `memref<2x3xf32, LAYOUT, SPACE>`. The layout is `strided<[3, 1], offset: 2>` or
 //! `affine_map<(d0, d1) -> (…)>`.
 //!
-//! The result of a map with a single result is the offset. A map with several results describes a
-//! row-major array that has one dimension for each result, whose extent is the range of the result.
+//! If an affine map has one result, that result is the offset. If it has several, they are an index
+//! in a row-major array of memory, with one dimension for each result. The extent of such a
+//! dimension is given by the range of the result.
 
 use std::ops::Range;
 
@@ -60,7 +61,7 @@ fn is_layout(cursor: &Cursor<'_>) -> bool {
     cursor.rest().starts_with("strided") || cursor.rest().starts_with("affine_map")
 }
 
-/// Parses the extents, such as `2x3x`, up to the element type.
+/// Parses the extents, such as `2x3x`, and stops before the element type.
 fn extents(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
     let mut sizes = Vec::new();
     loop {
@@ -90,8 +91,8 @@ fn extents(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
     }
 }
 
-/// Parses a type such as `f32`, `i8` or `complex<f32>`. A signed integer such as `si8` means the
-/// same as `i8`.
+/// Parses a type such as `f32`, `i8` or `complex<f32>`. Signed integers such as `si8` are treated
+/// as `i8`.
 fn element_type(cursor: &mut Cursor<'_>) -> Result<ElementType> {
     let (name, mut place) = cursor.word(|letter| letter.is_ascii_alphanumeric());
     let mut name = name.to_owned();
@@ -109,8 +110,8 @@ fn element_type(cursor: &mut Cursor<'_>) -> Result<ElementType> {
     })
 }
 
-/// Parses a memory space, which does not affect offsets: `3`, `3 : i32`,
-/// `#gpu.address_space<workgroup>` or `"local"`.
+/// Parses a memory space: `3`, `3 : i32`, `#gpu.address_space<workgroup>` or `"local"`. The space
+/// is ignored, because it does not affect offsets.
 fn space(cursor: &mut Cursor<'_>) -> Result<()> {
     if cursor.eat("#") {
         cursor.word(|letter| letter.is_ascii_alphanumeric() || letter == '_' || letter == '.');
@@ -155,7 +156,7 @@ fn strided(
     Tensor::strided(element_type, 0, sizes, &strides, offset, place)
 }
 
-/// Parses a number. Returns an error for `?`, because every number must be known.
+/// Parses a number. `?` is an error, because every number must be known here.
 fn static_number(cursor: &mut Cursor<'_>) -> Result<i64> {
     cursor.skip_blanks();
     if cursor.peek() == Some('?') {
@@ -198,7 +199,7 @@ fn map(
     Tensor::of_digits(tensor, place)
 }
 
-/// Returns the descriptor of an array whose affine map has the given results.
+/// Converts an array whose affine map has the given results to a descriptor.
 fn lowered(
     element_type: ElementType,
     sizes: &[u64],
@@ -243,12 +244,12 @@ fn lowered(
         .map_err(|error| broken_rule(place.clone(), error.kind(), error))
 }
 
-/// Returns the extent that MLIR assigns to a result, minus 1.
+/// Returns the extent of the memory dimension for a result, minus 1, as MLIR determines it.
 ///
-/// MLIR computes the bounds of a result in rational arithmetic. The bound of a sum or of a multiple
-/// depends on the other results if a quotient is rounded, or if a dimension is shorter than a `mod`
-/// allows. Such a result is rejected, except for the first one, whose extent does not affect
-/// offsets.
+/// MLIR computes the bounds of results in rational arithmetic. If a quotient is rounded, or if a
+/// dimension is shorter than a `mod` allows, the bound of a sum or of a multiple depends on the
+/// other results. Such a result is rejected. The first result is always accepted, because its
+/// extent does not affect offsets.
 fn extent_less_1(
     results: &[Sum],
     number: usize,
@@ -256,8 +257,8 @@ fn extent_less_1(
     place: &Range<usize>,
 ) -> Result<i64> {
     let GreatestValues { by_rule, taken, unrounded } = greatest;
-    // MLIR eliminates variables in an order that preserves the extent of a `mod` if the remainder
-    // comes after the quotients of the same dimension.
+    // If the remainder is listed after the quotients of the same dimension, MLIR's elimination of
+    // variables preserves the extent of the `mod`.
     let has_remainder = |dimension: usize| {
         results[number..].iter().any(|result| result.remainder_of() == Some(dimension))
     };

@@ -1,6 +1,6 @@
-//! The printer for memrefs. It writes strides if every dimension has one, and an affine map
-//! otherwise. The map has one result for each digit if the memory is dense, or else a single
-//! result, the offset.
+//! Writes memrefs: with strides if every dimension has a single stride, and otherwise with an
+//! affine map. If the memory is dense, the map has one result for each digit. If not, the map has a
+//! single result, the offset.
 
 use crate::{
     notation::{
@@ -12,10 +12,10 @@ use crate::{
     stride::{StrideDescriptor, StrideError},
 };
 
-/// Returns the MLIR type of a tensor's memory, such as `memref<2x3xf32, strided<[1, 3], offset:
-/// 2>>`.
+/// Returns the MLIR type of a tensor's memory, such as
+/// `memref<2x3xf32, strided<[1, 3], offset: 2>>`.
 ///
-/// The layout is omitted if the tensor is packed and row-major and starts at the pointer. Signed
+/// If the tensor is packed and row-major and begins at the pointer, the layout is omitted. Signed
 /// integers are written as MLIR's signless integers, as in StableHLO.
 ///
 /// ```
@@ -31,7 +31,7 @@ use crate::{
 ///
 /// # Errors
 ///
-/// Returns an error if a dimension has no single stride, if the tensor has a prefix, or if its
+/// Returns an error if a dimension has more than one stride, if the tensor has a prefix, or if its
 /// element size differs from MLIR's.
 pub fn memref(tensor: &StrideDescriptor) -> Result<String, StrideError> {
     let strides = plain_strides(tensor)?;
@@ -55,8 +55,8 @@ pub fn memref(tensor: &StrideDescriptor) -> Result<String, StrideError> {
     Ok(format!("memref<{}{layout}>", extents.join("x")))
 }
 
-/// Returns true if the strides describe a packed row-major array. Strides of dimensions with one
-/// element are ignored, because they have no effect.
+/// Returns true if the strides describe a packed row-major array. The stride of a dimension with
+/// one element is ignored, because it has no effect.
 fn is_row_major(sizes: &[u64], strides: &[i64]) -> bool {
     let mut span = 1_i64;
     sizes.iter().zip(strides).rev().all(|(&size, &stride)| {
@@ -90,7 +90,7 @@ pub(in crate::notation) fn write(array: &Tensor) -> Result<String, String> {
     Ok(format!("memref<{extents}x{name}, affine_map<({dimensions}) -> ({results})>>"))
 }
 
-/// Returns the results of the affine map for dense memory: one for each digit, in memory order.
+/// Returns the results of an affine map for dense memory, one for each digit in memory order.
 /// Returns `None` if the memory is not dense or has fewer than two digits.
 fn dense(tensor: &StrideDescriptor) -> Option<Vec<String>> {
     let digits = tensor.digits()?;
@@ -107,8 +107,8 @@ fn dense(tensor: &StrideDescriptor) -> Option<Vec<String>> {
     })
 }
 
-/// Returns the affine expression of a digit, such as `(d0 mod 8) floordiv 2` for dimension 0, a
-/// modulus of 8 and a divisor `by` of 2.
+/// Returns the affine expression of a digit. For example, a divisor `by` of 2 and a modulus of 8 in
+/// dimension 0 give `(d0 mod 8) floordiv 2`.
 fn part_name(dimension: usize, by: u64, modulus: Option<u64>) -> String {
     match (modulus, by) {
         (None, 1) => format!("d{dimension}"),
@@ -118,8 +118,8 @@ fn part_name(dimension: usize, by: u64, modulus: Option<u64>) -> String {
     }
 }
 
-/// Returns the offset as an affine expression, the single result of a map for memory that is not
-/// dense.
+/// Returns the offset as an affine expression. This is the only result of the map if the memory is
+/// not dense.
 fn offset(tensor: &StrideDescriptor) -> Result<String, String> {
     let digits = tensor.digits().ok_or("the offset is no sum over the digits of an index")?;
     let mut terms = Vec::new();

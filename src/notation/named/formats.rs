@@ -1,4 +1,4 @@
-//! The tables of formats: `TensorRT`, cuDNN, cuBLASLt, ONNX Runtime and TT-NN.
+//! The tables of named formats: `TensorRT`'s, cuDNN's, cuBLASLt's, ONNX Runtime's and TT-NN's.
 
 use super::{FormatMemory, NamedFormat, NamedFormats};
 use crate::{
@@ -15,8 +15,8 @@ const fn format(
 }
 
 /// Returns the channels-last layout: row-major, except that the channels are the most minor
-/// dimension. `from_last` is the position of the channels, counted from the end, with 1 for the
-/// last dimension. If `block` is given, the number of channels is rounded up to a multiple of it.
+/// dimension. `from_last` gives the position of the channels: 1 is the last dimension, 2 the one
+/// before it, and so on. If `block` is given, the number of channels is padded to a multiple of it.
 /// Returns `None` if the array has too few dimensions.
 fn channels_last(sizes: &[u64], from_last: usize, block: Option<u64>) -> Option<FormatMemory> {
     let channels = sizes.len().checked_sub(from_last)?;
@@ -28,8 +28,9 @@ fn channels_last(sizes: &[u64], from_last: usize, block: Option<u64>) -> Option<
     })
 }
 
-/// Returns the layout in which vectors of `size` channels are innermost. See [`channels_last`] for
-/// `from_last`. Returns `None` if the array has too few dimensions.
+/// Returns the layout in which vectors of `size` channels are contiguous. `from_last` gives the
+/// position of the channels, as in [`channels_last`]. Returns `None` if the array has too few
+/// dimensions.
 fn vectors(sizes: &[u64], from_last: usize, size: u64) -> Option<FormatMemory> {
     let tile = std::iter::once(size).chain(std::iter::repeat_n(1, from_last - 1));
     let layout = Layout::default_for_rank(sizes.len());
@@ -40,15 +41,15 @@ fn row_major(sizes: &[u64]) -> FormatMemory {
     Layout::default_for_rank(sizes.len()).into()
 }
 
-/// Returns the number of elements in a line of 64 bytes, or `None` for a type without elements. The
-/// formats for DLA pad rows to whole lines.
+/// Returns the number of elements in 64 bytes, or `None` for a type without elements. The formats
+/// for DLA pad rows to a multiple of 64 bytes.
 fn line(element_type: ElementType) -> Option<u64> {
     Some(512 / u64::from(element_type.storage_bits()?))
 }
 
-/// `TensorRT`'s formats: `TensorFormat` in `NvInferRuntimeBase.h`, with the names of its Python
-/// package and of `trtexec --inputIOFormats`. They apply to arrays whose last dimensions are C, H,
-/// W or C, D, H, W.
+/// `TensorRT`'s formats, from `TensorFormat` in `NvInferRuntimeBase.h`. The other names are from
+/// its Python package and from `trtexec --inputIOFormats`. The last dimensions of the array must be
+/// C, H, W or C, D, H, W.
 pub(in crate::notation) const TENSORRT: NamedFormats = &[
     format("kLINEAR", &["LINEAR", "chw"], |_, sizes| Some(row_major(sizes))),
     format("kCHW2", &["CHW2"], |_, sizes| vectors(sizes, 3, 2)),
@@ -77,8 +78,9 @@ pub(in crate::notation) const TENSORRT: NamedFormats = &[
     }),
 ];
 
-/// cuDNN's formats: `cudnnTensorFormat_t`, and `cudnnBackendTensorReordering_t` of scale factors.
-/// The name of the vectorized format includes the vector size, as in cuDNN's documentation.
+/// cuDNN's formats: `cudnnTensorFormat_t`, and the reordering of scale factors in
+/// `cudnnBackendTensorReordering_t`. The vectorized format is named with its vector size, as in
+/// cuDNN's documentation.
 pub(in crate::notation) const CUDNN: NamedFormats = &[
     format("NCHW", &["CUDNN_TENSOR_NCHW"], |_, sizes| (sizes.len() == 4).then(|| row_major(sizes))),
     format("NHWC", &["CUDNN_TENSOR_NHWC"], |_, sizes| {
@@ -93,13 +95,13 @@ fn whole_vectors(sizes: &[u64], size: u64) -> Option<FormatMemory> {
     (sizes.len() == 4 && sizes[1].is_multiple_of(size)).then(|| vectors(sizes, 3, size))?
 }
 
-/// cuBLASLt's formats: the orders of a matrix, `cublasLtOrder_t`, and the layouts of a matrix of
-/// scale factors, which has one factor for each block along a row. The last two dimensions are rows
-/// and columns, and all others are batches.
+/// cuBLASLt's formats: the orders of a matrix in `cublasLtOrder_t`, and the layouts of scale
+/// factors. Scale factors form a matrix with one factor for each block along a row of the scaled
+/// matrix. The last two dimensions are rows and columns, and all others are batches.
 ///
-/// In `COL32`, a row of 32 columns is contiguous. `COL4_4R2_8C` has tiles of 8 rows and 32 columns.
-/// In such a tile, 4 columns are contiguous, and even rows precede odd ones. `COL32_2R_4R4` has
-/// tiles of 32 rows and 32 columns. The leading dimension is the smallest possible.
+/// In `COL32`, 32 columns of a row are contiguous. In `COL4_4R2_8C`, a tile has 8 rows and 32
+/// columns; inside it, 4 columns are contiguous, and even rows precede odd ones. In `COL32_2R_4R4`,
+/// a tile has 32 rows and 32 columns. The leading dimension is the smallest possible.
 pub(in crate::notation) const CUBLASLT: NamedFormats = &[
     format("COL", &["CUBLASLT_ORDER_COL"], |_, sizes| {
         let order = Stacked::new(vec![vec![], vec![]], [(0, 0), (1, 0)]);
@@ -130,15 +132,16 @@ fn matrix(sizes: &[u64], order: Stacked) -> Option<FormatMemory> {
 }
 
 /// Returns the layout of scale factors in tiles of 128 rows and 4 columns. A tile is stored as 32
-/// groups of 16 factors. Group `i` contains the 4 factors of row `i`, then of rows `i + 32`, `i +
-/// 64` and `i + 96`.
+/// groups of 16 factors. Group `i` contains the 4 factors of each of the rows `i`, `i + 32`,
+/// `i + 64` and `i + 96`, in this order.
 fn scale_factors(sizes: &[u64]) -> Option<FormatMemory> {
     let order = [(1, 0), (0, 1), (0, 0), (1, 1), (0, 2)];
     matrix(sizes, Stacked::new(vec![vec![32, 4], vec![4]], order))
 }
 
-/// ONNX Runtime's formats, from `core/mlas/lib/reorder.cpp`. Its names do not include the number of
-/// channels in a block (`MlasNchwcGetBlockSize`), so 8 or 16 is written after the name.
+/// ONNX Runtime's formats, from `core/mlas/lib/reorder.cpp`. The number of channels in a block,
+/// which depends on the processor (`MlasNchwcGetBlockSize`), is not part of ONNX Runtime's names,
+/// so 8 or 16 is written after the name.
 pub(in crate::notation) const ONNXRUNTIME: NamedFormats = &[
     format("NCHWc 8", &[], |_, sizes| of_four(sizes, vectors(sizes, 3, 8))),
     format("NCHWc 16", &[], |_, sizes| of_four(sizes, vectors(sizes, 3, 16))),
@@ -156,8 +159,8 @@ fn filters(size: u64) -> FormatMemory {
     Layout::default_for_rank(4).tiled([size, size, 1, 1]).tiled([size, 1, 1, 1]).into()
 }
 
-/// TT-NN's layouts. Tiles of 32 by 32 cover the last two dimensions. A tile consists of four faces
-/// of 16 by 16. A vector is padded to 32 rows.
+/// TT-NN's layouts. Tiles of 32 by 32 elements cover the last two dimensions, and each tile
+/// consists of four faces of 16 by 16. A vector is padded to 32 rows.
 pub(in crate::notation) const TTNN: NamedFormats = &[
     format("TILE", &["TILE_LAYOUT"], |_, sizes| {
         let tiles = Layout::default_for_rank(sizes.len()).tiled([32, 32]).tiled([16, 16]);

@@ -1,8 +1,8 @@
-//! Layouts with names. The name follows the type and the extents of the array: `f16[2,17,3,5]
-//! kCHW2`, `s8[2,64,3,5] NC/4HW4`, `f32[2,17,8,8] NCHWc 8`, `bf16[64,100] TILE`.
+//! Layouts with names. The type and the extents of the array precede the name:
+//! `f16[2,17,3,5] kCHW2`, `s8[2,64,3,5] NC/4HW4`, `f32[2,17,8,8] NCHWc 8`, `bf16[64,100] TILE`.
 //!
-//! A name may be written as a program writes it: `TensorFormat::kCHW4`, `trt.TensorFormat.CHW4` and
-//! `chw4` are one format.
+//! A name may be written as in a program: `TensorFormat::kCHW4`, `trt.TensorFormat.CHW4` and `chw4`
+//! are the same format.
 
 mod formats;
 mod openvino;
@@ -21,17 +21,17 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The description of a named layout: its names, and a function that applies it to an array.
+/// A layout with a name: its names, and a function that applies the layout to an array.
 pub(super) struct NamedFormat {
     name: &'static str,
-    /// Other names of the same layout.
+    /// Other names for the same layout.
     also: &'static [&'static str],
-    /// Returns the memory of an array of the given type and extents, or `None` if the layout does
-    /// not apply to it.
+    /// Returns the memory of an array of the given type and extents, or `None` if such an array
+    /// cannot have this layout.
     memory: fn(ElementType, &[u64]) -> Option<FormatMemory>,
 }
 
-/// The memory of an array in a named layout.
+/// The memory of an array with a named layout, in one of two descriptions.
 #[expect(clippy::large_enum_variant, reason = "one is alive at a time")]
 enum FormatMemory {
     Layout(Layout),
@@ -54,15 +54,15 @@ impl From<Stacked> for FormatMemory {
 pub(super) type NamedFormats = &'static [NamedFormat];
 
 impl NamedFormat {
-    /// Returns true if `text` names this format, in upper or lower case. A qualifier that ends in
-    /// `.` or `::`, such as `trt.TensorFormat.`, is ignored.
+    /// Returns true if `text` is a name of this format, regardless of case. Qualifiers such as
+    /// `trt.TensorFormat.`, which end in `.` or `:`, are ignored.
     fn is_named(&self, text: &str) -> bool {
         let word = text.rsplit(['.', ':']).next().unwrap_or(text);
         std::iter::once(&self.name).chain(self.also).any(|name| name.eq_ignore_ascii_case(word))
     }
 }
 
-/// Parses the array of `prefix` in the format whose name is the rest of the text.
+/// Parses an array: its type and extents, followed by the name of a format in `formats`.
 pub(super) fn read(cursor: &mut Cursor<'_>, formats: NamedFormats) -> Result<Tensor> {
     let prefix = Prefix::read(cursor)?;
     read_name(cursor, formats, prefix)
@@ -90,8 +90,8 @@ fn read_name(cursor: &mut Cursor<'_>, formats: NamedFormats, prefix: Prefix) -> 
     }
 }
 
-/// Writes the array with the name of the first format that has the same offsets and the same memory
-/// size. Returns the reason, in words, if no format has them.
+/// Writes the array with the name of the first format that describes it: same offsets and same
+/// memory size. If there is none, returns the reason, in words.
 pub(super) fn write(array: &Tensor, formats: NamedFormats) -> std::result::Result<String, String> {
     let tensor = array.descriptor();
     let (element_type, sizes) = (tensor.element_type(), tensor.sizes());

@@ -5,16 +5,17 @@
 //! part   = letters | letter "s" | letter "sv" size | letter "sa" size
 //! ```
 //!
-//! The letters are batches, features and the spatial dimensions w, z, y, x of data, or groups,
-//! outputs and inputs of weights. They give the order from major to minor. `fs` are the slices of
-//! the features, and `fsv16` the 16 features in a slice; `osa4` is a block around blocks. The
+//! The parts give the order of the dimensions from major to minor. The letters of data are b for
+//! batches, f for features, and w, z, y, x for the spatial dimensions. Weights have the letters g
+//! for groups, o for outputs, and i for inputs instead of b and f. `fs` means the slices of the
+//! features, and `fsv16` the 16 features in a slice; `osa4` means a block around other blocks. The
 //! logical order is `bfwzyx` for data and `goiwzyx` for weights.
 
 use super::{Cursor, Prefix, Result, Stacked, Tensor, no_such_format};
 use crate::notation::prefix::written;
 
-/// The formats of `src/plugins/intel_gpu/src/runtime/format.cpp` that follow the grammar. The other
-/// formats in that file swizzle, align in other ways, or are images.
+/// The formats of `src/plugins/intel_gpu/src/runtime/format.cpp` that this grammar can express. The
+/// other formats in that file swizzle, align in other ways, or are images.
 const FORMATS: &str = "
 bfyx byxf yxfb fbyx fyxb fybx xbfy ybfx byfx bxfy bzyxf bfzyx bfwzyx bfuwzyx bfvuwzyx
 b_fs_yx_fsv2 b_fs_yx_fsv4 b_fs_yx_fsv8 b_fs_yx_fsv16 b_fs_yx_fsv32 b_fs_zyx_fsv2 b_fs_zyx_fsv4
@@ -39,11 +40,11 @@ g_os_is_yx_osv16_isv4 g_os_is_zyx_osv16_isv16 g_os_zyx_is_osv16_isv4 g_os_zyx_is
 g_os_zyx_is_osv16_isv32 g_os_zyx_is_osv32_isv4 g_os_zyx_is_osv32_isv16 g_os_zyx_is_osv32_isv32
 ";
 
-/// The letters in logical order. Data and weights share only the spatial letters, so one list
-/// serves both.
+/// All letters in logical order. One list is enough, because data and weights only share the
+/// spatial letters.
 const LOGICAL: &str = "gbofivuwzyx";
 
-/// Parses `f32[2,17,8,8] b_fs_yx_fsv16`.
+/// Parses an array and a format, such as `f32[2,17,8,8] b_fs_yx_fsv16`.
 pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     let prefix = Prefix::read(cursor)?;
     let (text, place) = cursor.word(|letter| letter.is_ascii_graphic());
@@ -60,7 +61,7 @@ pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     stacked.array(&prefix, place)
 }
 
-/// Writes the first format that has the same offsets and the same memory size.
+/// Writes the array with the first format that has the same offsets and the same memory size.
 pub(in crate::notation) fn write(array: &Tensor) -> std::result::Result<String, String> {
     let tensor = array.descriptor();
     let is_same = |name: &&str| stacked(name).is_some_and(|stacked| stacked.describes(tensor));
@@ -71,8 +72,7 @@ pub(in crate::notation) fn write(array: &Tensor) -> std::result::Result<String, 
     Ok(format!("{} {name}", written(tensor.element_type(), tensor.element_bits(), tensor.sizes())))
 }
 
-/// Returns the memory order of the format `name`, or `None` if the name does not follow the
-/// grammar.
+/// Returns the memory order of the format `name`, or `None` if the name does not match the grammar.
 fn stacked(name: &str) -> Option<Stacked> {
     let (mut outer, mut blocks) = (Vec::new(), Vec::new());
     for part in name.split('_') {

@@ -1,18 +1,18 @@
-//! oneDNN's format tags, which follow the type and the extents of the array, as in `f32[2,17,8,8]
-//! nChw16c`; and its strides, as in `dims 2x3x1 strides 5x1x7`.
+//! oneDNN's layouts, in two forms: a format tag after the type and the extents of the array, as in
+//! `f32[2,17,8,8] nChw16c`, or sizes with strides, as in `dims 2x3x1 strides 5x1x7`.
 //!
 //! ```text
 //! tag = letters { size letter }       nChw16c   OIhw4i16o4i   acdb   aBcd16b
 //! ```
 //!
-//! The letters give the order of the dimensions, from major to minor. The letters `a` to `l` are
-//! dimensions 0 to 11, and other letters name the dimensions of images, weights and recurrent
-//! networks. A capital letter means that the dimension has blocks, which are listed at the end of
-//! the tag. If a dimension has two blocks, the last one holds the least significant part. The
-//! extent of a dimension with blocks is rounded up to whole blocks. Two elements of 4 bits share a
-//! byte.
+//! The letters give the order of the dimensions, from major to minor. The letters `a` to `l` mean
+//! dimensions 0 to 11. Other letters mean the dimensions of images, weights and recurrent networks.
+//! A capital letter means that the dimension has blocks, which are listed at the end of the tag;
+//! the extent of such a dimension is rounded up to whole blocks. If a dimension has two blocks, the
+//! last one is the least significant. Two elements of 4 bits share a byte.
 //!
-//! Every such tag is read. Only those of [`tags`] are written, because oneDNN accepts no others.
+//! Every tag of this form is parsed. Only the tags in [`tags`] are written, because oneDNN accepts
+//! no others.
 
 mod tags;
 
@@ -34,14 +34,15 @@ use crate::{
 /// The letters for dimensions 0 to 11.
 const LETTERS: &str = "abcdefghijkl";
 
-/// The letters for images, weights and recurrent networks, in the order of the logical dimensions.
+/// The sets of letters for images, weights and recurrent networks, each in the order of the logical
+/// dimensions.
 const DOMAINS: [&str; 20] = [
     "x", "nc", "ncw", "nchw", "ncdhw", "oi", "oiw", "oihw", "oidhw", "goi", "goiw", "goihw",
     "goidhw", "tn", "tnc", "ldnc", "ldigo", "ldgo", "ldio", "ldoi",
 ];
 
-/// The tags in `dnnl_types.h` that do not mean what their letters say, each paired with its correct
-/// spelling in the letters `a` to `l`.
+/// The tags in `dnnl_types.h` whose meaning differs from their letters, each paired with the tag in
+/// the letters `a` to `l` that has this meaning.
 const ALIASES: [(&str, &str); 6] = [
     ("OhwI24o", "Acdb24a"),
     ("OhwI32o", "Acdb32a"),
@@ -77,8 +78,8 @@ fn memory_bits(element_type: ElementType) -> Option<u32> {
     }
 }
 
-/// Returns the prefix with the element size that oneDNN uses. Returns an error if the prefix
-/// specifies a different element size.
+/// Sets the element size of `prefix` to the size that oneDNN uses. Returns an error if the prefix
+/// specifies a different size.
 fn packed(prefix: Prefix, cursor: &Cursor<'_>) -> Result<Prefix> {
     let bits = u64::from(memory_bits(prefix.element_type).unwrap_or(0));
     if ![0, bits].contains(&prefix.element_bits) {
@@ -90,7 +91,7 @@ fn packed(prefix: Prefix, cursor: &Cursor<'_>) -> Result<Prefix> {
     Ok(Prefix { element_bits: bits, ..prefix })
 }
 
-/// A parsed tag: the outer dimensions and the blocks, both from major to minor.
+/// A parsed tag: the order of the dimensions, and the blocks inside them, both from major to minor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tag {
     pub(super) outer: Vec<usize>,
@@ -111,7 +112,7 @@ impl Tag {
         let alias = ALIASES.iter().find(|alias| alias.0 == text && alias.1.len() > rank);
         let spelled = alias.map_or(text, |alias| alias.1);
         let letters: String = spelled.chars().take_while(char::is_ascii_alphabetic).collect();
-        // The outer letters end at the size of the first block.
+        // The letters of the dimensions end before the size of the first block.
         let names = letters.to_ascii_lowercase();
         let domain = domain(&names).ok_or_else(|| {
             cursor.wrong(
@@ -154,8 +155,8 @@ impl Tag {
     }
 }
 
-/// Returns the letters of the dimensions in logical order, if `names` is a permutation of a known
-/// set of letters.
+/// Finds the known set of letters that `names` permutes, and returns it in the order of the logical
+/// dimensions. Returns `None` if no set matches.
 fn domain(names: &str) -> Option<&'static str> {
     let sorted = |text: &str| {
         let mut letters: Vec<char> = text.chars().collect();
@@ -168,8 +169,8 @@ fn domain(names: &str) -> Option<&'static str> {
     plain.or(named.copied()).filter(|_| !names.is_empty())
 }
 
-/// Parses `2x3x1 strides 5x1x7`, the text after `dims`. As in oneDNN, the memory is as large as the
-/// greatest product of a dimension's size and its stride.
+/// Parses sizes and strides after the word `dims`, such as `2x3x1 strides 5x1x7`. The size of the
+/// memory is the greatest product of a dimension's size and stride, as in oneDNN.
 fn of_strides(mut cursor: Cursor<'_>, element_type: ElementType) -> Result<Tensor> {
     let start = cursor.position();
     let numbers = |cursor: &mut Cursor<'_>| {
@@ -224,9 +225,9 @@ pub(super) fn write(array: &Tensor) -> std::result::Result<String, String> {
     strides(tensor).ok_or(reason)
 }
 
-/// Returns the text `TYPE dims SIZES strides STRIDES` for a tensor. Returns `None` if a dimension
-/// has no single stride, or if oneDNN's memory for these sizes and strides would differ from the
-/// tensor's.
+/// Writes a tensor in the form `TYPE dims SIZES strides STRIDES`. Returns `None` if a dimension has
+/// more than one stride, or if oneDNN would compute a different size of the memory from these sizes
+/// and strides.
 fn strides(tensor: &StrideDescriptor) -> Option<String> {
     let strides: Vec<i64> = tensor.strides().collect::<Option<_>>()?;
     let ends = tensor
@@ -245,15 +246,15 @@ fn strides(tensor: &StrideDescriptor) -> Option<String> {
     })
 }
 
-/// Returns true if `tag`, written with the letters `a` to `l`, describes the memory of the tensor.
+/// Returns true if `tag`, in the letters `a` to `l`, describes the memory of the tensor.
 fn has_tag(tensor: &StrideDescriptor, tag: &str) -> bool {
     Cursor::starting_at(tag, 0)
         .and_then(|mut cursor| Tag::read(&mut cursor, tensor.rank()))
         .is_ok_and(|tag| tag.stacked().describes(tensor))
 }
 
-/// Returns the tag of a tensor, written with the letters `a` to `l`, even if oneDNN does not define
-/// it. Returns the reason, in words, if the memory does not consist of blocks.
+/// Returns the tag of a tensor in the letters `a` to `l`, even if oneDNN does not define this tag.
+/// Returns the reason, in words, if the memory does not consist of blocks.
 pub(super) fn tag(tensor: &StrideDescriptor) -> std::result::Result<String, String> {
     let rank = tensor.rank();
     if rank == 0 || rank > LETTERS.len() {
@@ -263,7 +264,8 @@ pub(super) fn tag(tensor: &StrideDescriptor) -> std::result::Result<String, Stri
     let is_outer = |part: &&TagBlock| part.is_top && part.extent == part.padded;
     let outer = parts.iter().take_while(is_outer).count();
     let mut order: Vec<usize> = parts[..outer].iter().map(|part| part.dimension).collect();
-    // A dimension that consists of blocks only has an outer extent of 1 and can be at any position.
+    // A dimension that consists only of blocks has an outer extent of 1, so it can be at any
+    // position.
     for dimension in 0..rank {
         if !order.contains(&dimension) {
             let at = order.iter().position(|&other| other > dimension).unwrap_or(order.len());
@@ -286,28 +288,29 @@ pub(super) fn tag(tensor: &StrideDescriptor) -> std::result::Result<String, Stri
     Ok(text)
 }
 
-/// A digit in memory. A dimension of one element may also have blocks of extent 1, which exist only
-/// to be padded.
+/// A digit in memory. Besides the digits of the tensor, a dimension of one element may have blocks
+/// of extent 1, which only express padding.
 struct TagBlock {
     dimension: usize,
     /// True if this is the most significant digit of its dimension.
     is_top: bool,
     extent: u64,
-    /// The number of places that the digit occupies in memory.
+    /// The number of places that the digit occupies in memory, at least its extent.
     padded: u64,
 }
 
-/// Returns the digits in memory, from major to minor. Returns the reason, in words, if the digits
-/// of a dimension are not in order of significance, or if padding of a less significant digit
-/// cannot be expressed by a block of a dimension of one element.
+/// Returns the digits in memory, from major to minor. Returns the reason, in words, if no tag can
+/// express them: the digits of a dimension are not in order of significance, or a less significant
+/// digit is padded and no dimension of one element can express that padding.
 fn blocked(tensor: &StrideDescriptor) -> std::result::Result<Vec<TagBlock>, String> {
     let Pitched { parts: pitched, step } = Pitched::of(tensor)?;
-    // Other padding is expressed by a block of a dimension with one element, if the tensor has one.
+    // A dimension with one element, if there is one, can have a block that expresses padding inside
+    // other dimensions.
     let unit = tensor.sizes().iter().position(|&size| size == 1);
     let no_unit = "a tag pads the most significant part of a dimension only";
     let mut parts: Vec<TagBlock> = Vec::new();
-    // The level of the last digit seen of each dimension. Levels must descend from the most
-    // significant one.
+    // The level of the last digit of each dimension so far, because levels must descend from the
+    // most significant one.
     let mut levels: Vec<Option<usize>> = vec![None; tensor.rank()];
     for part in pitched {
         let is_top = levels[part.dimension].is_none();
@@ -359,7 +362,7 @@ mod tests {
             ("s8[64,256]{1,0:T(32,128)(4,1)}", "dnnl_types.h has no tag AB8a128b4a"),
             ("f32[2,3,5,7]{0,3,1,2}", "f32 dims 2x3x5x7 strides 1x14x42x2"),
             ("f32[2,3,5,7]{1,3,2,0}", "f32[2,3,5,7] acdb"),
-            // `cabd` and `bacd` are the same memory, and only the latter is in the header.
+            // `cabd` and `bacd` describe the same memory, but only `bacd` is in the header.
             ("f32[2,3,1,7]{3,0,1,2}", "f32[2,3,1,7] bacd"),
             ("u4[16,24]{1,0:E(4)}", "u4[16,24] ab"),
             ("u4[16,24]", "expected elements of 4 bits, as oneDNN stores them, got 8"),

@@ -1,8 +1,8 @@
-//! The format tags of oneDNN 3.14, in the letters `a` to `l`: the enumerators of
-//! `dnnl_format_tag_t` in `include/oneapi/dnnl/dnnl_types.h`, without the aliases for images,
-//! weights and recurrent networks, which are other names for these.
+//! The format tags of oneDNN 3.14 in the letters `a` to `l`, from the enum `dnnl_format_tag_t` in
+//! `include/oneapi/dnnl/dnnl_types.h`. The aliases for images, weights and recurrent networks are
+//! left out, because they are other names for these tags.
 //!
-//! This prints them from a checkout of oneDNN:
+//! This command prints them from a checkout of oneDNN:
 //!
 //! ```sh
 //! sed -n '/dnnl_format_tag_any/,/dnnl_format_tag_last/p' include/oneapi/dnnl/dnnl_types.h |

@@ -1,4 +1,4 @@
-//! Conversion from protos written by any version of XLA or TensorFlow. Every field is checked.
+//! Converts protos that any version of XLA or TensorFlow wrote. Every field is checked.
 
 use super::UNBOUNDED;
 use crate::{
@@ -43,8 +43,8 @@ fn shape(proto: &xla::Shape, depth: usize) -> Result<Shape> {
         let dimensions = dimensions(proto)?;
         let field = FieldPath::new("layout");
         let layout = match proto.layout.as_deref() {
-            // An empty message means that the shape has no layout, except for a scalar, whose
-            // layout is always empty.
+            // An empty layout message means that the shape has no layout. For a scalar, it is a
+            // layout, because the layout of a scalar has no fields.
             Some(layout) if *layout != xla::Layout::default() || dimensions.is_empty() => {
                 Some(self::layout(layout, depth).map_err(|error| error.below(&field))?)
             }
@@ -126,8 +126,8 @@ fn naturals(name: &'static str, given: &[i64]) -> Result<Vec<u64>> {
     given.iter().enumerate().map(|(i, &n)| natural(|| field(i), n, 0)).collect()
 }
 
-/// Converts a number to its enum value. `all` lists the values, whose numbers are consecutive and
-/// start at 0.
+/// Converts a number of an enum to its value. `all` lists the values, which have the numbers 0, 1,
+/// 2, and so on.
 fn enumerator<T: Copy>(
     field: impl FnOnce() -> FieldPath,
     given: i32,
@@ -157,13 +157,14 @@ fn layout(proto: &xla::Layout, depth: usize) -> Result<Layout> {
         padded_dimensions: naturals("padded_dimensions", &proto.padded_dimensions)?.into(),
         padding_value: proto.padding_value.map(padding_value).transpose()?,
         padding_number: proto.padding_number,
-        // A tile without extents, which XLA gives to scalars, tiles no dimension.
+        // XLA gives a scalar a tile without extents. It has no effect, so it is dropped.
         tiles: (proto.tiles.iter().enumerate())
             .filter(|(_, tile)| !tile.dimensions.is_empty())
             .map(tile)
             .collect::<Result<_>>()?,
         element_size_in_bits: size("element_size_in_bits", proto.element_size_in_bits)?,
-        // Writers before 2024 did not set the field, so 0 means no padding at the end, like 1.
+        // Writers before 2024 did not set this field. Then it is 0, which also means no padding at
+        // the end.
         tail_padding_alignment_in_elements: alignment.max(1),
         dynamic_shape_metadata_prefix_bytes: size(
             "dynamic_shape_metadata_prefix_bytes",

@@ -1,4 +1,5 @@
-//! Tests of the wire bytes of both eras, and of the errors for hostile protos.
+//! Tests of the bytes that today's XLA and TensorFlow 1.x write, and of the errors for hostile
+//! protos.
 
 use crate::{
     proto::xla,
@@ -10,7 +11,8 @@ fn bytes(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(digit).collect()
 }
 
-/// Bytes written by Google's protobuf library, paired with the shape that they encode.
+/// Bytes written by Google's protobuf library, each paired with the text of the shape that they
+/// encode.
 const MODERN: [(&str, &str); 10] = [
     ("100b1a0202032a070a02010080010132020000", "f32[2,3]{1,0}"),
     (
@@ -96,7 +98,7 @@ fn every_field_survives_the_proto() {
     assert_eq!(Shape::decode(&shape.encode()), Ok(shape));
 }
 
-/// Applies `change` to a valid proto and returns the error from its conversion.
+/// Applies `change` to a valid proto, and returns the error from its conversion.
 fn refusal(change: impl FnOnce(&mut xla::Shape, &mut xla::Layout)) -> String {
     let shape: Shape = "f32[2,3]{1,0:T(2,2)SC(0:1)P(s32[])}".parse().unwrap();
     let mut proto = xla::Shape::from(&shape);

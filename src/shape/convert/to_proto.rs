@@ -1,5 +1,5 @@
-//! Conversion to the protos that today's XLA writes, or that TensorFlow 1.x wrote if the layout has
-//! padding.
+//! Converts shapes to protos. The protos are equal to the output of today's XLA, or of TensorFlow
+//! 1.x if the layout has padding.
 
 use super::UNBOUNDED;
 use crate::{
@@ -7,9 +7,9 @@ use crate::{
     shape::{Dimension, ElementType, Layout, Shape, SplitConfig, Tile, TileDimension},
 };
 
-/// Writes a shape as today's XLA does, with `is_dynamic_dimension` for each dimension and a tail
-/// alignment of 1. If the layout has padding, these two fields are omitted, because TensorFlow 1.x
-/// did not have them.
+/// Converts a shape as today's XLA does: `is_dynamic_dimension` has an entry for each dimension,
+/// and the tail alignment is at least 1. If the layout has padding, these two fields are omitted
+/// when they have default values, because TensorFlow 1.x did not have them.
 impl From<&Shape> for xla::Shape {
     fn from(shape: &Shape) -> Self {
         let dynamic = |dimension: &Dimension| !matches!(dimension, Dimension::Fixed(_));
@@ -76,8 +76,8 @@ fn split_proto(config: &SplitConfig) -> xla::SplitConfig {
     xla::SplitConfig { dimension: int64(config.dimension), split_indices }
 }
 
-/// Converts a number to an int64. In a valid shape, numbers are at most 2^63-1. Larger numbers,
-/// which are possible in a `Layout` that is not part of a shape, become 2^63-1.
+/// Converts a number to an int64. A valid shape has no number above 2^63-1. A `Layout` that is not
+/// part of a shape may have one, which becomes 2^63-1.
 fn int64(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::shape::{Dimension, ElementType, FieldPath, Layout, MAX_DEPTH, Shape, StridedShape};
 
-/// Parses a shape in XLA's own notation, which has no explicit strides.
+/// Parses a shape in XLA's own notation. Explicit strides are not part of it, so they are an error.
 pub(super) fn shape(parser: &mut ShapeParser<'_>) -> Result<Shape> {
     let start = parser.place();
     match notation(parser, false)? {
@@ -22,7 +22,7 @@ pub(super) fn shape(parser: &mut ShapeParser<'_>) -> Result<Shape> {
     }
 }
 
-/// Parses a shape, or an array with explicit strides if `strided` is true.
+/// Parses a shape. If `strided` is true, an array with explicit strides is accepted too.
 pub(super) fn notation(parser: &mut ShapeParser<'_>, strided: bool) -> Result<Notation> {
     parser.begin_shape()?;
     if parser.depth >= MAX_DEPTH {
@@ -112,8 +112,8 @@ pub(super) fn element_type(parser: &mut ShapeParser<'_>) -> Result<ElementType> 
     Ok(known)
 }
 
-/// Returns the element type whose name in numpy, `PyTorch`, MLIR or C is `name`, so that an error
-/// can suggest XLA's name. For example, `float32` and `F32` mean f32, and `i32` means s32.
+/// Returns the element type that `name` means in numpy, `PyTorch`, MLIR or C, so that an error can
+/// suggest XLA's name. For example, `float32` and `F32` mean f32, and `i32` means s32.
 fn meant(name: &str) -> Option<ElementType> {
     let name = name.to_ascii_lowercase().replace('_', "");
     let name = match name.as_str() {
@@ -129,7 +129,7 @@ fn meant(name: &str) -> Option<ElementType> {
         "cdouble" | "complex128" => "c128",
         name => name,
     };
-    // Longer prefixes come first, because `uint8` also begins with `ui`.
+    // A longer prefix comes before a shorter one, because `uint8` also begins with `ui`.
     let prefixes =
         [("bfloat", "bf"), ("float", "f"), ("uint", "u"), ("ui", "u"), ("int", "s"), ("i", "s")];
     ElementType::from_name(name).or_else(|| {
@@ -166,7 +166,7 @@ fn dimensions(
     Ok(dimensions)
 }
 
-/// Parses a layout if the next token begins one. Returns `None` if the next token does not, and for
+/// Parses a layout if the next token begins one. Returns `None` if it does not, or if the layout is
 /// `{no layout}`.
 fn optional_layout(
     parser: &mut ShapeParser<'_>,
@@ -184,7 +184,7 @@ fn optional_layout(
     }
 }
 
-/// Parses `strided<[15,15,5,1], offset: 227>`.
+/// Parses explicit strides, such as `strided<[15,15,5,1], offset: 227>`.
 fn strided(
     parser: &mut ShapeParser<'_>,
     start: usize,

@@ -16,8 +16,8 @@ use crate::shape::{
 /// The attributes in the order that XLA requires, followed by `PAD`, which is stridec's own.
 const ORDER: [&str; 11] = ["D", "T", "L", "#", "*", "E", "S", "SC", "P", "M", "PAD"];
 
-/// Parses the layout of an array. `rank` is the rank of the array, if known. Returns `None` for
-/// `{no layout}`.
+/// Parses the layout of an array. `rank` is the rank of the array, or `None` if it is not known.
+/// Returns `None` for `{no layout}`.
 pub(super) fn layout(
     parser: &mut ShapeParser<'_>,
     rank: Option<usize>,
@@ -50,7 +50,7 @@ fn layout_field(name: &'static str) -> FieldPath {
     FieldPath::new("layout").field(name)
 }
 
-/// Parses dimension numbers up to `:` or `}`, which is not consumed.
+/// Parses the dimension numbers of a layout, and stops before `:` or `}`.
 fn minor_to_major(
     parser: &mut ShapeParser<'_>,
     rank: Option<usize>,
@@ -139,7 +139,7 @@ fn sparse(layout: &mut Layout) -> &mut Sparse {
     layout.sparse.get_or_insert_default()
 }
 
-/// Parses `(n)`.
+/// Parses a number in parentheses, such as `(4)`.
 fn count(parser: &mut ShapeParser<'_>, name: &'static str, least: i64) -> Result<u64> {
     parser.expect("(")?;
     let (number, _) = parser.natural(|| layout_field(name), least, i64::MAX)?;
@@ -147,7 +147,7 @@ fn count(parser: &mut ShapeParser<'_>, name: &'static str, least: i64) -> Result
     Ok(number)
 }
 
-/// Parses the type of indices or pointers, such as `(u32)`.
+/// Parses the type of sparse indices or pointers, such as `(u32)`.
 fn unsigned_type(
     parser: &mut ShapeParser<'_>,
     name: &'static str,
@@ -161,7 +161,7 @@ fn unsigned_type(
     Ok(kind)
 }
 
-/// Parses the level types, `(C+,D,S~)`.
+/// Parses the level type of each dimension, such as `(C+,D,S~)`.
 fn levels(
     parser: &mut ShapeParser<'_>,
     sparse: &mut Sparse,
@@ -188,7 +188,7 @@ fn levels(
     Ok(())
 }
 
-/// Parses one or more tiles, `(8,128)(2,1)`.
+/// Parses one or more tiles, such as `(8,128)(2,1)`.
 fn tiles(
     parser: &mut ShapeParser<'_>,
     layout: &mut Layout,
@@ -197,7 +197,7 @@ fn tiles(
     loop {
         let field = layout_field("tiles").index(layout.tiles.len());
         let tile = tile(parser, &field, places)?;
-        // `T()`, which XLA gives to scalars, tiles no dimension.
+        // XLA writes `T()` for scalars. A tile without extents has no effect, so it is dropped.
         if !tile.dimensions.is_empty() {
             layout.tiles.push(tile);
         }
@@ -207,7 +207,7 @@ fn tiles(
     }
 }
 
-/// Parses one tile, such as `(8,*,128)`, whose path is `field`.
+/// Parses a tile, such as `(8,*,128)`. `field` is the path of the tile, for errors.
 pub(super) fn tile(
     parser: &mut ShapeParser<'_>,
     field: &FieldPath,
@@ -232,7 +232,7 @@ pub(super) fn tile(
     Ok(tile)
 }
 
-/// Parses one or more splits, `(0:10)(1:4,5)`.
+/// Parses one or more split dimensions, such as `(0:10)(1:4,5)`.
 fn split_configs(
     parser: &mut ShapeParser<'_>,
     layout: &mut Layout,
@@ -260,7 +260,7 @@ fn split_configs(
     }
 }
 
-/// Parses a physical shape, `(s32[10,20]{1,0})`.
+/// Parses a physical shape, such as `(s32[10,20]{1,0})`.
 fn physical_shape(parser: &mut ShapeParser<'_>, sparse: &mut Sparse) -> Result<()> {
     parser.expect("(")?;
     parser.depth += 1;
@@ -269,7 +269,7 @@ fn physical_shape(parser: &mut ShapeParser<'_>, sparse: &mut Sparse) -> Result<(
     parser.expect(")").map(drop)
 }
 
-/// Parses the padding, `(3,5,zero)`.
+/// Parses the padded dimensions and the padding value, such as `(3,5,zero)`.
 fn padding(
     parser: &mut ShapeParser<'_>,
     layout: &mut Layout,

@@ -1,5 +1,5 @@
-//! [`ParseError`](super::ParseError): the reason why a text is no shape, and the position in the
-//! text.
+//! [`ParseError`](super::ParseError): the reason why a text is not a shape, and the position of the
+//! error.
 
 use std::ops::Range;
 
@@ -7,8 +7,8 @@ use crate::{error_kind::ErrorKind, shape::ShapeError, text::TextError};
 
 /// An error in a text notation, with its position.
 ///
-/// The error prints as one line. [`offset`](Self::offset) and [`len`](Self::len) tell where to draw
-/// a caret.
+/// The error prints as one line. To mark the wrong bytes in the text, use [`offset`](Self::offset)
+/// and [`len`](Self::len).
 ///
 /// ```
 /// use stridec::shape::Shape;
@@ -61,21 +61,21 @@ impl ParseError {
         Self { invalid: Some(Box::new(error)), ..Self::new(place, reason) }
     }
 
-    /// Returns the error with its position moved by `by` bytes. Used if the parsed text begins at
-    /// byte `by` of a longer text.
+    /// Moves the position of the error by `by` bytes, for a text that begins at byte `by` of a
+    /// longer text.
     #[must_use]
     pub(crate) fn shifted(self, by: usize) -> Self {
         Self { offset: self.offset + by, ..self }
     }
 
-    /// Returns the offset of the first offending byte, or the length of the text if it ends too
+    /// Returns the offset of the first wrong byte, or the length of the text if the text ends too
     /// early.
     #[must_use]
     pub fn offset(&self) -> usize {
         self.offset
     }
 
-    /// Returns the number of offending bytes, or 0 if something is missing.
+    /// Returns the number of wrong bytes, or 0 if something is missing.
     #[must_use]
     #[allow(clippy::len_without_is_empty)] // the length of a range, not of a collection
     pub fn len(&self) -> usize {
@@ -88,15 +88,14 @@ impl ParseError {
         &self.reason
     }
 
-    /// Returns the kind of failure: either the text is invalid, or it is well formed but not
-    /// supported.
+    /// Returns the kind of failure: the text is either invalid, or valid but not supported.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// Returns the error of the shape if the text is well formed but the shape breaks a rule, and
-    /// `None` otherwise.
+    /// Returns the error of the shape if the text is well formed and only the shape breaks a rule,
+    /// and otherwise `None`.
     pub(crate) fn invalid_shape(&self) -> Option<&ShapeError> {
         self.invalid.as_deref()
     }

@@ -8,14 +8,14 @@ use crate::text::{Cursor, excerpt};
 /// The maximum number of characters of a word that an error message quotes.
 const MAX_PRINTED: usize = 40;
 
-/// A token of the notation.
+/// A token of XLA's notation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token<'a> {
     /// A letter or `_`, followed by letters, digits and `_`.
     Word(&'a str),
     /// A decimal number with an optional minus sign, which fits an int64.
     Number(i64),
-    /// A single character, or `<=`.
+    /// A sign of a single character, or `<=`.
     Sign(&'a str),
     /// The end of the text.
     End,
@@ -33,7 +33,7 @@ impl fmt::Display for Token<'_> {
 
 const SIGNS: &str = "[](){}<>,:*?#+~";
 
-/// A cursor over a text in XLA's notation, or in one of the notations of
+/// A cursor over a text in XLA's notation, or in any other notation of
 /// [`notation`](crate::notation).
 pub(crate) type ShapeCursor<'a> = Cursor<'a, ParseError>;
 
@@ -50,7 +50,7 @@ impl ShapeCursor<'_> {
     }
 }
 
-/// Reads the next token and returns it with its byte range.
+/// Consumes the next token, and returns it with its byte range.
 pub(super) fn next<'a>(
     cursor: &mut ShapeCursor<'a>,
 ) -> Result<(Token<'a>, Range<usize>), ParseError> {

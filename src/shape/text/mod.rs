@@ -21,7 +21,7 @@
 //! strided   = "strided<[" [n ("," n)*] "]" [", offset:" n] ">"
 //! ```
 //!
-//! Attributes must appear in this order. Whitespace and comments, `/*…*/` and `//…`, are allowed
+//! Attributes must be in this order. Whitespace and comments, `/*…*/` and `//…`, are allowed
 //! between any two tokens.
 
 mod array;

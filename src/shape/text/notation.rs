@@ -1,4 +1,5 @@
-//! The entry points of the parser: `FromStr` for each type that has a notation, and leaf paths.
+//! The entry points of the parser: `FromStr` for each type with a notation, and the parser for leaf
+//! paths.
 
 use std::{
     fmt::{self, Display, Formatter},
@@ -15,7 +16,8 @@ use crate::shape::{FieldPath, Layout, MAX_RANK, Shape, ShapeError, StridedShape,
 
 /// A tensor that the notation can describe: an XLA shape, or an array with explicit strides.
 ///
-/// When parsing, `#` followed by one number per level selects a part of a tuple.
+/// In a text, `#` and a list of numbers after a tuple select a part of it, with one number for each
+/// level.
 ///
 /// ```
 /// use stridec::shape::Notation;
@@ -70,8 +72,8 @@ impl FromStr for Notation {
     }
 }
 
-/// Parses the numbers after `#`, such as `1,0`, which select a part of a tuple. See
-/// [`Shape::leaf`].
+/// Parses the numbers after `#`, such as `1,0`, which select a part of a tuple (see
+/// [`Shape::leaf`]).
 ///
 /// # Errors
 ///
@@ -104,8 +106,8 @@ impl FromStr for Shape {
     }
 }
 
-/// Parses a layout without a shape, such as `{1,0:T(8,128)}`, and checks all rules that do not
-/// involve extents.
+/// Parses a layout without a shape, such as `{1,0:T(8,128)}`. Checks all rules that do not involve
+/// extents.
 impl FromStr for Layout {
     type Err = ParseError;
 

@@ -1,4 +1,4 @@
-//! The state of the parser: one token of lookahead, and the positions of the fields in the text.
+//! The state of the parser: the next token, and the positions of the fields in the text.
 
 use std::ops::Range;
 
@@ -15,10 +15,10 @@ pub(super) struct ShapeParser<'a> {
     cursor: ShapeCursor<'a>,
     token: Token<'a>,
     place: Range<usize>,
-    /// The end of the last token read.
+    /// The end of the last consumed token, as a byte offset.
     end: usize,
-    /// The number of shapes that enclose the next token, which
-    /// [`MAX_DEPTH`](crate::shape::MAX_DEPTH) limits.
+    /// The number of shapes around the next token. It is limited by
+    /// [`MAX_DEPTH`](crate::shape::MAX_DEPTH).
     pub(super) depth: usize,
     /// The number of shapes whose parsing has begun.
     shapes: usize,
@@ -31,7 +31,8 @@ impl<'a> ShapeParser<'a> {
         Ok(Self { cursor, token, place, end: 0, depth: 0, shapes: 0 })
     }
 
-    /// Parses `text` with `read`, which must consume all of it.
+    /// Parses all of `text` with `read`. Returns an error if `read` does not consume the whole
+    /// text.
     pub(super) fn whole<T>(text: &'a str, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let mut parser = Self::new(text)?;
         let value = read(&mut parser)?;
@@ -49,7 +50,7 @@ impl<'a> ShapeParser<'a> {
         self.place.clone()
     }
 
-    /// Returns the byte range from `start` to the end of the last token read.
+    /// Returns the byte range from `start` to the end of the last consumed token.
     pub(super) fn since(&self, start: usize) -> Range<usize> {
         start..self.end.max(start)
     }
@@ -65,8 +66,7 @@ impl<'a> ShapeParser<'a> {
         Ok(place)
     }
 
-    /// Consumes the next token and returns true if it is `sign`. Otherwise, returns false and
-    /// consumes nothing.
+    /// Consumes the next token if it is `sign`, and returns true if it was.
     pub(super) fn eat(&mut self, sign: &str) -> Result<bool> {
         let there = self.token == Token::Sign(sign);
         if there {
@@ -96,8 +96,8 @@ impl<'a> ShapeParser<'a> {
         }
     }
 
-    /// Reads a natural number that is at least `least`. The error names `field` and the range from
-    /// `least` to `greatest`, but `greatest` is not checked here.
+    /// Consumes a natural number that is at least `least`. The error names `field` and the range
+    /// `least` to `greatest`. `greatest` is only used for the error, and is not checked here.
     pub(super) fn natural(
         &mut self,
         field: impl FnOnce() -> FieldPath,
@@ -115,7 +115,7 @@ impl<'a> ShapeParser<'a> {
         }
     }
 
-    /// Reads a comma-separated list of items, which may be empty, up to and including `close`.
+    /// Parses a comma-separated list of items, through the bracket `close`. The list may be empty.
     pub(super) fn list(
         &mut self,
         close: &str,
@@ -136,7 +136,8 @@ impl<'a> ShapeParser<'a> {
         Ok(())
     }
 
-    /// Counts the shape that begins at the next token, and returns an error if there are too many.
+    /// Counts the shape that begins at the next token. Returns an error if there are too many
+    /// shapes.
     pub(super) fn begin_shape(&mut self) -> Result<()> {
         self.shapes += 1;
         if self.shapes > MAX_SHAPES {
@@ -147,7 +148,8 @@ impl<'a> ShapeParser<'a> {
     }
 }
 
-/// The position of each field in the text, so that an error about a value can point at it.
+/// The position of each field in the text, so that an error about a value can point at the text of
+/// the value.
 #[derive(Default)]
 pub(super) struct FieldPlaces(Vec<(FieldPath, Range<usize>)>);
 
@@ -156,13 +158,13 @@ impl FieldPlaces {
         self.0.push((field, place));
     }
 
-    /// Returns the position of `field` itself, if the text contains it.
+    /// Returns the position of `field`, or `None` if the text does not contain it.
     pub(super) fn place(&self, field: &FieldPath) -> Option<Range<usize>> {
         self.0.iter().find(|(known, _)| known == field).map(|(_, place)| place.clone())
     }
 
-    /// Attaches a position to `error`: the position of its field, or of the innermost enclosing
-    /// field that the text contains, or else `whole`.
+    /// Adds a position to `error`: that of its field, or of the innermost enclosing field in the
+    /// text. If there is none, the position is `whole`.
     pub(super) fn locate(&self, error: ShapeError, whole: Range<usize>) -> ParseError {
         let mut field = error.field().cloned();
         while let Some(path) = field {

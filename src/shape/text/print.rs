@@ -1,4 +1,4 @@
-//! `Display` for shapes and layouts, in the format of XLA's `HumanStringWithLayout`.
+//! Prints shapes and layouts in the format of XLA's `HumanStringWithLayout`.
 
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -7,12 +7,12 @@ use crate::shape::{
     TileDimension,
 };
 
-/// The number of tuple parts between two comments such as `/*index=5*/`, as in XLA.
+/// The number of tuple parts between two comments such as `/*index=5*/`. XLA writes a comment
+/// before every fifth part.
 const ANNOTATION_INTERVAL: usize = 5;
 
 impl Shape {
-    /// Returns a `Display` value that prints the shape without its layouts, like XLA's
-    /// `HumanString`.
+    /// Returns a `Display` value that prints the shape without layouts, like XLA's `HumanString`.
     ///
     /// ```
     /// let shape: stridec::shape::Shape = "(f32[2,3]{0,1}, token[])".parse().unwrap();
@@ -32,8 +32,8 @@ impl Display for WithoutLayout<'_> {
     }
 }
 
-/// Prints in the format of XLA's `HumanStringWithLayout`: `bf16[2,3,4]{1,2,0:T(16,256)(2,1)}`, or
-/// `bf16[2,3,4]` if the shape has no layout.
+/// Prints the shape like XLA's `HumanStringWithLayout`, such as
+/// `bf16[2,3,4]{1,2,0:T(16,256)(2,1)}`, or `bf16[2,3,4]` if the shape has no layout.
 impl Display for Shape {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         shape(f, self, true)
@@ -72,7 +72,7 @@ fn shape(f: &mut Formatter<'_>, shape: &Shape, with_layout: bool) -> fmt::Result
     }
 }
 
-/// Returns true if the layout of a scalar would print as empty braces, which XLA omits.
+/// Returns true if a layout would print as empty braces. XLA omits them after a scalar.
 fn prints_nothing(layout: &Layout) -> bool {
     layout.to_string() == "{}"
 }
@@ -89,7 +89,7 @@ impl<T: Display> Display for CommaList<'_, T> {
     }
 }
 
-/// Prints `4`, `<=4` or `?`.
+/// Prints the extent as `4`, `<=4` or `?`.
 impl Display for Dimension {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
@@ -100,11 +100,11 @@ impl Display for Dimension {
     }
 }
 
-/// Prints in the format of XLA's `Layout::ToString`, such as `{1,0:T(8,128)(2,1)E(4)}`. Padding
-/// follows as `PAD(…)`, which XLA does not have.
+/// Prints the layout like XLA's `Layout::ToString`, such as `{1,0:T(8,128)(2,1)E(4)}`. XLA has no
+/// padding, so stridec's own `PAD(…)` is printed at the end.
 ///
-/// TensorFlow's prefix `dense` is omitted. Its `sparse{n}` is printed, although the parser rejects
-/// it.
+/// TensorFlow's prefix `dense` is not printed. Its form `sparse{n}` is printed, although the parser
+/// rejects it.
 impl Display for Layout {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if self.format == Format::Sparse && self.minor_to_major.is_empty() {
@@ -166,8 +166,8 @@ fn write_attributes(f: &mut String, layout: &Layout) -> fmt::Result {
     Ok(())
 }
 
-/// Returns the notation of each dimension's level: a letter, then `+` if it is not unique and `~`
-/// if it is not ordered, such as `C+`.
+/// Returns the level of each dimension in XLA's notation, such as `C+`: a letter, then `+` if
+/// coordinates are not unique, and `~` if they are not ordered.
 fn levels(sparse: &Sparse) -> Vec<String> {
     let mark = |flags: &[bool], level: usize, mark| match flags.get(level) {
         Some(false) => mark,
@@ -185,14 +185,14 @@ fn levels(sparse: &Sparse) -> Vec<String> {
         .collect()
 }
 
-/// Prints `(8,128)`.
+/// Prints the tile as `(8,128)`.
 impl Display for Tile {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "({})", CommaList(&self.dimensions))
     }
 }
 
-/// Prints `8` or `*`.
+/// Prints the extent as `8` or `*`.
 impl Display for TileDimension {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
@@ -202,7 +202,8 @@ impl Display for TileDimension {
     }
 }
 
-/// Prints `f32[1,3,224,224] strided<[153228,51076,226,1], offset: 227>`, with MLIR's attribute.
+/// Prints the strides like MLIR's attribute:
+/// `f32[1,3,224,224] strided<[153228,51076,226,1], offset: 227>`.
 impl Display for StridedShape {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}[{}]", self.element_type(), CommaList(self.sizes()))?;

@@ -1,4 +1,4 @@
-//! Tests of the notation with texts that XLA and TensorFlow print, accept or reject.
+//! Tests with texts that XLA and TensorFlow print, accept or reject.
 
 use super::{Notation, ParseError, parse_leaf_path};
 use crate::shape::{
@@ -119,7 +119,8 @@ fn layouts_can_be_left_out_of_print() {
     assert_eq!(printed, "((opaque[], f32[], u32[1,2], s32[3,4]), b(u32[1,2]), f32[])");
 }
 
-/// Each text is paired with the part that the error points at and with a part of the message.
+/// Texts that are refused, each with the part that the error points at, and a part of the error
+/// message.
 const REFUSED: &[(&str, &str, &str)] = &[
     ("f32[123,456]foobar{0,1}", "foobar", "expected the end"),
     ("f32[123,456]{foo}", "foo", "a dimension number"),
@@ -266,8 +267,8 @@ fn hostile_nesting_and_counts_are_errors() {
     assert!(tiles(65).parse::<Shape>().is_err());
 }
 
-/// Checks that no text makes the parser panic, and that an accepted one survives printing and
-/// parsing.
+/// Checks that the parser does not panic on any text, and that a parsed value can be printed and
+/// parsed again.
 #[test]
 fn no_text_panics() {
     const SEEDS: [&str; 6] = [
@@ -312,7 +313,7 @@ fn no_text_panics() {
         usize::try_from(state % below as u64).unwrap()
     };
     let mut accepted = 0;
-    // Miri takes milliseconds for each text.
+    // Miri takes several milliseconds for each text.
     let rounds = if cfg!(miri) { 400 } else { 200_000 };
     for round in 0..rounds {
         let mut text: Vec<char> = SEEDS[round % SEEDS.len()].chars().collect();

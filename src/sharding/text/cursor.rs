@@ -1,4 +1,4 @@
-//! [`Cursor`]: reads the text of a sharding, and keeps the position for errors.
+//! [`Cursor`]: reads tokens from the text of a sharding, and keeps the position for error messages.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::{
 
 type Result<T> = std::result::Result<T, ShardingError>;
 
-/// The maximum length of a quotation from the text in an error message, in characters.
+/// The maximum number of characters of the text that an error message quotes.
 const MAX_QUOTED: usize = 20;
 
 pub(super) type Cursor<'a> = text::Cursor<'a, ShardingError>;
@@ -31,7 +31,8 @@ impl<'a> text::Cursor<'a, ShardingError> {
         self.position()
     }
 
-    /// Reads a word of letters and underscores. The word is empty if the next character is neither.
+    /// Reads a word of letters and underscores. Returns an empty word if the next character is
+    /// neither.
     pub(super) fn keyword(&mut self) -> &'a str {
         self.word(|letter| letter.is_ascii_alphabetic() || letter == '_').0
     }
@@ -50,7 +51,7 @@ impl<'a> text::Cursor<'a, ShardingError> {
         })
     }
 
-    /// Reads integers separated by commas, up to and including `close`.
+    /// Parses integers separated by commas, through the bracket `close`.
     pub(super) fn numbers(&mut self, close: &str) -> Result<Vec<i64>> {
         let mut numbers = Vec::new();
         self.list(close, |cursor| {
@@ -60,7 +61,7 @@ impl<'a> text::Cursor<'a, ShardingError> {
         Ok(numbers)
     }
 
-    /// Reads a name in single or double quotes.
+    /// Parses a name in single or double quotes.
     pub(super) fn name(&mut self) -> Result<String> {
         let start = self.place();
         let rest = self.rest();
@@ -75,8 +76,8 @@ impl<'a> text::Cursor<'a, ShardingError> {
         Ok(rest[1..=length].to_owned())
     }
 
-    /// Skips the rest of a block in braces, after its opening brace. Braces inside strings are
-    /// ignored.
+    /// Skips the rest of a block in braces, through its closing brace. The caller has already
+    /// consumed the opening brace. Braces inside strings are ignored.
     pub(super) fn skip_braces(&mut self) -> Result<()> {
         let (mut depth, mut quoted, mut escaped) = (1, false, false);
         let start = self.position();

@@ -21,8 +21,8 @@
 //! refs     = ref { "," ref };  ref = name [ ":(" n ")" n ]
 //! ```
 //!
-//! A text is converted to an `xla.OpSharding` message, so that the rules are checked by the same
-//! code for both notations.
+//! A text is first converted to an `xla.OpSharding` message, so that the same code checks the rules
+//! for texts and for messages.
 
 mod cursor;
 mod named;
@@ -50,7 +50,8 @@ impl FromStr for Sharding {
         cursor.end()?;
         let sharding = Self::try_from(&proto)?;
         let Some(blocks) = blocks else { return Ok(sharding) };
-        // A negative size breaks the same rule as 0, but the error must quote it as it was given.
+        // A negative size breaks the same rule as 0, but is checked here, because the error must
+        // quote it as it was given.
         if let Some(at) = blocks.iter().position(|&block| block < 1) {
             return Err(rule(
                 FieldPath::new("blocks").index(at),
@@ -62,7 +63,7 @@ impl FromStr for Sharding {
     }
 }
 
-/// Returns a cursor at the start of a text, or an error if the text is too long.
+/// Returns a cursor at the start of `text`, or an error if the text is too long.
 fn whole(text: &str) -> Result<Cursor<'_>, ShardingError> {
     Cursor::limited(text, MAX_INPUT_BYTES)
 }

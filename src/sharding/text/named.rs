@@ -15,7 +15,7 @@ use crate::{
 
 type Result<T> = std::result::Result<T, ShardingError>;
 
-/// The index of each axis of a mesh by name, for resolving references.
+/// The index of each mesh axis by name, used to resolve references to axes.
 pub(super) struct Axes(HashMap<String, i64>);
 
 impl Axes {
@@ -27,11 +27,12 @@ impl Axes {
         (0..).take(self.0.len()).map(whole).collect()
     }
 
-    /// Reads a reference to an axis, such as `'x'`, or to a part of an axis, such as `'x':(2)4`.
+    /// Parses a reference to an axis, such as `'x'`, or to a part of an axis, such as `'x':(2)4`.
     fn reference(&self, cursor: &mut Cursor<'_>) -> Result<AxisRefProto> {
         let offset = cursor.place();
         let name = cursor.name()?;
-        // If an integer is not the name of an axis, it is the index of one.
+        // A name that is an integer refers to the axis with that index, unless an axis has this
+        // name.
         let Some(axis) = self.0.get(&name).copied().or_else(|| name.parse().ok()) else {
             let reason = format!("expected an axis of the mesh, got {name:?}");
             return Err(ShardingError::Syntax { offset, reason });
@@ -46,7 +47,7 @@ impl Axes {
         Ok(reference)
     }
 
-    /// Reads a list of references to axes, in braces.
+    /// Parses a list of references to axes, in braces.
     pub(super) fn references(&self, cursor: &mut Cursor<'_>) -> Result<Vec<AxisRefProto>> {
         cursor.expect("{")?;
         let mut axes = Vec::new();
@@ -57,8 +58,9 @@ impl Axes {
         Ok(axes)
     }
 
-    /// Reads the axes that divide each dimension, in brackets. If `has_priorities` is true, a
-    /// dimension may be followed by a priority, which Shardy's text allows and XLA's does not.
+    /// Parses the axes that divide each dimension, in brackets. If `has_priorities` is true, a
+    /// dimension may be followed by a priority. Shardy's text allows priorities, and XLA's does
+    /// not.
     pub(super) fn dimensions(
         &self,
         cursor: &mut Cursor<'_>,
@@ -90,8 +92,8 @@ impl Axes {
     }
 }
 
-/// Skips Shardy's priority of a dimension, such as `p1`, if there is one. Priorities guide
-/// propagation and do not affect the placement.
+/// Skips Shardy's priority of a dimension, such as `p1`, if there is one. It is skipped because
+/// priorities guide propagation and do not affect the placement.
 fn priority(cursor: &mut Cursor<'_>, dimension: &DimensionSharding) -> Result<()> {
     cursor.skip_blanks();
     if !cursor.rest().starts_with('p') {
@@ -114,7 +116,7 @@ fn whole(mesh_axis_index: i64) -> AxisRefProto {
     AxisRefProto { mesh_axis_index, sub_axis_info: None }
 }
 
-/// Reads the names and sizes of a mesh's axes, in brackets.
+/// Parses the names and sizes of a mesh's axes, in brackets.
 pub(super) fn mesh_axes(cursor: &mut Cursor<'_>) -> Result<MeshProto> {
     cursor.expect("[")?;
     let mut mesh = MeshProto::default();
@@ -127,8 +129,8 @@ pub(super) fn mesh_axes(cursor: &mut Cursor<'_>) -> Result<MeshProto> {
     Ok(mesh)
 }
 
-/// Reads a sharding by the axes of a mesh, up to its closing brace. The opening brace has already
-/// been read.
+/// Parses a sharding that is expressed in terms of mesh axes, through its closing brace. The caller
+/// has already consumed the opening brace.
 pub(super) fn named(cursor: &mut Cursor<'_>) -> Result<OpSharding> {
     let mut proto = NamedShardingProto::default();
     if cursor.eat("maximal_mesh") {
@@ -192,8 +194,8 @@ pub(super) fn named(cursor: &mut Cursor<'_>) -> Result<OpSharding> {
     Ok(OpSharding { named_sharding: Some(Box::new(proto)), ..OpSharding::default() })
 }
 
-/// Reads the lists of replicated, unreduced and manual axes, which follow the dimensions in any
-/// order.
+/// Parses the lists of replicated, unreduced and manual axes, which may follow the dimensions in
+/// any order.
 pub(super) fn lists(
     cursor: &mut Cursor<'_>,
     axes: &Axes,
@@ -229,8 +231,8 @@ pub(super) fn lists(
     Ok(())
 }
 
-/// Reads the reduction of unreduced axes. Returns `None` if the next word is not a reduction, and
-/// leaves the word unread.
+/// Parses the reduction of unreduced axes. If the next word is not the name of a reduction, returns
+/// `None` and does not consume the word.
 fn reduction(cursor: &mut Cursor<'_>) -> Option<ReductionOpProto> {
     let op = match cursor.peek_keyword() {
         "sum" => ReductionOpProto::Sum,

@@ -14,7 +14,7 @@ type Result<T> = std::result::Result<T, ShardingError>;
 
 /// Parses Shardy's text, such as `#sdy.sharding<@mesh, [{"x"}, {"y", ?}]>`. If the text refers to a
 /// mesh by name, `mesh` must be the text of that mesh, such as `sdy.mesh @mesh = <["x"=2, "y"=4]>`,
-/// or only the part after `=`. Attributes in braces may follow.
+/// or only the part after `=`. The text of a mesh may end with attributes in braces.
 ///
 /// ```
 /// use stridec::sharding::parse_shardy;
@@ -25,8 +25,8 @@ type Result<T> = std::result::Result<T, ShardingError>;
 ///
 /// # Errors
 ///
-/// Returns an error if a text cannot be parsed, if the mesh is missing, or if the sharding breaks a
-/// rule.
+/// Returns an error if a text cannot be parsed, if the mesh is missing, or if the sharding breaks
+/// one of XLA's rules.
 pub fn parse_shardy(text: &str, mesh: Option<&str>) -> Result<Sharding> {
     let mut cursor = whole(text)?;
     cursor.eat("#sdy.sharding");
@@ -61,13 +61,13 @@ pub fn parse_shardy(text: &str, mesh: Option<&str>) -> Result<Sharding> {
     })
 }
 
-/// Reads the name of a mesh. The `@` before the name has already been read.
+/// Parses the name of a mesh. The caller has already consumed the `@` before the name.
 fn name<'a>(cursor: &mut Cursor<'a>) -> &'a str {
     cursor.word(|letter| letter.is_ascii_alphanumeric() || "_$.-".contains(letter)).0
 }
 
-/// Reads the whole text of a mesh, which may begin with the mesh's name. Returns an error if that
-/// name is not `wanted`.
+/// Parses the whole text of a mesh. If the text gives a name for the mesh, the name must be
+/// `wanted`.
 fn named_mesh(text: &str, wanted: &str) -> Result<MeshProto> {
     let mut cursor = whole(text)?;
     if cursor.eat("sdy.mesh") {
@@ -81,7 +81,7 @@ fn named_mesh(text: &str, wanted: &str) -> Result<MeshProto> {
         cursor.expect("=")?;
     }
     let mesh = mesh(&mut cursor)?;
-    // The attributes of the operation only repeat the axes, so they are skipped.
+    // Attributes of the mesh operation only repeat the axes, so they are skipped.
     if cursor.eat("{") {
         cursor.skip_braces()?;
     }
@@ -95,7 +95,7 @@ fn devices(mesh: &MeshProto) -> i64 {
     mesh.axes.iter().map(|axis| axis.size).try_fold(1, product).unwrap_or(0)
 }
 
-/// Reads a mesh, such as `<["x"=2, "y"=4], device_ids=[…]>`.
+/// Parses a mesh, such as `<["x"=2, "y"=4], device_ids=[…]>`.
 fn mesh(cursor: &mut Cursor<'_>) -> Result<MeshProto> {
     cursor.expect("<")?;
     let mut mesh = mesh_axes(cursor)?;
@@ -104,7 +104,7 @@ fn mesh(cursor: &mut Cursor<'_>) -> Result<MeshProto> {
             cursor.expect(piece)?;
         }
         mesh.device_ids = cursor.numbers("]")?;
-        // Shardy removes a list of device ids that is 0, 1, 2, and so on.
+        // Shardy drops the list of device ids if it is 0, 1, 2, and so on.
         if !mesh.axes.is_empty() && mesh.device_ids.iter().copied().eq(0..devices(&mesh)) {
             mesh.device_ids.clear();
         }

@@ -12,8 +12,8 @@ use crate::{
 
 type Result<T> = std::result::Result<T, ShardingError>;
 
-/// Reads a sharding in braces, for an array or a tuple. The second value is the block sizes if the
-/// sharding is cyclic, and otherwise `None`.
+/// Parses a sharding in braces, for an array or a tuple. Also returns the block sizes if the
+/// sharding is cyclic.
 pub(super) fn sharding(cursor: &mut Cursor<'_>) -> Result<(OpSharding, Option<Vec<i64>>)> {
     cursor.expect("{")?;
     if !cursor.sees("{") && !cursor.sees("}") {
@@ -36,8 +36,8 @@ pub(super) fn sharding(cursor: &mut Cursor<'_>) -> Result<(OpSharding, Option<Ve
     Ok((tuple, None))
 }
 
-/// Reads the sharding of a single array, up to its closing brace, and the block sizes if it is
-/// cyclic. The opening brace has already been read.
+/// Parses the sharding of a single array, through its closing brace, and the block sizes if the
+/// sharding is cyclic. The caller has already consumed the opening brace.
 fn single(cursor: &mut Cursor<'_>) -> Result<(OpSharding, Option<Vec<i64>>)> {
     if ["mesh", "maximal_mesh"].contains(&cursor.peek_keyword()) {
         return Ok((named(cursor)?, None));
@@ -117,8 +117,8 @@ fn single(cursor: &mut Cursor<'_>) -> Result<(OpSharding, Option<Vec<i64>>)> {
     Ok((proto, blocks))
 }
 
-/// Reads the tiles and the devices, `=[…]…`, into `proto`. The word `devices` has already been
-/// read.
+/// Parses the tiles and the devices, `=[…]…`, and stores them in `proto`. The caller has already
+/// consumed the word `devices`.
 fn tiles(cursor: &mut Cursor<'_>, proto: &mut OpSharding) -> Result<()> {
     cursor.expect("=")?;
     cursor.expect("[")?;
@@ -138,8 +138,8 @@ fn tiles(cursor: &mut Cursor<'_>, proto: &mut OpSharding) -> Result<()> {
     Ok(())
 }
 
-/// Reads the rest of an iota after its opening bracket, such as `8]` or `2,4]T(1,0)`. Returns the
-/// sizes and the permutation.
+/// Parses the rest of an iota, such as `8]` or `2,4]T(1,0)`, and returns its sizes and its
+/// permutation. The caller has already consumed the opening bracket.
 fn iota(cursor: &mut Cursor<'_>) -> Result<(Vec<i64>, Vec<i64>)> {
     let sizes = cursor.numbers("]")?;
     if sizes.len() < 2 {
