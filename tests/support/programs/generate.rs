@@ -429,6 +429,20 @@ impl Program<'_> {
         dimensions
     }
 
+    /// Adds a gather that replaces each element, a byte, by an entry of a table.
+    fn looked_up(&mut self, operand: usize, sizes: &[u64]) {
+        let entries = self.random.pick(&[256, 200, 7]);
+        let table = self.parameter(self.element_type, &[entries]);
+        let gather = Gather {
+            collapsed_slice_dims: vec![0],
+            start_index_map: vec![0],
+            index_vector_dim: sizes.len(),
+            slice_sizes: vec![1],
+            ..Gather::default()
+        };
+        self.push(Opcode::Gather(Box::new(gather)), &[table, operand], sizes);
+    }
+
     /// Adds a gather, unless its result is too large.
     fn gather(&mut self, operand: usize, sizes: &[u64]) {
         let (slice_sizes, lost, start_index_map, batch, vector) = self.windows(sizes);
@@ -677,7 +691,9 @@ impl Program<'_> {
     /// Adds an instruction that computes the places of its elements, or that splits elements.
     fn choose(&mut self, operand: usize, sizes: &[u64]) {
         let has_windows = !sizes.is_empty() && !sizes.contains(&0);
-        match self.random.below(7) {
+        let is_byte = matches!(self.element_type, ElementType::U8 | ElementType::S8);
+        match self.random.below(8) {
+            7 if is_byte => self.looked_up(operand, sizes),
             0 | 1 if has_windows => self.gather(operand, sizes),
             2 | 3 if has_windows => self.scatter(operand, sizes),
             4 => self.choice(operand, sizes),
