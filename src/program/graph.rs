@@ -162,8 +162,8 @@ impl<'a> Graph<'a> {
                 Opcode::Call { computation } | Opcode::Fusion { computation, .. } => {
                     self.enter(node, *computation, 0)
                 }
-                // The value of `async-start` is a tuple. Part 0 has the operands of the call, and
-                // part 1 its result.
+                // The value of `async-start` is a tuple. Element 0 is a tuple of the operands of
+                // the call, and element 1 is its result.
                 Opcode::AsyncStart { computation } if path.first() == Some(&1) => {
                     path.remove(0);
                     self.enter(node, *computation, 0)
@@ -177,7 +177,7 @@ impl<'a> Graph<'a> {
                     path.insert(0, 1);
                     self.operand(node, 0)
                 }
-                // Parts 0 and 1 of a `copy-start` both have the value of its operand.
+                // Elements 0 and 1 of a `copy-start` both have the value of its operand.
                 Opcode::CopyStart if matches!(path.first(), Some(0 | 1)) => {
                     path.remove(0);
                     self.operand(node, 0)

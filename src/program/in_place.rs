@@ -28,7 +28,8 @@ pub struct ProgramAlias {
     pub parameter: usize,
 }
 
-/// The reason why a result does not take over the buffer of its parameter.
+/// The reason why a result does not take over the buffer of its parameter, although the module
+/// allows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AliasRefusal {

@@ -226,7 +226,7 @@ struct ModuleLowering<'m> {
     trails: Vec<Trail>,
     /// The size of all values that were folded to constants, in bytes.
     folded_bytes: usize,
-    /// The aliases of the module. Empty if a program in place was not requested.
+    /// The aliases of the module. Empty if the caller did not request a program in place.
     aliases: Vec<ProgramAlias>,
     makes_in_place: Option<InPlace>,
     in_place: Vec<(ProgramAlias, Option<ProgramStep>)>,

@@ -1,7 +1,7 @@
-//! Masks, which are predicates that depend only on the index of the element, as guards of the nest.
+//! Masks: predicates that depend only on the index of the element. They become guards of the nest.
 //!
 //! For example, JAX zeroes a triangle with `select(row >= column, x, 0)`, in which `iota` gives the
-//! row and the column. stridec does not compute a comparison for each element. The predicate
+//! row and the column. stridec does not compute the comparison as a value. Instead, the predicate
 //! becomes the guard `0 <= row - column`, like the guards of padding.
 
 use super::{

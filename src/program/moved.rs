@@ -160,8 +160,8 @@ impl Pull<'_, '_> {
     /// the nest can copy them without a conversion. `part` is the index of the unit inside the
     /// element.
     ///
-    /// This is possible only if the kernel writes fewer than 8 bits of each element, because wider
-    /// elements are moved in units of bytes.
+    /// If a unit is a byte or more, this applies only to elements of which the kernel writes fewer
+    /// than 8 bits. For wider elements, the nest performs the conversion instead.
     pub(super) fn keeps(&self, node: GraphNode, operand: GraphNode, part: &Index) -> bool {
         let types = [node, operand].map(|of| self.graph.instruction(of).shape().element_type());
         if !types.into_iter().all(is_integer) {

@@ -111,7 +111,7 @@ fn check_aliases(program: &Program) -> Result<(), InvalidField> {
 }
 
 impl Program {
-    /// Returns the size of a buffer, in bytes; `None` if the program has no such buffer.
+    /// Returns the size of a buffer, in bytes, or `None` if the program has no such buffer.
     fn bytes(&self, value: BufferId) -> Option<u64> {
         match value {
             BufferId::Constant(number) => self.constants.get(number).map(|of| of.len() as u64),

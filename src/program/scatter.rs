@@ -143,12 +143,12 @@ impl<'a> ScatterWindows<'a> {
     }
 }
 
-/// Returns the two shapes that are needed to make the table of a scatter at run time.
+/// Returns the two shapes for making the table of a scatter at run time: the shape of the table,
+/// and the shape of a walk that marks places in it.
 ///
-/// The shape of the table comes first. A table has an entry for each place along the dimensions in
-/// which windows can start at different places. The walk that marks these places has the second
-/// shape: it runs over all windows, and over the places inside each window. Returns `None` if a
-/// shape has too many elements for 32-bit indices.
+/// The table has an entry for each place along the dimensions in which windows can start at
+/// different places. The walk runs over all windows, and over the places inside each window.
+/// Returns `None` if a shape has too many elements for 32-bit indices.
 pub(super) fn table_shapes(graph: &Graph, node: GraphNode) -> Option<[Shape; 2]> {
     let Opcode::Scatter(scatter) = graph.instruction(node).opcode() else { return None };
     let windows = ScatterWindows::new(graph, node, scatter, 0)?;
