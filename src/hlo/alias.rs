@@ -10,30 +10,30 @@ use crate::{
     stride::size,
 };
 
-/// A part of the result that reuses the buffer of a part of a parameter, as in XLA's
-/// `HloInputOutputAliasProto`. A path has the index of an element in each nested tuple, outermost
-/// first; it is empty for a value that is no tuple.
+/// An array in the result that reuses the buffer of an array in a parameter, as in XLA's
+/// `HloInputOutputAliasProto`. A path has the index of the element to enter in each nested tuple,
+/// outermost first. It is empty for a value that is not a tuple.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct InputOutputAlias {
-    /// The path of the part in the result.
+    /// The path to the array in the result.
     pub output_index: Vec<usize>,
     /// The index of the parameter.
     pub parameter_number: usize,
-    /// The path of the part in the parameter.
+    /// The path to the array in the parameter.
     pub parameter_index: Vec<usize>,
-    /// True if the caller relies on both parts sharing one buffer. If false, the result may also
-    /// have a buffer of its own.
+    /// True if the caller relies on both arrays sharing one buffer. If false, the result may also
+    /// have a separate buffer.
     pub must_alias: bool,
 }
 
-/// A part of a parameter whose buffer any result may reuse, as in XLA's `HloBufferDonorProto`.
+/// An array in a parameter whose buffer any result may reuse, as in XLA's `HloBufferDonorProto`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct BufferDonor {
     /// The index of the parameter.
     pub parameter_number: usize,
-    /// The path of the part in the parameter, as in [`InputOutputAlias`].
+    /// The path to the array in the parameter, as in [`InputOutputAlias`].
     pub parameter_index: Vec<usize>,
 }
 
@@ -49,8 +49,8 @@ impl DonatedBuffers {
     /// `HloBufferDonorConfig::Verify` of XLA:
     ///
     /// - every path leads to an array of the entry's parameters or result;
-    /// - no part of the result gets two buffers, and no buffer is donated twice;
-    /// - both parts of an alias have the same size.
+    /// - no array in the result gets two buffers, and no buffer is donated twice;
+    /// - both arrays of an alias have the same size.
     pub(super) fn check(&self, parameters: &[Shape], result: &Shape) -> Result<(), HloError> {
         let of_parameter = |number: usize, index: &[usize]| {
             parameters.get(number).and_then(|parameter| array_at(parameter, index))
@@ -77,7 +77,7 @@ impl DonatedBuffers {
             let Some(given) = of_parameter(at.0, at.1).filter(|_| inputs.insert(at)) else {
                 return wrong(list, number, "parameter_number", input(at.0, at.1), accepted_input);
             };
-            // Sizes that are unknown are not compared.
+            // Compare the sizes only if both are known.
             if let (Ok(have), Ok(need)) = (size::array_size(given), size::array_size(taken))
                 && have != need
             {
@@ -115,14 +115,14 @@ pub(super) fn path(path: &[usize]) -> String {
     format!("{{{}}}", parts.join(", "))
 }
 
-/// Converts a path from a message. A negative entry becomes `usize::MAX`, which no tuple has as an
-/// index.
+/// Converts a path from a message. A negative entry becomes `usize::MAX`, an index that no tuple
+/// has, so that [`DonatedBuffers::check`] refuses it.
 fn indices(path: Vec<i64>) -> Vec<usize> {
     path.into_iter().map(index).collect()
 }
 
 /// Converts an index from a message. A negative number becomes `usize::MAX`, which is out of range
-/// everywhere.
+/// in every list.
 fn index(number: i64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }

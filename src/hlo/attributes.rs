@@ -1,7 +1,7 @@
 //! Converts the fields of an `xla.HloInstructionProto` to an [`Opcode`] with its attributes.
 //!
-//! The readers of HLO text and StableHLO text fill in such a message too, so that every attribute
-//! is checked here, whatever form the module has.
+//! The readers of HLO text and StableHLO text store attributes in such a message, too. So every
+//! attribute is checked here, in whichever form the module was given.
 
 use super::{
     Binary, ComparisonDirection, Gather, IdentityCall, InstructionError, Literal, Opcode,
@@ -15,8 +15,8 @@ use crate::{
 
 type Result<T> = std::result::Result<T, InstructionError>;
 
-/// The opcodes that accept bounded and unknown extents, such as `f32[<=8]`. With such an extent,
-/// any other opcode becomes [`Opcode::Other`], because the shape of its result cannot be inferred.
+/// The opcodes that accept bounded and unknown extents, such as `f32[<=8]`. Any other opcode with
+/// such an extent becomes [`Opcode::Other`], because the shape of its result cannot be inferred.
 const OPCODES_WITH_DYNAMIC_EXTENTS: [&str; 16] = [
     "parameter",
     "copy",
@@ -36,9 +36,10 @@ const OPCODES_WITH_DYNAMIC_EXTENTS: [&str; 16] = [
     "custom-call",
 ];
 
-/// The inputs of [`opcode`] besides the fields of the instruction's message.
+/// Everything that [`opcode`] needs except the fields of the instruction's message.
 pub(super) struct OpcodeContext<'a> {
-    /// The value of the instruction, if it is a constant whose value the module contains.
+    /// The value of a constant. `None` for any other instruction, and if the module omits the
+    /// value.
     pub(super) literal: Option<Literal>,
     /// The called computations, as indices into the module's computations.
     pub(super) called: Vec<usize>,
@@ -64,9 +65,9 @@ pub(super) fn opcode(
     known(proto, context)
 }
 
-/// Returns true if an instruction mixes several float types, between which XLA converts. Such an
-/// instruction becomes [`Opcode::Other`] and loses its attributes. A copy and a reshape have no
-/// attributes, so they are kept.
+/// Returns true if an instruction mixes several float types, so that XLA converts between them.
+/// Such an instruction becomes [`Opcode::Other`] and loses its attributes. The exceptions are copy
+/// and reshape, which have no attributes to lose.
 fn is_mixed(proto: &proto::HloInstructionProto, context: &OpcodeContext<'_>) -> bool {
     let name = proto.opcode.as_str();
     !matches!(name, "copy" | "reshape")
@@ -108,7 +109,8 @@ pub(super) fn known(
             Opcode::DynamicSlice { sizes: naturals(field, &proto.dynamic_slice_sizes)? }
         }
         "dynamic-update-slice" => Opcode::DynamicUpdateSlice,
-        // In XLA, index vectors may also refer to a batching dimension; this is not supported.
+        // In XLA, index vectors may also refer to a batching dimension. The compiler does not
+        // support this.
         "gather" => match gather(proto)? {
             gather if overlaps(&gather.operand_batching_dims, &gather.start_index_map) => {
                 other(proto, context.called)
@@ -227,7 +229,7 @@ fn index(name: &'static str, given: i64) -> Result<usize> {
     natural(|| FieldPath::new(name), given)
 }
 
-/// Converts a number that must not be negative. `field` names it in the error.
+/// Converts a number that must not be negative. `field` names the number in the error.
 fn natural<T: TryFrom<i64>>(field: impl FnOnce() -> FieldPath, given: i64) -> Result<T> {
     T::try_from(given).map_err(|_| {
         let (given, least, greatest) = (given.into(), 0, i64::MAX);
@@ -240,7 +242,7 @@ fn naturals<T: TryFrom<i64>>(field: impl Fn() -> FieldPath, given: &[i64]) -> Re
     given.iter().enumerate().map(|(i, &n)| natural(|| field().index(i), n)).collect()
 }
 
-/// Reads the ranges of a slice.
+/// Converts and checks the ranges of a slice.
 fn slice(proto: &proto::HloInstructionProto) -> Result<Vec<SliceDimension>> {
     let convert = |(i, slice): (usize, &proto::hlo_instruction_proto::SliceDimensions)| {
         let field = |name| FieldPath::new("slice_dimensions").index(i).field(name);
@@ -253,7 +255,7 @@ fn slice(proto: &proto::HloInstructionProto) -> Result<Vec<SliceDimension>> {
     proto.slice_dimensions.iter().enumerate().map(convert).collect()
 }
 
-/// Reads the padding of each dimension of a pad.
+/// Converts and checks the padding of each dimension of a pad.
 fn padding(proto: &proto::HloInstructionProto) -> Result<Vec<PaddingDimension>> {
     let accepted = "the padding of each dimension";
     let config = proto.padding_config.as_ref();
@@ -272,7 +274,7 @@ fn padding(proto: &proto::HloInstructionProto) -> Result<Vec<PaddingDimension>> 
     config.dimensions.iter().enumerate().map(convert).collect()
 }
 
-/// Reads the dimension numbers of a gather, and the extents of its slices.
+/// Converts and checks the dimension numbers of a gather, and the extents of its slices.
 fn gather(proto: &proto::HloInstructionProto) -> Result<Gather> {
     let name = "gather_dimension_numbers";
     let numbers = proto.gather_dimension_numbers.as_ref();
@@ -295,7 +297,8 @@ fn gather(proto: &proto::HloInstructionProto) -> Result<Gather> {
     })
 }
 
-/// Reads the dimension numbers of a scatter. `computation` is the index of its combiner.
+/// Converts and checks the dimension numbers of a scatter. `computation` is the index of its
+/// combiner.
 fn scatter(proto: &proto::HloInstructionProto, computation: usize) -> Result<Scatter> {
     let name = "scatter_dimension_numbers";
     let numbers = proto.scatter_dimension_numbers.as_ref();
@@ -320,7 +323,8 @@ fn scatter(proto: &proto::HloInstructionProto, computation: usize) -> Result<Sca
     })
 }
 
-/// Reads the direction of a comparison, and if it uses the total order.
+/// Converts the direction of a comparison, and the flag that floats are compared in the total
+/// order.
 fn compare(proto: &proto::HloInstructionProto) -> Result<Opcode> {
     let direction = ComparisonDirection::from_name(&proto.comparison_direction);
     let direction = direction.ok_or_else(|| InstructionError::Unknown {

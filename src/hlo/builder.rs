@@ -1,5 +1,5 @@
-//! [`Builder`]: builds a module instruction by instruction, and checks each one. All readers of
-//! modules use the builder. Other compilers can use it to pass their modules to stridec.
+//! [`Builder`]: builds a module instruction by instruction, and checks every instruction. All
+//! readers of modules use the builder. Other compilers can use it to pass modules to stridec.
 
 use super::{
     Computation, HloError, Instruction, InstructionError, MAX_CALLED_SHAPES, MAX_COMPUTATIONS,
@@ -16,10 +16,10 @@ const MAX_PRINTED: usize = 80;
 
 /// Builds a [`Module`] in code, and checks every instruction when it is added.
 ///
-/// A new instruction belongs to the current computation. Instructions are identified by their
-/// indices there, which the methods return. [`computation`](Self::computation) finishes the current
-/// computation, so that later ones can call it, and [`finish`](Self::finish) finishes the entry
-/// computation and the module.
+/// The methods add instructions to the current computation, and return the index of each one there.
+/// Later instructions use these indices as operands. [`computation`](Self::computation) finishes
+/// the current computation, so that later ones can call it, and [`finish`](Self::finish) finishes
+/// the entry computation and the module.
 ///
 /// ```
 /// use stridec::hlo::{Builder, Opcode};
@@ -81,7 +81,8 @@ impl Builder {
         }
     }
 
-    /// Sets the source line of all instructions that are added from now on. Errors name this line.
+    /// Sets the source line of all instructions that are added from now on, so that errors can name
+    /// this line.
     pub fn source(&mut self, source: Option<SourceLine>) {
         self.source = source;
     }
@@ -96,7 +97,8 @@ impl Builder {
         self.add_named(String::new(), Opcode::Parameter { number }, Vec::new(), Some(shape))
     }
 
-    /// Adds an instruction whose shape follows from its operands and attributes. Returns its index.
+    /// Adds an instruction whose shape is inferred from its operands and attributes. Returns its
+    /// index.
     ///
     /// # Errors
     ///
@@ -124,9 +126,9 @@ impl Builder {
         self.add_named(String::new(), opcode, operands.to_vec(), Some(shape))
     }
 
-    /// Adds an instruction with the given name; an empty name is replaced by a generated one.
-    /// `shape` is the declared shape, as in [`add_as`](Self::add_as); with `None`, the shape is
-    /// inferred.
+    /// Adds an instruction with the given name, and returns its index. If the name is empty, the
+    /// instruction gets a generated one. `shape` is the declared shape, as in
+    /// [`add_as`](Self::add_as); if it is `None`, the shape is inferred.
     ///
     /// # Errors
     ///
@@ -165,8 +167,8 @@ impl Builder {
         Ok(self.instructions.len() - 1)
     }
 
-    /// Checks an instruction. Returns its opcode, its operands and its shape. The opcode becomes
-    /// [`Opcode::Other`] if its attributes cannot be kept.
+    /// Checks an instruction, and returns its opcode, its operands and its shape. The returned
+    /// opcode is [`Opcode::Other`] if stridec cannot keep the attributes.
     fn checked(
         &self,
         opcode: Opcode,
@@ -196,8 +198,8 @@ impl Builder {
         Ok((opcode, operands, declared.unwrap_or(inferred)))
     }
 
-    /// Counts the shapes of a call's operands, because a call compares each of them with a
-    /// parameter of the called computation.
+    /// Counts the shapes of a call's operands, because each of them is compared with a parameter of
+    /// the called computation. Returns an error if the comparisons would take too long.
     fn count_called(&mut self, operands: &[usize]) -> Result<(), HloError> {
         for instruction in operands.iter().filter_map(|&operand| self.instructions.get(operand)) {
             self.called_shapes = self.called_shapes.saturating_add(instruction.shape().shapes());
@@ -209,7 +211,7 @@ impl Builder {
         Ok(())
     }
 
-    /// Counts the bytes of a constant.
+    /// Counts the bytes of a constant. Returns an error if all constants together are too large.
     fn count_literal(&mut self, bytes: usize) -> Result<(), HloError> {
         self.literal_bytes = self.literal_bytes.saturating_add(bytes);
         if self.literal_bytes > MAX_LITERAL_BYTES {
@@ -246,8 +248,8 @@ impl Builder {
         Ok(place)
     }
 
-    /// Finishes the entry computation and the module. The buffers of the program have the layouts
-    /// of the parameters and of the root.
+    /// Finishes the entry computation and the module. The buffers of the program get the layouts of
+    /// the parameters and of the root.
     ///
     /// # Errors
     ///
@@ -258,8 +260,8 @@ impl Builder {
         self.module(entry, parameters, result)
     }
 
-    /// Finishes the module as [`finish`](Self::finish) does, but with other layouts of the
-    /// program's buffers. `parameters` and `result` are the shapes of the buffers.
+    /// Finishes the module as [`finish`](Self::finish) does, but gives the buffers of the program
+    /// the layouts of `parameters` and `result`.
     ///
     /// # Errors
     ///
@@ -291,8 +293,8 @@ impl Builder {
         Self { name, ..self }
     }
 
-    /// Removes the current computation from the builder, so that a computation that it calls can be
-    /// built first. [`resume`](Self::resume) puts it back.
+    /// Removes the current computation from the builder, because a computation that it calls must
+    /// be built first. [`resume`](Self::resume) puts it back.
     pub(super) fn set_aside(&mut self) -> OpenComputation {
         OpenComputation {
             name: std::mem::take(&mut self.current),
@@ -323,7 +325,7 @@ impl Builder {
         &self.instructions
     }
 
-    /// Completes an error with the name and the path of the instruction that is being added.
+    /// Completes an error of the instruction that is being added, with its name and its path.
     pub(super) fn instruction_error(&self, name: &str, error: InstructionError) -> HloError {
         let (computation, instruction) = (self.computations.len(), self.instructions.len());
         let path = FieldPath::new("computations").index(computation);

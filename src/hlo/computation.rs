@@ -1,4 +1,4 @@
-//! [`Computation`]: a function of its parameters, as a list of instructions.
+//! [`Computation`]: a function, which is a list of instructions. An instruction can call it.
 
 use super::{HloError, Instruction, MAX_CALL_DEPTH, Opcode};
 use crate::{
@@ -6,7 +6,8 @@ use crate::{
     text::excerpt,
 };
 
-/// A function: a list of instructions, which include its parameters and its result.
+/// A function. The list of instructions includes its parameters and the instruction that computes
+/// its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Computation {
     name: String,
@@ -14,13 +15,13 @@ pub struct Computation {
     /// The index of each parameter's instruction, in the order of the parameters.
     parameters: Vec<usize>,
     root: usize,
-    /// The greatest depth of nested calls, counting this computation as 1.
+    /// The greatest depth of nested calls. A computation without calls has the depth 1.
     depth: usize,
 }
 
 impl Computation {
-    /// Creates a computation whose result is the instruction `root`. It may call the computations
-    /// in `before`, and will follow them in the module.
+    /// Creates a computation whose result is the instruction `root`. `before` has all computations
+    /// that precede it in the module, which are the ones that it may call.
     ///
     /// Returns an error if the parameters are not numbered 0, 1, 2 and so on, or if calls are
     /// nested too deeply.

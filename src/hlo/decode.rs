@@ -1,7 +1,7 @@
 //! Decodes modules from serialized protos.
 //!
-//! A message is read field by field, and every instruction is decoded and checked before the next
-//! one. So a hostile message cannot use more memory than the module that it encodes.
+//! The decoder splits a message into its fields, and decodes and checks one instruction at a time.
+//! So a hostile message cannot use more memory than the module that it encodes.
 
 use std::collections::HashMap;
 
@@ -22,14 +22,14 @@ use crate::{
     shape::{FieldPath, Shape},
 };
 
-/// The first bytes of MLIR's bytecode. Such a module is refused.
+/// The first bytes of MLIR's bytecode, by which such a module is recognized and refused.
 const MLIR_BYTECODE: &[u8] = b"ML\xefR";
 
 impl Module {
-    /// Reads a serialized `xla.HloModuleProto`, or an `xla.HloProto` that contains one.
+    /// Decodes a serialized `xla.HloModuleProto`, or an `xla.HloProto` that contains one.
     ///
-    /// Fields that do not affect data movement are skipped. Opcodes that the compiler does not
-    /// support are kept without their attributes; see [`Opcode::Other`].
+    /// The decoder skips fields that do not affect data movement. It keeps an opcode that the
+    /// compiler does not support, but not its attributes; see [`Opcode::Other`].
     ///
     /// # Errors
     ///
@@ -83,10 +83,10 @@ impl Module {
     }
 }
 
-/// Returns the bytes of the module: field 1 of an `HloProto`, or all of `bytes` for an
-/// `HloModuleProto`.
+/// Returns the bytes of the `HloModuleProto`: field 1 of an `HloProto`, or all of `bytes` if they
+/// are an `HloModuleProto` already.
 ///
-/// The fields tell the two messages apart. An `HloProto` has only fields 1 and 3, and an
+/// The two messages have different fields: an `HloProto` has only fields 1 and 3, and an
 /// `HloModuleProto` always has `host_program_shape`, which is field 4.
 pub(super) fn module_message(bytes: &[u8]) -> Result<&[u8], HloError> {
     if bytes.starts_with(MLIR_BYTECODE) {
@@ -121,7 +121,8 @@ struct ModuleParts<'a> {
 }
 
 impl<'a> ModuleParts<'a> {
-    /// Reads the fields of a module. Fields that do not affect data movement are skipped.
+    /// Splits the message of a module into its fields. Skips fields that do not affect data
+    /// movement.
     fn read(bytes: &'a [u8]) -> Result<Self, HloError> {
         let mut parts = Self {
             name: "",
@@ -170,8 +171,8 @@ impl<'a> ModuleParts<'a> {
     }
 }
 
-/// Merges a serialized message into a field that was decoded before. Returns an error if the
-/// message is malformed or too long.
+/// Merges a serialized message into `known`, a field that was decoded before. Returns an error if
+/// the message is malformed or too long.
 fn merge(known: &mut impl Message, message: &[u8], name: &'static str) -> Result<(), HloError> {
     within_limit(message.len())?;
     Ok(known.merge(message).map_err(|error| malformed(name, &error.to_string()))?)
@@ -194,7 +195,7 @@ struct ComputationParts<'a> {
 }
 
 impl<'a> ComputationParts<'a> {
-    /// Reads the fields of a computation.
+    /// Splits the message of a computation into its fields.
     fn read(bytes: &'a [u8]) -> Result<Self, HloError> {
         let mut parts = Self { name: "", instructions: Vec::new(), id: 0, root: 0 };
         for field in WireFields::of(bytes) {
@@ -217,8 +218,8 @@ impl<'a> ComputationParts<'a> {
     }
 
     /// Adds the instructions to `builder`, finishes the computation, and returns its index in the
-    /// module. `computations` has the index of each finished computation by its id, and `decoded`
-    /// counts the decoded bytes.
+    /// module. `computations` has the index of each finished computation, by its id. `decoded`
+    /// counts the decoded bytes, which are limited.
     fn build(
         &self,
         builder: &mut Builder,
@@ -245,7 +246,7 @@ impl<'a> ComputationParts<'a> {
     }
 }
 
-/// Returns the low 32 bits of an instruction's id. XLA compares only these bits.
+/// Returns the low 32 bits of an instruction's id, because XLA compares only these bits.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // only the low bits are wanted
 pub(super) fn low_bits(id: i64) -> u32 {
     id as u32
@@ -294,8 +295,8 @@ fn instruction(
     Ok(())
 }
 
-/// Splits the message of an instruction into its literal, still serialized, and a message with all
-/// other fields. Literals are kept apart because they have a limit of their own.
+/// Splits the message of an instruction into its literal, which is still serialized, and a message
+/// with all other fields. Literals are split off because they have a separate limit.
 fn split_literal(
     bytes: &[u8],
     decoded: &mut usize,
@@ -311,8 +312,8 @@ fn split_literal(
                 let (given, limit) = (length, MAX_LITERAL_BYTES);
                 return Err(HloError::TooManyLiteralBytes { given, limit });
             }
-            // If a message field occurs several times, the wire format requires that its parts are
-            // merged.
+            // The wire format allows a message field to occur several times, and requires that the
+            // occurrences are merged.
             literal.get_or_insert_default().extend_from_slice(given);
         } else {
             *decoded += field.raw.len();
@@ -324,8 +325,8 @@ fn split_literal(
     Ok((rest, literal))
 }
 
-/// Returns the index of each instruction or computation in a list of ids. `find` returns the index
-/// for an id; the result is an error if it returns `None`.
+/// Converts a list of ids to the indices of instructions or computations. `find` returns the index
+/// for an id; if it returns `None`, the result is an error.
 fn places(
     name: &'static str,
     ids: &[i64],

@@ -6,8 +6,8 @@ use super::{Computation, Instruction, Module, Opcode, literal_proto};
 use crate::{proto::hlo as proto, shape::Shape};
 
 impl Module {
-    /// Serializes the module as an `xla.HloModuleProto`. All layouts are written, also the default
-    /// ones. [`Module::decode`] reads the result back as the same module.
+    /// Serializes the module as an `xla.HloModuleProto`. All layouts are written, even the default
+    /// ones. [`Module::decode`] decodes the result to an equal module.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let program_shape = proto::ProgramShape {
@@ -24,8 +24,8 @@ impl Module {
             buffer_donor: self.donated_buffers().into(),
             ..Default::default()
         };
-        // Encode one message at a time. All instructions as messages together would need more
-        // memory than the module.
+        // Encode one message at a time, because the messages of all instructions together would
+        // need more memory than the module.
         let mut bytes = module.encode_to_vec();
         let mut first = 1;
         for (id, computation) in self.computations().iter().enumerate() {
@@ -42,7 +42,7 @@ const COMPUTATIONS: u8 = 3 << 3 | 2;
 /// The tag of the field `HloComputationProto.instructions`.
 const INSTRUCTIONS: u8 = 2 << 3 | 2;
 
-/// Appends a field with a message: its tag, the length, and the bytes.
+/// Appends a field that contains a message: the tag, the length, and the bytes.
 #[allow(clippy::cast_possible_truncation)] // seven bits at a time
 fn push(bytes: &mut Vec<u8>, tag: u8, message: &[u8]) {
     bytes.push(tag);
@@ -55,7 +55,7 @@ fn push(bytes: &mut Vec<u8>, tag: u8, message: &[u8]) {
     bytes.extend_from_slice(message);
 }
 
-/// Serializes a computation. Its instructions get consecutive ids from `first` on.
+/// Serializes a computation. Its instructions get consecutive ids that begin at `first`.
 fn encoded(computation: &Computation, id: i64, first: i64) -> Vec<u8> {
     let number = |place: usize| first + int64(place as u64);
     let program_shape = proto::ProgramShape {
@@ -82,7 +82,7 @@ fn encoded(computation: &Computation, id: i64, first: i64) -> Vec<u8> {
     bytes
 }
 
-/// Converts a shape. As in XLA, a default layout is written too.
+/// Converts a shape. As in XLA, the message also contains default layouts.
 fn shape(shape: &Shape) -> proto::Shape {
     (&shape.clone().with_default_layouts()).into()
 }
@@ -105,7 +105,7 @@ fn sizes(list: &[u64]) -> Vec<i64> {
     list.iter().copied().map(int64).collect()
 }
 
-/// Converts an instruction, without its id and without its operands.
+/// Converts an instruction. The message lacks the id and the operands, which the caller adds.
 fn instruction(instruction: &Instruction) -> proto::HloInstructionProto {
     let opcode = instruction.opcode();
     let mut proto = proto::HloInstructionProto {

@@ -1,5 +1,5 @@
-//! [`HloError`]: the reason why a module was refused. It names the computation, the instruction and
-//! the field.
+//! [`HloError`]: the reason why a module was refused. The error names the computation, the
+//! instruction and the field, so that the user can find the mistake.
 
 use crate::{
     error_kind::ErrorKind,
@@ -46,17 +46,18 @@ pub enum HloError {
         /// The problem, in words.
         reason: String,
     },
-    /// The text has a part that is valid, but that stridec does not support.
+    /// The text contains a valid construct that stridec does not support.
     #[error("line {line}, column {column}: {reason}")]
     NotSupported {
         /// The line, counted from 1.
         line: usize,
         /// The byte in the line, counted from 1.
         column: usize,
-        /// The part that is not supported, in words.
+        /// The construct, in words.
         reason: String,
     },
-    /// An error of an instruction or computation, with the line of the text on which it begins.
+    /// An error of an instruction or computation, with the line of the text on which this
+    /// instruction or computation begins.
     #[error("line {line}: {error}")]
     Line {
         /// The line, counted from 1.
@@ -98,7 +99,7 @@ pub enum HloError {
         /// The maximum depth that stridec accepts.
         limit: usize,
     },
-    /// The operands of calls have more shapes in total than stridec compares.
+    /// The operands of all calls together have more shapes than stridec compares.
     #[error(
         "computations: expected calls whose operands have at most {limit} shapes in all, got {given} or more"
     )]
@@ -108,7 +109,7 @@ pub enum HloError {
         /// The maximum that stridec compares.
         limit: usize,
     },
-    /// The constants have more bytes in total than stridec accepts.
+    /// All constants together have more bytes than stridec accepts.
     #[error(
         "computations: expected constants of at most {limit} bytes in all, got {given} or more"
     )]
@@ -129,7 +130,7 @@ pub enum HloError {
 }
 
 impl HloError {
-    /// Returns the kind of failure.
+    /// Returns the kind of failure, by which a caller can decide how to react.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
@@ -261,8 +262,8 @@ impl InstructionError {
         }
     }
 
-    /// Returns the error with longer paths: `outer`, the path of the enclosing message, is put in
-    /// front of the field.
+    /// Returns the error with `outer`, the path of the enclosing message, before the path of the
+    /// field.
     pub(super) fn below(mut self, outer: &FieldPath) -> Self {
         match &mut self {
             Self::Value(error) => return Self::Value(error.clone().below(outer)),

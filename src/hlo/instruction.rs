@@ -20,8 +20,8 @@ impl Instruction {
         &self.name
     }
 
-    /// Returns the shape of the result, with the layout that was read. Only `bitcast` depends on
-    /// this layout.
+    /// Returns the shape of the result, with the layout in the module. This layout has no effect,
+    /// except for `bitcast`.
     #[must_use]
     pub fn shape(&self) -> &Shape {
         &self.shape
@@ -41,8 +41,8 @@ impl Instruction {
         &self.operands
     }
 
-    /// Returns the line of the user's program from which the instruction was made, or `None` if the
-    /// module does not record the line.
+    /// Returns the line of the user's program that produced the instruction, or `None` if the
+    /// module does not record it.
     #[must_use]
     pub fn source(&self) -> Option<&SourceLine> {
         self.source.as_ref()

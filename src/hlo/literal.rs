@@ -52,7 +52,7 @@ impl Literal {
         Ok(Self { shape, bytes })
     }
 
-    /// Creates a value from bytes whose elements are in the order of the layout of `shape`. Each
+    /// Creates a value from bytes in the order of memory, which the layout of `shape` defines. Each
     /// element is encoded as [`Literal`] describes.
     pub(super) fn from_memory_order(
         shape: &Shape,
@@ -138,7 +138,8 @@ fn byte_count(shape: &Shape) -> Option<u64> {
     parts.try_fold(own, |sum, part| sum.checked_add(byte_count(part)?))
 }
 
-/// Sets the bits to zero that a type narrower than 8 bits does not use, and a nonzero `pred` to 1.
+/// Normalizes the bytes of a literal, so that equal values have equal bytes: clears the bits that a
+/// type narrower than 8 bits does not use, and sets a nonzero `pred` to 1.
 fn clear_unused_bits(shape: &Shape, bytes: &mut [u8]) {
     let mut rest = bytes;
     for part in shape.tuple_shapes() {
@@ -162,7 +163,7 @@ fn clear_unused_bits(shape: &Shape, bytes: &mut [u8]) {
     }
 }
 
-/// Returns true if a layout has the elements in row-major order.
+/// Returns true if a layout stores the elements in row-major order.
 fn is_row_major(layout: &Layout) -> bool {
     layout.minor_to_major.iter().rev().copied().eq(0..layout.minor_to_major.len())
 }

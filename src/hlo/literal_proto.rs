@@ -10,8 +10,8 @@ use crate::{
 
 type Result<T> = std::result::Result<T, InstructionError>;
 
-/// Reads a serialized literal. The number of a tuple's elements is compared with its shape before
-/// any of them is decoded.
+/// Decodes a serialized literal. Compares the number of a tuple's elements with its shape before
+/// decoding them, so that a hostile message cannot use much memory.
 pub(super) fn decode(bytes: &[u8]) -> Result<Literal> {
     literal(bytes, 1).map_err(|error| error.below(&FieldPath::new("literal")))
 }
@@ -61,8 +61,9 @@ fn malformed(error: &prost::DecodeError) -> ShapeError {
     super::wire::malformed("literal", &error.to_string())
 }
 
-/// Returns how a literal stores the values of an element type: the name of the field, the number of
-/// its entries for one element, or 0 if the field has bytes, and the values as bytes.
+/// Returns the values in the field that a `LiteralProto` uses for an element type. The result has
+/// the name of the field, the number of entries in the field for one element, or 0 if the field
+/// contains bytes, and the values as bytes.
 fn values(element_type: ElementType, proto: &proto::LiteralProto) -> (&'static str, u64, Vec<u8>) {
     use ElementType as E;
     macro_rules! numbers {
@@ -120,7 +121,7 @@ fn array(shape: &Shape, proto: &proto::LiteralProto) -> Result<Literal> {
     if bytes.len() as u64 == size {
         return Literal::from_memory_order(shape, bytes);
     }
-    // The error counts values as the field has them, so that a complex number counts as two.
+    // The error counts entries of the field, so that a complex number counts as two.
     let one = width.checked_div(each).unwrap_or(1);
     Err(InstructionError::LiteralSize {
         field: FieldPath::new(field),
@@ -131,7 +132,7 @@ fn array(shape: &Shape, proto: &proto::LiteralProto) -> Result<Literal> {
     })
 }
 
-/// Converts a literal to a message. The message has the elements in row-major order.
+/// Converts a literal to a message. The message contains the elements in row-major order.
 pub(super) fn encode(literal: &Literal) -> proto::LiteralProto {
     use ElementType as E;
     let shape = literal.shape().clone().with_default_layouts();

@@ -1,5 +1,5 @@
-//! HLO modules: XLA's form of programs. A module can be read from a proto, from HLO text or from
-//! StableHLO text, or built in code.
+//! HLO modules, the form in which XLA represents programs. A module can be read from a proto, from
+//! HLO text or from StableHLO text, or built in code.
 //!
 //! | to | use |
 //! |---|---|

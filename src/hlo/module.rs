@@ -8,8 +8,8 @@ use crate::shape::{ElementType, FieldPath, Shape, queries};
 
 /// A program that is valid by construction. The [module documentation](super) has the rules.
 ///
-/// The program reads and writes buffers with the layouts of [`parameters`](Self::parameters) and
-/// [`result`](Self::result). These are XLA's `host_program_shape`. The layouts of instructions have
+/// The buffers of the program have the layouts of [`parameters`](Self::parameters) and
+/// [`result`](Self::result), which XLA calls `host_program_shape`. The layouts of instructions have
 /// no effect, except for `bitcast`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Module {
@@ -61,8 +61,8 @@ impl Module {
     }
 
     /// Returns the module with `donated` as the buffers that results may reuse. Returns an error if
-    /// a path in `donated` leads to no array of the module's parameters or result, or breaks
-    /// another rule of [`DonatedBuffers::check`].
+    /// `donated` breaks a rule of [`DonatedBuffers::check`], for example if a path leads to no
+    /// array.
     pub(super) fn with_donated_buffers(self, donated: DonatedBuffers) -> Result<Self, HloError> {
         donated.check(&self.parameters, &self.result)?;
         Ok(Self { donated, ..self })
@@ -105,7 +105,7 @@ impl Module {
         &self.result
     }
 
-    /// Returns the parts of the result that reuse buffers of parameters, such as arrays that are
+    /// Returns the arrays in the result that reuse buffers of parameters, such as arrays that are
     /// donated in JAX. They do not change the values of the result.
     ///
     /// ```
@@ -123,7 +123,7 @@ impl Module {
         &self.donated.aliases
     }
 
-    /// Returns the parts of parameters whose buffers any result may reuse.
+    /// Returns the arrays in parameters whose buffers any result may reuse.
     #[must_use]
     pub fn donors(&self) -> &[BufferDonor] {
         &self.donated.donors

@@ -2,12 +2,12 @@
 
 use super::{Literal, opcode_names::OPCODES};
 
-/// The operation of an instruction, with its attributes. The attributes have the names that they
-/// have in XLA. A computation is given by its index in
+/// The operation of an instruction, with its attributes. The attributes have their names from XLA.
+/// An attribute `computation` is an index into
 /// [`Module::computations`](super::Module::computations).
 ///
-/// An opcode on its own is not checked. [`Builder`](super::Builder) and the readers check it when
-/// it becomes an instruction.
+/// An opcode is not checked when it is created. [`Builder`](super::Builder) and the readers check
+/// it when it becomes an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Opcode {
@@ -18,25 +18,26 @@ pub enum Opcode {
     },
     /// A value that is stored in the module.
     Constant(Box<Literal>),
-    /// The index of each element along a dimension, as a number of the result's type.
+    /// An array in which each element is its own index along a dimension, as a number of the
+    /// result's type.
     Iota {
-        /// The dimension along which the elements count.
+        /// The dimension along which the elements count upwards.
         dimension: usize,
     },
-    /// The operand. The result may have another layout.
+    /// A copy of the operand, possibly in another layout.
     Copy,
-    /// The memory of the operand, read with the type, the extents and the layout of the result. If
-    /// elements of the two types have different widths, only the bytes are preserved.
+    /// The memory of the operand, interpreted with the type, the extents and the layout of the
+    /// result. If elements of the two types have different widths, only the bytes are preserved.
     Bitcast,
-    /// The bits of the operand, read as another type. If that type is narrower, the result has one
-    /// more minor-most dimension, and if it is wider, one less.
+    /// The bits of the operand, interpreted as another type. If that type is narrower, the result
+    /// has an additional minor-most dimension. If it is wider, the minor-most dimension is removed.
     BitcastConvert,
-    /// The elements of the operand with other extents, in row-major order of their indices. Layouts
-    /// do not matter.
+    /// The elements of the operand with other extents. Elements keep their order, which is the
+    /// row-major order of their indices, so layouts have no effect.
     Reshape,
     /// The elements of the operand, converted to another type.
     Convert,
-    /// The operand with its dimensions permuted: dimension `k` of the result is dimension
+    /// The operand with permuted dimensions: dimension `k` of the result is dimension
     /// `dimensions[k]` of the operand.
     Transpose {
         /// The permutation.
@@ -75,25 +76,25 @@ pub enum Opcode {
         /// The extents of the slice.
         sizes: Vec<u64>,
     },
-    /// The first operand, in which a part is replaced by the second operand. The other operands are
-    /// the start of the part, as in [`DynamicSlice`](Self::DynamicSlice).
+    /// The first operand, in which a slice is replaced by the second operand. The other operands
+    /// are the start of the slice, as in [`DynamicSlice`](Self::DynamicSlice).
     DynamicUpdateSlice,
-    /// Slices of the first operand. Their starts are in the second operand.
+    /// Slices of the first operand, whose starts are in the second operand.
     Gather(Box<Gather>),
-    /// One or several arrays, in which parts are combined with updates. The operands are the
-    /// arrays, the starts of the parts, and one array of updates for each array. The result for
-    /// several arrays is a tuple.
+    /// One or several arrays, in which windows are combined with updates. The operands are the
+    /// arrays, then the starts of the windows, and then one array of updates for each array. The
+    /// result for several arrays is a tuple.
     Scatter(Box<Scatter>),
-    /// The operands, sorted along a dimension. All of them are reordered in the same way. The
+    /// The operands, sorted along a dimension. All operands are reordered in the same way. The
     /// result for several operands is a tuple.
     Sort {
         /// The dimension along which elements are sorted.
         dimension: usize,
         /// True if equal elements keep their order.
         is_stable: bool,
-        /// The computation that returns true if one element belongs before another. Its parameters
-        /// are pairs: the two elements of the first operand, then those of the second operand, and
-        /// so on.
+        /// The computation that compares elements. It returns true if one element must be before
+        /// another. Its parameters are pairs: the two elements of the first operand, then those of
+        /// the second operand, and so on.
         computation: usize,
     },
     /// The extent of the operand along a dimension.
@@ -101,8 +102,8 @@ pub enum Opcode {
         /// The dimension whose extent is returned.
         dimension: usize,
     },
-    /// The elements of the first operand along some dimensions, combined with each other and with
-    /// the second operand, a scalar. The order of the combinations is not specified.
+    /// A reduction: the elements of the first operand along some dimensions are combined with each
+    /// other and with the second operand, a scalar. The order of the combinations is not specified.
     Reduce {
         /// The dimensions that are reduced. The result does not have them.
         dimensions: Vec<usize>,
@@ -137,18 +138,19 @@ pub enum Opcode {
         /// The indices of the computations, in the order of their operands.
         computations: Vec<usize>,
     },
-    /// The start of a call whose result [`AsyncDone`](Self::AsyncDone) returns. Its value is a
-    /// tuple: a tuple of the operands, the result, and further values without a meaning.
+    /// The start of a call. [`AsyncDone`](Self::AsyncDone) returns the result of the call. The
+    /// value of the start is a tuple: a tuple of the operands, the result, and further values
+    /// without a meaning.
     AsyncStart {
         /// The index of the called computation.
         computation: usize,
     },
-    /// The operand, which is a call that was started.
+    /// A call that was started, unchanged. It is the operand.
     AsyncUpdate,
     /// The result of a call that was started.
     AsyncDone,
-    /// The start of a copy whose result [`CopyDone`](Self::CopyDone) returns. Its value is a tuple:
-    /// the copy, the operand, and a value without a meaning.
+    /// The start of a copy. [`CopyDone`](Self::CopyDone) returns the result of the copy. The value
+    /// of the start is a tuple: the copy, the operand, and a value without a meaning.
     CopyStart,
     /// The result of a copy that was started.
     CopyDone,
@@ -162,15 +164,15 @@ pub enum Opcode {
     IdentityCall(IdentityCall),
     /// The results of a comparison, element by element.
     Compare {
-        /// The comparison that is computed.
+        /// The comparison, such as equal or less than.
         direction: ComparisonDirection,
-        /// True if floats are compared in a total order, which also has places for NaNs.
+        /// True if floats are compared in a total order, which also orders NaNs.
         total_order: bool,
     },
     /// Elements of the second operand if the first operand is true, and of the third operand
     /// otherwise.
     Select,
-    /// The second operand, clamped to the range that the first and the third operand give.
+    /// The second operand, clamped to the range from the first operand to the third operand.
     Clamp,
     /// An operation on one operand.
     Unary(Unary),
@@ -219,15 +221,16 @@ pub struct PaddingDimension {
 /// The attributes of a gather.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Gather {
-    /// The dimensions of the result that are the dimensions of a slice, in ascending order.
+    /// The dimensions of the result that run along a slice, in ascending order.
     pub offset_dims: Vec<usize>,
     /// The dimensions of the operand that the result does not have, in ascending order. A slice has
-    /// extent 1 there.
+    /// extent 1 along them.
     pub collapsed_slice_dims: Vec<usize>,
-    /// The dimension of the operand in which each entry of an index vector is a start.
+    /// The dimension of the operand to which each entry of an index vector belongs: the entry is a
+    /// start along this dimension.
     pub start_index_map: Vec<usize>,
-    /// The dimension of the indices that contains the index vectors. If an index vector is a single
-    /// scalar, this is the rank of the indices.
+    /// The dimension of the indices that contains the index vectors. It is the rank of the indices
+    /// if each index vector is a single scalar.
     pub index_vector_dim: usize,
     /// The dimensions of the operand that correspond to dimensions of the indices, in ascending
     /// order: slices are taken at the same index along both.
@@ -241,15 +244,16 @@ pub struct Gather {
 /// The attributes of a scatter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Scatter {
-    /// The dimensions of the updates that are the dimensions of a window, in ascending order.
+    /// The dimensions of the updates that run along a window, in ascending order.
     pub update_window_dims: Vec<usize>,
     /// The dimensions of the operand that windows do not have, in ascending order. A window has
-    /// extent 1 there.
+    /// extent 1 along them.
     pub inserted_window_dims: Vec<usize>,
-    /// The dimension of the operand in which each entry of an index vector is a start.
+    /// The dimension of the operand to which each entry of an index vector belongs: the entry is a
+    /// start along this dimension.
     pub scatter_dims_to_operand_dims: Vec<usize>,
-    /// The dimension of the indices that contains the index vectors. If an index vector is a single
-    /// scalar, this is the rank of the indices.
+    /// The dimension of the indices that contains the index vectors. It is the rank of the indices
+    /// if each index vector is a single scalar.
     pub index_vector_dim: usize,
     /// The dimensions of the operand that correspond to dimensions of the indices, in ascending
     /// order: windows are written at the same index along both.
@@ -295,14 +299,14 @@ names! {
         FuncResultSharding = "xla.sdy.FuncResultSharding",
         /// A request for a particular layout.
         LayoutConstraint = "LayoutConstraint",
-        /// The entry of a region whose values are shards. It changes no shape if there is only one
-        /// shard.
+        /// The entry of a region whose values are shards. If there is only one shard, it does not
+        /// change the shape.
         SpmdFullToShardShape = "SPMDFullToShardShape",
-        /// The exit of such a region.
+        /// The exit of a region whose values are shards.
         SpmdShardToFullShape = "SPMDShardToFullShape",
-        /// The entry of such a region in Shardy's form.
+        /// The entry of a region whose values are shards, in Shardy's form.
         GlobalToLocalShape = "xla.sdy.GlobalToLocalShape",
-        /// The exit of such a region in Shardy's form.
+        /// The exit of a region whose values are shards, in Shardy's form.
         LocalToGlobalShape = "xla.sdy.LocalToGlobalShape",
         /// A request for a kind of memory, such as memory of the host.
         DevicePlacement = "annotate_device_placement",
@@ -395,15 +399,15 @@ names! {
         Minimum = "minimum",
         /// The larger operand.
         Maximum = "maximum",
-        /// The first number to the power of the second. An integer to a negative power is 1 if the
+        /// The first operand to the power of the second. An integer to a negative power is 1 if the
         /// integer is 1, and otherwise 0.
         Power = "power",
-        /// The first integer, shifted left by the second, which is unsigned. The new bits are
+        /// The first operand, shifted left by the second, which is unsigned. The new bits are
         /// zeros.
         ShiftLeft = "shift-left",
-        /// The first integer, shifted right by the second. The new bits are copies of the sign bit.
+        /// The first operand, shifted right by the second. The new bits are copies of the sign bit.
         ShiftRightArithmetic = "shift-right-arithmetic",
-        /// The first integer, shifted right by the second. The new bits are zeros.
+        /// The first operand, shifted right by the second. The new bits are zeros.
         ShiftRightLogical = "shift-right-logical",
     }
 }
@@ -460,7 +464,8 @@ impl Opcode {
         }
     }
 
-    /// Returns the indices of the called computations; empty if the opcode calls none.
+    /// Returns the indices of the computations that the opcode calls, or an empty list if it calls
+    /// none.
     #[must_use]
     pub fn computations(&self) -> &[usize] {
         match self {
@@ -490,7 +495,7 @@ impl Opcode {
     }
 
     /// Returns true if the opcode with this name accepts operands and results of several float
-    /// types. XLA then converts between them.
+    /// types, because XLA then converts between them.
     pub(super) fn mixes_floats(name: &str) -> bool {
         let moves_or_chooses = matches!(
             name,

@@ -1,6 +1,6 @@
-//! [`SourceLine`]: the line of the user's Python program from which an instruction was made. The
-//! metadata of a module records these lines. Errors show them, because users know their own program
-//! better than its instructions.
+//! [`SourceLine`]: the line of the user's Python program that produced an instruction. The metadata
+//! of a module records these lines. Errors show them, because a user recognizes lines of a program
+//! more easily than instructions.
 
 use std::{fmt, sync::Arc};
 
@@ -40,11 +40,12 @@ impl fmt::Display for SourceLine {
     }
 }
 
-/// The tables of a module's stack frames. Entries refer to each other by indices that count from 1.
+/// The tables of a module's stack frames, from which the source lines of instructions are found.
+/// Entries refer to each other by indices that count from 1.
 #[derive(Default)]
 pub(super) struct StackFrames {
     files: Vec<Arc<str>>,
-    /// The index of the file and the line of each location.
+    /// The index of the file, and the line, of each location.
     locations: Vec<(i32, i32)>,
     /// The index of the location of each frame.
     frames: Vec<i32>,
@@ -63,8 +64,8 @@ impl StackFrames {
         self.frames.push(location);
     }
 
-    /// Returns the source line of an instruction. It is in the metadata itself, or in a stack frame
-    /// to which the metadata refers. Returns `None` if there is none, or if an index is invalid.
+    /// Returns the source line of an instruction. The metadata contains the line itself, or refers
+    /// to a stack frame. Returns `None` if there is no line, or if an index is invalid.
     pub(super) fn line(&self, metadata: &proto::OpMetadata) -> Option<SourceLine> {
         if !metadata.source_file.is_empty() {
             return line_number(metadata.source_line)
@@ -93,8 +94,8 @@ fn entry<T>(table: &[T], number: i32) -> Option<&T> {
     table.get(usize::try_from(number).ok()?.checked_sub(1)?)
 }
 
-/// Returns a line, or `None` if the number is not positive. Such a number means that the line is
-/// unknown.
+/// Converts the number of a line. Returns `None` if the number is not positive, which means that
+/// the line is unknown.
 fn line_number(number: i32) -> Option<u32> {
     u32::try_from(number).ok().filter(|&line| line > 0)
 }

@@ -7,8 +7,8 @@ fn shape(text: &str) -> Shape {
     text.parse().unwrap()
 }
 
-/// Returns the shape of an instruction's result, or its error. The operands of the instruction are
-/// parameters of the given shapes.
+/// Builds an instruction whose operands are parameters of the given shapes. Returns the shape of
+/// the result, or the error.
 fn given(opcode: Opcode, operands: &[&str], declared: Option<&str>) -> Result<String, String> {
     let mut builder = scalar_adder();
     let operands: Vec<usize> =

@@ -1,5 +1,5 @@
-//! Lists the fields of a serialized message one by one, without decoding their contents. With this,
-//! a large message can be decoded piece by piece.
+//! Splits a serialized message into its fields, without decoding their contents. So a large message
+//! can be decoded in small pieces, which takes less memory.
 
 use crate::shape::ShapeError;
 
@@ -11,7 +11,7 @@ pub(super) struct WireField<'a> {
     pub(super) raw: &'a [u8],
 }
 
-/// The value of a field, as far as it can be decoded without the type of the field.
+/// The value of a field. Without the type of the field, it can be decoded only this far.
 pub(super) enum WireValue<'a> {
     Varint(u64),
     /// A value of 4 or 8 bytes.
@@ -21,7 +21,7 @@ pub(super) enum WireValue<'a> {
 
 impl<'a> WireField<'a> {
     /// Returns the bytes of a field that is a message. Returns an error, which names the field
-    /// `name`, if the wire type is another.
+    /// `name`, if the field has another wire type.
     pub(super) fn message(&self, name: &'static str) -> Result<&'a [u8], ShapeError> {
         match self.value {
             WireValue::Bytes(bytes) => Ok(bytes),
@@ -35,7 +35,8 @@ impl<'a> WireField<'a> {
             .map_err(|_| malformed(name, "text that is no UTF-8"))
     }
 
-    /// Returns the number in a field of type int64. Returns an error if the wire type is another.
+    /// Returns the number in a field of type int64. Returns an error if the field has another wire
+    /// type.
     #[allow(clippy::cast_possible_wrap)] // negative numbers are encoded in two's complement
     pub(super) fn number(&self, name: &'static str) -> Result<i64, ShapeError> {
         match self.value {
@@ -64,7 +65,8 @@ impl<'a> WireFields<'a> {
         Self { rest: message }
     }
 
-    /// Reads the next field. Returns `None` at the end of the message, and after malformed bytes.
+    /// Splits off the next field. Returns `None` at the end of the message, and after malformed
+    /// bytes.
     fn read(&mut self) -> Option<Result<WireField<'a>, ShapeError>> {
         if self.rest.is_empty() {
             return None;
@@ -110,12 +112,12 @@ fn field(bytes: &[u8]) -> Option<(u64, WireValue<'_>, &[u8])> {
     (tag >> 3 > 0).then_some((tag >> 3, value, rest))
 }
 
-/// Reads an integer of variable length, and returns it with the rest of the bytes. Returns `None`
-/// if it is truncated or too long.
+/// Decodes an integer of variable length. Returns the integer and the remaining bytes, or `None` if
+/// the integer is truncated or too long.
 fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut number = 0;
     for (i, &byte) in bytes.iter().enumerate().take(10) {
-        // Ten bytes have 70 bits, so that only the lowest bit of the tenth byte may be set.
+        // Ten bytes contain 70 bits, so only the lowest bit of the tenth byte may be set.
         if i == 9 && byte > 1 {
             return None;
         }

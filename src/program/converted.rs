@@ -1,9 +1,9 @@
-//! Conversions of elements: how a trace continues from a `convert` to its operand.
+//! Conversions of elements: the rule by which a trace continues from a `convert` to its operand.
 //!
-//! A nest converts all units that it reads in the same way. Constants and padding values may be on
-//! either side of the conversion, because they are converted at compile time. If only some elements
-//! pass through a conversion, or if they pass through several, an intermediate value is computed
-//! into a scratch buffer first.
+//! A nest applies one conversion to all units that it reads. This restricts a trace: if only some
+//! elements pass through a conversion, or if elements pass through several, an earlier step must
+//! compute an intermediate value into a scratch buffer. Constants and padding values are no
+//! problem, because they are converted at compile time.
 
 use super::{
     graph::{ArrayOrigin, GraphNode, TuplePath},
@@ -16,29 +16,30 @@ use crate::{
     shape::ElementType,
 };
 
-/// The conversion of the elements that a nest reads, as far as it is known.
+/// The conversion that a nest applies to the elements that it reads, as far as the trace has found
+/// it.
 pub(super) struct ConvertedElements {
     /// The element type of the value that is traced.
     element_type: ElementType,
     /// The conversion, its instruction, and the operand of that instruction.
     of: Option<(Conversion, GraphNode, GraphNode)>,
-    /// The height of the stack of pending elements below those that pass through the conversion, or
-    /// `None` if no such elements are traced. The elements of a conversion are pushed together, so
-    /// that they are traced before all elements below them.
+    /// The height of the stack of pending elements when the trace entered the conversion. Elements
+    /// above this height pass through the conversion, because they are traced before all elements
+    /// below them. `None` if the element under trace does not pass through it.
     below: Option<usize>,
-    /// True if an element was read through the conversion.
+    /// True if the nest reads an element that passes through the conversion.
     reads: bool,
-    /// True if an element was read that passes through no conversion.
+    /// True if the nest reads an element that passes through no conversion.
     reads_plain: bool,
 }
 
 impl ConvertedElements {
-    /// Returns the state at the start of the trace of a value with this element type.
+    /// Returns the state before the trace of a value with this element type.
     pub(super) fn new(element_type: ElementType) -> Self {
         Self { element_type, of: None, below: None, reads: false, reads_plain: false }
     }
 
-    /// Returns the conversion of the nest; `None` if elements are copied as they are.
+    /// Returns the conversion that the nest applies, or `None` if it copies elements unchanged.
     pub(super) fn conversion(&self) -> Option<Conversion> {
         self.of.filter(|_| self.reads).map(|of| of.0)
     }
@@ -48,17 +49,20 @@ impl ConvertedElements {
         self.below.and(self.of).map(|of| of.0)
     }
 
-    /// Records that a new element is traced, while `pending` others wait on the stack.
+    /// Records that the trace of a new element begins, while `pending` other elements wait on the
+    /// stack. If none of the elements of the conversion are left, the trace leaves the conversion.
     pub(super) fn leave(&mut self, pending: usize) {
         self.below = self.below.filter(|&below| pending >= below);
     }
 
-    /// Records that an element of `node` is read. Returns the operand of the conversion that it
-    /// passes through, or `None` if it is copied as it is.
+    /// Records that the nest reads an element of `node`. Returns `None` if the element passes
+    /// through no conversion. Otherwise returns the node that must be computed into a scratch
+    /// buffer if the nest cannot read the element, because its buffer has elements of another
+    /// width. This is normally the operand of the conversion.
     ///
     /// # Errors
     ///
-    /// Stops before the conversion if other elements of the nest are read in another way.
+    /// Stops before the conversion if the nest reads other elements without it.
     pub(super) fn read(&mut self, node: GraphNode) -> Result<Option<GraphNode>, Halt> {
         let before = |node| Err(Halt::Stop(Stop::Before(node, TuplePath::new())));
         match (self.below.and(self.of), self.of) {
@@ -67,7 +71,8 @@ impl ConvertedElements {
                     return before(converts);
                 }
                 self.reads = true;
-                // An operand that is the buffer itself cannot be computed into another buffer.
+                // If the operand itself is in a buffer, another buffer for it would not help, so
+                // this names the conversion instead.
                 Ok(Some(if operand == node { converts } else { operand }))
             }
             (None, Some((_, converts, _))) if self.reads => before(converts),
@@ -80,8 +85,9 @@ impl ConvertedElements {
 }
 
 impl Pull<'_, '_> {
-    /// Returns the operand whose elements an instruction converts, or `None` if the instruction
-    /// converts nothing. JAX writes a conversion to `pred` as a comparison with zero.
+    /// Returns the operand whose elements an instruction converts, or `None` if the instruction is
+    /// not a conversion. A comparison `x != 0` counts as the conversion of `x` to `pred`, because
+    /// JAX writes this conversion so.
     pub(super) fn converted_operand(&mut self, node: GraphNode) -> Result<Option<GraphNode>, Halt> {
         let direction = match self.graph.instruction(node).opcode() {
             Opcode::Convert => return Ok(Some(self.graph.operand(node, 0))),
@@ -92,7 +98,8 @@ impl Pull<'_, '_> {
         Ok((direction == ComparisonDirection::Ne && self.is_zero(right)?).then_some(left))
     }
 
-    /// Returns true if a value is a constant of zeros, possibly after a broadcast.
+    /// Returns true if all elements of a value are zero: the value is a constant of zeros, possibly
+    /// after broadcasts.
     fn is_zero(&mut self, mut node: GraphNode) -> Result<bool, Halt> {
         loop {
             let ArrayOrigin::Instruction(found) = self.graph.origin(node, TuplePath::new())? else {
@@ -112,13 +119,13 @@ impl Pull<'_, '_> {
         }
     }
 
-    /// Returns true if the trace continues in `operand`, whose elements the instruction converts.
-    /// Returns false if the instruction is no conversion for a nest: it keeps the low bits of
-    /// integers, which a nest can copy, or its type is complex.
+    /// Returns true if the nest performs the conversion `node`, so that the trace continues in
+    /// `operand`. Returns false if the nest need not or cannot convert here: the conversion only
+    /// keeps the low bits of integers, which a nest can copy, or its type is complex.
     ///
     /// # Errors
     ///
-    /// Stops if the value has to be folded or computed into a scratch buffer first.
+    /// Stops if the value must first be folded or computed into a scratch buffer.
     pub(super) fn converts(
         &mut self,
         node: GraphNode,
@@ -139,7 +146,8 @@ impl Pull<'_, '_> {
         }
         let of = &mut self.converted;
         if let Some(outer) = of.inside() {
-            // Two conversions in a row are one if the first loses nothing.
+            // Two conversions in a row can be merged to one if the inner conversion keeps the value
+            // exactly.
             let both = if to == outer.from() { conversion.then(outer) } else { None };
             return match (both, of.of) {
                 (Some(both), Some((_, converts, _))) if !of.reads => {
@@ -149,7 +157,8 @@ impl Pull<'_, '_> {
                 _ => before,
             };
         }
-        // Between this conversion and the value, low bits may have been taken from integers.
+        // If the types differ, a later conversion took the low bits of the integers that this one
+        // produces, which a nest cannot do in addition.
         let is_last = to == of.element_type;
         let is_whole = self.unit == storage_bits(to) && item.part.as_constant() == Some(0);
         if !is_last || !is_whole || of.reads_plain || of.of.is_some_and(|of| of.0 != conversion) {
@@ -160,12 +169,13 @@ impl Pull<'_, '_> {
         Ok(true)
     }
 
-    /// Returns the width of the units in which an instruction's elements are traced, in bits.
-    /// Before a conversion, a unit is a whole element.
+    /// Returns the width of the units in which the elements of `node` are traced, in bits. If a
+    /// later instruction converts these elements, a unit is a whole element.
     ///
     /// # Errors
     ///
-    /// Stops before an instruction that takes elements apart, if they are converted after that.
+    /// Stops before an instruction that divides elements into smaller ones or joins them, if a
+    /// later instruction converts these elements.
     pub(super) fn unit_before(&self, node: GraphNode) -> Result<u32, Halt> {
         if self.converted.inside().is_none() {
             return Ok(self.unit);

@@ -1,5 +1,5 @@
-//! The ends of a trace. An element that is traced back through the instructions ends in a buffer,
-//! from which it is read, or in a constant, whose bits are then known.
+//! The ends of a trace. The trace of an element through the instructions ends at a buffer, from
+//! which a kernel reads the element, or at a constant, whose bits are known at compile time.
 
 use std::collections::HashSet;
 
@@ -32,16 +32,16 @@ impl Pull<'_, '_> {
         let (element_type, bits) = (shape.element_type(), descriptor.element_bits());
         if let Some(before) = self.converted.read(node)? {
             return match self.source(value, false, |assembly| assembly.source(&descriptor)) {
-                // Two sources give their elements different widths.
+                // Two sources store their elements in different widths, which one nest cannot read.
                 Err(NestError::Widths { .. }) => {
                     Err(Halt::Stop(Stop::Before(before, TuplePath::new())))
                 }
                 source => Ok(self.assembly.read(region, source?, &descriptor, index.into())?),
             };
         }
-        // An element below 8 bits may have a byte of its own in memory. If the source's elements
-        // have another width, only their low bits are copied, so these bits must be units of their
-        // own.
+        // An element of less than 8 bits may occupy a whole byte in memory. If the source's
+        // elements have another width, the nest copies only their low bits. So the unit must be
+        // these bits, not the byte.
         let is_cut = !self.packs && element_type.bits() != Some(self.bits);
         if self.bits < 8 && self.unit == 8 && is_cut {
             return Err(Halt::Unit(self.bits));
@@ -58,8 +58,8 @@ impl Pull<'_, '_> {
             return Err(unsupported(self.graph, node, reason));
         };
         match self.source(value, false, |assembly| assembly.source(&descriptor)) {
-            // Sources that pack their elements need smaller units than sources with a byte for
-            // each.
+            // A source that packs its elements needs smaller units than a source with a byte for
+            // each element.
             Err(NestError::Widths { .. }) if self.width < self.unit => Err(Halt::Unit(self.width)),
             source => Ok(self.assembly.read(region, source?, &descriptor, index.into())?),
         }
@@ -67,8 +67,9 @@ impl Pull<'_, '_> {
 
     /// Adds the cases for an element of a constant.
     ///
-    /// If the index of the element is known, or if all elements are equal, the case holds the bits
-    /// of the element. Otherwise the constant becomes a buffer, from which the case reads.
+    /// If the index of the element is known at compile time, or if all elements are equal, the case
+    /// contains the bits of the element. Otherwise the constant is stored in a buffer, from which
+    /// the case reads.
     pub(super) fn constant(
         &mut self,
         item: PendingValue,
@@ -95,8 +96,8 @@ impl Pull<'_, '_> {
         self.bits(item, bits & kept, parts(element_type, self.unit))
     }
 
-    /// Returns the buffer that holds a constant. The first call for a constant adds its buffer to
-    /// the program.
+    /// Returns the buffer that holds the constant `literal`. The first call for the same `origin`
+    /// adds this buffer to the program.
     pub(super) fn constant_buffer(&mut self, origin: ArrayOrigin, literal: &Literal) -> BufferId {
         let next = self.buffers.constants.len();
         let number = *self.buffers.constant_of.entry(origin).or_insert(next);
@@ -106,8 +107,7 @@ impl Pull<'_, '_> {
         BufferId::Constant(number)
     }
 
-    /// Adds the cases for an element whose bits are known. The element is divided into `parts`
-    /// units.
+    /// Adds the cases for an element whose bits are known. The element consists of `parts` units.
     ///
     /// A single case suffices if the index of the unit is known, or if all units have the same
     /// bits. Otherwise each unit gets a case.

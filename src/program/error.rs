@@ -10,7 +10,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProgramError {
-    /// An instruction does more than move data, or moves it in a way that is not supported.
+    /// An instruction computes new values, or moves data in a way that stridec does not support.
     #[error("`{instruction}`, {shape}: {opcode} is not supported{reason}{}", from(line.as_deref()))]
     Unsupported {
         /// The instruction's name.
@@ -19,19 +19,19 @@ pub enum ProgramError {
         shape: Box<str>,
         /// The instruction's opcode.
         opcode: Box<str>,
-        /// The part of the instruction that is not supported, as the end of the message, with a
-        /// colon or semicolon before it. Empty if the opcode itself is not supported.
+        /// The detail that is not supported, as the end of the message, with a colon or semicolon
+        /// before it. Empty if the opcode itself is not supported.
         reason: Box<str>,
-        /// The line of the user's program from which the instruction was made, or `None` if the
-        /// module does not record the line.
+        /// The line of the user's program that produced the instruction, or `None` if the module
+        /// does not record it.
         line: Option<Box<SourceLine>>,
     },
     /// The memory layout of a parameter or result cannot be described by strides.
     #[error("{value}: {error}")]
     Layout {
-        /// The parameter or result, with its shape.
+        /// The name and the shape of the parameter or result.
         value: String,
-        /// The reason from the module `stride`.
+        /// The reason, from the module `stride`.
         error: Box<StrideError>,
     },
     /// A result cannot be lowered to a nest.
@@ -39,7 +39,7 @@ pub enum ProgramError {
     Nest {
         /// The instruction whose value is the result.
         instruction: String,
-        /// The reason from the module `nest`.
+        /// The reason, from the module `nest`.
         error: Box<NestError>,
     },
     /// A kernel exceeds the limits of the target.
@@ -60,7 +60,7 @@ pub enum ProgramError {
     /// A run on the host failed.
     #[error(transparent)]
     Host(#[from] HostError),
-    /// More instructions lie between the results and the parameters than stridec follows.
+    /// There are more instructions between the results and the parameters than stridec follows.
     #[error(
         "expected at most {limit} instructions between the results and the parameters, with a computation counted at each of its calls"
     )]
@@ -68,7 +68,7 @@ pub enum ProgramError {
         /// The maximum number of instructions.
         limit: usize,
     },
-    /// The program needs more scratch buffers than a program may have.
+    /// The program needs more scratch buffers than the limit allows.
     #[error("expected a program of at most {limit} scratch buffers")]
     TooManyScratchBuffers {
         /// The maximum number of scratch buffers.
@@ -124,15 +124,15 @@ pub enum ProgramError {
     },
 }
 
-/// Returns the source line in parentheses after a blank, such as ` (layers.py:12)`, or an empty
-/// string if there is no line.
+/// Returns the source line as the end of an error message: in parentheses after a blank, such as `
+/// (layers.py:12)`. Returns an empty string if there is no line.
 fn from(line: Option<&SourceLine>) -> String {
     line.map(|line| format!(" ({line})")).unwrap_or_default()
 }
 
-/// Returns the end of an error message that says how the program can run nevertheless: on the host,
-/// or with kernels that each compute a part of the results. Returns an empty string if the target
-/// itself is invalid.
+/// Returns the end of an error message for a kernel that exceeds a limit. It names ways to run the
+/// program nevertheless: on the host, or with kernels that each compute only some elements of the
+/// results. Returns an empty string if the target itself is invalid.
 fn without_kernel(error: &ScheduleError, results: &[usize]) -> String {
     if error.kind() == ErrorKind::Invalid {
         return String::new();
@@ -151,7 +151,7 @@ impl ProgramError {
         Self::Layout { value: format!("{value}, {shape}"), error: Box::new(error) }
     }
 
-    /// Returns the kind of failure.
+    /// Returns the kind of failure, by which a caller can decide how to react.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {

@@ -2,8 +2,8 @@
 //! known.
 //!
 //! Modules that only move data still compute a few constants, such as the bounds of an index. The
-//! values must have exactly the bits that XLA computes. Therefore every rule here was compared with
-//! XLA.
+//! computed values must have exactly the bits that XLA computes, so every rule here was compared
+//! with XLA.
 
 use super::{
     literal::{element, elements, extents, is_integer, storage_bits},
@@ -14,12 +14,12 @@ use crate::{
     shape::ElementType,
 };
 
-/// The greatest number of elements of a value that is computed at compile time. With a higher
-/// limit, compilation may take longer and the compiled program may be larger. With a lower one,
-/// more modules are refused.
+/// The maximum number of elements of a value that is computed at compile time. With a higher limit,
+/// compilation may take longer and the compiled program may be larger. With a lower limit, more
+/// modules are refused.
 pub(super) const MAX_ELEMENTS: u64 = 1 << 20;
 
-/// Returns the value of an instruction, given the values of its operands. Returns `None` if the
+/// Computes the value of an instruction from the values of its operands. Returns `None` if the
 /// instruction is not folded or has more than [`MAX_ELEMENTS`] elements.
 pub(super) fn fold(instruction: &Instruction, operands: &[Literal]) -> Option<Literal> {
     let shape = instruction.shape();
@@ -50,10 +50,10 @@ pub(super) fn fold(instruction: &Instruction, operands: &[Literal]) -> Option<Li
     Literal::new(shape, bytes).ok()
 }
 
-/// Returns the bits of one element of an instruction that works element by element, such as `add`.
+/// Computes the bits of one element of an instruction that works element by element, such as `add`.
 ///
-/// `operand(n)` returns the type and the bits of the same element of operand `n`. Returns `None` if
-/// the instruction is not folded.
+/// `operand(n)` returns the type and the bits of the corresponding element of operand `n`. The
+/// result is `None` if the instruction is not folded.
 pub(super) fn element_bits(
     instruction: &Instruction,
     operand: impl Fn(usize) -> Option<(ElementType, u128)>,
@@ -122,12 +122,12 @@ impl Scalar {
         })
     }
 
-    /// Returns the bits of this value in another type.
+    /// Converts this value to the type `to`, and returns its bits.
     ///
-    /// - To an integer type: integers wrap around, and floats are truncated and clamped to the
-    ///   range.
+    /// - To an integer type: integers wrap around. Floats are truncated and then clamped to the
+    ///   range of the type.
     /// - To a float type: the value is rounded to the nearest.
-    /// - To a complex type: a real number becomes the real part.
+    /// - To a complex type: a real number becomes the real part, and the imaginary part is 0.
     ///
     /// Returns `None` for a complex number if the type is not complex, and for types that are not
     /// folded.
@@ -213,9 +213,10 @@ impl Scalar {
         })
     }
 
-    /// Returns an integer that orders the elements of a type as XLA's total order does. Floats are
-    /// ordered by their bits, read as a sign and a magnitude, so that NaNs are outside the
-    /// infinities. Returns `None` if elements of the type are not folded.
+    /// Converts the bits of an element to an integer, so that the integers have the order that
+    /// XLA's total order gives the elements. The bits of a float are taken as a sign and a
+    /// magnitude, so that NaNs are outside the infinities. Returns `None` if elements of the type
+    /// are not folded.
     fn total(of: ElementType, bits: u128) -> Option<Self> {
         match Self::read(of, bits)? {
             Self::Float(_) => {
@@ -227,8 +228,8 @@ impl Scalar {
         }
     }
 
-    /// Returns the result of an operation on a number of the type `of`, or `None` if the operation
-    /// is not folded. The result is not rounded to the type yet; [`write`](Self::write) does that.
+    /// Computes a unary operation on a number of the type `of`. Returns `None` if the operation is
+    /// not folded. The result is not yet rounded to the type; [`write`](Self::write) does that.
     fn unary(self, of: ElementType, unary: Unary) -> Option<Self> {
         let number = match self {
             Self::Integer(number) => number,
@@ -249,13 +250,12 @@ impl Scalar {
         }))
     }
 
-    /// Returns the result of an operation on two numbers of the type `of`, or `None` if the
-    /// operation is not folded. The result is not rounded to the type yet; [`write`](Self::write)
-    /// does that.
+    /// Computes a binary operation on two numbers of the type `of`. Returns `None` if the operation
+    /// is not folded. The result is not yet rounded to the type; [`write`](Self::write) does that.
     ///
-    /// Floats are computed as `f64`, and a narrower type is rounded a second time. A sum, a
-    /// difference, a product and a quotient are still as if they were rounded once, because `f64`
-    /// has more than twice the digits.
+    /// Floats are computed as `f64`, so the result for a narrower type is rounded twice. The second
+    /// rounding does not change a sum, a difference, a product or a quotient, because `f64` has
+    /// more than twice the digits of the narrower types.
     pub(super) fn binary(self, other: Self, of: ElementType, binary: Binary) -> Option<Self> {
         let (a, b) = match (self, other) {
             (Self::Integer(a), Self::Integer(b)) => (a, b),
@@ -267,7 +267,7 @@ impl Scalar {
         }
         let bits = of.bits()?;
         let mask = u128::MAX >> (128 - bits);
-        // The shift distance is unsigned. A negative number is therefore a distance beyond the
+        // The shift distance is unsigned, so a negative number is a distance that exceeds the
         // width.
         let places = u32::try_from(b).ok().filter(|&places| places < bits);
         Some(Self::Integer(match binary {
@@ -332,9 +332,9 @@ fn float_binary(a: f64, b: f64, binary: Binary) -> Option<Scalar> {
     }))
 }
 
-/// Returns a power of an integer, modulo the number of values of its type; `mask` has the bits of
-/// the type. A negative exponent gives 1 for the base 1, and 0 for every other base, even for -1,
-/// as in `HandlePower` of XLA's `hlo_evaluator_typed_visitor.h`.
+/// Returns `base` to the power of `exponent`, modulo the number of values of its type. `mask` has
+/// the bits of the type. A negative exponent gives 1 for the base 1, and 0 for every other base,
+/// even for -1, as in `HandlePower` of XLA's `hlo_evaluator_typed_visitor.h`.
 fn power(base: i128, exponent: i128, mask: u128) -> i128 {
     if exponent < 0 {
         return i128::from(base == 1);

@@ -1,8 +1,8 @@
 //! The instructions of a module as one graph of arrays, without calls and tuples.
 //!
-//! [`Graph::origin`] finds the instruction that defines an array. On the way, it enters called
-//! computations, takes tuples apart, and skips instructions that change no value, such as `copy`.
-//! So the rest of the compiler sees none of these.
+//! [`Graph::origin`] finds the instruction that defines an array. It enters called computations,
+//! takes tuples apart, and skips instructions that do not change their value, such as `copy`. So
+//! the rest of the compiler needs no rules for them.
 
 use std::collections::HashMap;
 
@@ -11,35 +11,36 @@ use smallvec::SmallVec;
 use super::{ProgramError, pull::refused};
 use crate::hlo::{Computation, Instruction, Literal, Module, Opcode};
 
-/// The greatest number of instructions that are followed for one module. An instruction in a called
-/// computation counts once for each time that it is passed. A higher limit lets compilation take
-/// longer; a lower one refuses more modules.
+/// The maximum number of instructions that the compiler follows for one module. An instruction in a
+/// called computation counts once for each time that it is followed. A higher limit allows longer
+/// compilation; a lower one refuses more modules.
 pub(super) const MAX_STEPS: usize = 1 << 20;
 
-/// A call that has been entered. A computation may be entered from several calls.
+/// A call that the compiler has entered. A computation that is called several times has several
+/// frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct CallFrame {
     /// The called computation, as an index into the module's computations.
     computation: usize,
-    /// The calling instruction, as the index of its frame and its index in the computation of that
+    /// The calling instruction: the index of its frame, and its index in the computation of that
     /// frame. `None` for the entry computation.
     caller: Option<(usize, usize)>,
-    /// The operand of the call that is argument 0 of the computation. It is 0, except in a branch
-    /// of a conditional. The single argument of branch `n` is operand `n + 1`, since operand 0 is
-    /// the predicate.
+    /// The index of the operand of the call that becomes parameter 0 of the computation. It is 0,
+    /// except in a branch of a conditional: operand 0 of a conditional is the predicate, and the
+    /// single argument of branch `n` is operand `n + 1`.
     first_operand: usize,
 }
 
-/// An instruction in one of the calls that have been entered: the index of the frame, and the index
-/// of the instruction in its computation.
+/// An instruction in a call that the compiler has entered: the index of the call's frame, and the
+/// index of the instruction in the called computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct GraphNode {
     frame: usize,
     place: usize,
 }
 
-/// A path to an array inside nested tuples: the index of the part in each tuple, outermost first.
-/// It is empty for a value that is no tuple.
+/// A path to an array inside nested tuples: the index of the element to enter in each tuple,
+/// outermost first. The path is empty for a value that is not a tuple.
 pub(super) type TuplePath = SmallVec<[usize; 2]>;
 
 /// The definition of an array, after calls and tuples have been resolved.
@@ -49,12 +50,12 @@ pub(super) enum ArrayOrigin {
     Instruction(GraphNode),
     /// A parameter of the program, or an array inside a parameter that is a tuple.
     Parameter(usize, TuplePath),
-    /// An array inside the tuple that an instruction returns. The instruction is a constant, or it
-    /// chooses or computes the tuple.
+    /// An array inside the tuple that an instruction returns. The instruction is a constant,
+    /// chooses between tuples, as a conditional does, or computes the tuple.
     Part(GraphNode, TuplePath),
 }
 
-/// The instructions of a module, and the calls that have been entered so far.
+/// The instructions of a module, and the calls that the compiler has entered so far.
 #[derive(Debug)]
 pub(super) struct Graph<'a> {
     module: &'a Module,
@@ -64,7 +65,7 @@ pub(super) struct Graph<'a> {
 }
 
 impl<'a> Graph<'a> {
-    /// Returns the graph of a module, with the entry computation as the only call.
+    /// Returns the graph of a module, in which only the entry computation has been entered.
     pub(super) fn new(module: &'a Module) -> Self {
         let entry = CallFrame { computation: module.entry_index(), caller: None, first_operand: 0 };
         Self { module, frames: vec![entry], entered: HashMap::new(), steps: 0 }
@@ -84,8 +85,8 @@ impl<'a> Graph<'a> {
         &self.module.computations()[computation].instructions()[node.place]
     }
 
-    /// Returns an operand of a node. It may be a call, a tuple or a copy; [`origin`](Self::origin)
-    /// finds the instruction that defines its value.
+    /// Returns operand `number` of a node. The operand may be a call, a tuple or a copy;
+    /// [`origin`](Self::origin) finds the instruction that defines its value.
     pub(super) fn operand(&self, node: GraphNode, number: usize) -> GraphNode {
         GraphNode { place: self.instruction(node).operands()[number], ..node }
     }
@@ -98,8 +99,8 @@ impl<'a> Graph<'a> {
         Some(path.iter().fold(Literal::clone(literal), part))
     }
 
-    /// Counts an instruction that is followed. Returns [`ProgramError::TooLong`] after
-    /// [`MAX_STEPS`] instructions.
+    /// Counts one more instruction that the compiler follows. Returns [`ProgramError::TooLong`]
+    /// after [`MAX_STEPS`] instructions, to bound the time of compilation.
     pub(super) fn step(&mut self) -> Result<(), ProgramError> {
         self.steps += 1;
         if self.steps > MAX_STEPS {
@@ -113,8 +114,9 @@ impl<'a> Graph<'a> {
     ///
     /// # Errors
     ///
-    /// Returns an error if too many instructions are followed, or if a called computation takes
-    /// operands that are passed only after the call has started.
+    /// Returns an error if the compiler has followed more than [`MAX_STEPS`] instructions. Also
+    /// returns an error if the array is an operand that an asynchronous call receives only after
+    /// its start.
     pub(super) fn origin(
         &mut self,
         node: GraphNode,
@@ -123,9 +125,9 @@ impl<'a> Graph<'a> {
         self.origin_passing(node, path, |_, _| {})
     }
 
-    /// Returns the same origin as [`origin`](Self::origin), and calls `pass` for each instruction
-    /// on the way. The arguments are the index of the computation and the index of the instruction
-    /// in it.
+    /// Returns the same value as [`origin`](Self::origin), and calls `pass` for each instruction
+    /// that it follows. The arguments of `pass` are the index of the computation and the index of
+    /// the instruction in it.
     pub(super) fn origin_passing(
         &mut self,
         mut node: GraphNode,
@@ -160,8 +162,8 @@ impl<'a> Graph<'a> {
                 Opcode::Call { computation } | Opcode::Fusion { computation, .. } => {
                     self.enter(node, *computation, 0)
                 }
-                // The value of `async-start` is a tuple. Part 0 has the operands of the call, and
-                // part 1 its result.
+                // The value of `async-start` is a tuple. Element 0 is a tuple of the operands of
+                // the call, and element 1 is its result.
                 Opcode::AsyncStart { computation } if path.first() == Some(&1) => {
                     path.remove(0);
                     self.enter(node, *computation, 0)
@@ -175,7 +177,7 @@ impl<'a> Graph<'a> {
                     path.insert(0, 1);
                     self.operand(node, 0)
                 }
-                // Parts 0 and 1 of a `copy-start` both have the value of its operand.
+                // Elements 0 and 1 of a `copy-start` both have the value of its operand.
                 Opcode::CopyStart if matches!(path.first(), Some(0 | 1)) => {
                     path.remove(0);
                     self.operand(node, 0)
@@ -190,8 +192,8 @@ impl<'a> Graph<'a> {
                 | Opcode::AddDependency
                 | Opcode::Domain
                 | Opcode::IdentityCall(_) => self.operand(node, 0),
-                // An `async-update` may add operands, which have no place in the tuple of
-                // `async-start`.
+                // An `async-update` with more operands adds arguments to the call, which have no
+                // place in the tuple of `async-start`. So it is not skipped.
                 Opcode::AsyncUpdate if instruction.operands().len() == 1 => self.operand(node, 0),
                 _ if path.is_empty() => return Ok(ArrayOrigin::Instruction(node)),
                 _ => return Ok(ArrayOrigin::Part(node, path)),
@@ -211,8 +213,8 @@ impl<'a> Graph<'a> {
         self.enter(node, computation, number + 1)
     }
 
-    /// Returns the root of a computation that a node calls, in the frame of that call. The frame is
-    /// created on the first visit.
+    /// Enters a call: returns the root of the called computation, in the frame of that call. The
+    /// first visit creates the frame.
     fn enter(&mut self, node: GraphNode, computation: usize, first_operand: usize) -> GraphNode {
         let caller = Some((node.frame, node.place));
         let frame = CallFrame { computation, caller, first_operand };

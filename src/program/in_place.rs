@@ -1,10 +1,11 @@
-//! Programs in place: results that take over the buffer of a parameter, as `input_output_alias` of
-//! a module allows. XLA calls this donation.
+//! Programs in place: a result may take over the buffer of a parameter, if `input_output_alias` of
+//! the module allows it. XLA calls this donation.
 //!
 //! Often such a result differs from its parameter only in a window, as after
-//! `dynamic-update-slice`. Then it is computed in the parameter's buffer, and only the window is
-//! written. Every other step that reads the parameter has to run first, so the steps are reordered.
-//! If no order is possible, the alias is refused, and the result gets a buffer of its own.
+//! `dynamic-update-slice`. Then the program computes the result in the parameter's buffer and
+//! writes only the window. All other steps that read the parameter must run before that, so the
+//! steps are reordered. If no order is possible, the alias is refused, and the result gets a
+//! separate buffer.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -27,15 +28,17 @@ pub struct ProgramAlias {
     pub parameter: usize,
 }
 
-/// The reason why a result does not take over the buffer of its parameter.
+/// The reason why a result does not take over the buffer of its parameter, although the module
+/// allows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AliasRefusal {
-    /// The result reads places of the parameter that it has overwritten before, as in a reversal,
-    /// or the compiler cannot prove that it does not.
+    /// The computation of the result would read places of the parameter after it has overwritten
+    /// them, as in a reversal. Also the reason if the compiler cannot prove the opposite.
     ReadsWhatItWrites,
-    /// Two or more results wait for each other, for example to swap two parameters: each is
-    /// computed from a parameter that another one overwrites. None of them can be written first.
+    /// Two or more results wait for each other, for example if a module swaps two parameters. Each
+    /// of them is computed from a parameter that another one overwrites, so that none can be
+    /// written before the others.
     NoOrder,
 }
 
@@ -55,8 +58,8 @@ impl fmt::Display for AliasRefusal {
 /// Compiles all results of a module for a target, in place if the module's
 /// [`aliases`](Module::aliases) allow it.
 ///
-/// [`Program::aliases`] lists the results that take over the buffer of a parameter. With
-/// [`compile_module`](super::compile_module), every result has a buffer of its own.
+/// [`Program::aliases`] lists the results that take over the buffer of a parameter. In contrast,
+/// [`compile_module`](super::compile_module) gives every result a separate buffer.
 ///
 /// ```
 /// use stridec::{Target, hlo::Module, program::{HostParameter, compile_in_place}};
@@ -82,16 +85,16 @@ impl fmt::Display for AliasRefusal {
 ///
 /// # Errors
 ///
-/// Returns the errors of [`compile_module`](super::compile_module). An alias that cannot be
-/// honoured is no error; [`Program::refused_aliases`] has the reason.
+/// Returns the errors of [`compile_module`](super::compile_module). An alias that the program
+/// cannot honour is not an error; [`Program::refused_aliases`] lists it with the reason.
 pub fn compile_in_place(module: &Module, target: &Target) -> Result<Program, ProgramError> {
     Program::lower_in_place(module)?.compiled(target)
 }
 
 impl Program {
-    /// Lowers all results of a module to steps, as [`lower`](Self::lower) does, but in place if the
-    /// module's [`aliases`](Module::aliases) allow it. Each buffer is given to at most one result,
-    /// which has the same size.
+    /// Lowers all results of a module to steps, as [`lower`](Self::lower) does. In addition, a
+    /// result takes over the buffer of a parameter if the module's [`aliases`](Module::aliases)
+    /// allow it. At most one result takes over a given buffer, and it has the size of that buffer.
     ///
     /// # Errors
     ///
@@ -108,8 +111,8 @@ impl Program {
         let mut accepted: Vec<&(ProgramAlias, ProgramStep)> = candidates.iter().collect();
         let mut order = in_order(&program.steps, &accepted);
         if order.is_none() {
-            // There is no order for all aliases. Accept each alias with which there is still an
-            // order, the first results first.
+            // No order honours all aliases. Try them in the order of the results, and accept each
+            // alias that still leaves a possible order.
             accepted.clear();
             for candidate in &candidates {
                 accepted.push(candidate);
@@ -141,23 +144,24 @@ impl Program {
     /// The list is empty unless the program was made by [`compile_in_place`] or
     /// [`lower_in_place`](Self::lower_in_place).
     ///
-    /// Such a result and its parameter are one buffer of the caller. The buffer holds the parameter
-    /// before the program runs, and the result afterwards. Bytes that need not change, as around an
-    /// updated window, are not written if the compiler finds them; padding is not written either.
+    /// The caller passes one buffer for such a result and its parameter. The buffer holds the
+    /// parameter before the program runs, and the result afterwards. The program does not write
+    /// padding, nor bytes that the compiler can prove unchanged, such as those around an updated
+    /// window.
     #[must_use]
     pub fn aliases(&self) -> &[ProgramAlias] {
         &self.aliases
     }
 
     /// Returns the aliases of the module that the program does not honour, each with the reason, in
-    /// the order of the results. These results have buffers of their own.
+    /// the order of the results. The results of these aliases have separate buffers.
     #[must_use]
     pub fn refused_aliases(&self) -> &[(ProgramAlias, AliasRefusal)] {
         &self.refused_aliases
     }
 
-    /// Returns the buffer that holds a value: the buffer of a parameter if the value is a result
-    /// that takes it over, and otherwise the value's own buffer.
+    /// Returns the buffer in which `value` is stored. If `value` is a result that takes over the
+    /// buffer of a parameter, this is the parameter's buffer; otherwise it is `value` itself.
     #[must_use]
     pub fn home(&self, value: BufferId) -> BufferId {
         let alias = self.aliases.iter().find(|alias| value == BufferId::Result(alias.result));
@@ -167,8 +171,8 @@ impl Program {
     /// Runs the program on the CPU. Each result that takes over a parameter is written to the
     /// buffer of that parameter.
     ///
-    /// `parameters` has the buffer of each parameter, and `results` a buffer for each of the other
-    /// results, in order.
+    /// `parameters` has the buffer of each parameter. `results` has a buffer for each result that
+    /// takes over no parameter, in order.
     ///
     /// # Errors
     ///
@@ -216,9 +220,10 @@ impl Program {
         Ok(())
     }
 
-    /// Copies parameters to results, so that the steps can run although results have buffers of
-    /// their own: a step that writes a window needs the rest of its parameter in the result.
-    /// `parameters` and `results` have a buffer for each array.
+    /// Prepares a run in which every result has a separate buffer, although some steps were made to
+    /// run in place. Such a step writes only a window, so this function first copies the parameter
+    /// to the buffer of the result, which supplies the bytes around the window. `parameters` and
+    /// `results` have a buffer for each array.
     pub(super) fn copy_taken(&self, parameters: &[&[u8]], results: &mut [&mut [u8]]) {
         for alias in &self.aliases {
             let of = BufferId::Result(alias.result);
@@ -233,7 +238,7 @@ impl Program {
 /// The buffer of a parameter on the host.
 #[derive(Debug, PartialEq, Eq)]
 pub enum HostParameter<'a> {
-    /// Bytes that are only read.
+    /// Bytes that the program only reads.
     Read(&'a [u8]),
     /// Bytes that the program overwrites if a result takes them over.
     Donated(&'a mut [u8]),
@@ -252,11 +257,13 @@ fn bytes<'a>(parameters: &'a [HostParameter<'_>]) -> Vec<&'a [u8]> {
     parameters.iter().map(HostParameter::bytes).collect()
 }
 
-/// Returns an order in which the steps can run, as indices of `steps`. `accepted` has the aliases
-/// that are honoured, each with the step that replaces the step of its result.
+/// Returns an order in which the steps can run, as indices of `steps`, or `None` if there is none.
+/// `accepted` has the aliases to honour, each with the step that replaces the original step of its
+/// result.
 ///
-/// A step runs after the steps that write its sources, and after all readers of the parameter that
-/// it overwrites. Otherwise steps keep their order. Returns `None` if there is no such order.
+/// A step must run after the steps that write its sources. If it overwrites a parameter, it must
+/// also run after all other steps that read this parameter. Apart from these rules, steps keep
+/// their order.
 fn in_order(
     steps: &[ProgramStep],
     accepted: &[&(ProgramAlias, ProgramStep)],

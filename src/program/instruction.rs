@@ -1,9 +1,11 @@
-//! The rules of instructions that choose between operands, and the dispatch to all rules.
+//! The rules of instructions that choose between operands, and the function that selects the rule
+//! for an instruction.
 //!
 //! A rule traces an element back through one instruction: it finds the operand from which the
 //! element is copied, and the index of the element there. For example, an element of `concatenate`
 //! along dimension 0 is in the first operand if its row is less than the number of rows of that
-//! operand. The rules of instructions with a single operand, such as `transpose`, are in `moved`.
+//! operand. The rules of instructions that copy all elements from one operand, such as `transpose`,
+//! are in `moved`.
 
 use super::{
     graph::{ArrayOrigin, Graph, GraphNode, TuplePath},
@@ -19,8 +21,8 @@ use crate::{
 };
 
 impl Pull<'_, '_> {
-    /// Traces an element back through the instruction `node`. The operands from which the element
-    /// may be copied are added to `pending`. If the trace ends here, cases are added instead.
+    /// Traces an element back through the instruction `node`. Adds the operands from which the
+    /// element may be copied to `pending`. If the trace ends here, adds cases to the nest instead.
     pub(super) fn instruction(&mut self, item: PendingValue, node: GraphNode) -> Result<(), Halt> {
         let instruction = self.graph.instruction(node);
         if let Opcode::Select = instruction.opcode() {
@@ -35,7 +37,7 @@ impl Pull<'_, '_> {
                 return self.constant(item, ArrayOrigin::Instruction(node), literal);
             }
             Opcode::Other { .. } => return Err(Halt::Stop(Stop::Compute(node))),
-            // A tuple of any other instruction is the result of a computation.
+            // If any other instruction returns a tuple, it computes the arrays in it.
             _ if !item.path.is_empty() => return Err(Halt::Stop(Stop::Compute(node))),
             _ => {}
         }
@@ -98,7 +100,8 @@ impl Pull<'_, '_> {
         }
     }
 
-    /// Traces an element of `complex`, which stores the real part before the imaginary part.
+    /// Traces an element of `complex`, which stores the real part in the low half of the element
+    /// and the imaginary part in the high half.
     fn complex(
         &mut self,
         node: GraphNode,
@@ -124,7 +127,7 @@ impl Pull<'_, '_> {
     }
 
     /// Traces an element of a conditional. Guards test the predicate or the index of the branch,
-    /// and the trace continues in each branch.
+    /// and the trace continues in the root of each branch.
     fn conditional(
         &mut self,
         node: GraphNode,
@@ -142,7 +145,8 @@ impl Pull<'_, '_> {
         for number in 0..count {
             let Some((region, chosen)) = rest.take() else { break };
             self.graph.step()?;
-            // A predicate that is true, which is the integer 1, chooses branch 0.
+            // Branch 0 belongs to the predicate `true`, which is the integer 1, so the order of the
+            // two branches is reversed.
             let branch = if is_index { number } else { count - 1 - number };
             let split =
                 self.assembly.split_region(&region, &chosen, number as u64, number as u64 + 1)?;
@@ -157,7 +161,7 @@ impl Pull<'_, '_> {
         Ok(())
     }
 
-    /// Adds an element of an array to `pending`, so that the trace continues there.
+    /// Adds an element of the array `node` to `pending`, so that the trace continues in `node`.
     pub(super) fn go_on(
         &mut self,
         node: GraphNode,
@@ -168,8 +172,9 @@ impl Pull<'_, '_> {
         self.pending.push(PendingValue { node, path: TuplePath::new(), region, index, part });
     }
 
-    /// Traces an element that is copied from `value` if its index is inside the window, and from
-    /// `outer` otherwise. `windows` has the range of the window in each dimension.
+    /// Traces an element of an array in which a window was replaced. The element is copied from
+    /// `value` if its index is inside the window, and otherwise from `outer`. `windows` has the
+    /// range of the window in each dimension.
     fn replaced(
         &mut self,
         value: GraphNode,
@@ -186,8 +191,8 @@ impl Pull<'_, '_> {
         Ok(())
     }
 
-    /// Traces an element of `concatenate`. Guards test, operand by operand, if the element belongs
-    /// to the operand.
+    /// Traces an element of `concatenate`. Guards test one operand after the other, to find the
+    /// operand that contains the element.
     fn concatenate(
         &mut self,
         node: GraphNode,

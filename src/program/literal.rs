@@ -1,4 +1,4 @@
-//! Reads constants: their extents, and the bits of their elements, for every element type.
+//! Reads constants of every element type: their extents, and the bits of their elements.
 
 use crate::{
     hlo::Literal,
@@ -20,24 +20,24 @@ pub(super) fn elements(extents: &[u64]) -> u64 {
     if extents.contains(&0) { 0 } else { extents.iter().product() }
 }
 
-/// Returns the size of an element in memory if elements are not packed, in bits. It is at least 8.
+/// Returns the size of an element in memory, in bits, if elements are not packed. It is at least 8.
 pub(super) fn storage_bits(element_type: ElementType) -> u32 {
     element_type.storage_bits().unwrap_or(8)
 }
 
-/// Returns the size of an element if elements are packed as tightly as possible, in bits. A `pred`
-/// still has 8 bits.
+/// Returns the size of an element in memory, in bits, if elements are packed as tightly as
+/// possible. A `pred` takes 8 bits even then.
 pub(super) fn packed_bits(element_type: ElementType) -> u32 {
     queries::packed_bits(element_type).unwrap_or(8)
 }
 
-/// Returns the number of units of `unit` bits in an element. If units are smaller than a byte, the
-/// unused bits of a byte that holds a smaller element do not count.
+/// Returns the number of units of `unit` bits in an element. If an element is smaller than a byte,
+/// units of less than 8 bits cover only the element, not the unused bits of its byte.
 pub(super) fn parts(element_type: ElementType, unit: u32) -> u32 {
     if unit < 8 { packed_bits(element_type) / unit } else { storage_bits(element_type) / unit }
 }
 
-/// Returns the bits of element `place`, counted in row-major order.
+/// Returns the bits of the element with number `place`. Elements are numbered in row-major order.
 pub(super) fn element(literal: &Literal, place: u64) -> u128 {
     let bytes = usize::try_from(storage_bits(literal.shape().element_type()) / 8).unwrap_or(1);
     let first = usize::try_from(place).unwrap_or(usize::MAX) * bytes;
@@ -45,8 +45,8 @@ pub(super) fn element(literal: &Literal, place: u64) -> u128 {
     bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u128::from(byte))
 }
 
-/// Returns the bits of an element if all elements are equal. Returns `None` if they differ, or if
-/// there are none.
+/// Returns the bits that all elements have if they are equal. Returns `None` if elements differ, or
+/// if there are no elements.
 pub(super) fn uniform(literal: &Literal) -> Option<u128> {
     let bytes = usize::try_from(storage_bits(literal.shape().element_type()) / 8).unwrap_or(1);
     let mut chunks = literal.bytes().chunks_exact(bytes);

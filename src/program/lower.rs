@@ -1,9 +1,10 @@
 //! [`lower`]: compiles a module to a list of steps. Each step is a nest that computes one result or
 //! one scratch buffer.
 //!
-//! A result is normally one nest. The nest can exceed a bound, for example because a value that is
-//! used many times is traced again for each use. If this happens, such a value is first computed
-//! into a scratch buffer, and the result is traced again, this time only up to the scratch buffer.
+//! Normally one nest computes a result. But the nest can exceed a bound of a kernel, for example
+//! because a value that is used many times is traced again for each use. In this case, a separate
+//! step computes such a value into a scratch buffer, and the result is traced again, this time only
+//! back to the scratch buffer.
 
 use std::collections::HashSet;
 
@@ -29,39 +30,43 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The greatest number of scratch buffers of a program. A module that needs more is refused.
+/// The maximum number of scratch buffers of a program. A module that needs more is refused, to
+/// bound the number of kernels and the time of compilation.
 const MAX_SCRATCH: usize = 64;
 
-/// The preferred number of uses of a value that is moved to a scratch buffer because a kernel
-/// exceeds a bound. If a value is used 8 times in a kernel of 64 cases, the scratch buffer makes it
-/// two kernels of about 8 cases each. With fewer or more uses, one of the two kernels is larger.
+/// The preferred number of uses of a value that gets a scratch buffer because a kernel exceeds a
+/// bound. For example, if a value is used 8 times in a kernel of 64 cases, the scratch buffer
+/// replaces this kernel by two kernels of about 8 cases each. With fewer or more uses, one of the
+/// two kernels is larger.
 const SHARED_VISITS: usize = 8;
 
-/// The greatest number of cases of a kernel in which every value is used only once, such as a
-/// concatenation of thousands of operands. A higher limit allows longer kernels; a lower one
-/// refuses more modules.
+/// The maximum number of cases of a kernel in which every value is used only once, such as a
+/// concatenation of thousands of operands. No value of such a kernel is shared, so that a scratch
+/// buffer would not make it shorter. A higher limit allows longer kernels; a lower one refuses more
+/// modules.
 const MOST_CASES: usize = 1 << 12;
 
-/// The greatest depth of nested computations that are folded at compile time. Values at a greater
+/// The maximum depth of nested computations that are folded at compile time. Values at a greater
 /// depth are not folded. The limit bounds the depth of the recursion.
 const MAX_FOLDS: usize = 64;
 
-/// The greatest size of all values together that are computed at compile time, in bytes. The limit
-/// bounds the memory and the time that a hostile module can take. A lower one would refuse modules
-/// with many large tables.
+/// The maximum total size of the values that are computed at compile time, in bytes. The limit
+/// bounds the memory and the time that a hostile module can take. A lower limit would refuse
+/// modules with many large tables.
 const MAX_FOLDED_BYTES: usize = 256 << 20;
 
 /// A lowered program, with the trails and the aliases that were requested.
 pub(super) struct Lowered {
     pub(super) program: Program,
-    /// The parameter that contains each array of the parameters, with the path to the array.
+    /// The parameter that contains each array of [`Program::parameters`], with the path to the
+    /// array.
     pub(super) parameters: Vec<(usize, TuplePath)>,
-    /// The trail of each step, which records the instructions that elements pass through. Empty if
-    /// trails were not requested.
+    /// The trail of each step, which records the instructions through which elements pass. Empty if
+    /// the caller did not request trails.
     pub(super) trails: Vec<Trail>,
-    /// The aliases of the module, each with the step that writes the result into the buffer of its
-    /// parameter. The step is `None` if it would read places of that buffer after it has
-    /// overwritten them. Empty if a program in place was not requested.
+    /// The aliases of the module, each with a step that writes the result into the buffer of its
+    /// parameter. The step is `None` if it might read places of that buffer after it has
+    /// overwritten them. The list is empty if the caller did not request a program in place.
     pub(super) in_place: Vec<(ProgramAlias, Option<ProgramStep>)>,
 }
 
@@ -78,9 +83,8 @@ pub(super) fn trace(module: &Module) -> Result<Lowered, ProgramError> {
 
 /// Compiles all results of a module to nests.
 ///
-/// `keeps_trail` requests the trail of each step. `in_place`, if it is given, requests a step for
-/// each result that takes over the buffer of a parameter; the function makes the nest of such a
-/// step.
+/// `keeps_trail` requests the trail of each step. `in_place` requests a step for each result that
+/// takes over the buffer of a parameter; the function in it makes the nest of such a step.
 pub(super) fn lowered(
     module: &Module,
     keeps_trail: bool,
@@ -89,10 +93,10 @@ pub(super) fn lowered(
     lowered_results(module, results(module), keeps_trail, false, in_place)
 }
 
-/// Compiles one result of a module as a dense, row-major array of elements of the same width.
+/// Compiles one result of a module, as a dense, row-major array whose elements keep their width.
 ///
-/// The loops of the nest are not merged: there is one loop for each dimension with an extent of
-/// more than 1. If elements are divided into units, another loop counts the units of an element.
+/// The loops of the nest are not merged: each dimension with an extent of more than 1 has a loop.
+/// If elements are divided into units, one more loop counts the units of an element.
 ///
 /// # Panics
 ///
@@ -105,12 +109,13 @@ pub(super) fn lower_dense(module: &Module, result: usize) -> Result<Program, Pro
         let layout = Layout::default_for_rank(extents.len()).element_size(bits);
         Shape::new(shape.element_type(), extents, Some(layout)).ok()
     });
-    // A shape without fixed extents is kept here. Its descriptor refuses it later.
+    // A shape without fixed extents is kept here, because the conversion to strides refuses it
+    // later, with an error.
     let results = vec![(path, dense.unwrap_or(shape))];
     Ok(lowered_results(module, results, false, true, None)?.program)
 }
 
-/// Returns the arrays inside the result of a module, each with its path.
+/// Returns the arrays inside the result of a module, each with the path to it.
 pub(super) fn results(module: &Module) -> Vec<(TuplePath, Shape)> {
     let mut results = Vec::new();
     each_array(module.result(), &mut TuplePath::new(), &mut |path, shape| {
@@ -178,8 +183,8 @@ fn lowered_results(
     Ok(Lowered { program, parameters: places, trails, in_place })
 }
 
-/// Returns the aliases of a module between arrays. Results and parameters are named by indices into
-/// the lists of arrays.
+/// Returns the aliases of a module as pairs of arrays. Each alias names its result by an index into
+/// `results`, and its parameter by an index into the parameters of `buffers`.
 fn aliases(
     module: &Module,
     buffers: &ModuleBuffers,
@@ -195,7 +200,7 @@ fn aliases(
     of.collect()
 }
 
-/// Calls `each` for every array inside a shape, with the path to that array. An empty tuple
+/// Calls `each` for every array inside `shape`, with the path to that array. An empty tuple
 /// contains no array.
 fn each_array(shape: &Shape, path: &mut TuplePath, each: &mut impl FnMut(&TuplePath, &Shape)) {
     if shape.element_type() != ElementType::Tuple {
@@ -208,7 +213,8 @@ fn each_array(shape: &Shape, path: &mut TuplePath, each: &mut impl FnMut(&TupleP
     }
 }
 
-/// The state of lowering a module: the buffers and steps so far.
+/// The state of the compilation of a module: the graph, and the buffers and steps that were added
+/// so far.
 struct ModuleLowering<'m> {
     graph: Graph<'m>,
     buffers: ModuleBuffers,
@@ -220,18 +226,18 @@ struct ModuleLowering<'m> {
     trails: Vec<Trail>,
     /// The size of all values that were folded to constants, in bytes.
     folded_bytes: usize,
-    /// The aliases of the module. Empty if a program in place was not requested.
+    /// The aliases of the module. Empty if the caller did not request a program in place.
     aliases: Vec<ProgramAlias>,
     makes_in_place: Option<InPlace>,
     in_place: Vec<(ProgramAlias, Option<ProgramStep>)>,
 }
 
 impl ModuleLowering<'_> {
-    /// Adds the steps that compute a value and write it to a buffer of this shape.
+    /// Adds the steps that compute a value and write it to `buffer`, which has the shape `shape`.
     ///
-    /// The value is traced until one nest can compute it. If the trace stops, the value that is in
-    /// the way is folded to a constant or computed into a scratch buffer, and the trace starts
-    /// again.
+    /// Each round of the loop traces the value with [`pull`]. If the trace stops, the value that is
+    /// in the way is folded to a constant or computed into a scratch buffer, and the next round
+    /// traces again.
     fn value(
         &mut self,
         node: GraphNode,
@@ -261,9 +267,9 @@ impl ModuleLowering<'_> {
         loop {
             match pull(&mut self.graph, &mut self.buffers, &output) {
                 Ok(Pulled { nest, sources, nodes, trail, in_place }) => {
-                    // A kernel with many cases computes all its lookups before it tests guards. A
-                    // lookup that depends on the position could then be computed at positions for
-                    // which it has no meaning.
+                    // A kernel with many cases computes all lookups before it tests any guard. So
+                    // it would also compute a lookup at positions at which the lookup has no
+                    // meaning, which is allowed only if its value is the same at all positions.
                     let is_constant = nest.lookups().iter().all(Lookup::is_constant);
                     if nest.cases().len() > MAX_CASES && !is_constant {
                         let instruction = self.graph.instruction(node).name().to_owned();
@@ -357,11 +363,11 @@ impl ModuleLowering<'_> {
         Ok(())
     }
 
-    /// Adds the steps that make the table of a scatter in a scratch buffer: one clears the table,
-    /// and one marks the places of each window. Returns false if no such table is possible.
+    /// Adds two steps that make the table of a scatter in a scratch buffer: one clears the table,
+    /// and the other marks the places of each window. Returns false if no such table is possible.
     fn table(&mut self, scatter: GraphNode) -> Result<bool, ProgramError> {
         let shapes = table_shapes(&self.graph, scatter);
-        // The web page does not compile such programs.
+        // The build for the web page leaves out tables that are made at run time.
         let Some([table, walk]) = shapes.filter(|_| !cfg!(stridec_plain_host)) else {
             return Ok(false);
         };
@@ -389,20 +395,21 @@ impl ModuleLowering<'_> {
         Ok(true)
     }
 
-    /// Returns the number of entries of the table that a step marks, if `buffer` is the table of
-    /// the scatter `node`. Returns `None` if the step computes the value of `node`.
+    /// Returns the number of entries of the table if `buffer` is the table of the scatter `node`,
+    /// so that the step must mark windows in it. Returns `None` if the step computes the value of
+    /// `node`.
     fn table_places(&self, node: GraphNode, buffer: BufferId) -> Option<u64> {
         let BufferId::Scratch(number) = buffer else { return None };
         let is_table = self.buffers.tables.get(&node) == Some(&buffer);
         is_table.then(|| extents(&self.buffers.scratch[number]).map_or(0, |of| elements(&of)))
     }
 
-    /// Returns the value to compute into a scratch buffer if the numbers in a nest are too large
-    /// for a kernel. Returns `None` if no value is suitable.
+    /// Chooses a value to compute into a scratch buffer, because the numbers in a nest are too
+    /// large for a kernel. Returns `None` if no value is suitable.
     ///
     /// `nodes` are the instructions between the output and its sources, in the order of the trace.
-    /// Values near the middle are preferred, because the kernels before and after the scratch
-    /// buffer then both have shorter forms.
+    /// Values near the middle of `nodes` are preferred, because then both the kernel that writes
+    /// the scratch buffer and the kernel that reads it have shorter forms.
     fn middle(
         &mut self,
         output: &KernelOutput,
@@ -414,8 +421,8 @@ impl ModuleLowering<'_> {
         }
         let root = self.graph.origin(output.node, output.path.clone())?;
         let mut places: Vec<usize> = (0..nodes.len()).collect();
-        // The output itself is tried last. If it has the default layout already, a scratch buffer
-        // for it has the same problem.
+        // The output itself is tried last. If the output is a scratch buffer already, it is not
+        // tried, because a second scratch buffer would have the same problem.
         let is_output = |node: GraphNode| ArrayOrigin::Instruction(node) == root;
         places.sort_by_key(|&place| (is_output(nodes[place]), place.abs_diff(nodes.len() / 2)));
         for node in places.into_iter().map(|place| nodes[place]) {
@@ -423,8 +430,8 @@ impl ModuleLowering<'_> {
                 return Ok(Some(node));
             }
         }
-        // A reshape of a parameter in the default layout moves no element. So a copy of the
-        // parameter in the default layout makes the forms shorter.
+        // Otherwise try a copy of a parameter to the default layout. A reshape of an array in the
+        // default layout moves no element, so the forms after this copy are shorter.
         for &node in nodes {
             for number in 0..self.graph.instruction(node).operands().len() {
                 let operand = self.graph.operand(node, number);
@@ -436,8 +443,8 @@ impl ModuleLowering<'_> {
         Ok(None)
     }
 
-    /// Returns true if a value is an array of a parameter that has another layout than the default
-    /// one, and no scratch buffer yet.
+    /// Returns true if a copy to the default layout could help: the value is an array of a
+    /// parameter, its layout is not the default one, and it has no scratch buffer yet.
     fn is_laid_out(&mut self, node: GraphNode) -> Result<bool, ProgramError> {
         let origin = self.graph.origin(node, TuplePath::new())?;
         let ArrayOrigin::Parameter(number, path) = &origin else { return Ok(false) };
@@ -452,8 +459,8 @@ impl ModuleLowering<'_> {
         Ok(default.is_some_and(|default| default != shape))
     }
 
-    /// Returns true if one nest can compute the value into a scratch buffer: the value is no
-    /// constant, and its elements are only moved.
+    /// Returns true if a scratch buffer can hold the value: it is not a constant, and a trace of
+    /// the value ends at sources or exceeds only a bound of a kernel.
     fn can_be_scratch(&mut self, node: GraphNode) -> bool {
         if self.is_constant(node) {
             return false;
@@ -475,8 +482,9 @@ impl ModuleLowering<'_> {
     /// Returns the instruction to name in the error for a value that cannot be computed at compile
     /// time.
     ///
-    /// A node that depends on a parameter is named itself. Otherwise the error names the first
-    /// instruction on the way to its operands that does not fold although all its own operands do.
+    /// If `node` depends on a parameter, the error names `node`. Otherwise this function follows
+    /// operands that do not fold, and the error names the first instruction that does not fold
+    /// although all its operands do.
     fn culprit(&mut self, mut node: GraphNode) -> Result<GraphNode, ProgramError> {
         for _ in 0..MAX_FOLDS {
             let mut next = None;
@@ -498,7 +506,8 @@ impl ModuleLowering<'_> {
         Ok(node)
     }
 
-    /// Returns the reason why a value is not computed, as the end of an error message.
+    /// Returns the reason why the value of `node` is not computed at compile time, as the end of an
+    /// error message.
     fn reason(&mut self, node: GraphNode) -> Result<String, ProgramError> {
         let instruction = self.graph.instruction(node);
         if instruction.opcode().is_unknown() {
@@ -538,8 +547,8 @@ impl ModuleLowering<'_> {
         refused(&self.graph, node, reason)
     }
 
-    /// Returns the value of a node that depends only on constants. Returns `None` if it depends on
-    /// a parameter, is too large, or is computed by an instruction that is not folded.
+    /// Returns the value of `node`, computed at compile time. Returns `None` if the value depends
+    /// on a parameter, is too large, or is computed by an instruction that is not folded.
     fn constant(&mut self, node: GraphNode, depth: usize) -> Result<Option<Literal>, ProgramError> {
         let origin = self.graph.origin(node, TuplePath::new())?;
         if let Some(literal) = self.buffers.folded.get(&origin) {
@@ -552,8 +561,8 @@ impl ModuleLowering<'_> {
                 if literal.is_some() || self.constant(found, depth)?.is_none() {
                     return Ok(literal);
                 }
-                // Folding a sort of several operands stores all parts of its result, including this
-                // one.
+                // If the fold was a sort of several operands, it has stored every array of its
+                // result, including the array at `path`.
                 return Ok(self.buffers.folded.get(&origin).cloned());
             }
             ArrayOrigin::Parameter(..) => return Ok(None),
@@ -604,12 +613,12 @@ impl ModuleLowering<'_> {
         Ok(literal)
     }
 
-    /// Stores the value of an instruction that was computed, under its origin, so that it is not
+    /// Stores a value that was computed at compile time under its origin, so that it is not
     /// computed again.
     ///
     /// # Errors
     ///
-    /// Returns an error if all values together exceed [`MAX_FOLDED_BYTES`].
+    /// Returns an error if the stored values together exceed [`MAX_FOLDED_BYTES`].
     fn keep(
         &mut self,
         node: GraphNode,
@@ -644,8 +653,8 @@ impl ModuleLowering<'_> {
         Ok(Some(operands))
     }
 
-    /// Returns the value of a node that only moves elements of constants. Its nest is run on the
-    /// host. Returns `None` if the value depends on a parameter, or is too large.
+    /// Returns the value of a node that only moves elements of constants, by running its nest on
+    /// the host. Returns `None` if the value depends on a parameter, or is too large.
     fn moved(&mut self, node: GraphNode, depth: usize) -> Result<Option<Literal>, ProgramError> {
         let shape = self.graph.instruction(node).shape();
         if extents(shape).is_none_or(|extents| elements(&extents) > MAX_ELEMENTS) {
@@ -687,7 +696,7 @@ impl ModuleLowering<'_> {
     }
 
     /// Adds the steps that compute a value into a new scratch buffer, in the default layout. If
-    /// `packs` is true, elements smaller than a byte are packed there.
+    /// `packs` is true, the scratch buffer packs elements smaller than a byte.
     fn scratch(
         &mut self,
         node: GraphNode,
@@ -702,7 +711,8 @@ impl ModuleLowering<'_> {
         let Some(shape) = plain(array, packs) else {
             return Err(self.unsupported(node, "; its extents are not fixed"));
         };
-        // The index is reserved first, because computing this value may add more scratch buffers.
+        // Reserve the index of this scratch buffer now, because the steps that compute its value
+        // may need more scratch buffers.
         let number = self.buffers.scratch.len();
         self.buffers.scratch.push(shape.clone());
         self.value(node, path.clone(), &shape, BufferId::Scratch(number))?;
@@ -712,8 +722,8 @@ impl ModuleLowering<'_> {
     }
 }
 
-/// Returns the shape of the same array in the default layout. If `packs` is true, elements smaller
-/// than a byte are packed. Returns `None` if an extent is not fixed.
+/// Returns `shape` with the default layout. If `packs` is true, the layout packs elements smaller
+/// than a byte. Returns `None` if an extent is not fixed.
 fn plain(shape: &Shape, packs: bool) -> Option<Shape> {
     let (element_type, extents) = (shape.element_type(), extents(shape)?);
     let bits = Some(packed_bits(element_type)).filter(|&bits| packs && bits < 8);
@@ -721,10 +731,10 @@ fn plain(shape: &Shape, packs: bool) -> Option<Shape> {
     Shape::new(element_type, extents, layout).ok()
 }
 
-/// Applies the passes to a nest. If `keeps_axes` is true, no loop is split or merged.
+/// Applies the passes that simplify a nest. If `keeps_axes` is true, no loop is split or merged.
 ///
-/// A pass may replace many regular cases by a single one. It is left out if the numbers of that
-/// case would be too large for a kernel.
+/// The pass `regular` may replace many cases by a single one. Its result is not used if the numbers
+/// in that case would be too large for a kernel.
 fn simplified(nest: CopyNest, keeps_axes: bool) -> CopyNest {
     let passes = |nest| if keeps_axes { nest } else { widen(coalesce(refine(nest))) };
     let whole = regular(nest.clone());
@@ -737,17 +747,18 @@ fn simplified(nest: CopyNest, keeps_axes: bool) -> CopyNest {
     passes(nest)
 }
 
-/// Returns true if a kernel would divide or compare numbers of more than 32 bits, although the
-/// number of units of each array fits 32 bits.
+/// Returns true if a kernel would have to divide or compare numbers of more than 32 bits, although
+/// 32 bits suffice to count the units of each array. A scratch buffer may then avoid the large
+/// numbers.
 fn passes_words(nest: &CopyNest) -> bool {
     let limit = u64::from(u32::MAX);
     let mut units = nest.sources().iter().map(Source::units).chain([nest.dst_units()]);
     units.all(|units| units <= limit) && GreatestSums::of(nest).tested > limit
 }
 
-/// Returns the value to compute into a scratch buffer if a kernel exceeds a bound: a value that is
-/// used several times, preferably about [`SHARED_VISITS`] times. `visits` has the number of uses of
-/// each value. Returns `None` if every value is used once.
+/// Chooses a value to compute into a scratch buffer, because a kernel exceeds a bound. `visits` has
+/// the number of uses of each value. The choice is a value with several uses, and preferably about
+/// [`SHARED_VISITS`] of them. Returns `None` if every value is used once.
 fn shared(visits: &[(GraphNode, usize)]) -> Option<GraphNode> {
     let several = visits.iter().filter(|(_, count)| *count > 1);
     several.min_by_key(|(_, count)| count.abs_diff(SHARED_VISITS)).map(|(node, _)| *node)

@@ -1,7 +1,7 @@
-//! Masks, which are predicates that depend only on the index of the element, as guards of the nest.
+//! Masks: predicates that depend only on the index of the element. They become guards of the nest.
 //!
 //! For example, JAX zeroes a triangle with `select(row >= column, x, 0)`, in which `iota` gives the
-//! row and the column. stridec does not compute a comparison for each element. The predicate
+//! row and the column. stridec does not compute the comparison as a value. Instead, the predicate
 //! becomes the guard `0 <= row - column`, like the guards of padding.
 
 use super::{
@@ -16,12 +16,12 @@ use crate::{
     shape::ElementType,
 };
 
-/// The greatest length of a chain of instructions that is followed from a predicate or an integer.
-/// At the end of a longer chain, a lookup computes the value at run time.
+/// The greatest number of instructions that the compiler follows from a predicate or an integer to
+/// express it as a form. If the chain is longer, a lookup computes the value at run time.
 const MAX_DEPTH: usize = 32;
 
-/// A predicate as a guard: true if `0 <= index < end`. If `negated` is set, the predicate is true
-/// if this does not hold.
+/// A predicate, expressed as a guard: the predicate is true if `0 <= index < end`, or if this
+/// condition fails and `negated` is set.
 struct Mask {
     index: Index,
     end: u64,
@@ -29,9 +29,9 @@ struct Mask {
 }
 
 impl Pull<'_, '_> {
-    /// Traces an element of `select`. A guard tests the predicate. The trace continues in `on_true`
-    /// for positions at which the guard holds, and in `on_false` for the others. If the predicate
-    /// is not a [`Mask`], a lookup loads it at run time.
+    /// Traces an element of `select`. A guard tests the predicate: the trace continues in `on_true`
+    /// for positions at which the predicate is true, and in `on_false` for the others. If the
+    /// predicate cannot be expressed as a [`Mask`], a lookup loads it at run time.
     pub(super) fn select(&mut self, node: GraphNode, item: PendingValue) -> Result<(), Halt> {
         let [predicate, on_true, on_false] =
             [0, 1, 2].map(|number| self.graph.operand(node, number));
@@ -56,8 +56,8 @@ impl Pull<'_, '_> {
         Ok(())
     }
 
-    /// Returns a predicate as a guard. Returns `None` if the predicate depends on anything except
-    /// the index of the element.
+    /// Expresses the predicate at `index` of `node` as a guard. Returns `None` if the predicate
+    /// depends on anything except the index.
     fn mask(
         &mut self,
         region: &mut WalkRegion,
@@ -73,7 +73,7 @@ impl Pull<'_, '_> {
             let Opcode::Compare { direction, total_order: false } =
                 self.graph.instruction(found).opcode()
             else {
-                // An instruction that only moves the predicate is passed.
+                // If the instruction only moves the predicate, continue in its operand.
                 match self.substituted(region, found, &index)? {
                     Some((operand, moved)) => (node, index) = (operand, moved),
                     None => return Ok(None),
@@ -100,8 +100,8 @@ impl Pull<'_, '_> {
         Ok(None)
     }
 
-    /// Returns an integer as an affine form of the index of the element. Returns `None` if the
-    /// integer depends on anything else, or may wrap around in its type.
+    /// Expresses the integer at `index` of `node` as an affine form. Returns `None` if the integer
+    /// depends on anything except the index, or if it may wrap around in its type.
     pub(super) fn integer(
         &mut self,
         region: &mut WalkRegion,
@@ -142,8 +142,9 @@ impl Pull<'_, '_> {
         Ok(value.filter(|value| fits(value, element_type)))
     }
 
-    /// Returns the operand from which an element is copied, and its index there. Returns `None` if
-    /// the instruction does more than move elements.
+    /// Returns the operand from which the element at `index` is copied, and the index of the
+    /// element in that operand. Returns `None` if the instruction does more than move elements, or
+    /// if it is not one of the simple instructions listed here.
     fn substituted(
         &mut self,
         region: &mut WalkRegion,
@@ -180,7 +181,7 @@ fn number(element_type: ElementType, bits: u128) -> Option<Index> {
     Some(Index::constant_signed(i64::try_from(number).ok()?))
 }
 
-/// Returns true if all values that the index can have are in the range of the integer type.
+/// Returns true if the range of the integer type includes all values of `index`.
 fn fits(index: &Index, element_type: ElementType) -> bool {
     let bits = element_type.bits().unwrap_or(0);
     let (least, most) = if element_type.is_signed_integer() {

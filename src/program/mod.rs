@@ -1,23 +1,25 @@
 //! Programs: HLO modules that move data, compiled to about one kernel for each result.
 //!
-//! A module is a graph of instructions such as `transpose` and `concatenate`. If each of them ran
-//! as a copy of its own, every element would be copied many times. [`compile_module`] avoids this.
-//! It takes the index of the element at each place of a result's memory, and follows it backwards
-//! through the instructions, up to a parameter or a constant. This is called to *pull* the index
-//! (`pull`).
+//! A module is a graph of instructions such as `transpose` and `concatenate`. If every instruction
+//! ran as a separate copy, every element would be copied many times. [`compile_module`] avoids
+//! this: for each place in the memory of a result, it takes the index of the element there, and
+//! follows this index backwards through the instructions to a parameter or a constant. To follow an
+//! index backwards is called to *pull* it; the code is in `pull`.
 //!
 //! In the example below, index (2,1) of the result becomes (1,2) through `transpose`. Column 2
-//! belongs to the first operand of `concatenate`, so that the element is (1,2) of `x`. All places
-//! are handled at once, because an index is an affine form of the loops over the result. The forms
-//! make one [`CopyNest`](crate::nest::CopyNest), and each element is copied only once.
+//! belongs to `x`, the first operand of `concatenate`, so the result takes element (1,2) of `x`. An
+//! index is not a number, but an affine form of the loops over the result, so that one form
+//! describes the elements at all places. The forms make one [`CopyNest`](crate::nest::CopyNest),
+//! which copies each element only once.
 //!
-//! Two things add kernels. If a result exceeds a bound of one kernel, an intermediate value is
-//! first computed into a scratch buffer (`lower`). If a kernel reads more buffers than it can bind,
-//! some of them are first copied into one (`pack`).
+//! A program gets additional kernels for two reasons. If the nest of a result exceeds a bound of
+//! one kernel, an earlier kernel computes an intermediate value into a scratch buffer (`lower`). If
+//! a step reads more buffers than a kernel can bind, an earlier kernel copies some of these buffers
+//! into one (`pack`).
 //!
-//! An instruction that computes new element values from a parameter, such as `add` of two arrays of
-//! floats, is refused with an error that names it. Only integers that decide which element is
-//! moved, such as indices, are computed at run time.
+//! stridec refuses an instruction that computes new element values from a parameter, such as `add`
+//! of two arrays of floats, with an error that names the instruction. The only values computed at
+//! run time are integers that decide which element is moved, such as the indices of a gather.
 //!
 //! ```
 //! use stridec::{Target, hlo::{Builder, Opcode}, program::compile_module};

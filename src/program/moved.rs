@@ -1,5 +1,6 @@
-//! The rules of instructions that copy every element from the same operand, such as transpose,
-//! slice and gather. For example, element (i,j) of a transpose is element (j,i) of its operand.
+//! The rules of instructions that copy all elements from one operand, such as transpose, slice and
+//! gather. A rule converts the index of an element of the result to the index of its origin in the
+//! operand. For example, element (i,j) of a transpose is element (j,i) of its operand.
 
 use super::{
     graph::{Graph, GraphNode},
@@ -15,15 +16,17 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// An operand, the index of an element in it, and the index of a unit inside that element.
+/// An operand, the index of an element in that operand, and the index of a unit inside that
+/// element.
 pub(super) type Moved = (GraphNode, Vec<Index>, Index);
 
 impl Pull<'_, '_> {
-    /// Returns the operand from which an element is copied, the index of the element there, and the
-    /// index of the unit in it. Returns `None` if the instruction chooses between operands or
-    /// computes elements.
+    /// Traces the element at `index` of `node` back through the instruction: returns the operand
+    /// from which the element is copied, the index of the element in the operand, and the index of
+    /// the unit inside it. Returns `None` if the instruction chooses between operands or computes
+    /// elements.
     ///
-    /// Elements may be moved in units of `unit` bits; `part` is the index of the unit inside the
+    /// Elements are moved in units of `unit` bits. `part` is the index of the unit inside the
     /// element.
     pub(super) fn moved(
         &mut self,
@@ -112,9 +115,9 @@ impl Pull<'_, '_> {
         Ok(Some((operand, source, part.clone())))
     }
 
-    /// Returns the index in the operand of a gather: the start of the slice plus the index inside
-    /// the slice. A lookup reads the start from the array of indices, and clamps it so that the
-    /// slice is inside the operand.
+    /// Returns the index in the operand of a gather from which an element is copied. It is the
+    /// start of a slice plus the index inside the slice. A lookup loads the start from the array of
+    /// indices at run time, and clamps it so that the slice is inside the operand.
     fn gather(
         &mut self,
         node: GraphNode,
@@ -153,11 +156,12 @@ impl Pull<'_, '_> {
         Ok(source)
     }
 
-    /// Returns true if a conversion between integers keeps all bits that the kernel writes. `part`
-    /// is the index of the unit inside the element.
+    /// Returns true if a conversion between integers keeps all bits that the kernel writes, so that
+    /// the nest can copy them without a conversion. `part` is the index of the unit inside the
+    /// element.
     ///
-    /// This is possible only if the kernel writes fewer than 8 bits of each element, because wider
-    /// elements are moved in units of bytes.
+    /// If a unit is a byte or more, this applies only to elements of which the kernel writes fewer
+    /// than 8 bits. For wider elements, the nest performs the conversion instead.
     pub(super) fn keeps(&self, node: GraphNode, operand: GraphNode, part: &Index) -> bool {
         let types = [node, operand].map(|of| self.graph.instruction(of).shape().element_type());
         if !types.into_iter().all(is_integer) {
@@ -174,9 +178,10 @@ impl Pull<'_, '_> {
         self.graph.instruction(node).shape().rank()
     }
 
-    /// Traces an element of a bitcast, which may divide elements into smaller ones or join them.
-    /// Dimensions are taken in the order of memory if `in_memory` is true, and otherwise in the
-    /// order of the shape.
+    /// Traces an element of a bitcast, which may divide elements into smaller ones or join them. If
+    /// `in_memory` is true, the bitcast keeps the bytes in memory, so dimensions are taken from the
+    /// major to the minor one of the layout. Otherwise dimensions are taken in the order of the
+    /// shape.
     fn bitcast(
         &mut self,
         node: GraphNode,
@@ -242,8 +247,8 @@ impl Pull<'_, '_> {
 }
 
 impl Pull<'_, '_> {
-    /// Traces an element of a bitcast between tiled layouts. The place of the element along each
-    /// axis of memory is the same on both sides.
+    /// Traces an element of a bitcast between tiled layouts. The bitcast does not move the element
+    /// in memory, so the element has the same address in both layouts.
     fn tiled_bitcast(
         &mut self,
         (node, operand): (GraphNode, GraphNode),
@@ -275,9 +280,10 @@ impl Pull<'_, '_> {
     }
 }
 
-/// Returns the index of an entry of an index vector in the array of indices, which has `rank`
-/// dimensions. `number` is the place of the entry in its vector, and `batch` the index of the
-/// vector along the other dimensions.
+/// Returns the index, in an array of indices, of one entry of an index vector. The array has `rank`
+/// dimensions; `number` is the index of the entry in its vector, and `batch` the index of the
+/// vector along the other dimensions. Gather and scatter use this to find the start of a slice or a
+/// window.
 pub(super) fn vector_at(
     batch: &[&Index],
     index_vector_dim: usize,
@@ -291,7 +297,7 @@ pub(super) fn vector_at(
     at
 }
 
-/// Returns the size of an element in memory for each of the arrays, in bits.
+/// Returns the size of an element in memory for each of the two arrays, in bits.
 fn memory_bits(sides: &[Shape; 2]) -> [u32; 2] {
     sides.each_ref().map(|side| {
         let descriptor = StrideDescriptor::try_from(side).ok();

@@ -1,9 +1,10 @@
-//! Integers that decide which element is moved: starts of dynamic slices, indices of gathers, and
-//! predicates.
+//! Integers that decide which element is moved: the starts of dynamic slices, the indices of
+//! gathers, and predicates.
 //!
-//! An integer that depends only on the index of the element, such as an `iota`, becomes an affine
-//! form, which needs no load. Any other integer becomes a *lookup*: the kernel loads its operands
-//! and computes it at run time. The intermediate results of a lookup are called its numbers.
+//! If such an integer depends only on the index of the element, as an `iota` does, it becomes an
+//! affine form, which loads nothing from memory. Any other integer becomes a *lookup*: the kernel
+//! loads the operands and computes the integer at run time. The operands and intermediate results
+//! of a lookup are called its *numbers*.
 
 use super::{
     BufferId, ProgramError,
@@ -20,11 +21,11 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The greatest depth of nested computations in a lookup. Modules with deeper computations are
+/// The maximum depth of nested computations in a lookup. Modules with deeper computations are
 /// refused. The limit bounds the depth of the recursion.
 const MAX_DEPTH: usize = 128;
 
-/// The range `0..=last` of a lookup, and the treatment of values outside this range.
+/// The range `0..=last` of a lookup, and the rule that brings a value outside this range into it.
 #[derive(Clone, Copy)]
 pub(super) struct NumberRange {
     pub(super) last: u64,
@@ -32,20 +33,20 @@ pub(super) struct NumberRange {
 }
 
 impl NumberRange {
-    /// Returns the range `0..=last`. Values are clamped into it, as XLA clamps the starts of
-    /// slices.
+    /// Returns the range `0..=last`, with the rule that values are clamped into the range, as XLA
+    /// clamps the starts of slices.
     pub(super) fn clamped(last: u64) -> Self {
         Self { last, out_of_range: OutOfRange::Clamp }
     }
 }
 
 impl Pull<'_, '_> {
-    /// Returns the starts of a dynamic slice along each dimension. `extents` are the extents of the
-    /// array, and `sizes` the extents of the slice. Starts are clamped so that the slice is inside
-    /// the array.
+    /// Returns the start of a dynamic slice along each dimension. `extents` are the extents of the
+    /// array, and `sizes` the extents of the slice. Each start is clamped so that the slice is
+    /// inside the array.
     ///
-    /// The starts are the operands of `node` from `first` on: a scalar for each dimension, or a
-    /// single vector.
+    /// The operands of `node` from index `first` on contain the starts: either a scalar for each
+    /// dimension, or a single vector.
     pub(super) fn starts(
         &mut self,
         region: &mut WalkRegion,
@@ -70,7 +71,9 @@ impl Pull<'_, '_> {
         Ok(starts)
     }
 
-    /// Returns the integer at `index` of the array `node`, brought into the given range.
+    /// Returns the integer at `index` of the array `node`, as an affine form or a lookup. `last`
+    /// and `out_of_range` bring the integer into a range, so that it cannot select an element
+    /// outside the array.
     pub(super) fn number(
         &mut self,
         region: &mut WalkRegion,
@@ -97,8 +100,9 @@ impl Pull<'_, '_> {
         Ok(self.assembly.lookup(lookup)?)
     }
 
-    /// Returns the integer at `index` of a constant or a scratch buffer, brought into a range. It
-    /// is used for the tables of scatters.
+    /// Returns the entry at `index` of the table of a scatter, as a lookup. `buffer` holds the
+    /// table, and is a constant or a scratch buffer. `last` and `out_of_range` bring the entry into
+    /// a range.
     pub(super) fn entry(
         &mut self,
         region: &mut WalkRegion,
@@ -117,8 +121,8 @@ impl Pull<'_, '_> {
         Ok(self.assembly.lookup(Lookup { numbers: numbers.all, last, out_of_range })?)
     }
 
-    /// Adds the integer at `index` of the array `node` to the lookup in `numbers`. Returns the
-    /// index of its number there.
+    /// Adds the integer at `index` of the array `node`, and all numbers that it depends on, to the
+    /// lookup `numbers`. Returns the index of the new number in that lookup.
     pub(super) fn computed(
         &mut self,
         region: &mut WalkRegion,
@@ -190,8 +194,8 @@ impl Pull<'_, '_> {
         Ok(number)
     }
 
-    /// Adds the result of an arithmetic instruction to a lookup. Returns `None` if the instruction
-    /// only moves elements, or is a reduce.
+    /// Adds the result of an arithmetic instruction, and its operands, to the lookup `numbers`.
+    /// Returns `None` if the instruction only moves elements, or is a reduce.
     fn operation(
         &mut self,
         region: &mut WalkRegion,
@@ -263,8 +267,8 @@ impl Pull<'_, '_> {
         Ok(Some(numbers.compute(own, of)?))
     }
 
-    /// Returns the operand from which an element is copied, and its index there. Returns `None` for
-    /// a reduce that combines elements.
+    /// Returns the operand from which the element at `index` is copied, and the index of the
+    /// element in that operand. Returns `None` for a reduce that combines elements.
     fn elsewhere(
         &mut self,
         region: &mut WalkRegion,
@@ -310,8 +314,9 @@ impl Pull<'_, '_> {
         }
     }
 
-    /// Adds an element of a constant to a lookup. If the index of the element is known, or if all
-    /// elements are equal, the element becomes a constant number. Otherwise the kernel loads it.
+    /// Adds an element of a constant to the lookup `numbers`. If the index of the element is known
+    /// at compile time, or if all elements are equal, the value of the element becomes part of the
+    /// lookup. Otherwise the kernel loads it from a buffer.
     fn known(
         &mut self,
         region: &mut WalkRegion,
@@ -341,8 +346,8 @@ impl Pull<'_, '_> {
         self.loaded(region, numbers, node, (value, shape), index)
     }
 
-    /// Adds the load of an integer from a buffer to a lookup. Returns an error if the buffer holds
-    /// anything except integers of at least 8 bits.
+    /// Adds the load of an integer from a buffer to the lookup `numbers`. Returns an error if the
+    /// buffer holds anything except integers of at least 8 bits.
     fn loaded(
         &mut self,
         region: &mut WalkRegion,
@@ -367,6 +372,6 @@ impl Pull<'_, '_> {
     }
 }
 
-/// The reason in the error for a value that a lookup cannot load.
+/// The end of the error message for a value that a lookup cannot load.
 const NO_INTEGER: &str =
     "; a value that decides which data is moved must be an integer of at least 8 bits";

@@ -1,5 +1,5 @@
-//! [`LookupBuilder`]: builds a lookup, which is an integer that a kernel computes at run time.
-//! HLO's types and operators are translated to the types and operators of lookups.
+//! [`LookupBuilder`]: builds a lookup, which is an integer that a kernel computes at run time. The
+//! functions below translate HLO's types and operators to the types and operators of lookups.
 
 use std::collections::HashMap;
 
@@ -10,19 +10,20 @@ use crate::{
     shape::ElementType,
 };
 
-/// A lookup under construction. Its numbers are the intermediate results; each may use earlier
-/// ones.
+/// A lookup under construction: a list of numbers, which are the operands and intermediate results.
+/// Each number may use earlier ones.
 #[derive(Default)]
 pub(super) struct LookupBuilder {
     pub(super) all: Vec<Number>,
-    /// The index in `all` for each value that was added, by the instruction and the element's
-    /// index. So a value that is used twice is computed once.
+    /// The index in `all` of each value that was added. The key is the instruction and the index of
+    /// the element, so that a value that is used twice is computed only once.
     pub(super) of: HashMap<(GraphNode, Vec<Affine>), usize>,
 }
 
 impl LookupBuilder {
-    /// Adds a number and returns its index in `all`. A number that is there already is not added
-    /// again. Returns an error if the lookup already has [`MAX_NUMBERS`] numbers.
+    /// Adds a number and returns its index in `all`. If the list already has an equal number,
+    /// returns the index of that number. Returns an error if the lookup already has [`MAX_NUMBERS`]
+    /// numbers.
     pub(super) fn add(&mut self, integer: Integer, of: LookupExpr) -> Result<usize, NestError> {
         let number = Number { integer, of };
         let known = self.all.iter().position(|known| *known == number);
@@ -35,8 +36,9 @@ impl LookupBuilder {
         }))
     }
 
-    /// Adds a computed number and returns its index in `all`. If all operands are constants, the
-    /// result is added as a constant. A conversion to the type of the operand adds nothing.
+    /// Adds a computed number and returns its index in `all`. Operations on constants are computed
+    /// now, and a conversion to the same type returns the operand, so that the kernel has less to
+    /// compute.
     pub(super) fn compute(&mut self, integer: Integer, of: LookupExpr) -> Result<usize, NestError> {
         let of = match of {
             LookupExpr::Select(holds, a, b) => match self.constant(holds) {
@@ -58,8 +60,9 @@ impl LookupBuilder {
         self.add(integer, constant.unwrap_or(of))
     }
 
-    /// Returns the expression for a binary operation on two numbers of the type `own`, and adds the
-    /// numbers that the expression needs. Returns `None` if lookups have no such operation.
+    /// Returns the expression for a binary operation on the numbers `a` and `b` of the type `own`,
+    /// and adds the intermediate results that the expression needs. Returns `None` if lookups
+    /// cannot express the operation.
     pub(super) fn binary(
         &mut self,
         own: Integer,
@@ -76,14 +79,15 @@ impl LookupBuilder {
         if own == Integer::PRED {
             return Ok(Some(LookupExpr::Binary(Operator::NotEqual, a, b)));
         }
-        // An exclusive or is the bits that either operand has, minus the bits that both have.
+        // `a ^ b` equals `(a | b) - (a & b)`, and lookups have no operator for exclusive or.
         let [either, both] = [Operator::Or, Operator::And]
             .map(|operator| self.compute(own, LookupExpr::Binary(operator, a, b)));
         Ok(Some(LookupExpr::Binary(Operator::Subtract, either?, both?)))
     }
 
-    /// Returns an expression with the result of a unary operation, and adds the numbers that the
-    /// expression needs. Returns `None` if lookups cannot express the operation.
+    /// Returns the expression for a unary operation on the number `a` of the type `own`, and adds
+    /// the intermediate results that the expression needs. Returns `None` if lookups cannot express
+    /// the operation.
     pub(super) fn unary(
         &mut self,
         own: Integer,
@@ -112,7 +116,7 @@ impl LookupBuilder {
         }))
     }
 
-    /// Returns the value of a number if it is a constant.
+    /// Returns the value of the number with index `number` if this number is a constant.
     fn constant(&self, number: usize) -> Option<i128> {
         match self.all[number].of {
             LookupExpr::Constant(value) => Some(value),
@@ -120,8 +124,8 @@ impl LookupBuilder {
         }
     }
 
-    /// Returns only the number at index `last` and the numbers on which it depends. Their
-    /// references to each other are adapted to the shorter list.
+    /// Removes unused numbers: keeps the number at index `last` and all numbers on which it
+    /// depends. Adapts the indices in these numbers to the shorter list.
     pub(super) fn used(self, last: usize) -> Vec<Number> {
         let mut used = vec![false; self.all.len()];
         used[last] = true;
@@ -154,7 +158,8 @@ fn operands(of: &LookupExpr) -> impl Iterator<Item = usize> {
     all.into_iter().flatten()
 }
 
-/// Returns a number whose operands are replaced according to `places`, from old to new indices.
+/// Returns a copy of `number` in which the indices of operands are replaced. `places` has the new
+/// index for each old one.
 fn renamed(number: Number, places: &[usize]) -> Number {
     let of = match number.of {
         LookupExpr::Convert(a) => LookupExpr::Convert(places[a]),
@@ -165,8 +170,8 @@ fn renamed(number: Number, places: &[usize]) -> Number {
     Number { of, ..number }
 }
 
-/// Returns the integer type of lookups for an element type. Returns `None` if lookups cannot
-/// compute with the type: for floats, and for integers below 8 bits.
+/// Returns the integer type with which lookups compute values of an element type. Returns `None`
+/// for floats, and for integers below 8 bits, because lookups cannot compute with them.
 pub(super) fn integer(element_type: ElementType) -> Option<Integer> {
     if element_type == ElementType::Pred {
         return Some(Integer::PRED);
@@ -176,7 +181,8 @@ pub(super) fn integer(element_type: ElementType) -> Option<Integer> {
     (is_integer(element_type) && bits >= 8).then_some(Integer { bits, is_signed })
 }
 
-/// Returns the operator of lookups for a binary instruction, or `None` if there is none.
+/// Returns the operator of lookups that performs a binary instruction, or `None` if there is no
+/// single one.
 pub(super) fn operator(binary: Binary) -> Option<Operator> {
     Some(match binary {
         Binary::And => Operator::And,
@@ -192,7 +198,7 @@ pub(super) fn operator(binary: Binary) -> Option<Operator> {
     })
 }
 
-/// Returns the operator of lookups for a comparison.
+/// Returns the operator of lookups that performs a comparison.
 pub(super) fn comparison(direction: ComparisonDirection) -> Operator {
     match direction {
         ComparisonDirection::Eq => Operator::Equal,

@@ -9,10 +9,12 @@ use crate::{
 
 impl Program {
     /// Adds steps that pack buffers, until no step reads more than `most` buffers. Kernels need
-    /// this; runs on the host do not.
+    /// this because the number of their bindings is limited. On the host, a step may read any
+    /// number of buffers.
     ///
-    /// Each added step copies the smallest buffers, so that few bytes are copied twice. If `most`
-    /// is less than 2, nothing is packed, because a kernel with one source cannot pack.
+    /// Each added step packs the smallest buffers, because the program copies their bytes twice. If
+    /// `most` is less than 2, nothing is packed, because a kernel with one source cannot join two
+    /// buffers.
     ///
     /// # Errors
     ///
@@ -28,8 +30,10 @@ impl Program {
         Ok(self)
     }
 
-    /// Returns the sources of a step to pack next, as indices: the smallest ones, at most `most`.
-    /// If lookups load from several sources, only these are packed first.
+    /// Returns the sources of `step` to pack next, as indices into its sources. They are the
+    /// smallest sources, at most `most` of them. If lookups load from several sources, only these
+    /// sources are packed first, because sources for lookups and sources of elements cannot share a
+    /// buffer.
     fn packed(&self, step: &ProgramStep, most: usize) -> Vec<usize> {
         let of = |numbers: bool| -> Vec<usize> {
             let all = 0..step.sources.len();
@@ -42,8 +46,8 @@ impl Program {
         packed
     }
 
-    /// Adds a step that packs the sources with the indices `packed`. Returns a copy of `step` that
-    /// reads the packed buffer instead.
+    /// Adds a step that copies the sources with the indices `packed` into one scratch buffer.
+    /// Returns a copy of `step` that reads this buffer instead.
     fn pack(&mut self, step: ProgramStep, packed: &[usize]) -> Result<ProgramStep, ProgramError> {
         let scratch = BufferId::Scratch(self.scratch.len());
         let values: Vec<BufferId> = packed.iter().map(|&source| step.sources[source]).collect();

@@ -1,8 +1,8 @@
-//! [`Program`]: a compiled module. It is a list of steps, which are copies, together with the
-//! buffers that the steps read and write.
+//! [`Program`]: a compiled module, which consists of steps and of buffers. Each step is a copy, and
+//! the buffers are the memory that the steps read and write.
 //!
-//! A step reads parameters, constants and scratch buffers, and writes one buffer. The steps run in
-//! order, on a device or on the host.
+//! A step reads parameters, constants and scratch buffers, and writes one scratch buffer or result.
+//! The steps run in order, on a device or on the host.
 
 use std::fmt;
 
@@ -17,18 +17,19 @@ use crate::{
     wgsl::{self, Kernel},
 };
 
-/// The name of one of a program's buffers. The number is an index into the list of its kind.
+/// The name of a buffer of a program: its kind, and its index in the program's list of buffers of
+/// that kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BufferId {
     /// An array of the parameters, as an index into [`Program::parameters`]. If a parameter is a
-    /// tuple, each array inside it counts.
+    /// tuple, each array inside it has a buffer.
     Parameter(usize),
     /// A constant of the module, as an index into [`Program::constants`].
     Constant(usize),
     /// A buffer that one step writes and later steps read, as an index into [`Program::scratch`].
     Scratch(usize),
     /// An array of the result, as an index into [`Program::results`]. If the result is a tuple,
-    /// each array inside it counts.
+    /// each array inside it has a buffer.
     Result(usize),
 }
 
@@ -43,7 +44,7 @@ impl fmt::Display for BufferId {
     }
 }
 
-/// The shape of a buffer's array, with its layout in memory.
+/// The array that a buffer holds: its shape, and its layout in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArrayBuffer {
     shape: Shape,
@@ -51,7 +52,8 @@ pub struct ArrayBuffer {
 }
 
 impl ArrayBuffer {
-    /// Returns the buffer of an array. `value` is its name in the error.
+    /// Returns the buffer of an array of this shape. `value` is the name of the buffer in error
+    /// messages.
     pub(crate) fn new(value: BufferId, shape: Shape) -> Result<Self, ProgramError> {
         let descriptor = StrideDescriptor::try_from(&shape)
             .map_err(|error| ProgramError::layout(value, &shape, error))?;
@@ -64,7 +66,8 @@ impl ArrayBuffer {
         &self.shape
     }
 
-    /// Returns the layout as strides and an offset, which locate the array's elements.
+    /// Returns the layout of the array as strides and an offset, from which the place of each
+    /// element can be computed.
     #[must_use]
     pub fn descriptor(&self) -> &StrideDescriptor {
         &self.descriptor
@@ -77,8 +80,8 @@ impl ArrayBuffer {
     }
 }
 
-/// One step of a program, which runs as one kernel: a copy as a nest, the buffers that it reads,
-/// and the buffer that it writes.
+/// One step of a program, which runs as one kernel. It consists of a copy as a nest, the buffers
+/// that this copy reads, and the buffer that it writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramStep {
     pub(super) nest: CopyNest,
@@ -106,7 +109,7 @@ impl ProgramStep {
     }
 }
 
-/// A module that moves data, as a list of steps that run one after the other.
+/// A compiled module: a list of steps that run one after the other, and the buffers of these steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     pub(super) name: String,
@@ -133,11 +136,12 @@ pub fn compile_module(module: &Module, target: &Target) -> Result<Program, Progr
 }
 
 impl Program {
-    /// Lowers all results of a module to steps, which can run on the host or be compiled to
-    /// kernels.
+    /// Lowers all results of a module to steps. The steps can run on the host, or
+    /// [`compiled`](Self::compiled) can add their kernels.
     ///
-    /// On the host, a step may read any number of buffers. [`compile_module`] also adds steps that
-    /// pack buffers if a step reads more buffers than a kernel can bind.
+    /// The steps may read any number of buffers, because the host has no limit. In contrast,
+    /// [`compile_module`] adds steps that pack buffers if a step reads more buffers than a kernel
+    /// can bind.
     ///
     /// # Errors
     ///
@@ -147,8 +151,9 @@ impl Program {
         lower(module)
     }
 
-    /// Lowers one result of a module as a dense, row-major array, without merging loops. The nest
-    /// of the last step then has one axis for each dimension with an extent of more than 1.
+    /// Lowers one result of a module as a dense, row-major array, without merging loops. Because of
+    /// that, the nest of the last step has one axis for each dimension with an extent of more than
+    /// 1.
     ///
     /// # Panics
     ///
@@ -190,8 +195,8 @@ impl Program {
         &self.scratch
     }
 
-    /// Returns a buffer with its shape. Returns `None` if the program has no such buffer. Also
-    /// returns `None` for a constant, which is stored as bytes without a shape.
+    /// Returns the shape and layout of a buffer. Returns `None` if the program has no buffer
+    /// `value`, and also for a constant, which is stored as bytes without a shape.
     #[must_use]
     pub fn buffer(&self, value: BufferId) -> Option<&ArrayBuffer> {
         match value {
@@ -214,16 +219,15 @@ impl Program {
         &self.steps
     }
 
-    /// Returns the kernel of each step, for the target that [`compile_module`] was called with. The
+    /// Returns the kernel of each step, for the target that was passed to [`compile_module`]. The
     /// slice is empty if the program was only lowered.
     #[must_use]
     pub fn kernels(&self) -> &[Kernel] {
         &self.kernels
     }
 
-    /// Returns the program with a kernel for each step, as [`compile_module`] does for a module. If
-    /// a step reads more buffers than a kernel can bind, steps that pack buffers are added before
-    /// it.
+    /// Compiles a kernel for each step, and returns the program with these kernels. If a step reads
+    /// more buffers than a kernel can bind, this function first adds steps that pack some of them.
     ///
     /// # Errors
     ///
@@ -234,13 +238,13 @@ impl Program {
         Ok(program)
     }
 
-    /// Compiles a kernel for each step and validates the kernel with naga.
+    /// Compiles a kernel for each step, and validates each kernel with naga.
     ///
     /// # Errors
     ///
     /// Returns an error if the target's limits are too low. Also returns an error if the program
-    /// was only lowered and a step reads more buffers than a kernel can bind;
-    /// [`compiled`](Self::compiled) adds steps for such a program.
+    /// was only lowered and a step reads more buffers than a kernel can bind. To avoid this error,
+    /// call [`compiled`](Self::compiled), which adds steps that pack buffers.
     pub fn compile(&self, target: &Target) -> Result<Vec<Kernel>, ProgramError> {
         let kernels = self.compile_unvalidated(target)?;
         for kernel in kernels.iter().filter(|kernel| !kernel.dispatches.is_empty()) {
@@ -249,8 +253,8 @@ impl Program {
         Ok(kernels)
     }
 
-    /// Compiles a kernel for each step, without validation. This saves time if another tool
-    /// validates the kernels, such as wgpu.
+    /// Compiles a kernel for each step, without validation. This saves time if another tool, such
+    /// as wgpu, validates the kernels anyway.
     ///
     /// # Errors
     ///
@@ -264,9 +268,9 @@ impl Program {
         self.steps.iter().map(compile).collect()
     }
 
-    /// Returns the steps that compute a result, as indices into [`steps`](Self::steps) in ascending
-    /// order. They are the step that writes the result, and the steps that write the scratch
-    /// buffers on which the result depends.
+    /// Returns the steps that compute result `result`, as indices into [`steps`](Self::steps) in
+    /// ascending order: the step that writes the result, and all steps that write scratch buffers
+    /// on which the result depends. A caller that needs only one result can run these steps alone.
     ///
     /// # Panics
     ///
@@ -301,9 +305,10 @@ impl Program {
         }
     }
 
-    /// Returns the number of bytes of a buffer that the kernels bind. It is at least the size of
-    /// the buffer's image, rounded up to 4 bytes. It is 0 for a parameter that no kernel reads or
-    /// writes, and for a buffer without bytes that no kernel binds.
+    /// Returns the number of bytes that the caller must allocate for a buffer, so that all kernels
+    /// can bind it. It is at least the size of the buffer's image, rounded up to 4 bytes. It is 0
+    /// for a parameter that no kernel reads or writes, and for a buffer without bytes that no
+    /// kernel binds.
     ///
     /// # Panics
     ///
@@ -317,7 +322,8 @@ impl Program {
             values.zip(&kernel.bindings).filter(|&(&of, _)| self.home(of) == home)
         });
         let bound = bound.map(|(_, binding)| binding.size_in_bytes).max();
-        // The image of a result or a scratch buffer is whole even if its kernel has no dispatches.
+        // A result or a scratch buffer needs memory for its whole image even if its kernel has no
+        // dispatches.
         let is_taken = self.aliases.iter().any(|of| BufferId::Parameter(of.parameter) == home);
         let image = match home {
             BufferId::Parameter(_) if bound.is_none() && !is_taken => 0,
@@ -326,8 +332,8 @@ impl Program {
         image.max(bound.unwrap_or(0))
     }
 
-    /// Returns the size that each scratch buffer needs, in bytes. A caller that runs the kernels
-    /// itself must provide buffers of these sizes.
+    /// Returns the size to allocate for each scratch buffer, in bytes. A caller that runs the
+    /// kernels without stridec's runtime must provide buffers of these sizes.
     ///
     /// # Panics
     ///
@@ -337,8 +343,8 @@ impl Program {
         (0..self.scratch.len()).map(|of| self.binding_bytes(BufferId::Scratch(of))).collect()
     }
 
-    /// Checks that there is one buffer for each parameter, and that each buffer has the size of its
-    /// parameter in memory.
+    /// Checks that `parameters` has one buffer for each parameter, and that each buffer has the
+    /// size of its parameter in memory.
     ///
     /// # Errors
     ///
@@ -410,7 +416,7 @@ impl Program {
         room(&self.scratch, BufferId::Scratch)
     }
 
-    /// Runs a step if it writes a scratch buffer; skips any other step.
+    /// Runs `step` if it writes a scratch buffer, and does nothing for any other step.
     pub(super) fn run_scratch_step(
         &self,
         step: &ProgramStep,
@@ -425,7 +431,7 @@ impl Program {
         Ok(())
     }
 
-    /// Runs a step. `written` is the buffer that it writes.
+    /// Runs one step on the host. `written` is the buffer that the step writes.
     pub(super) fn run_step(
         &self,
         step: &ProgramStep,
@@ -444,8 +450,8 @@ impl Program {
     }
 }
 
-/// Checks that `given` has one length for each buffer, and that it is the length of that buffer.
-/// `what` is the kind of the buffers in errors, `parameter` or `result`.
+/// Checks that `given` has one length for each buffer, and that each length is the size of its
+/// buffer. `what` is the kind of the buffers for error messages, `parameter` or `result`.
 pub(super) fn check(
     what: &'static str,
     buffers: &[ArrayBuffer],
@@ -465,15 +471,16 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Allocates zeroed memory for each buffer. Returns [`ProgramError::Memory`] for a buffer for which
-/// there is no memory.
+/// Allocates zeroed memory for each buffer, so that gaps and padding are zero. Returns
+/// [`ProgramError::Memory`] if there is not enough memory for a buffer.
 fn room(
     buffers: &[ArrayBuffer],
     value: fn(usize) -> BufferId,
 ) -> Result<Vec<Vec<u8>>, ProgramError> {
     let image = |(number, of): (usize, &ArrayBuffer)| {
         let length = usize::try_from(of.bytes()).unwrap_or(usize::MAX);
-        // `vec!` gets zeroed pages from the system, but aborts the process if there are none left.
+        // `vec!` gets zeroed pages from the system, which is fast, but aborts the process if there
+        // is not enough memory. So the first line tries to reserve the memory.
         if Vec::<u8>::new().try_reserve_exact(length).is_err() {
             let (value, shape, bytes) = (value(number), Box::new(of.shape().clone()), of.bytes());
             return Err(ProgramError::Memory { value, shape, bytes });

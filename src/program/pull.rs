@@ -1,10 +1,10 @@
 //! [`pull`]: traces the elements of a value backwards through the instructions, to the buffers and
 //! constants from which they are copied. The result is a nest.
 //!
-//! All elements are traced at once. An index is not an integer but an affine form of the loops over
-//! the value's memory, with bounds. An instruction that chooses between operands, such as
-//! `concatenate`, divides the positions of these loops into *regions*, and the trace continues in
-//! another operand for each region. Regions whose source is not known yet wait on a stack.
+//! All elements are traced at once: an index is not one integer, but an affine form of the loops
+//! over the value's memory, with bounds. An instruction that chooses between operands, such as
+//! `concatenate`, divides the positions of these loops into *regions*, one for each operand. Each
+//! region waits on a stack until the trace continues in its operand.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,27 +22,27 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The parameters, constants and scratch buffers that kernels read, and the values that were folded
-/// to constants so far.
+/// The buffers that the kernels of a module read, and the values that were folded to constants so
+/// far.
 #[derive(Debug, Default)]
 pub(super) struct ModuleBuffers {
-    /// The arrays of the parameters, in order. An entry has the index of the parameter, the path to
-    /// the array inside the parameter, and the shape of the array.
+    /// The arrays inside the parameters, in order. An entry has the index of the parameter, the
+    /// path to the array inside the parameter, and the shape of the array.
     pub(super) parameters: Vec<(usize, TuplePath, Shape)>,
     /// The shape and bytes of each constant that a kernel reads.
     pub(super) constants: Vec<(Shape, Vec<u8>)>,
-    /// The constant of each value that became one, as an index into `constants`.
+    /// The constant buffer of each value that has one, as an index into `constants`.
     pub(super) constant_of: HashMap<ArrayOrigin, usize>,
-    /// The table of each scatter that has one: a constant or a scratch buffer with the last window
-    /// at each place.
+    /// The table of each scatter that needs one. It is a constant or a scratch buffer, and tells
+    /// for each place of the array which window is the last one written there.
     pub(super) tables: HashMap<GraphNode, BufferId>,
-    /// The values that were folded to constants.
+    /// The values that were computed at compile time, because they depend on constants only.
     pub(super) folded: HashMap<ArrayOrigin, Literal>,
     /// The scratch buffer of each value that has one, as an index into `scratch`.
     pub(super) scratch_of: HashMap<ArrayOrigin, usize>,
     /// The shapes of the scratch buffers, in default layouts.
     pub(super) scratch: Vec<Shape>,
-    /// The conversions that do not fold to constants.
+    /// The conversions that kernels perform, because their values do not fold to constants.
     pub(super) conversions: HashSet<GraphNode>,
 }
 
@@ -52,20 +52,22 @@ pub(super) struct KernelOutput<'a> {
     pub(super) path: TuplePath,
     pub(super) element_type: ElementType,
     pub(super) destination: &'a StrideDescriptor,
-    /// True if a [`Trail`] is recorded.
+    /// True if the trace also records a [`Trail`].
     pub(super) keeps_trail: bool,
     /// The maximum number of cases in the nest.
     pub(super) most_cases: usize,
-    /// The number of entries of the table, if the kernel makes the table of the scatter `node`.
-    /// Then `destination` describes the walk over all windows that marks their places.
+    /// The number of entries of the table, if the kernel makes the table of the scatter `node`
+    /// instead of an array of elements. In this case, `destination` describes a walk over all
+    /// windows, which marks the places of each window in the table.
     pub(super) table_places: Option<u64>,
     /// The parameter whose buffer the array may take over, and the function that makes the nest of
-    /// such a copy, [`Assembly::in_place`].
+    /// a copy into this buffer, [`Assembly::in_place`]. `None` if no alias allows this.
     pub(super) takes_over: Option<(BufferId, InPlace)>,
 }
 
 impl<'a> KernelOutput<'a> {
-    /// Returns the output for a node whose value is an array, without a trail.
+    /// Returns the output for a node whose value is an array that is computed without a trail, a
+    /// table, or an alias.
     pub(super) fn plain(
         node: GraphNode,
         element_type: ElementType,
@@ -85,9 +87,9 @@ impl<'a> KernelOutput<'a> {
     }
 }
 
-/// A function that makes the nest of a copy into the buffer of one of its sources, given the index
-/// of that source. It is passed as a value so that programs without aliases need not link
-/// [`Assembly::in_place`].
+/// A function that makes the nest of a copy into the buffer of one of its own sources. The argument
+/// is the index of that source. The function is passed as a value, so that programs without aliases
+/// need not link [`Assembly::in_place`].
 pub(super) type InPlace = fn(&Assembly, usize) -> Option<CopyNest>;
 
 /// The result of tracing a value back to its sources.
@@ -99,31 +101,34 @@ pub(super) struct Pulled {
     pub(super) nodes: Vec<GraphNode>,
     /// The trail, or `None` if none is recorded.
     pub(super) trail: Option<Trail>,
-    /// The nest and the sources of a copy into the buffer that the array takes over. `None` if it
-    /// takes over no buffer, or if the copy would read places after it has overwritten them.
+    /// The nest and the sources of a copy into the buffer that the array takes over. `None` if the
+    /// array takes over no buffer, or if the copy might read places after it has overwritten them.
     pub(super) in_place: Option<(CopyNest, Vec<BufferId>)>,
 }
 
-/// The reason why one nest cannot compute a value yet. The caller removes the reason if it can, and
-/// traces the value again.
+/// The reason why one nest cannot compute a value yet. The caller folds the value in the way, or
+/// moves it to a scratch buffer, and then traces the value again.
 pub(super) enum Stop {
-    /// The value is not supported.
+    /// stridec cannot compile the value.
     Refused(Box<ProgramError>),
-    /// This array inside the value of a node must be computed into a scratch buffer first.
+    /// An earlier kernel must compute this array into a scratch buffer. The node and the path name
+    /// the array.
     Before(GraphNode, TuplePath),
-    /// This array must first be computed into a scratch buffer without padding. Its elements are
-    /// put together from units, but its layout adds padding or gives elements another width.
+    /// An earlier kernel must compute this array into a scratch buffer without padding. The reason
+    /// is that a trace divides its elements into units, but the layout of the output adds padding
+    /// or gives elements another width.
     Apart(GraphNode, TuplePath),
-    /// The node computes its value from others. The trace can continue only if the value folds to a
-    /// constant.
+    /// The node computes new element values. The trace can continue only if the value of the node
+    /// folds to a constant.
     Compute(GraphNode),
-    /// This conversion must be folded to a constant. If it does not fold, kernels may perform it.
+    /// The caller must try to fold this conversion to a constant. If the conversion does not fold,
+    /// the caller permits kernels to perform it.
     Convert(GraphNode),
-    /// The table of this scatter must be made at run time, unless the value of `folds` folds to a
-    /// constant. The error applies if no such table is possible.
+    /// The scatter needs a table that is made at run time, unless the node `folds` folds to a
+    /// constant. If neither is possible, the caller returns `error`.
     Table { scatter: GraphNode, folds: Option<GraphNode>, error: Box<ProgramError> },
-    /// A bound of a kernel is exceeded. The list has the number of visits of each node, in the
-    /// order of the first visits.
+    /// The nest exceeds a bound of a kernel. The list has each node with its number of visits, in
+    /// the order of the first visits, so that the caller can choose a value for a scratch buffer.
     Bound(Box<NestError>, Vec<(GraphNode, usize)>),
 }
 
@@ -134,7 +139,8 @@ impl From<ProgramError> for Stop {
 }
 
 /// Builds the nest that copies the elements of a value from the buffers that hold them. If an
-/// instruction divides elements, the trace starts again with smaller units.
+/// instruction divides elements, such as `bitcast-convert` from `f32` to `u8`, the trace starts
+/// again with smaller units.
 pub(super) fn pull(
     graph: &mut Graph,
     buffers: &mut ModuleBuffers,
@@ -165,8 +171,8 @@ pub(super) fn pull(
 /// The reason why a trace ends early.
 pub(super) enum Halt {
     Stop(Stop),
-    /// Elements must be divided into units of this width in bits, so that the trace has to start
-    /// again.
+    /// The trace must start again with units of this width, in bits, because an instruction divides
+    /// elements.
     Unit(u32),
     /// The nest cannot express the copy.
     Nest(NestError),
@@ -184,18 +190,18 @@ impl From<NestError> for Halt {
     }
 }
 
-/// Elements whose source is not known yet. At each position in `region`, the element to write is
-/// element `index` of the array at `path` in the value of `node`.
+/// Elements whose source is not known yet. At each position in `region`, the nest writes the
+/// element at `index` of an array: the array at `path` in the value of `node`.
 pub(super) struct PendingValue {
     pub(super) node: GraphNode,
     pub(super) path: TuplePath,
     pub(super) region: WalkRegion,
     pub(super) index: Vec<Index>,
-    /// The index of the unit inside the element; 0 if elements are moved whole.
+    /// The index of the unit inside the element. It is 0 if elements are moved whole.
     pub(super) part: Index,
 }
 
-/// The state of tracing one value.
+/// The state of [`pull`] while it traces one value.
 pub(super) struct Pull<'g, 'm> {
     pub(super) graph: &'g mut Graph<'m>,
     pub(super) buffers: &'g mut ModuleBuffers,
@@ -204,21 +210,25 @@ pub(super) struct Pull<'g, 'm> {
     pub(super) unit: u32,
     /// The width of the destination's element type, in bits.
     pub(super) width: u32,
-    /// True if units are signed and the destination gives each unit a wider place. The sign is then
-    /// repeated in the rest of the place.
+    /// True if units are signed and each unit has a wider place in the destination. The unused bits
+    /// of the place then repeat the sign.
     pub(super) extends: bool,
-    /// The number of bits of an element that are written. If it is less than 8, the kernel copies
-    /// only the low bits of the source's elements.
+    /// The number of bits of each element that the kernel writes. If it is less than 8, the kernel
+    /// copies only the low bits of the source's elements.
     pub(super) bits: u32,
-    /// True if the destination packs elements that are smaller than a byte.
+    /// True if the destination packs elements that are smaller than a byte, so that several share
+    /// one byte.
     pub(super) packs: bool,
-    /// The sources of the nest. The flag is true for a source from which lookups load.
+    /// The sources of the nest. The flag is true for a source from which lookups load, and false
+    /// for a source from which elements are copied.
     pub(super) sources: Vec<(BufferId, bool)>,
-    /// The elements whose source is not known yet, as a stack.
+    /// The stack of elements whose source is not known yet.
     pub(super) pending: Vec<PendingValue>,
-    /// The conversion through which elements pass, as far as it is known.
+    /// The conversion between element types that the nest performs, as far as the trace has found
+    /// it.
     pub(super) converted: ConvertedElements,
-    /// The number of visits of each node.
+    /// The number of times that the trace reached each node. A node with many visits is a candidate
+    /// for a scratch buffer.
     pub(super) visits: HashMap<GraphNode, usize>,
     /// The nodes, in the order of their first visits.
     pub(super) order: Vec<GraphNode>,
@@ -317,8 +327,8 @@ impl<'g, 'm> Pull<'g, 'm> {
         Ok(Pulled { nest, sources, nodes, trail, in_place })
     }
 
-    /// Traces elements back through one instruction. If they are in a buffer or consist of known
-    /// bits, the trace of these elements ends.
+    /// Traces the elements of `item` back through one instruction. The trace of these elements ends
+    /// if a buffer holds them or if their bits are known.
     fn follow(&mut self, item: PendingValue) -> Result<(), Halt> {
         let origin = self.graph.origin(item.node, item.path.clone())?;
         if let Some(&scratch) = self.buffers.scratch_of.get(&origin) {
@@ -351,8 +361,9 @@ impl<'g, 'm> Pull<'g, 'm> {
         self.instruction(item, node)
     }
 
-    /// Returns the index of the source of the nest that reads `value`. `add` adds the source to the
-    /// assembly when it is first used. `of_numbers` is true if lookups load from it.
+    /// Returns the index, among the sources of the nest, of the buffer `value`. On the first use,
+    /// `add` adds this source to the assembly. `of_numbers` is true if lookups load from the
+    /// source.
     pub(super) fn source(
         &mut self,
         value: BufferId,
@@ -376,8 +387,8 @@ impl<'g, 'm> Pull<'g, 'm> {
     }
 }
 
-/// Turns an error that a scratch buffer may avoid into [`Stop::Bound`], with the visits of each
-/// node in the order of the first visits. All other errors are returned unchanged.
+/// Converts an error that a scratch buffer may avoid to [`Stop::Bound`], with the number of visits
+/// of each node in the order of the first visits. Returns all other errors unchanged.
 fn bounded(halt: Halt, order: &[GraphNode], visits: &HashMap<GraphNode, usize>) -> Halt {
     match halt {
         Halt::Nest(error @ (NestError::Bound { .. } | NestError::Reach { .. })) => {
@@ -389,8 +400,8 @@ fn bounded(halt: Halt, order: &[GraphNode], visits: &HashMap<GraphNode, usize>) 
 }
 
 impl ModuleBuffers {
-    /// Returns an array of a parameter: its index among the arrays of all parameters, and its
-    /// shape.
+    /// Returns the array at `path` in parameter `number`: the index of the array among the arrays
+    /// of all parameters, and its shape.
     pub(super) fn parameter(&self, number: usize, path: &TuplePath) -> (usize, Shape) {
         let found =
             self.parameters.iter().enumerate().find(|(_, of)| (of.0, &of.1) == (number, path));
@@ -404,7 +415,8 @@ pub(super) fn unsupported(graph: &Graph, node: GraphNode, reason: &str) -> Halt 
     refused(graph, node, reason).into()
 }
 
-/// Returns the error for an instruction that is not supported. `reason` is the end of the message.
+/// Returns the error for an instruction that is not supported. `reason` becomes the end of the
+/// message.
 pub(super) fn refused(graph: &Graph, node: GraphNode, reason: &str) -> ProgramError {
     let instruction = graph.instruction(node);
     ProgramError::Unsupported {

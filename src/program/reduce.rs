@@ -1,7 +1,7 @@
-//! Reduces of integers and predicates, which are folded or become lookups.
+//! Reduces of integers and predicates. They are computed at compile time, or become lookups.
 //!
-//! Modules that only move data contain them too. For example, JAX's `take` uses a reduce to test
-//! that all entries of an index vector are in range.
+//! Modules that only move data contain reduces, too. For example, JAX's `take` uses a reduce to
+//! test that all entries of an index vector are in range.
 
 use super::{
     fold::{MAX_ELEMENTS, Scalar},
@@ -19,8 +19,8 @@ use crate::{
 /// Returns the operation with which a reduce combines elements.
 ///
 /// Returns `None` if the operation is not supported, or if its result depends on the order of the
-/// elements. Floats are not supported: not even adding 0.0 leaves a float unchanged, because it
-/// turns -0.0 into 0.0.
+/// elements. Floats are not supported, because even a sum with a single element may change it: 0.0
+/// plus -0.0 is 0.0.
 pub(super) fn combiner(graph: &Graph, instruction: &Instruction) -> Option<Binary> {
     let Opcode::Reduce { computation, .. } = *instruction.opcode() else { return None };
     let callee = &graph.computations()[computation];
@@ -44,8 +44,9 @@ pub(super) fn combiner(graph: &Graph, instruction: &Instruction) -> Option<Binar
     is_known.then_some(binary)
 }
 
-/// Returns the bits of the neutral element of an operation, such as 0 for `add`. Returns `None` if
-/// the operation has none.
+/// Returns the bits of the neutral element of an operation, such as 0 for `add`. A reduce of one
+/// element that starts with the neutral element returns that element unchanged. Returns `None` if
+/// the operation has no neutral element.
 fn neutral(binary: Binary, kind: ElementType) -> Option<u128> {
     let bits = kind.bits()?;
     let ones = u128::MAX >> (128 - bits);
@@ -61,8 +62,8 @@ fn neutral(binary: Binary, kind: ElementType) -> Option<u128> {
     })
 }
 
-/// Returns the result of a reduce whose operands are constants. Returns `None` if the reduce is not
-/// folded, or has more than [`MAX_ELEMENTS`] elements.
+/// Computes the result of a reduce whose operands are constants. Returns `None` if the reduce is
+/// not folded, or if its result has more than [`MAX_ELEMENTS`] elements.
 pub(super) fn fold(
     instruction: &Instruction,
     binary: Binary,
@@ -99,9 +100,9 @@ pub(super) fn fold(
 }
 
 impl Pull<'_, '_> {
-    /// Returns the index of an element in the operand of a reduce that only copies elements: all
-    /// reduced dimensions have extent 1, and the start value is the neutral element. Returns `None`
-    /// for any other reduce.
+    /// Returns the index in the operand from which a reduce copies an element. A reduce only copies
+    /// elements if all reduced dimensions have extent 1, and if its start value is the neutral
+    /// element. Returns `None` for any other reduce.
     pub(super) fn unreduced(
         &mut self,
         node: GraphNode,
@@ -115,8 +116,9 @@ impl Pull<'_, '_> {
         Ok(Some(spread(index, dimensions, &vec![0; dimensions.len()])))
     }
 
-    /// Adds one element of a reduce's result to a lookup, as a chain of operations on the elements
-    /// that it combines. Returns the index of its number.
+    /// Adds one element of the result of a reduce to a lookup. The numbers are a chain of
+    /// operations on the elements that the reduce combines. Returns the index of the last number,
+    /// which is the result.
     pub(super) fn reduced(
         &mut self,
         region: &mut WalkRegion,
@@ -191,8 +193,8 @@ impl Pull<'_, '_> {
     }
 }
 
-/// Returns the index in the operand of a reduce, given the index in its result. `digits` has the
-/// index along each of the reduced dimensions.
+/// Converts the index of an element in the result of a reduce to the index of one element in the
+/// operand. `digits` has the index along each of the reduced dimensions, which the result lacks.
 fn spread(index: &[Index], dimensions: &[usize], digits: &[u64]) -> Vec<Index> {
     let mut kept = index.iter();
     let entry = |dimension: usize| match dimensions.iter().position(|&d| d == dimension) {

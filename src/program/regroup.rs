@@ -7,12 +7,12 @@
 use super::literal::signed;
 use crate::nest::{Assembly, Index, NestError, WalkRegion};
 
-/// Converts the index of an element in an array with the dimensions `from` to its index in an array
-/// with the dimensions `to`. Both arrays are in row-major order.
+/// Converts the index of an element in an array with the extents `from` to its index in an array
+/// with the extents `to`. Elements are counted in row-major order in both arrays.
 ///
-/// Consecutive dimensions whose extents have the same product on both sides form a group. The index
-/// along a group is first joined to one number, which is then split again. If this reverses an
-/// earlier split, the divisions cancel out.
+/// Consecutive dimensions whose extents have the same product in `from` and `to` form a group. The
+/// indices along a group are joined to one number, which is then split along the dimensions of
+/// `to`. If this split reverses an earlier one, the divisions cancel out.
 pub(super) fn regroup(
     assembly: &mut Assembly,
     region: &mut WalkRegion,
@@ -25,7 +25,8 @@ pub(super) fn regroup(
     while next_from < from.len() || next_to < to.len() {
         let (first_from, first_to) = (next_from, next_to);
         let (mut elements, mut wanted) = (1_u64, 1_u64);
-        // Find the shortest next group that has at least one dimension of `to`.
+        // Find the shortest next group that has at least one dimension of `to`, because short
+        // groups need fewer divisions.
         loop {
             let take_from = elements <= wanted && next_from < from.len();
             if take_from {

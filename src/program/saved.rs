@@ -1,11 +1,12 @@
-//! [`ProgramParts`]: a program that was read from a file. It becomes a [`Program`] only if its
-//! steps fit its buffers.
+//! [`ProgramParts`]: a program that was read from a file, before its checks. It becomes a
+//! [`Program`] only if its steps fit its buffers.
 
 use super::{AliasRefusal, ArrayBuffer, BufferId, Program, ProgramAlias, ProgramStep};
 use crate::{nest::CopyNest, shape::FieldPath, wgsl::Kernel};
 
-/// The parts of a program that was read from a file. They are not checked yet, except that each
-/// kernel is proved to be the kernel of its step's nest.
+/// The fields of a program that was read from a file. The file may be damaged: so far, the reader
+/// has only proved that each kernel is the kernel of its step's nest. [`checked`](Self::checked)
+/// checks the rest.
 #[derive(Debug)]
 pub(crate) struct ProgramParts {
     pub(crate) name: String,
@@ -13,23 +14,25 @@ pub(crate) struct ProgramParts {
     pub(crate) results: Vec<ArrayBuffer>,
     pub(crate) scratch: Vec<ArrayBuffer>,
     pub(crate) constants: Vec<Vec<u8>>,
-    /// The nest of each step, the buffers that it reads, and the buffer that it writes.
+    /// The nest of each step, the buffers that the step reads, and the buffer that it writes.
     pub(crate) steps: Vec<(CopyNest, Vec<BufferId>, BufferId)>,
     pub(crate) kernels: Vec<Kernel>,
     pub(crate) aliases: Vec<ProgramAlias>,
     pub(crate) refused_aliases: Vec<(ProgramAlias, AliasRefusal)>,
 }
 
-/// The field of a saved program that is invalid, and the values that are accepted.
+/// The field of a saved program that is invalid, and a description of the values that the field
+/// accepts.
 pub(crate) type InvalidField = (FieldPath, &'static str);
 
 impl ProgramParts {
-    /// Returns the program.
+    /// Checks that the steps fit the buffers, and returns the program.
     ///
     /// # Errors
     ///
-    /// Returns the field that is invalid if a step reads a buffer that does not exist, that is not
-    /// written yet, or whose size differs from the size in its nest, or if an alias is invalid.
+    /// Returns the invalid field if a step reads a buffer that does not exist, that no earlier step
+    /// has written, or whose size differs from the size in the step's nest. Also returns an error
+    /// if an alias is invalid or if no step writes a result.
     pub(crate) fn checked(self) -> Result<Program, InvalidField> {
         let Self { name, parameters, results, scratch, constants, .. } = self;
         let step = |(nest, sources, destination)| ProgramStep { nest, sources, destination };
@@ -61,7 +64,8 @@ impl ProgramParts {
     }
 }
 
-/// Checks a step of a program. `written` has the destinations of the steps before it.
+/// Checks that the buffers of a step exist and have the sizes in its nest, and that its sources are
+/// available when the step runs. `written` has the destinations of all earlier steps.
 fn check_step(
     program: &Program,
     ProgramStep { nest, sources, destination }: &ProgramStep,
@@ -107,7 +111,7 @@ fn check_aliases(program: &Program) -> Result<(), InvalidField> {
 }
 
 impl Program {
-    /// Returns the size of a buffer, in bytes; `None` if the program has no such buffer.
+    /// Returns the size of a buffer, in bytes, or `None` if the program has no such buffer.
     fn bytes(&self, value: BufferId) -> Option<u64> {
         match value {
             BufferId::Constant(number) => self.constants.get(number).map(|of| of.len() as u64),

@@ -1,11 +1,11 @@
-//! Scatters that replace: windows of an array take new values. If windows overlap, the last one
-//! wins.
+//! Scatters that replace elements: each update replaces a window of an array. If windows overlap,
+//! the last one wins.
 //!
-//! A scatter reads its updates in order, and writes each at the place that its indices give. A nest
-//! works the other way around: for each place of the array, it needs to know which window was
-//! written there last. Up to 16 windows are tested one by one. If there are more, the nest reads
-//! the last window at each place from a table. The table is a constant, or a scratch buffer that an
-//! earlier kernel fills by marking the places of all windows.
+//! A scatter processes its updates in order, and writes each one at the place that its indices
+//! give. A nest works in the other direction: for each place of the array, it has to find the
+//! window that was written there last. If a scatter has at most 16 windows, guards test each
+//! window. If it has more, the nest finds the last window at each place in a table. The table is a
+//! constant, or a scratch buffer that an earlier kernel fills by marking the places of all windows.
 
 use super::{
     BufferId,
@@ -24,13 +24,13 @@ use crate::{
     shape::{ElementType, Shape},
 };
 
-/// The greatest number of windows that are tested one by one. A higher limit makes kernels longer.
-/// With a lower one, more scatters need a table, which a kernel has to make first unless the
+/// The maximum number of windows that are tested by guards. A higher limit makes kernels longer.
+/// With a lower limit, more scatters need a table, which costs an additional kernel unless the
 /// indices are constant.
 const MAX_WINDOWS: u64 = 16;
 
-/// A scatter, and the shape of its windows. Windows are numbered from 0 in the order in which they
-/// are written.
+/// A scatter for one of its arrays, and the shape of its windows. Windows are numbered from 0 in
+/// the order in which they are written.
 struct ScatterWindows<'a> {
     scatter: &'a Scatter,
     /// The array, the indices and the updates.
@@ -39,10 +39,11 @@ struct ScatterWindows<'a> {
     own: Vec<u64>,
     /// The extents of a window, one for each dimension of the array.
     extents: Vec<u64>,
-    /// The dimension of the updates that corresponds to each dimension of the array inside a
-    /// window. `None` if windows have extent 1 in the dimension.
+    /// The dimension of the updates that runs along the windows, for each dimension of the array.
+    /// `None` if windows have extent 1 in the dimension.
     window_of: Vec<Option<usize>>,
-    /// The dimensions of the updates that number the windows, and in `sizes` their extents.
+    /// The batch dimensions: the dimensions of the updates whose indices together number the
+    /// windows. Their extents are in `sizes`.
     batches: Vec<usize>,
     sizes: Vec<u64>,
     /// The rank of the updates, and the rank of the indices.
@@ -50,8 +51,9 @@ struct ScatterWindows<'a> {
 }
 
 impl<'a> ScatterWindows<'a> {
-    /// Returns the windows of one of the arrays that a scatter updates. `number` is the index of
-    /// the array among the operands. Returns `None` if an extent is not fixed.
+    /// Returns the windows of one array of a scatter, which may update several arrays at once.
+    /// `number` is the index of the array among the operands. Returns `None` if an extent is not
+    /// fixed.
     fn new(graph: &Graph, node: GraphNode, scatter: &'a Scatter, number: usize) -> Option<Self> {
         let count = graph.instruction(node).operands().len() / 2;
         let operands = [number, count, count + 1 + number];
@@ -76,8 +78,8 @@ impl<'a> ScatterWindows<'a> {
         Some(Self { scatter, operands, own, extents, window_of, batches, sizes, ranks })
     }
 
-    /// Returns the dimensions of the array along which windows have different places, in ascending
-    /// order.
+    /// Returns the dimensions of the array along which windows can start at different places, in
+    /// ascending order. Along all other dimensions, every window starts at 0.
     fn placed(&self) -> Vec<usize> {
         let mut dimensions = self.scatter.scatter_dims_to_operand_dims.clone();
         dimensions.extend(&self.scatter.input_batching_dims);
@@ -85,7 +87,7 @@ impl<'a> ScatterWindows<'a> {
         dimensions
     }
 
-    /// Returns the greatest start along a dimension at which a window is still inside the array.
+    /// Returns the greatest start along `dimension` for which a window is still inside the array.
     fn last_start(&self, dimension: usize) -> u64 {
         self.own[dimension] - self.extents[dimension]
     }
@@ -100,9 +102,8 @@ impl<'a> ScatterWindows<'a> {
         batch
     }
 
-    /// Calls `start` for each dimension in which the indices contain the starts of windows. The
-    /// arguments are the dimension, and the index in the array of indices of the start of window
-    /// `batch`.
+    /// Calls `start` for each dimension along which the indices give the start of window `batch`.
+    /// The arguments are the dimension, and the index of this start in the array of indices.
     fn starts<E>(
         &self,
         batch: &[Index],
@@ -116,7 +117,9 @@ impl<'a> ScatterWindows<'a> {
         Ok(())
     }
 
-    /// Returns each batching dimension of the array, with the index of that dimension in the batch.
+    /// Returns each batching dimension of the array, with the position of that dimension in
+    /// `batch`. The index of a window along this batch dimension is also the start of the window in
+    /// the array.
     fn batching(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let scatter = self.scatter;
         let pairs = scatter.input_batching_dims.iter();
@@ -125,8 +128,7 @@ impl<'a> ScatterWindows<'a> {
             .map(|(&dimension, &of)| (dimension, of - usize::from(of > scatter.index_vector_dim)))
     }
 
-    /// Returns the index in the updates of an element of window `batch`. `place` is the index of
-    /// the element inside the window.
+    /// Returns the index, in the updates, of the element at `place` inside window `batch`.
     fn update(&self, batch: impl IntoIterator<Item = Index>, place: &[Index]) -> Vec<Index> {
         let mut index = vec![Index::constant(0); self.ranks[0]];
         for (&dimension, digit) in self.batches.iter().zip(batch) {
@@ -141,12 +143,12 @@ impl<'a> ScatterWindows<'a> {
     }
 }
 
-/// Returns the two shapes that are needed to make the table of a scatter at run time.
+/// Returns the two shapes for making the table of a scatter at run time: the shape of the table,
+/// and the shape of a walk that marks places in it.
 ///
-/// The first is the shape of the table, which has an entry for each place along the dimensions in
-/// which windows have different places. The second is the shape of the walk that marks these
-/// places: all windows, and the places inside each. Returns `None` if a shape has too many elements
-/// for 32-bit indices.
+/// The table has an entry for each place along the dimensions in which windows can start at
+/// different places. The walk runs over all windows, and over the places inside each window.
+/// Returns `None` if a shape has too many elements for 32-bit indices.
 pub(super) fn table_shapes(graph: &Graph, node: GraphNode) -> Option<[Shape; 2]> {
     let Opcode::Scatter(scatter) = graph.instruction(node).opcode() else { return None };
     let windows = ScatterWindows::new(graph, node, scatter, 0)?;
@@ -186,7 +188,8 @@ impl Pull<'_, '_> {
     }
 
     /// Returns the start of window `batch` along each dimension of the array. A start that leaves
-    /// no room for the window becomes the first start past the last valid one.
+    /// no room for the window is replaced by the first invalid start, so that a guard can exclude
+    /// the window.
     fn window_starts(
         &mut self,
         region: &mut WalkRegion,
@@ -206,7 +209,8 @@ impl Pull<'_, '_> {
         Ok(starts)
     }
 
-    /// Tests all windows with guards, from the last one to the first.
+    /// Tests all windows with guards, from the last window to the first, because the last one that
+    /// contains an element wins.
     fn one_by_one(&mut self, windows: &ScatterWindows, item: PendingValue) -> Result<(), Halt> {
         let [operand, _, updates] = windows.operands;
         let PendingValue { mut region, index, part, .. } = item;
@@ -235,7 +239,8 @@ impl Pull<'_, '_> {
         Ok(())
     }
 
-    /// Looks up the window of an element in a table, which is a constant or a scratch buffer.
+    /// Finds the window of an element with a lookup in a table, which is a constant or a scratch
+    /// buffer.
     fn by_table(
         &mut self,
         node: GraphNode,
@@ -298,7 +303,7 @@ impl Pull<'_, '_> {
             let within = index[dimension].plus(-1, &start).ok_or(NestError::PAST_LIMIT)?;
             let extent = windows.extents[dimension];
             let split = self.assembly.split_region(&region, &within, 0, extent)?;
-            // The table has only windows that contain the place, so this case is never taken.
+            // The table names only windows that contain the place, so no position takes this case.
             if let Some((region, _)) = split.outside {
                 self.go_on(operand, region, index.clone(), part.clone());
             }
@@ -309,8 +314,8 @@ impl Pull<'_, '_> {
         Ok(())
     }
 
-    /// Turns the nest into one that marks the places of each window in a table. `index` has the
-    /// index of a window along each batch dimension, and then a place inside the window along each
+    /// Builds a nest that marks the places of each window in a table. `index` has the index of a
+    /// window along each batch dimension, followed by a place inside the window along each
     /// dimension of the table.
     pub(super) fn mark_windows(
         &mut self,
@@ -350,7 +355,7 @@ impl Pull<'_, '_> {
     }
 
     /// Returns the indices of a scatter with many windows if they are constants. Otherwise returns
-    /// the error that requests a table at run time.
+    /// [`Stop::Table`], which requests a table that is made at run time.
     fn indices(
         &mut self,
         node: GraphNode,
@@ -379,9 +384,9 @@ impl Pull<'_, '_> {
         Err(Halt::Stop(Stop::Table { scatter: node, folds, error }))
     }
 
-    /// Returns the table of a scatter with constant indices. It has an entry for each place along
-    /// the dimensions in which windows have different places: the last window there, counted from
-    /// 1, or 0 if there is none.
+    /// Returns the table of a scatter with constant indices. The table has an entry for each place
+    /// along the dimensions in which windows can start at different places. The entry is the number
+    /// of the last window at that place, counted from 1, or 0 if there is no window.
     fn table(
         &self,
         node: GraphNode,
@@ -432,8 +437,8 @@ impl Pull<'_, '_> {
         Ok((shape, table.into_iter().flat_map(u32::to_le_bytes).collect()))
     }
 
-    /// Returns true if the combiner returns its update unchanged for one of the arrays, given by
-    /// its index.
+    /// Returns true if the combiner of a scatter replaces the elements of array `array` by its
+    /// updates, and does not combine both. `array` is an index into the arrays of the scatter.
     fn replaces(&self, scatter: &Scatter, array: usize) -> bool {
         let combiner = &self.graph.computations()[scatter.computation];
         let count = combiner.parameters().len() / 2;

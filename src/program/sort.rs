@@ -1,4 +1,4 @@
-//! Sorts constants at compile time, with the comparator of a `sort` instruction.
+//! Sorts constants at compile time, by the comparator of a `sort` instruction.
 
 use super::{
     fold::element_bits,
@@ -9,16 +9,18 @@ use crate::{
     shape::ElementType,
 };
 
-/// The maximum number of elements of a constant that is sorted at compile time. Each element needs
-/// a few dozen evaluations of the comparator. With a higher limit, compilation may take longer;
-/// with a lower one, more modules are refused.
+/// The maximum number of elements of a constant that is sorted at compile time. The sort evaluates
+/// the comparator a few dozen times for each element. With a higher limit, compilation may take
+/// longer; with a lower one, more modules are refused.
 const MAX_SORTED: u64 = 1 << 16;
 
-/// Sorts constants together along a dimension, and returns the sorted constants. Returns `None` if
-/// there are too many elements, or if the comparator has an instruction that is not folded.
+/// Sorts the constants `operands` along a dimension, and returns the sorted constants. The
+/// comparator compares elements of all constants at once, and all of them take the same order.
+/// Returns `None` if there are too many elements, or if the comparator has an instruction that is
+/// not folded.
 ///
-/// The sort is stable. An instruction may also permit any order of equal elements, and a stable
-/// order is one of them.
+/// The sort is stable. This is correct for every `sort` instruction, because an instruction that is
+/// not stable permits any order of equal elements.
 pub(super) fn sort(
     dimension: usize,
     comparator: &Computation,
@@ -49,12 +51,13 @@ pub(super) fn sort(
     moved.collect()
 }
 
-/// The comparator of a sort, and the constants that it compares.
+/// An evaluator of the comparator of a sort, for the constants that are sorted.
 struct Comparator<'a> {
     instructions: &'a [Instruction],
     root: usize,
     operands: &'a [Literal],
-    /// The type and the bits of each instruction's value, in the evaluation for two places.
+    /// The type and the bits of the value of each instruction, for the two places that are being
+    /// compared.
     values: Vec<(ElementType, u128)>,
 }
 
@@ -64,8 +67,8 @@ impl<'a> Comparator<'a> {
         Self { instructions, root, operands, values: Vec::with_capacity(instructions.len()) }
     }
 
-    /// Returns true if the elements at place `first` belong before those at place `second`. Returns
-    /// `None` if the comparator has an instruction that is not folded.
+    /// Returns true if the elements at place `first` must be sorted before the elements at place
+    /// `second`. Returns `None` if the comparator has an instruction that is not folded.
     fn is_before(&mut self, first: u64, second: u64) -> Option<bool> {
         self.values.clear();
         for instruction in self.instructions {
@@ -90,9 +93,9 @@ impl<'a> Comparator<'a> {
         Some(self.values.get(self.root)?.1 != 0)
     }
 
-    /// Sorts places by merging. The sorts of `std` require an order, which a comparator of floats
-    /// with NaNs may not define; this one accepts any comparator. Returns `None` if the comparator
-    /// has an instruction that is not folded.
+    /// Sorts places with a merge sort. The sorts of `std` cannot be used, because they require a
+    /// total order, which a comparator of floats does not define if there are NaNs. Returns `None`
+    /// if the comparator has an instruction that is not folded.
     fn sorted(&mut self, mut places: Vec<u64>) -> Option<Vec<u64>> {
         if places.len() < 2 {
             return Some(places);

@@ -1,4 +1,5 @@
-//! A program as text: the comments at the top of its kernels, and the stages of its compilation.
+//! Prints a program as text: the comments at the top of its kernels, and the stages of its
+//! compilation.
 
 use std::fmt::Write as _;
 
@@ -10,8 +11,8 @@ use crate::{
 };
 
 impl Program {
-    /// Returns the comments at the top of a step's kernel, each as a label and a text. They
-    /// describe the buffers and the nest of the step.
+    /// Returns the comments to print at the top of a step's kernel, each as a label and a text.
+    /// They describe the buffers and the nest of the step to a reader of the kernel.
     pub(super) fn header(&self, step: &ProgramStep) -> Vec<(&'static str, String)> {
         let mut header = vec![("", format!("{} of {}", step.destination, self.name))];
         let source = |(number, &source): (usize, &BufferId)| match step.sources.len() {
@@ -28,7 +29,8 @@ impl Program {
         header
     }
 
-    /// Returns the error for a step whose kernel exceeds the target's limits.
+    /// Returns the error for a step whose kernel exceeds a limit of the target. It names the
+    /// results that depend on the step.
     pub(super) fn refused(&self, step: &ProgramStep, error: ScheduleError) -> ProgramError {
         let destination = step.destination;
         let number = self.steps.iter().position(|of| of.destination == destination);
@@ -67,8 +69,8 @@ impl Program {
         self.stages_of_steps(0..self.steps.len(), target)
     }
 
-    /// Returns the stages of one result, which are those of the steps in
-    /// [`steps_of`](Self::steps_of), with all buffers of the program.
+    /// Returns the stages of the steps that compute result `result`, as listed by
+    /// [`steps_of`](Self::steps_of). The text still lists all buffers of the program.
     ///
     /// # Errors
     ///

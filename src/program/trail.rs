@@ -1,7 +1,7 @@
-//! [`Trail`]: a record of the instructions through which elements pass while `pull` builds a nest.
+//! [`Trail`]: a record of the instructions that `pull` passes while it builds a nest.
 //!
-//! [`Ways`](super::Ways) reads from the trail where an element is copied from. A trail evaluates
-//! the same forms as the nest, so that this report cannot differ from the copy.
+//! [`Ways`](super::Ways) uses the trail to report the origin of an element. The trail evaluates the
+//! forms of the nest itself, so that the report cannot contradict the copy.
 
 use super::{
     BufferId, ProgramError,
@@ -14,8 +14,8 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The instructions through which the elements of one kernel pass, with the index in each as a
-/// form.
+/// The instructions through which the elements of one kernel pass. The index of an element in the
+/// value of an instruction is a form of the loops of the nest.
 #[derive(Debug)]
 pub(super) struct Trail {
     /// The width of a unit, in bits.
@@ -23,13 +23,14 @@ pub(super) struct Trail {
     /// The number of units in an element of the destination.
     parts: u32,
     visits: Vec<Visit>,
-    /// The visit that added each case.
+    /// The visit that added each case, as an index into `visits`.
     ends: Vec<usize>,
-    /// The visit that added each pending element; `None` for the element with which the trace
-    /// starts.
+    /// The visit that added each element on the stack of pending elements, as an index into
+    /// `visits`. `None` for the element with which the trace starts.
     parents: Vec<Option<usize>>,
     cases: Vec<Case>,
-    /// The nest before any pass changes it. The forms refer to its axes and quotients.
+    /// The nest before any pass changes it, because the forms of the visits refer to its axes and
+    /// quotients.
     nest: Option<CopyNest>,
     sources: Vec<BufferId>,
 }
@@ -38,8 +39,8 @@ pub(super) struct Trail {
 #[derive(Debug)]
 struct Visit {
     parent: Option<usize>,
-    /// The instructions whose value contains the elements, each as the index of its computation and
-    /// its index there.
+    /// The instructions whose value contains the elements. Each entry has the index of the
+    /// computation, and the index of the instruction in that computation.
     passed: Vec<[usize; 2]>,
     index: Vec<Affine>,
     part: Affine,
@@ -47,8 +48,8 @@ struct Visit {
 
 /// The end of an element's trace in one kernel.
 pub(super) enum End {
-    /// An element of an array: its buffer, its index, the index of the bit inside the element, and
-    /// the index of the bit inside the buffer.
+    /// An element of an array: the buffer of the array, the index of the element, the index of the
+    /// requested bit inside the element, and the index of that bit inside the buffer.
     Array { value: BufferId, index: Vec<u64>, within: u32, bit: u64 },
     /// Constant bits.
     Bits(u128),
@@ -68,7 +69,7 @@ impl Trail {
         }
     }
 
-    /// Records that `pull` now follows the pending element on top of its stack.
+    /// Starts a visit for `item`, which `pull` has just taken from its stack of pending elements.
     pub(super) fn enter(
         &mut self,
         item: &PendingValue,
@@ -86,8 +87,8 @@ impl Trail {
         Ok(())
     }
 
-    /// Records the state after a visit: `items` is the number of pending elements, and `cases` are
-    /// all cases so far. Those that are new belong to the visit.
+    /// Ends a visit, and assigns the new cases and the new pending elements to it. `items` is the
+    /// number of pending elements after the visit, and `cases` has all cases so far.
     pub(super) fn leave(&mut self, items: usize, cases: &[Case]) {
         let visit = self.visits.len() - 1;
         self.parents.resize(items, Some(visit));
@@ -95,25 +96,26 @@ impl Trail {
         self.cases.extend_from_slice(&cases[self.cases.len()..]);
     }
 
-    /// Returns the trail, completed with the nest and the sources of the kernel.
+    /// Returns the complete trail, which also holds the nest and the sources of the kernel.
     pub(super) fn finished(mut self, nest: &CopyNest, sources: &[BufferId]) -> Self {
         (self.nest, self.sources) = (Some(nest.clone()), sources.to_vec());
         self
     }
 
-    /// Returns the buffers from which lookups load.
+    /// Returns the buffers from which the lookups of the nest load. A buffer may appear more than
+    /// once.
     pub(super) fn lookup_buffers(&self) -> impl Iterator<Item = BufferId> {
         let loads = self.nest.iter().flat_map(CopyNest::lookups).flat_map(Lookup::loads);
         loads.map(|(source, _)| self.sources[source])
     }
 
-    /// Returns the instructions through which a bit of an element passes, with the index in each,
-    /// and the end of the trace in this kernel.
+    /// Follows one bit of an element back to its source. Returns the instructions that it passes,
+    /// with the index of the element in each, and the end of the trace in this kernel.
     ///
-    /// `index` is the index of the element in the destination, and `bit` the bit inside the
-    /// element. `image` returns the contents of a buffer; if it returns `None`, lookups load 0 from
-    /// that buffer. The result is `None` if the bit belongs to no unit, such as an unused bit of a
-    /// byte that holds a smaller element.
+    /// `index` is the index of the element in the destination, and `bit` the index of the bit
+    /// inside the element. `image` returns the contents of a buffer; if it returns `None`, every
+    /// load of a lookup from that buffer gives 0. The result is `None` if the bit belongs to no
+    /// unit, such as an unused bit of a byte that holds a smaller element.
     pub(super) fn way<'a>(
         &self,
         destination: &StrideDescriptor,
@@ -154,8 +156,8 @@ impl Trail {
         }
         passed.reverse();
         let last = &self.visits[self.ends[case]];
-        // A bit of a converted element depends on all bits that it had before: the first stands for
-        // all of them.
+        // A bit of a converted element depends on all bits of the element before the conversion.
+        // The report names the first of these bits.
         let is_converted = nest.conversion().is_some();
         let end = match &self.cases[case].take {
             CaseValue::Bits(bits) => End::Bits(bits >> bit),
@@ -172,7 +174,7 @@ impl Trail {
 }
 
 /// Returns the offset of an element from the start of the buffer, in units. Returns `None` if the
-/// array has no such element.
+/// array has no element at `index`.
 fn unit(descriptor: &StrideDescriptor, index: &[u64]) -> Option<u64> {
     Some(descriptor.prefix_elements()? + descriptor.offset(index).ok()?)
 }

@@ -1,5 +1,5 @@
-//! [`Ways`]: reports where an element of a result comes from. The *way* of an element is the list
-//! of instructions between the result and its origin, a parameter or a constant.
+//! [`Ways`]: reports the origin of each element of a result, which is a parameter or a constant.
+//! The *way* of an element is the list of instructions between the result and this origin.
 
 use std::collections::HashMap;
 
@@ -12,11 +12,11 @@ use super::{
 };
 use crate::hlo::Module;
 
-/// A lowered module that reports the [`Way`] of each element: the instructions through which it
-/// passes, from the result back to its origin.
+/// A lowered module that can report the [`Way`] of any element of a result: the instructions
+/// through which the element passes, from the result back to its origin.
 ///
-/// The report evaluates the affine forms of the kernels for one element. Therefore it cannot differ
-/// from the kernels.
+/// The report evaluates the same affine forms that the kernels use, for one element. Therefore a
+/// report cannot contradict the kernels.
 ///
 /// ```
 /// use stridec::{hlo::Module, program::{Origin, Ways}};
@@ -40,12 +40,12 @@ pub struct Ways<'m> {
     program: Program,
     /// The parameter that contains each array that the program reads, with the path to the array.
     parameters: Vec<(usize, TuplePath)>,
-    /// The trail of each step of the program.
+    /// The record of the instructions that `pull` passed, for each step of the program.
     trails: Vec<Trail>,
-    /// The contents of the parameters and of the scratch buffers, from which lookups load. `None`
-    /// if the parameters were not given.
+    /// The contents of the parameters and of the scratch buffers, in this order. Lookups load from
+    /// them. `None` if the caller gave no parameters.
     images: Option<[Vec<Vec<u8>>; 2]>,
-    /// The step that writes each buffer, as an index into the program's steps.
+    /// The step that writes each buffer, as an index into the steps of the program.
     steps: HashMap<BufferId, usize>,
 }
 
@@ -68,8 +68,8 @@ pub struct Passed {
     pub instruction: usize,
     /// The index of the element in the instruction's value.
     pub index: Vec<u64>,
-    /// The index of the bit inside the element. It differs from the requested bit if elements are
-    /// joined or divided on the way.
+    /// The index, inside this element, of the bit that the caller requested. The index changes
+    /// along the way if an instruction joins elements or divides them, as `bitcast-convert` does.
     pub bit: u32,
 }
 
@@ -82,19 +82,20 @@ pub enum Origin {
         number: usize,
         /// The index of the element in the array.
         index: Vec<u64>,
-        /// The index of the bit in the array's buffer.
+        /// The index of the requested bit, counted from the start of the array's buffer.
         bit: u64,
     },
     /// A constant, or a value that is computed from constants.
     Constant {
-        /// The bits of the element from the requested bit on, which is the lowest bit here. Bits
-        /// past the end of the element have no meaning.
+        /// The bits of the element, shifted so that the requested bit is the lowest bit. Bits past
+        /// the end of the element have no meaning.
         bits: u128,
     },
 }
 
 impl<'m> Ways<'m> {
-    /// Lowers a module and keeps the trail of each step.
+    /// Lowers a module, and records the instructions that each step passes through, so that
+    /// [`way`](Self::way) can report them.
     ///
     /// # Errors
     ///
@@ -106,8 +107,10 @@ impl<'m> Ways<'m> {
         Ok(Self { module, program, parameters, trails, images: None, steps })
     }
 
-    /// Sets the contents of the parameters, from which lookups load: one buffer for each array that
-    /// the program reads. Without contents, every lookup loads 0.
+    /// Sets the contents of the parameters: `images` has one buffer for each array in
+    /// [`Program::parameters`]. The contents decide the values of lookups, such as the start of a
+    /// dynamic slice. Without contents, every load of a lookup gives 0, except a load from a
+    /// constant.
     ///
     /// # Errors
     ///
@@ -130,27 +133,28 @@ impl<'m> Ways<'m> {
         self.module
     }
 
-    /// Returns the program, without kernels.
+    /// Returns the lowered program. It has steps, but no kernels.
     #[must_use]
     pub fn program(&self) -> &Program {
         &self.program
     }
 
-    /// Returns the parameter that contains an array, and the path to the array inside that
-    /// parameter: the index of the part in each tuple, outermost first. `number` is an index into
-    /// [`Program::parameters`].
+    /// Returns the parameter that contains array `number`, and the path to the array inside that
+    /// parameter: the index of the element to enter in each nested tuple, outermost first. `number`
+    /// is an index into [`Program::parameters`].
     ///
     /// # Panics
     ///
-    /// Panics if the parameters have no such array.
+    /// Panics if the program has no parameter array `number`.
     #[must_use]
     pub fn parameter(&self, number: usize) -> (usize, &[usize]) {
         let (parameter, path) = &self.parameters[number];
         (*parameter, path)
     }
 
-    /// Returns the parameters and scratch buffers from which the lookups of a result load. They
-    /// contain indices and starts that are known only at run time.
+    /// Returns the parameters and scratch buffers from which the lookups of result `result` load.
+    /// They contain the indices and starts that are known only at run time, so the ways of the
+    /// result depend on their contents.
     ///
     /// # Panics
     ///
@@ -166,8 +170,8 @@ impl<'m> Ways<'m> {
         buffers
     }
 
-    /// Returns the way of one bit of an element of a result. `index` is the index of the element.
-    /// Returns `None` if the result has no such element, or if the element has no such bit.
+    /// Returns the way of one bit of the element at `index` of result `result`. Returns `None` if
+    /// the result has no such element, or if the element has no bit `bit`.
     #[must_use]
     pub fn way(&self, result: usize, index: &[u64], bit: u32) -> Option<Way> {
         let (mut value, mut index, mut bit) = (BufferId::Result(result), index.to_vec(), bit);
@@ -192,8 +196,8 @@ impl<'m> Ways<'m> {
                 (BufferId::Result(_), _) => unreachable!("no kernel reads a result"),
             };
             let (found, end) = trail.way(buffer.descriptor(), &index, bit, &image)?;
-            // An instruction whose value is in a scratch buffer is found twice: as the last one on
-            // the way to the buffer, and as the first one on the way from it. Only one of the two
+            // An instruction whose value is in a scratch buffer appears twice: at the end of the
+            // way to the buffer, and at the start of the way from the buffer. Only one of the two
             // is kept.
             let again = passed.last() == found.first();
             passed.extend(found.into_iter().skip(usize::from(again)));

@@ -7,19 +7,21 @@ use crate::{
     nest::{Index, NestError, WalkRegion},
 };
 
-/// The range of a window along one dimension. It begins at `start` and has `extent` places. Every
-/// `every`-th of them belongs to the window, beginning with the first.
+/// The range of a window along one dimension. It begins at `start` and covers `extent` places of
+/// the array. Only every `every`-th of these places belongs to the window, beginning with the one
+/// at `start`; the interior padding of a pad occupies the others.
 pub(super) struct WindowRange {
     pub(super) start: Index,
-    /// The number of starts at which the window is inside the array. A window that starts at or
-    /// after this number is ignored. `None` if the window is never outside.
+    /// The number of starts for which the window is inside the array. If `start` is not less than
+    /// this number, the window is ignored, as XLA requires of a scatter. `None` if the window is
+    /// never outside.
     pub(super) starts: Option<u64>,
     pub(super) extent: u64,
     pub(super) every: u64,
 }
 
-/// Returns the window that the operand of a pad occupies in the result. `extents` are the extents
-/// of the operand.
+/// Returns the window that the operand of a pad occupies in the result of the pad. `extents` are
+/// the extents of the operand.
 pub(super) fn padded(extents: &[u64], dimensions: &[PaddingDimension]) -> Vec<WindowRange> {
     let window = |(&extent, of): (&u64, &PaddingDimension)| {
         let gaps = extent.saturating_sub(1).saturating_mul(of.interior_padding);
@@ -30,13 +32,13 @@ pub(super) fn padded(extents: &[u64], dimensions: &[PaddingDimension]) -> Vec<Wi
     extents.iter().zip(dimensions).map(window).collect()
 }
 
-/// The region inside a window together with the index inside the window, and the region outside.
-/// Each is `None` if it is empty.
+/// The positions inside a window, with the index inside the window, and the positions outside. Each
+/// of the two is `None` if it is empty.
 type WindowSplit = (Option<(WalkRegion, Vec<Index>)>, Option<WalkRegion>);
 
 impl Pull<'_, '_> {
-    /// Splits a region into the part whose index is inside a window, and the rest. The rest may
-    /// overlap the part inside, so that the cases of the inside must be added first.
+    /// Splits `region` into the positions whose `index` is inside a window, and the rest. The rest
+    /// may overlap the positions inside, so the caller must add the cases for the inside first.
     pub(super) fn inside(
         &mut self,
         region: &WalkRegion,
@@ -48,8 +50,9 @@ impl Pull<'_, '_> {
         let mut outside = Vec::new();
         let mut is_there = true;
         for (own, WindowRange { start, starts, extent, every }) in index.iter().zip(windows) {
-            // Each guard has a meaning only if the guards before it hold. The start is tested
-            // first, then the place in the window, then the step.
+            // Each guard has a meaning only if the guards before it hold. So the first guard tests
+            // the start, the next one the place in the window, and the last one the interior
+            // padding.
             if let Some(end) = starts {
                 let split = self.assembly.split_region(&inside, &start, 0, end)?;
                 outside.extend(split.outside.map(|(region, _)| region));
@@ -79,9 +82,10 @@ impl Pull<'_, '_> {
             }
             source.push(moved);
         }
-        // If a single guard separates the inside from the outside, the rest is exact. With several
-        // guards, the rest is the whole region, which is correct because the inside has priority.
-        // Without guards there is no rest.
+        // If a single guard separates the inside from the outside, the rest is exactly the region
+        // in which this guard fails. If there are several guards, the rest is the whole region,
+        // which is correct because the cases of the inside have priority. Without guards there is
+        // no rest.
         let outside = match outside.len() {
             0 => None,
             1 if is_there => outside.pop(),

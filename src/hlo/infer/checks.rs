@@ -1,5 +1,4 @@
-//! Checks that several opcodes have in common, such as the number of operands and equal element
-//! types.
+//! Checks that several opcodes share, such as the number of operands and equal element types.
 
 use super::{Inputs, Result, Signature, structure::unknown_computation};
 use crate::{
@@ -11,7 +10,7 @@ use crate::{
 pub(super) struct ArrayShape<'a> {
     pub(super) shape: &'a Shape,
     pub(super) element_type: ElementType,
-    /// The extents. A bounded dimension has its bound here.
+    /// The extents. The extent of a bounded dimension is its bound.
     pub(super) extents: Vec<u64>,
 }
 
@@ -58,8 +57,9 @@ impl<'a> Inputs<'a> {
     /// Returns the shape of an operand. Returns an error if it is not an array, or has unknown
     /// extents.
     ///
-    /// Dynamic extents occur only if the instruction has no declared shape. Any other instruction
-    /// with such extents has become [`Opcode::Other`](crate::hlo::Opcode::Other) before.
+    /// The extents may be bounded only if the instruction has no declared shape. Any other
+    /// instruction with such extents has already become
+    /// [`Opcode::Other`](crate::hlo::Opcode::Other).
     pub(super) fn array(&self, operand: usize) -> Result<ArrayShape<'a>> {
         let shape = self.operands[operand];
         let of_known_extents = if shape.is_array() { " without unknown extents" } else { "" };
@@ -82,7 +82,7 @@ impl<'a> Inputs<'a> {
     }
 
     /// Returns the shape of an array of `element_type` with the dimensions of `other`. Returns an
-    /// error unless `other` and the operand have the same element type and extents.
+    /// error unless operand `operand` has the element type and the extents of `other`.
     pub(super) fn same(
         &self,
         operand: usize,
@@ -106,8 +106,8 @@ impl<'a> Inputs<'a> {
         InstructionError::Operand { operand, expected: expected.into(), given }
     }
 
-    /// Returns the shapes of a computation, given by its index. Returns an error if there is no
-    /// such computation.
+    /// Returns the shapes of the parameters and result of a called computation, which is given by
+    /// its index. Returns an error if there is no such computation.
     pub(super) fn callee(&self, computation: usize) -> Result<Signature<'a>> {
         self.callees.signature(computation).ok_or_else(|| unknown_computation(0, computation))
     }
@@ -119,14 +119,14 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// Returns an array's shape, or `None` if the shape is no array or has unknown extents.
+/// Returns the shape with its extents, or `None` if it is not an array or has unknown extents.
 fn array(shape: &Shape) -> Option<ArrayShape<'_>> {
     let extents = shape.is_array().then(|| queries::bounds(shape)).flatten()?;
     Some(ArrayShape { shape, element_type: shape.element_type(), extents })
 }
 
-/// Returns the dimensions of two arrays with equal extents. A dimension is bounded if it is in
-/// either array.
+/// Merges the dimensions of two arrays with equal extents. A dimension of the result is bounded if
+/// it is bounded in either array.
 pub(super) fn bounds_of_either(one: &Shape, other: &Shape) -> impl Iterator<Item = Dimension> {
     let pairs = one.dimensions().iter().zip(other.dimensions());
     pairs.map(|(&one, &other)| if matches!(other, Dimension::Fixed(_)) { one } else { other })
@@ -137,13 +137,12 @@ pub(super) fn mismatch(expected: impl Into<String>, given: &Shape) -> Instructio
     InstructionError::Result { expected: expected.into(), given: given.clone().into() }
 }
 
-/// Returns an error, which names the field, if a number exceeds `greatest`.
+/// Checks that a number is at most `greatest`. The error names `field`.
 pub(super) fn at_most(field: impl FnOnce() -> FieldPath, given: u64, greatest: u64) -> Result<()> {
     in_range(field, given, 0, greatest)
 }
 
-/// Returns an error, which names the field, if a number is less than `least` or greater than
-/// `greatest`.
+/// Checks that a number is at least `least` and at most `greatest`. The error names `field`.
 pub(super) fn in_range(
     field: impl FnOnce() -> FieldPath,
     given: u64,
@@ -158,8 +157,7 @@ pub(super) fn in_range(
     Err(ShapeError::Range { field: field(), given: given.into(), least, greatest }.into())
 }
 
-/// Returns an error, which names the field, unless a number is a dimension of an array of this
-/// rank.
+/// Checks that a number is a dimension of an array of this rank. The error names `field`.
 pub(super) fn dimension(
     field: impl FnOnce() -> FieldPath,
     given: usize,
@@ -173,7 +171,7 @@ pub(super) fn dimension(
     Err(ShapeError::Range { field: field(), given, least: 0, greatest }.into())
 }
 
-/// Returns an error, which names the field, unless a list has exactly one entry for each dimension.
+/// Checks that a list has exactly one entry for each dimension. The error names `field`.
 pub(super) fn one_each(field: impl FnOnce() -> FieldPath, given: usize, rank: usize) -> Result<()> {
     if given == rank {
         return Ok(());
@@ -182,8 +180,7 @@ pub(super) fn one_each(field: impl FnOnce() -> FieldPath, given: usize, rank: us
     Err(ShapeError::Count { field: field(), given, rank, accepted }.into())
 }
 
-/// Returns an error, which names the field, unless the dimensions are distinct and less than the
-/// rank.
+/// Checks that dimensions are distinct and less than the rank. The error names `field`.
 pub(super) fn distinct(
     field: impl Fn() -> FieldPath,
     dimensions: &[usize],
@@ -200,8 +197,8 @@ pub(super) fn distinct(
     Ok(())
 }
 
-/// Returns an error, which names the field, unless the dimensions are in ascending order, distinct,
-/// and less than the rank.
+/// Checks that dimensions are in ascending order, distinct, and less than the rank. The error names
+/// `field`.
 pub(super) fn ascending(
     field: impl Fn() -> FieldPath,
     dimensions: &[usize],

@@ -1,4 +1,5 @@
-//! Infers the shapes of opcodes that compute each element on its own, such as `add` and `convert`.
+//! Infers the shapes of opcodes that compute each element of the result from the corresponding
+//! elements of the operands, such as `add` and `convert`.
 
 use super::{
     Inputs, Result,
@@ -21,7 +22,7 @@ pub(super) fn convert(inputs: &Inputs<'_>) -> Result<Shape> {
     from.with_type(to.element_type)
 }
 
-/// Infers the shape of a comparison, an array of `pred`.
+/// Infers the shape of a comparison. It is an array of `pred` with the dimensions of the operands.
 pub(super) fn compare(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(2)?;
     let first = inputs.array(0)?;
@@ -100,7 +101,8 @@ pub(super) fn binary(binary: Binary, inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.same(1, &first, first.element_type)
 }
 
-/// Infers the shape of an array of complex numbers, from arrays of their two parts.
+/// Infers the shape of a `complex`, which combines an array of real parts and an array of imaginary
+/// parts.
 pub(super) fn complex(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(2)?;
     let real = inputs.array(0)?;
@@ -112,8 +114,8 @@ pub(super) fn complex(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.same(1, &real, element_type)
 }
 
-/// Infers the shape of the real or imaginary parts of an array. An array of floats is accepted too;
-/// its parts have the same type.
+/// Infers the shape of a `real` or an `imag`. The operand may also be an array of floats; the
+/// element type then stays the same.
 pub(super) fn part(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let number = inputs.array(0)?;

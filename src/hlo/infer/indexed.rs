@@ -9,7 +9,7 @@ use crate::{
     shape::{Dimension, FieldPath, Shape, ShapeError, queries},
 };
 
-/// Infers the shape of a dynamic slice: an array of the extents `sizes`.
+/// Infers the shape of a dynamic slice, which is an array with the extents `sizes`.
 pub(super) fn dynamic_slice(sizes: &[u64], inputs: &Inputs<'_>) -> Result<Shape> {
     let array = first_operand(inputs, 1)?;
     check_starts(inputs, 1, array.rank())?;
@@ -21,7 +21,7 @@ pub(super) fn dynamic_slice(sizes: &[u64], inputs: &Inputs<'_>) -> Result<Shape>
     array.with_extents(sizes.iter().copied())
 }
 
-/// Infers the shape of a dynamic update: the shape of the array that is updated.
+/// Infers the shape of a dynamic-update-slice, which is the shape of the updated array.
 pub(super) fn dynamic_update_slice(inputs: &Inputs<'_>) -> Result<Shape> {
     let array = first_operand(inputs, 2)?;
     let update = inputs.array_like(1, &array)?;
@@ -45,7 +45,7 @@ fn first_operand<'a>(inputs: &Inputs<'a>, least: usize) -> Result<ArrayShape<'a>
     inputs.array(0)
 }
 
-/// Checks that the operands from `first` on are the start of a slice in an array of `rank`
+/// Checks that the operands from `first` on are a valid start for a slice of an array of `rank`
 /// dimensions: one integer scalar for each dimension, or a single vector of `rank` integers.
 fn check_starts(inputs: &Inputs<'_>, first: usize, rank: usize) -> Result<()> {
     let given = inputs.operands.len() - first;
@@ -69,12 +69,12 @@ fn check_starts(inputs: &Inputs<'_>, first: usize, rank: usize) -> Result<()> {
     Ok(())
 }
 
-/// The attributes that gather and scatter have in common. They say which dimension of the indices
-/// contains the index vectors, and for each entry of such a vector, in which dimension of the
-/// operand it is a start.
+/// The attributes that gather and scatter share. They define the meaning of the array of indices:
+/// the dimension that contains the index vectors, and the dimension of the operand to which each
+/// entry of an index vector belongs.
 ///
-/// `names` has XLA's names for them, for error messages: the name of the message, then the names of
-/// `map`, `operand_batching` and `batching`.
+/// `names` has XLA's names of these attributes for error messages: the name of the message, then
+/// the names of `map`, `operand_batching` and `batching`.
 struct Indices<'a> {
     names: [&'static str; 4],
     index_vector_dim: usize,
@@ -88,8 +88,8 @@ impl Indices<'_> {
         FieldPath::new(self.names[0]).field(name)
     }
 
-    /// Checks the attributes. Returns the dimensions of the indices, without the one that contains
-    /// the index vectors.
+    /// Checks the attributes. Returns the dimensions of the array of indices, without the one that
+    /// contains the index vectors, because the result has these dimensions.
     fn check(&self, operand: &ArrayShape<'_>, indices: &ArrayShape<'_>) -> Result<Vec<Dimension>> {
         let [_, map, operand_batching, indices_batching] = self.names;
         let rank = indices.rank();
@@ -138,7 +138,8 @@ impl Indices<'_> {
     }
 }
 
-/// Returns the shape of an operand, which must be an array of integers.
+/// Returns the shape of the operand with the indices. Returns an error unless it is an array of
+/// integers.
 fn indices<'a>(inputs: &Inputs<'a>, operand: usize) -> Result<ArrayShape<'a>> {
     let indices = inputs.array(operand)?;
     if is_integer(indices.element_type) {
@@ -201,8 +202,8 @@ pub(super) fn gather(gather: &Gather, inputs: &Inputs<'_>) -> Result<Shape> {
     operand.with_dimensions(extents.collect::<Vec<_>>())
 }
 
-/// Infers the shape of a scatter: the shape of the array that is updated, or a tuple for several
-/// arrays.
+/// Infers the shape of a scatter. It is the shape of the updated array, or a tuple of these shapes
+/// for several arrays.
 pub(super) fn scatter(scatter: &Scatter, inputs: &Inputs<'_>) -> Result<Shape> {
     let count = inputs.operands.len() / 2;
     if inputs.operands.len() != 2 * count + 1 || count == 0 {
@@ -222,8 +223,8 @@ pub(super) fn scatter(scatter: &Scatter, inputs: &Inputs<'_>) -> Result<Shape> {
     if count == 1 { Ok(parts.remove(0)) } else { Ok(Shape::tuple(parts)?) }
 }
 
-/// Checks the attributes of a scatter for one of its arrays. `number` is the operand with the
-/// updates of this array.
+/// Checks the attributes of a scatter for one of its arrays. `number` is the index of the operand
+/// with the updates of this array.
 fn scatter_updates(
     scatter: &Scatter,
     inputs: &Inputs<'_>,
@@ -275,7 +276,7 @@ fn scatter_updates(
     Ok(())
 }
 
-/// Checks the computation that combines elements. It must take two scalars for each operand and
+/// Checks the computation that combines elements. For each operand, it must take two scalars and
 /// return one, all of the operand's element type.
 fn check_combiner(
     computation: usize,

@@ -1,6 +1,6 @@
-//! Infers the shape of an instruction's result from its operands and attributes, and checks them.
-//! The rules are those of XLA's `shape_inference.cc`. [`Builder`](super::Builder) calls this for
-//! every instruction.
+//! Infers the shape of an instruction's result from its operands and attributes, and checks these
+//! at the same time. The rules are those of XLA's `shape_inference.cc`. [`Builder`](super::Builder)
+//! applies them to every instruction, so that every module is valid.
 
 mod checks;
 mod elementwise;
@@ -16,7 +16,7 @@ pub(super) use reduce::reduced;
 
 type Result<T> = std::result::Result<T, InstructionError>;
 
-/// The inputs of shape inference, apart from the opcode.
+/// Everything from which the shape of an instruction is inferred, except the opcode.
 pub(super) struct Inputs<'a> {
     /// The shapes of the operands.
     pub(super) operands: &'a [&'a Shape],
@@ -27,7 +27,7 @@ pub(super) struct Inputs<'a> {
     pub(super) callees: &'a dyn Callees,
 }
 
-/// The shapes that a computation takes and returns.
+/// The shapes of a computation's parameters and result, against which calls are checked.
 pub(super) struct Signature<'a> {
     pub(super) name: &'a str,
     /// The shapes of the parameters, in their order.
@@ -42,8 +42,8 @@ pub(super) trait Callees {
 }
 
 impl<'a> Inputs<'a> {
-    /// Returns the declared shape as the result, for an opcode whose operands and attributes do not
-    /// determine it. Returns an error if there is no declared shape.
+    /// Returns the declared shape, for an opcode whose operands and attributes do not determine the
+    /// shape of the result. Returns an error if there is no declared shape.
     fn declared(&self) -> Result<&'a Shape> {
         let accepted = "a shape, which the operands and attributes of this opcode do not give";
         let missing = || InstructionError::Missing { field: FieldPath::new("shape"), accepted };
@@ -56,12 +56,12 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// Infers the shape of an instruction that mixes float types, if XLA converts between them for its
-/// opcode. Returns `None` for any other instruction.
+/// Infers the shape of an instruction that mixes float types, if XLA converts between float types
+/// for its opcode. Returns `None` for any other instruction.
 ///
 /// # Errors
 ///
-/// Returns the errors of [`infer`] for the instruction in which all floats are `f32`.
+/// Returns the errors of [`infer`] for the same instruction with `f32` in place of all float types.
 pub(super) fn infer_mixed(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Option<Shape>> {
     let mut all = inputs.operands.iter().copied().chain(inputs.declared);
     if !mixes_floats(all.clone())
@@ -80,7 +80,7 @@ pub(super) fn infer_mixed(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Option
     Ok(Some(inputs.declared()?.clone()))
 }
 
-/// Returns true if there is more than one float type among the shapes.
+/// Returns true if the shapes have different float types.
 pub(super) fn mixes_floats<'a>(shapes: impl Iterator<Item = &'a Shape>) -> bool {
     let mut floats = shapes.map(Shape::element_type).filter(|&of| is_float(of));
     floats.next().is_some_and(|first| floats.any(|other| other != first))
@@ -113,7 +113,7 @@ pub(super) fn is_dynamic(shape: &Shape) -> bool {
 }
 
 /// Infers the shape of an instruction, and compares it with the declared shape if there is one. The
-/// result has either no layouts, or the layouts of an operand or of the declared shape.
+/// returned shape has the layouts of the declared shape or of an operand, or no layouts at all.
 ///
 /// # Errors
 ///
@@ -131,8 +131,9 @@ pub(super) fn infer(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Shape> {
 
 /// Infers the shape of an instruction that has no declared shape.
 ///
-/// In contrast to [`infer`], bounds are kept, and float types may be mixed as in XLA: the result
-/// has the wider type. An array that is clamped, or changed in part, keeps its type.
+/// In contrast to [`infer`], the result keeps bounds, and the operands may mix float types as in
+/// XLA: the result has the widest one. The exception is an array that is clamped, or changed in
+/// part, which keeps its type.
 ///
 /// # Errors
 ///
@@ -165,15 +166,15 @@ pub(super) fn infer_undeclared(
     Ok(Shape::array(element_type, shape.dimensions().iter().copied(), None)?)
 }
 
-/// Returns the widest float type of the operands. If several are equally wide, returns the first.
+/// Returns the widest float type of the operands, and the first one if several have the same width.
 fn widest_float(operands: &[&Shape]) -> ElementType {
     let floats = operands.iter().map(|shape| shape.element_type()).filter(|&of| is_float(of));
     let wider = |a: ElementType, b: ElementType| if b.bits() > a.bits() { b } else { a };
     floats.reduce(wider).unwrap_or(ElementType::F32)
 }
 
-/// Infers the shape of an instruction without regard to its declared shape, unless the opcode needs
-/// one.
+/// Infers the shape of an instruction from its operands and attributes. The declared shape is used
+/// only if the opcode requires one.
 fn inferred(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Shape> {
     match opcode {
         Opcode::Parameter { .. } => structure::parameter(inputs),

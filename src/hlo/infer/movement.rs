@@ -1,5 +1,5 @@
-//! Infers the shapes of opcodes that move elements to places known at compile time, such as
-//! transpose and pad.
+//! Infers the shapes of opcodes that move elements to places that are known at compile time, such
+//! as transpose and pad.
 
 use super::{
     Inputs, Result,
@@ -19,7 +19,7 @@ fn dimensions_field() -> FieldPath {
     FieldPath::new("dimensions")
 }
 
-/// Infers the shape of an iota, the declared shape.
+/// Infers the shape of an iota, which is the declared shape.
 pub(super) fn iota(dimension: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(0)?;
     let array = inputs.declared_array()?;
@@ -30,13 +30,13 @@ pub(super) fn iota(dimension: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     array.with_type(array.element_type)
 }
 
-/// Infers the shape of a bitcast, the declared shape. With padding, it must take the same number of
-/// bytes as the operand.
+/// Infers the shape of a bitcast, which is the declared shape. The result and the operand must take
+/// the same number of bytes, padding included.
 pub(super) fn bitcast(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let (from, to) = (inputs.array(0)?, inputs.declared_array()?);
-    // A layout that has no strides is no error here. It is reported later, if the program needs
-    // this instruction at all.
+    // Ignore layouts that have no strides. The program reports this error later, if it needs this
+    // instruction at all.
     if let (Ok(expected), Ok(given)) = (size::array_size(from.shape), size::array_size(to.shape))
         && expected != given
     {
@@ -45,8 +45,8 @@ pub(super) fn bitcast(inputs: &Inputs<'_>) -> Result<Shape> {
     Ok(to.shape.clone())
 }
 
-/// Infers the shape of a bitcast-convert. A minor-most dimension appears or disappears if the width
-/// of elements changes: `f32[2,3]` becomes `u8[2,3,4]`.
+/// Infers the shape of a bitcast-convert. If the width of elements changes, a minor-most dimension
+/// appears or disappears: `f32[2,3]` becomes `u8[2,3,4]`.
 pub(super) fn bitcast_convert(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let (from, to) = (inputs.array(0)?, inputs.declared_array()?);
@@ -80,7 +80,8 @@ pub(super) fn bitcast_convert(inputs: &Inputs<'_>) -> Result<Shape> {
     }
 }
 
-/// Infers the shape of a reshape: the declared extents, with the element type of the operand.
+/// Infers the shape of a reshape, which has the declared extents and the element type of the
+/// operand.
 pub(super) fn reshape(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let (from, to) = (inputs.array(0)?, inputs.declared_array()?);
@@ -93,7 +94,7 @@ pub(super) fn reshape(inputs: &Inputs<'_>) -> Result<Shape> {
     to.with_type(from.element_type)
 }
 
-/// Infers the shape of a transpose, the operand's with permuted dimensions.
+/// Infers the shape of a transpose, which is the operand's shape with permuted dimensions.
 pub(super) fn transpose(dimensions: &[usize], inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let array = inputs.array(0)?;
@@ -102,8 +103,8 @@ pub(super) fn transpose(dimensions: &[usize], inputs: &Inputs<'_>) -> Result<Sha
     array.with_dimensions(dimensions.iter().map(|&dimension| array.dimensions()[dimension]))
 }
 
-/// Infers the shape of a broadcast: the declared extents, with the operand's extents along its
-/// dimensions.
+/// Infers the shape of a broadcast, which has the declared extents. Along `dimensions`, these must
+/// be the extents of the operand.
 pub(super) fn broadcast(dimensions: &[usize], inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let (from, to) = (inputs.array(0)?, inputs.declared_array()?);
@@ -116,7 +117,7 @@ pub(super) fn broadcast(dimensions: &[usize], inputs: &Inputs<'_>) -> Result<Sha
     from.with_extents(extents)
 }
 
-/// Infers the shape of a reverse, which is the operand's.
+/// Infers the shape of a reverse, which is the operand's shape.
 pub(super) fn reverse(dimensions: &[usize], inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let array = inputs.array(0)?;
@@ -141,7 +142,7 @@ pub(super) fn slice(dimensions: &[SliceDimension], inputs: &Inputs<'_>) -> Resul
     array.with_extents(extents)
 }
 
-/// Infers the shape of a pad. Negative padding may not remove more elements than there are.
+/// Infers the shape of a pad. Negative padding removes elements, but not more than there are.
 pub(super) fn pad(dimensions: &[PaddingDimension], inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(2)?;
     let array = inputs.array(0)?;

@@ -10,8 +10,8 @@ use crate::{
     shape::{ElementType, FieldPath, Shape, queries},
 };
 
-/// Infers the shape of a reduce. The result has all dimensions except the reduced ones, and the
-/// element type that the computation returns.
+/// Infers the shape of a reduce. The result has all dimensions of the operand except the reduced
+/// ones, and the element type that the computation returns.
 pub(super) fn reduce(
     dimensions: &[usize],
     computation: usize,
@@ -34,7 +34,8 @@ pub(super) fn reduce(
     reduced(array.shape, dimensions, callee.result.element_type())
 }
 
-/// Returns the shape of the result of a reduce: the array's shape without the reduced dimensions.
+/// Returns the shape of the result of a reduce, which is the array's shape without the reduced
+/// dimensions.
 pub(in crate::hlo) fn reduced(
     array: &Shape,
     dimensions: &[usize],
@@ -44,7 +45,8 @@ pub(in crate::hlo) fn reduced(
     Ok(Shape::array(element_type, kept.map(|(_, &extent)| extent), None)?)
 }
 
-/// Infers the shape of a sort: the operand's shape, or a tuple of the shapes of several operands.
+/// Infers the shape of a sort. It is the operand's shape, or a tuple of all operands' shapes if
+/// there are several.
 pub(super) fn sort(along: usize, computation: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     if inputs.operands.is_empty() {
         let expected = "at least 1".to_owned();

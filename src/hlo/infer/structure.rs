@@ -10,13 +10,13 @@ use crate::{
     shape::{ElementType, FieldPath, Shape, queries},
 };
 
-/// Infers the shape of a parameter, the declared shape.
+/// Infers the shape of a parameter, which is the declared shape.
 pub(super) fn parameter(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(0)?;
     inputs.declared().cloned()
 }
 
-/// Infers the shape of a constant, the shape of its value.
+/// Infers the shape of a constant, which is the shape of its value.
 pub(super) fn constant(literal: &Literal, inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(0)?;
     Ok(literal.shape().clone())
@@ -42,7 +42,8 @@ pub(super) fn identity_call(call: IdentityCall, inputs: &Inputs<'_>) -> Result<S
     }
 }
 
-/// Infers the shape of an add-dependency, the shape of operand 0. Operand 1 must be a token.
+/// Infers the shape of an add-dependency, which is the shape of operand 0. Operand 1 must be a
+/// token.
 pub(super) fn add_dependency(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(2)?;
     if inputs.operands[1].element_type() != ElementType::Token {
@@ -51,7 +52,7 @@ pub(super) fn add_dependency(inputs: &Inputs<'_>) -> Result<Shape> {
     Ok(inputs.operands[0].clone())
 }
 
-/// Infers the shape of a conditional, the shape that all its branches return.
+/// Infers the shape of a conditional, which is the shape that all its branches return.
 pub(super) fn conditional(computations: &[usize], inputs: &Inputs<'_>) -> Result<Shape> {
     let [chooser, operands @ ..] = inputs.operands else {
         let expected = "at least 2".to_owned();
@@ -92,8 +93,8 @@ pub(super) fn conditional(computations: &[usize], inputs: &Inputs<'_>) -> Result
     Ok(result)
 }
 
-/// Returns the first of two compatible shapes. If they are arrays, a dimension is bounded if it is
-/// in either of them.
+/// Merges two compatible shapes: returns `one`, but if the shapes are arrays, every dimension that
+/// is bounded in either of them is bounded.
 fn bounded_as_either(one: &Shape, other: &Shape) -> Result<Shape> {
     if !one.is_array() || one.dimensions() == other.dimensions() {
         return Ok(one.clone());
@@ -102,12 +103,12 @@ fn bounded_as_either(one: &Shape, other: &Shape) -> Result<Shape> {
     Ok(Shape::array(one.element_type(), dimensions, one.layout().cloned())?)
 }
 
-/// Infers the shape of the start of an asynchronous call: a tuple of the operands' tuple, the
-/// result, and parts without a meaning, which are taken from the declared shape.
+/// Infers the shape of the start of an asynchronous call. It is a tuple of the tuple of operands,
+/// the result, and further elements without a meaning, which are taken from the declared shape.
 pub(super) fn async_start(computation: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     let operands = Shape::tuple(inputs.operands.iter().copied().cloned())?;
     let callee = inputs.callee(computation)?;
-    // In XLA, operands may also be passed later, by updates.
+    // XLA allows updates to pass the remaining operands later, so they cannot be checked here.
     let result = if inputs.operands.len() < callee.parameters.len() {
         callee.result.clone()
     } else {
@@ -116,8 +117,8 @@ pub(super) fn async_start(computation: usize, inputs: &Inputs<'_>) -> Result<Sha
     started(vec![operands, result], inputs)
 }
 
-/// Infers the shape of an async-update, which is its operand's, or the declared shape if the update
-/// passes more operands.
+/// Infers the shape of an async-update, which is the operand's shape. If the update passes further
+/// operands, it is the declared shape.
 pub(super) fn async_update(inputs: &Inputs<'_>) -> Result<Shape> {
     match (inputs.operands, inputs.declared) {
         ([_], _) => identity(inputs),
@@ -126,14 +127,14 @@ pub(super) fn async_update(inputs: &Inputs<'_>) -> Result<Shape> {
     }
 }
 
-/// Infers the shape of a copy-start, a tuple of the copy, the operand and a context.
+/// Infers the shape of a copy-start, which is a tuple of the copy, the operand and a context.
 pub(super) fn copy_start(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     started(vec![inputs.operands[0].clone(); 2], inputs)
 }
 
-/// Returns a tuple that begins with the two `parts`. The rest is taken from the declared tuple;
-/// without one, it is a scalar `u32`.
+/// Returns the shape of a tuple that begins with the two elements `parts`. The other elements are
+/// taken from the declared shape; if there is none, the only other element is a scalar `u32`.
 fn started(mut parts: Vec<Shape>, inputs: &Inputs<'_>) -> Result<Shape> {
     match inputs.declared {
         Some(declared) => parts.extend(declared.tuple_shapes().iter().skip(2).cloned()),
@@ -142,7 +143,7 @@ fn started(mut parts: Vec<Shape>, inputs: &Inputs<'_>) -> Result<Shape> {
     Ok(Shape::tuple(parts)?)
 }
 
-/// Infers the shape of a get-dimension-size, a scalar `s32`.
+/// Infers the shape of a get-dimension-size, which is a scalar `s32`.
 pub(super) fn dimension_size(dimension: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let array = inputs.array(0)?;
@@ -185,8 +186,8 @@ pub(super) fn element(index: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     Ok(parts[index].clone())
 }
 
-/// Infers the shape of a call, the shape that the computation returns. The operands must fit its
-/// parameters.
+/// Infers the shape of a call, which is the shape that the computation returns. The operands must
+/// have the shapes of its parameters.
 pub(super) fn call(computation: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     let callee = inputs.callee(computation)?;
     inputs.expect(callee.parameters.len())?;
@@ -200,7 +201,7 @@ pub(super) fn call(computation: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     Ok(callee.result.clone())
 }
 
-/// Infers the shape of an opcode that the compiler does not support, the declared shape.
+/// Infers the shape of an opcode that the compiler does not support, which is the declared shape.
 pub(super) fn other(computations: &[usize], inputs: &Inputs<'_>) -> Result<Shape> {
     let is_unknown = |callee: usize| inputs.callees.signature(callee).is_none();
     match computations.iter().enumerate().find(|(_, callee)| is_unknown(**callee)) {
@@ -210,7 +211,7 @@ pub(super) fn other(computations: &[usize], inputs: &Inputs<'_>) -> Result<Shape
 }
 
 /// Returns the error for a call of a computation that does not exist. `callee` is the index of the
-/// call in the list of called computations.
+/// invalid entry in the instruction's list of called computations.
 pub(super) fn unknown_computation(callee: usize, computation: usize) -> InstructionError {
     let field = FieldPath::new("called_computation_ids").index(callee);
     let accepted = "a computation before this one";

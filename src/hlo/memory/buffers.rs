@@ -1,10 +1,10 @@
-//! Finds the instructions that have buffers of their own, by the rules of XLA's dataflow and alias
+//! Finds the instructions that have separate buffers, by the rules of XLA's dataflow and alias
 //! analyses.
 //!
 //! Every array in the result of an instruction is a *leaf*: the result `(f32[2], s8[3])` has two.
-//! Some instructions do not write their leaves anew but pass on the buffers of their operands, as
-//! `tuple` does. Leaves that share a buffer are therefore *joined*, and each buffer is counted
-//! once, for the first instruction that defines it.
+//! Some instructions, such as `tuple`, do not write their leaves to new buffers but pass on the
+//! buffers of their operands. The analysis *joins* leaves that share a buffer to a group. Each
+//! buffer is counted once, for the first instruction that defines it.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -17,10 +17,10 @@ use super::{
 };
 use crate::shape::{ElementType, Shape};
 
-/// The memory of the buffers of a module.
+/// The result of the analysis: the memory of the buffers of a module.
 pub(super) struct Buffers {
-    /// The memory of the buffers that are counted for each instruction. `None` if an instruction
-    /// has none.
+    /// The memory of the buffers that are counted for each instruction. `None` if no buffer is
+    /// counted for the instruction.
     pub(super) own: Vec<Option<Footprint>>,
     /// The memory of all buffers.
     pub(super) total: Footprint,
@@ -29,13 +29,14 @@ pub(super) struct Buffers {
     pub(super) temporaries: Footprint,
 }
 
-/// The buffer of one leaf of a computation's root, as callers see it.
+/// The buffer of one leaf of a computation's root, in the form that callers of the computation
+/// need.
 #[derive(Clone, Copy)]
 enum RootLeaf {
-    /// The buffer of a leaf of a parameter. `is_updated` is true if the computation writes to this
-    /// buffer.
+    /// The buffer of a leaf of a parameter: the root returns an array of its caller. `is_updated`
+    /// is true if the computation writes to this buffer.
     Parameter { number: i64, leaf: usize, is_updated: bool },
-    /// A buffer that the computation itself defines, given by the leaf that represents it.
+    /// A buffer that the computation itself defines, identified by the leaf that represents it.
     Own(usize),
 }
 
@@ -71,18 +72,18 @@ fn sum(one: Footprint, other: Footprint) -> Footprint {
     }
 }
 
-/// The leaves of all instructions, in groups that share a buffer.
+/// The state of the analysis: the leaves of all instructions, in groups that share a buffer.
 struct Analysis<'a> {
     scan: &'a ScannedModule,
-    /// The first leaf of each instruction. Leaves are numbered over the whole module.
+    /// The number of the first leaf of each instruction. Leaves are numbered over the whole module.
     first: Vec<usize>,
-    /// The parent of each leaf in a forest. The leaves of one tree share a buffer.
+    /// The parent of each leaf in a union-find forest. The leaves of one tree share a buffer.
     parents: Vec<usize>,
-    /// True for each leaf that its instruction writes.
+    /// True for each leaf that its instruction writes, instead of passing on a buffer.
     is_defined: Vec<bool>,
     /// True for each leaf that represents a buffer which must not be overwritten.
     is_kept: Vec<bool>,
-    /// The buffers of the root's leaves, for each finished computation by its id.
+    /// The buffers of the root's leaves of each finished computation, by the id of the computation.
     roots: HashMap<i64, Vec<RootLeaf>>,
 }
 
@@ -104,7 +105,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Returns the leaf that represents the group of a leaf.
+    /// Returns the leaf that represents the group of `leaf`.
     fn find(&mut self, mut leaf: usize) -> usize {
         while self.parents[leaf] != leaf {
             self.parents[leaf] = self.parents[self.parents[leaf]];
@@ -113,10 +114,11 @@ impl<'a> Analysis<'a> {
         leaf
     }
 
-    /// Joins the groups of two leaves.
+    /// Joins the groups of two leaves, because the leaves share a buffer.
     fn join(&mut self, one: usize, other: usize) {
         let (one, other) = (self.find(one), self.find(other));
-        // The earlier leaf represents both groups, so that the order of joins has no effect.
+        // The earlier leaf represents the joined group, so that the result does not depend on the
+        // order of joins.
         let (earlier, later) = (one.min(other), one.max(other));
         self.parents[later] = earlier;
         self.is_kept[earlier] |= self.is_kept[later];
@@ -128,8 +130,8 @@ impl<'a> Analysis<'a> {
         self.first[place]..self.first[place] + count
     }
 
-    /// Returns the leaves of a part of an instruction's result. `path` leads to the part through
-    /// nested tuples. Returns an empty range if there is no such part.
+    /// Returns the leaves of one element of an instruction's result, which `path` selects in nested
+    /// tuples. Returns an empty range if there is no such element.
     fn part(&self, place: usize, path: impl IntoIterator<Item = usize>) -> Range<usize> {
         let mut shape: &Shape = self.scan.shape(place);
         let mut start = self.first[place];
@@ -147,8 +149,9 @@ impl<'a> Analysis<'a> {
         leaves.for_each(|leaf| self.is_defined[leaf] = true);
     }
 
-    /// Joins the leaves of a result with those of an operand, pair by pair. If their numbers
-    /// differ, the result gets buffers of its own.
+    /// Joins each leaf of a result with the corresponding leaf of an operand, because the
+    /// instruction passes on the operand's buffers. If the numbers of leaves differ, the result
+    /// gets separate buffers.
     fn forward(&mut self, leaves: Range<usize>, from: Range<usize>) {
         if leaves.len() == from.len() {
             leaves.zip(from).for_each(|(leaf, from)| self.join(leaf, from));
@@ -157,7 +160,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Handles all instructions of a computation, and records the buffers of its root for its
+    /// Processes all instructions of a computation, and records the buffers of its root for its
     /// callers.
     fn computation(&mut self, computation: &ScannedComputation) {
         let scan = self.scan;
@@ -223,7 +226,8 @@ impl<'a> Analysis<'a> {
         self.roots.insert(computation.id, leaves);
     }
 
-    /// Joins or defines the leaves of one instruction, by the rule of its opcode.
+    /// Joins the leaves of one instruction with leaves of its operands, or defines them, by the
+    /// rule of its opcode.
     fn instruction(&mut self, place: usize, instruction: &ScannedInstruction) {
         let all = self.leaves(place);
         let operands = &instruction.operands;
@@ -319,8 +323,9 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Handles leaves that an instruction writes in the buffers of an operand, as
-    /// `dynamic-update-slice` does. A buffer that must be kept is not shared.
+    /// Processes leaves that an instruction writes in the buffers of an operand, as
+    /// `dynamic-update-slice` does. The leaves get a new buffer if the operand's buffer must not be
+    /// overwritten.
     fn update(&mut self, leaves: Range<usize>, from: Range<usize>) {
         self.define(leaves.clone());
         if leaves.len() == from.len() {
@@ -333,8 +338,8 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Handles the start of an asynchronous instruction. Its value is a tuple of the operands, the
-    /// result and the state.
+    /// Processes the start of an asynchronous instruction. Its value is a tuple of the operands,
+    /// the result and the state.
     fn start(&mut self, place: usize, instruction: &ScannedInstruction) {
         let from: Vec<usize> =
             instruction.operands.iter().flat_map(|&operand| self.leaves(operand)).collect();
@@ -361,7 +366,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Handles a call: joins its leaves with the operands that the called computation returns
+    /// Processes a call: joins its leaves with the operands that the called computation returns
     /// unchanged.
     fn called(&mut self, leaves: Range<usize>, callee: Option<i64>, operands: &[usize]) {
         let roots = callee.and_then(|callee| self.roots.get(&callee)).cloned().unwrap_or_default();
@@ -390,7 +395,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Handles a conditional: joins a leaf with an operand if all branches return the buffer of
+    /// Processes a conditional: joins a leaf with an operand if all branches return the buffer of
     /// that operand.
     fn conditional(&mut self, leaves: Range<usize>, instruction: &ScannedInstruction) {
         for (i, leaf) in leaves.enumerate() {
@@ -413,7 +418,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Counts every buffer once, for the instruction that owns it, and returns the sums.
+    /// Assigns every buffer to one instruction, its owner, and returns the sums.
     fn count(mut self) -> Buffers {
         let scan = self.scan;
         let applied = scan.applied();
@@ -474,8 +479,8 @@ impl<'a> Analysis<'a> {
     }
 }
 
-/// Returns one leaf of an operand as a range. `leaf` is its index among the leaves of the operand.
-/// The range is empty if the operand has fewer leaves.
+/// Returns the leaf with index `leaf` of an operand, as a range of length 1. The range is empty if
+/// the operand has fewer leaves.
 fn from_leaf(leaves: &Range<usize>, leaf: usize) -> Range<usize> {
     let place = leaves.start.saturating_add(leaf);
     if place < leaves.end { place..place + 1 } else { 0..0 }
@@ -490,7 +495,8 @@ fn count_leaves(shape: &Shape) -> usize {
     if is_tuple(shape) { shape.tuple_shapes().iter().map(count_leaves).sum() } else { 1 }
 }
 
-/// Returns the instruction of a parameter, or `None` if the computation has no such parameter.
+/// Returns the instruction that defines parameter `number`, or `None` if the computation has no
+/// such parameter.
 fn parameter(scan: &ScannedModule, computation: &ScannedComputation, number: i64) -> Option<usize> {
     computation.instructions.iter().copied().find(|&place| {
         let instruction = &scan.instructions[place];

@@ -1,5 +1,5 @@
-//! The difference between two memory reports: changed layouts, with the change in bytes, and copies
-//! that were added or removed.
+//! The difference between two memory reports: layouts that changed, with the change in bytes, and
+//! copies that were added or removed.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -16,8 +16,8 @@ use crate::{
 const COPIES: [&str; 3] = ["copy", "transpose", "copy-start"];
 
 impl MemoryReport {
-    /// Describes the changes from `self` to `new`, with a summary in the first line. Returns `None`
-    /// if nothing changed. `stridec diff` prints this text.
+    /// Describes the changes from `self` to `new`. The first line is a summary. Returns `None` if
+    /// nothing changed. `stridec diff` prints this text.
     ///
     /// ```
     /// use stridec::hlo::MemoryReport;
@@ -34,7 +34,7 @@ impl MemoryReport {
     }
 }
 
-/// Describes the changes from `old` to `new`, with a summary in the first line. Returns `None` if
+/// Describes the changes from `old` to `new`. The first line is a summary. Returns `None` if
 /// nothing changed.
 fn compare(old: &MemoryReport, new: &MemoryReport) -> Option<String> {
     let layouts = layouts(old, new);
@@ -69,8 +69,8 @@ fn bytes(instruction: &InstructionMemory) -> u64 {
     instruction.memory.map_or(0, |memory| memory.bytes)
 }
 
-/// Lists the instructions that have the same name in both reports, but another layout. The greatest
-/// change in bytes is first.
+/// Lists the instructions whose layout changed, in the order of decreasing change in bytes.
+/// Instructions are matched by name.
 fn layouts(old: &MemoryReport, new: &MemoryReport) -> String {
     type Key<'a> = (&'a str, &'a str);
     let by_name: HashMap<Key<'_>, &InstructionMemory> = old
@@ -98,8 +98,8 @@ fn layouts(old: &MemoryReport, new: &MemoryReport) -> String {
     text
 }
 
-/// Counts instructions by a key. Returns the number for each key, and the size of the first of
-/// these instructions, in bytes.
+/// Groups instructions by a key. Returns the number of instructions for each key, and the size of
+/// the first of them, in bytes.
 fn count_by<'a>(
     report: &'a MemoryReport,
     counts: impl Fn(&InstructionMemory) -> bool,
@@ -113,11 +113,11 @@ fn count_by<'a>(
     counted
 }
 
-/// Lists the copies that only one of the reports has. Copies are compared by opcode and shape,
-/// because XLA names them anew in every module.
+/// Lists the copies that were added or removed. Copies are matched by opcode and shape, because XLA
+/// gives them new names in every module.
 fn copies(old: &MemoryReport, new: &MemoryReport) -> String {
     let is_copy = |it: &InstructionMemory| COPIES.contains(&it.opcode.as_ref());
-    // Make default layouts explicit. Protos have them, but texts may omit them.
+    // Make default layouts explicit, because protos contain them but texts may omit them.
     let key = |it: &InstructionMemory| {
         format!("{} {}", it.opcode, Shape::clone(&it.shape).with_default_layouts())
     };
@@ -140,9 +140,9 @@ fn copies(old: &MemoryReport, new: &MemoryReport) -> String {
     text
 }
 
-/// Lists the opcodes, except copies, of which the reports have different numbers.
+/// Lists the opcodes, except copies, whose number of instructions changed.
 fn other_opcodes(old: &MemoryReport, new: &MemoryReport) -> String {
-    // Ignore the parameters of called computations. Their number changes with every fusion.
+    // Ignore the parameters of called computations, because their number changes with every fusion.
     let is_other = |it: &InstructionMemory| {
         !COPIES.contains(&it.opcode.as_ref()) && (it.has_buffer || &*it.opcode != "parameter")
     };

@@ -8,7 +8,7 @@ use crate::{
 /// The memory that a shape takes. The memory of a tuple is the sum over its elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Footprint {
-    /// The number of elements. A bounded dimension counts with its bound.
+    /// The number of elements. The extent of a bounded dimension is its bound.
     pub elements: u64,
     /// The size of the elements alone, in bytes.
     pub unpadded_bytes: u64,
@@ -46,7 +46,7 @@ impl Footprint {
         })
     }
 
-    /// Returns the number of bytes that hold no element.
+    /// Returns the number of bytes that are padding, because they hold no element.
     #[must_use]
     pub fn padding_bytes(&self) -> u64 {
         self.bytes.saturating_sub(self.unpadded_bytes)
@@ -64,8 +64,8 @@ impl Footprint {
     }
 }
 
-/// Returns the size of an array's elements, in bytes. An element counts with the bits of its type,
-/// even if the layout gives it more. Returns `None` if an extent is unknown.
+/// Returns the size of an array's elements, in bytes. The size of an element is the number of bits
+/// of its type, even if the layout stores it in more bits. Returns `None` if an extent is unknown.
 fn unpadded_bytes(shape: &Shape) -> Option<u64> {
     let bytes = size::byte_size_of(shape).ok()?;
     let bits = shape.element_type().storage_bits()?;

@@ -1,8 +1,8 @@
 //! The memory of a module's buffers, and the part of this memory that is padding.
 //!
 //! With the tiles of a TPU, a row of 3 elements takes as much memory as a row of 128. The report
-//! lists the arrays with the most padding, each with an order of its dimensions that takes less
-//! memory, if there is one.
+//! lists the arrays with the most padding. If another order of an array's dimensions takes less
+//! memory, the report names it.
 
 mod buffers;
 mod difference;

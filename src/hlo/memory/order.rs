@@ -1,18 +1,18 @@
-//! Finds an order of dimensions with less padding. For example, with tiles of 8 by 128,
+//! Finds an order of an array's dimensions with less padding. For example, with tiles of 8 by 128,
 //! `f32[1024,3]` takes 512 KiB, but only 32 KiB if its dimensions are stored in the opposite order.
 
 use super::Footprint;
 use crate::shape::Shape;
 
-/// The maximum number of orders that are tried. For an array with more orders, [`cheapest_order`]
-/// returns `None`.
+/// The maximum number of orders that are tried, to bound the time. If an array has more orders,
+/// [`cheapest_order`] returns `None`.
 const MAX_TRIED: usize = 10_000;
 
 /// Returns the array with the order of dimensions that takes the fewest bytes under the same
 /// tiling, and its footprint. Returns `None` if no order takes fewer bytes than the present one.
 ///
-/// Tiles cover only the minor-most dimensions. All choices of these are tried; the others keep
-/// their relative order.
+/// Tiles cover only the minor-most dimensions, so the function tries all choices of these
+/// dimensions. The other dimensions keep their relative order, which has no effect on the size.
 ///
 /// ```
 /// use stridec::hlo::cheapest_order;
@@ -47,8 +47,8 @@ pub fn cheapest_order(shape: &Shape) -> Option<(Shape, Footprint)> {
     found
 }
 
-/// Returns an array in every order of its dimensions, with its own order first. Returns an empty
-/// list for a shape that is no array.
+/// Returns the shape of an array in every order of its dimensions. The present order comes first.
+/// Returns an empty list for a shape that is no array.
 pub(super) fn orders(shape: &Shape) -> Vec<Shape> {
     if !shape.is_array() {
         return Vec::new();
@@ -70,7 +70,8 @@ pub(super) fn orders(shape: &Shape) -> Vec<Shape> {
     found
 }
 
-/// An enumeration of the choices of minor-most dimensions, in which the array's own order is first.
+/// An iterator over the orders of an array's dimensions: every choice of the minor-most dimensions,
+/// and the present choice first.
 struct MinorOrders<'a> {
     order: &'a [usize],
     chosen: usize,

@@ -1,4 +1,4 @@
-//! Reads the fields of a serialized module on which its memory depends, and skips all others.
+//! Decodes the fields of a serialized module that determine its memory, and skips all others.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -17,7 +17,7 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// Reads the instructions of a serialized module.
+/// Collects the instructions of a serialized module.
 pub(super) fn scan(bytes: &[u8]) -> Result<ScannedModule> {
     let mut scan = ScannedModule::default();
     let (mut entry, mut shapes) = (0, HashMap::new());
@@ -38,8 +38,8 @@ pub(super) fn scan(bytes: &[u8]) -> Result<ScannedModule> {
     Ok(scan)
 }
 
-/// Returns the shapes of the entry's parameters and of its result. Returns `None` if the module
-/// does not declare them.
+/// Returns the shapes of the entry computation's parameters and result. Returns `None` if the
+/// module does not declare them.
 fn buffers(bytes: &[u8]) -> Result<Option<(Vec<Shape>, Shape)>> {
     let path = FieldPath::new("host_program_shape");
     let program: proto::ProgramShape = decoded("host_program_shape", bytes)?;
@@ -57,17 +57,17 @@ fn decoded<M: Message + Default>(name: &str, bytes: &[u8]) -> Result<M> {
     M::decode(bytes).map_err(|error| malformed(name, &error.to_string()).into())
 }
 
-/// Returns the parts of the result that reuse buffers of parameters.
+/// Returns the arrays in the result that reuse buffers of parameters.
 fn aliases(bytes: &[u8]) -> Result<Vec<InputOutputAlias>> {
     let aliases: proto::HloInputOutputAliasProto = decoded("input_output_alias", bytes)?;
     Ok(aliases.entries.into_iter().map(Into::into).collect())
 }
 
 /// The shapes that were decoded so far, by their serialized form. Most instructions share a few
-/// shapes.
+/// shapes, so that few shapes have to be decoded.
 type KnownShapes<'a> = HashMap<&'a [u8], Arc<Shape>>;
 
-/// Reads a computation, with its instructions.
+/// Decodes a computation with its instructions, and adds them to `scan`.
 fn computation<'a>(
     bytes: &'a [u8],
     scan: &mut ScannedModule,
@@ -93,7 +93,7 @@ fn computation<'a>(
     Ok(())
 }
 
-/// Reads an instruction, records its index under its id, and returns the index.
+/// Decodes an instruction, records its index under its id, and returns the index.
 fn instruction<'a>(
     bytes: &'a [u8],
     ids: &mut HashMap<u32, usize>,

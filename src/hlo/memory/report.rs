@@ -8,8 +8,8 @@ use crate::{
     shape::Shape,
 };
 
-/// The memory that the buffers of a module take. A report needs only the shapes, so that every
-/// module can be measured, also one with opcodes that stridec does not support.
+/// The memory that the buffers of a module take. A report needs only the shapes of instructions, so
+/// it can measure every module, even one with opcodes that stridec does not support.
 ///
 /// ```
 /// use stridec::hlo::MemoryReport;
@@ -27,12 +27,12 @@ use crate::{
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemoryReport {
-    /// All instructions, in the order of decreasing padding. Instructions with equal padding are in
-    /// the order of decreasing size.
+    /// All instructions, in the order of decreasing padding. If two instructions have equal
+    /// padding, the larger one comes first.
     pub instructions: Vec<InstructionMemory>,
     /// The total size of all buffers, in bytes.
     pub total_bytes: u64,
-    /// The part of `total_bytes` that holds no element.
+    /// The number of bytes in `total_bytes` that hold no element.
     pub total_padding_bytes: u64,
     /// The size of the entry computation's parameters, in bytes.
     pub parameters_bytes: u64,
@@ -41,7 +41,8 @@ pub struct MemoryReport {
     /// The size of the buffers that hold neither a parameter nor the result of the entry
     /// computation, in bytes.
     pub temporaries_bytes: u64,
-    /// True if the rows are one array in different orders of its dimensions.
+    /// True if the rows describe one array in different orders of its dimensions, so that a sum
+    /// over the rows has no meaning.
     pub(super) is_of_orders: bool,
 }
 
@@ -49,8 +50,8 @@ pub struct MemoryReport {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InstructionMemory {
-    /// The name of the computation. Empty in a report of a single shape, and for a row of an
-    /// out-of-memory report.
+    /// The name of the computation that contains the instruction. Empty in a report of a single
+    /// shape, and for a row of an out-of-memory report.
     pub computation: Arc<str>,
     /// The name of the instruction.
     pub name: Box<str>,
@@ -61,14 +62,15 @@ pub struct InstructionMemory {
     /// The memory of the result. `None` if an extent is unknown, or if the layout cannot be
     /// described by strides.
     pub memory: Option<Footprint>,
-    /// True if the instruction has a buffer of its own.
+    /// True if at least one buffer is counted for the instruction.
     ///
-    /// Tuples, tuple elements, bitcasts, loops, updates in place, and the parameters and roots of
-    /// called computations have none. Instructions inside a fusion, or inside a computation that is
-    /// applied to elements, have none either.
+    /// It is false for instructions whose results are in the buffers of others: tuples, tuple
+    /// elements, bitcasts, loops, updates in place, and the parameters and roots of called
+    /// computations. It is also false for instructions inside a fusion, or inside a computation
+    /// that is applied to elements, because their results are not in memory.
     pub has_buffer: bool,
-    /// The memory of the instruction's own buffers. It is less than `memory` if a part of the
-    /// result is in a buffer of another instruction, as in `copy-start`.
+    /// The memory of the buffers that are counted for the instruction. It is less than `memory` if
+    /// a part of the result is in a buffer of another instruction, as in `copy-start`.
     pub buffers: Footprint,
 }
 
@@ -83,8 +85,8 @@ impl MemoryReport {
         Self::of_proto_tiled(bytes, DefaultTiles::None)
     }
 
-    /// Measures a serialized module as [`of_proto`](Self::of_proto) does, with the given tiles for
-    /// arrays that have none.
+    /// Measures a serialized module as [`of_proto`](Self::of_proto) does, but first gives the tiles
+    /// `tiles` to arrays that have none.
     ///
     /// # Errors
     ///
@@ -103,8 +105,8 @@ impl MemoryReport {
         Self::of_text_tiled(text, DefaultTiles::None)
     }
 
-    /// Measures a text as [`of_text`](Self::of_text) does, with the given tiles for arrays that
-    /// have none.
+    /// Measures a text as [`of_text`](Self::of_text) does, but first gives the tiles `tiles` to
+    /// arrays that have none.
     ///
     /// ```
     /// use stridec::hlo::{DefaultTiles, MemoryReport};
@@ -135,11 +137,11 @@ impl MemoryReport {
     }
 
     /// Returns a report of one array in every order of its dimensions, the cheapest order first.
-    /// Each order is a row without a name, and the totals are those of the array's own order. If
-    /// the array has no tiles, it gets the given ones.
+    /// Each order is a row without a name, and the totals are the sizes of the array in its present
+    /// order. If the array has no tiles, it gets the tiles `tiles`.
     ///
-    /// If an array has more than 7 dimensions, only the dimensions that tiles cover change places.
-    /// A shape that is no array has one row.
+    /// If an array has more than 7 dimensions, only the dimensions that tiles cover are reordered,
+    /// to bound the number of rows. The report of a shape that is no array has one row.
     ///
     /// ```
     /// use stridec::hlo::{DefaultTiles, MemoryReport};
@@ -158,7 +160,7 @@ impl MemoryReport {
         let mut rows: Vec<InstructionMemory> =
             rows.flat_map(|shape| Self::of_shape(&tiles.apply(&shape)).instructions).collect();
         if !rows.is_empty() {
-            // The sort is stable: the array's own order precedes other orders of the same size.
+            // The sort is stable, so that the present order precedes other orders of the same size.
             rows.sort_by_key(|row| row.buffers.bytes);
             report.instructions = rows;
             report.is_of_orders = true;

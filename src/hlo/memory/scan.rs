@@ -1,5 +1,5 @@
-//! The instructions and shapes of a module that is measured. The readers of protos and of texts
-//! collect them here. Equal shapes are measured only once.
+//! The instructions and shapes of a module whose memory is measured. The readers of protos and of
+//! texts fill in these types. Equal shapes are measured only once.
 
 use std::{
     cmp::Reverse,
@@ -14,13 +14,13 @@ use crate::{
     shape::{ElementType, Shape},
 };
 
-/// The maximum number of instructions in a module that is measured.
+/// The maximum number of instructions in a module whose memory is measured.
 const MAX_SCANNED: usize = 1 << 22;
 
-/// The maximum number of arrays in the results of all instructions together.
+/// The maximum total number of arrays in the results of all instructions.
 const MAX_LEAVES: usize = 1 << 26;
 
-/// The instructions of a module, with the fields on which their memory depends.
+/// The instructions of a module, with the fields that determine their memory.
 #[derive(Default)]
 pub(super) struct ScannedModule {
     /// The computations. Each one follows the computations that it calls.
@@ -31,16 +31,16 @@ pub(super) struct ScannedModule {
     pub(super) shapes: Vec<MeasuredShape>,
     /// The index of each shape in `shapes`.
     shape_numbers: HashMap<Arc<Shape>, usize>,
-    /// The opcodes that occur, so that equal ones share their text.
+    /// The opcodes so far, so that equal opcodes share their text.
     opcodes: HashMap<String, Arc<str>>,
     /// The number of arrays in the results of all instructions so far.
     leaves: usize,
-    /// The id of the entry computation. If it is `None`, every instruction has a buffer of its own,
+    /// The id of the entry computation. If it is `None`, every instruction has a separate buffer,
     /// as in an out-of-memory report.
     pub(super) entry: Option<i64>,
-    /// The shapes of the entry's parameters and of its result, if the module declares them.
+    /// The shapes of the entry computation's parameters and result, if the module declares them.
     pub(super) buffers: Option<(Vec<Shape>, Shape)>,
-    /// The parts of the entry's result that reuse buffers of parameters.
+    /// The arrays in the entry computation's result that reuse buffers of parameters.
     pub(super) aliases: Vec<InputOutputAlias>,
 }
 
@@ -64,14 +64,14 @@ pub(super) struct ScannedInstruction {
     pub(super) operands: Vec<usize>,
     /// The ids of the called computations.
     pub(super) called: Vec<i64>,
-    /// The index of the parameter, if it is a `parameter`; otherwise the index of the tuple
-    /// element.
+    /// The index of the parameter if the opcode is `parameter`, and the index of the tuple element
+    /// if it is `get-tuple-element`.
     pub(super) number: i64,
-    /// The parts of the result that share buffers with operands.
+    /// The arrays in the result that share buffers with operands.
     pub(super) aliases: Vec<proto::OutputOperandAliasing>,
 }
 
-/// A shape with its memory: of the whole shape, and of each array in it.
+/// A shape with its memory: the memory of the whole shape, and of each array in it.
 pub(super) struct MeasuredShape {
     pub(super) shape: Arc<Shape>,
     pub(super) memory: Option<Footprint>,
@@ -147,7 +147,7 @@ impl ScannedModule {
         Ok(self.instructions.len() - 1)
     }
 
-    /// Adds a computation. Its instructions were added before.
+    /// Adds a computation. The caller has already added its instructions.
     pub(super) fn finish(
         &mut self,
         id: i64,
@@ -163,7 +163,7 @@ impl ScannedModule {
         &self.shapes[self.instructions[instruction].shape].shape
     }
 
-    /// Returns the index of a shape in `shapes`. A new shape is measured and added.
+    /// Returns the index of a shape in `shapes`. Measures and adds the shape if it is new.
     fn measured(&mut self, shape: &Arc<Shape>) -> usize {
         if let Some(&number) = self.shape_numbers.get(shape) {
             return number;
@@ -184,7 +184,7 @@ impl ScannedModule {
         callers.flat_map(|instruction| instruction.called.iter().copied()).collect()
     }
 
-    /// Returns the report. Arrays without tiles get the given tiles first.
+    /// Measures the module and returns the report. `tiles` are the tiles for arrays that have none.
     pub(super) fn report(mut self, tiles: DefaultTiles) -> MemoryReport {
         if tiles != DefaultTiles::None {
             for measured in &mut self.shapes {

@@ -6,9 +6,9 @@ use super::{InstructionMemory, MemoryReport, cheapest_order};
 use crate::text::human_readable_num_bytes as num_bytes;
 
 impl MemoryReport {
-    /// Formats the `top` buffers with the most padding, followed by the totals. If another order of
-    /// a buffer's dimensions takes fewer bytes, the next line shows that order. `stridec memory`
-    /// prints this table.
+    /// Formats the `top` instructions whose buffers have the most padding, followed by the totals.
+    /// If a result takes fewer bytes in another order of its dimensions, the next line shows that
+    /// order. `stridec memory` prints this table.
     ///
     /// ```
     /// use stridec::hlo::MemoryReport;
@@ -47,13 +47,13 @@ impl MemoryReport {
                 "{unknown} shapes have extents or layouts whose bytes are not known"
             );
         }
-        // The rows are one array in different orders, so they have no sum.
+        // A sum has no meaning, because the rows are one array in different orders.
         if self.is_of_orders {
             return text;
         }
         let _ = writeln!(text);
         let mut sums = vec![];
-        // A single shape is neither a parameter nor a result nor a temporary.
+        // Only a module has parameters, results and temporaries; a single shape does not.
         if self.instructions.iter().any(|it| !it.name.is_empty()) {
             sums.extend([
                 ("parameters", self.parameters_bytes),

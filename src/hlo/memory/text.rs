@@ -1,5 +1,5 @@
-//! Reads the parts of HLO text on which the memory of a module depends, and the allocations in
-//! XLA's out-of-memory report.
+//! Collects the instructions of an HLO text, to measure their memory, or the allocations in XLA's
+//! out-of-memory report.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -21,8 +21,8 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The first words of other memory dumps of XLA, each with a name for errors. stridec does not read
-/// these dumps.
+/// The first words of other memory dumps of XLA, each with a description for errors. stridec
+/// refuses these dumps.
 const OTHER_DUMPS: [(&str, &str); 5] = [
     ("HLO temp ", "the total of such a report"),
     ("Memory Space: ", "a memory-usage report"),
@@ -31,7 +31,7 @@ const OTHER_DUMPS: [(&str, &str); 5] = [
     ("HloLiveRange ", "live ranges"),
 ];
 
-/// Reads the instructions of an HLO text, or the allocations of an out-of-memory report.
+/// Collects the instructions of an HLO text, or the allocations of an out-of-memory report.
 pub(super) fn scan(text: &str) -> Result<ScannedModule> {
     if is_report(text) {
         return scan_report(text);
@@ -60,7 +60,8 @@ pub(super) fn scan(text: &str) -> Result<ScannedModule> {
     Ok(scan)
 }
 
-/// Phrases in the out-of-memory reports of GPUs. These reports have no shapes, so they are refused.
+/// Phrases by which the out-of-memory reports of GPUs are recognized. These reports are refused,
+/// because they contain no shapes.
 const OF_GPUS: [&str; 5] = [
     "Out of memory while trying to allocate",
     "Out of memory allocating",
@@ -69,19 +70,18 @@ const OF_GPUS: [&str; 5] = [
     "CUDA_ERROR_OUT_OF_MEMORY",
 ];
 
-/// A receiver that collects the instructions of a text, for the report.
+/// A [`TextTarget`] that collects the instructions of a text for the report.
 #[derive(Default)]
 struct MemoryTarget {
     scan: ScannedModule,
     /// The instructions of each unfinished computation, outermost first.
     open: Vec<Vec<usize>>,
-    /// The shape with explicit layouts for each shape that was read.
+    /// The shape with explicit layouts for each shape so far, so that equal shapes share memory.
     shapes: HashMap<Arc<Shape>, Arc<Shape>>,
 }
 
 impl MemoryTarget {
-    /// Returns a shape with explicit layouts: every layout that it lacks becomes the default
-    /// layout.
+    /// Returns a shape with explicit layouts: adds the default layout to each array that has none.
     fn explicit(&mut self, shape: Arc<Shape>) -> Arc<Shape> {
         let explicit = |shape: &Arc<Shape>| Shape::clone(shape).with_default_layouts().into();
         self.shapes.entry(shape).or_insert_with_key(explicit).clone()
@@ -128,10 +128,11 @@ impl TextTarget for MemoryTarget {
         let operands = operands.into_iter().map(|operand| open[operand]).collect();
         let called = called.into_iter().map(|callee| i64::try_from(callee).unwrap_or(i64::MAX));
         proto.called_computation_ids = called.collect();
-        // Texts may omit layouts. They are made explicit, as in protos.
+        // Make the layouts explicit, because protos contain them but texts may omit them.
         let mut shape = self.explicit(shape);
         if proto.opcode == "constant" && shape.element_type().bits() < Some(8) {
-            // XLA's literals have a byte for each element, whatever layout the text gives.
+            // In XLA, the value of a constant has at least a byte for each element, whatever layout
+            // the text gives.
             shape = unpacked(&shape).map_or(shape, Arc::new);
         }
         let place = self.scan.add(&name, &shape, &proto, operands)?;
@@ -166,15 +167,15 @@ impl TextTarget for MemoryTarget {
     }
 }
 
-/// Returns an array's shape in which each element below a byte has a byte of its own. Returns
-/// `None` for a shape without a layout.
+/// Returns the shape of the same array if each element smaller than a byte takes a whole byte.
+/// Returns `None` for a shape without a layout.
 fn unpacked(shape: &Shape) -> Option<Shape> {
     let layout = Layout { element_size_in_bits: 0, ..shape.layout()?.clone() };
     Shape::array(shape.element_type(), shape.dimensions().iter().copied(), layout).ok()
 }
 
-/// Returns true if a text is an out-of-memory report: it has lines with shapes, or lines with sizes
-/// and with kinds of allocations.
+/// Returns true if a text is an out-of-memory report. Such a text has lines with shapes, or lines
+/// with sizes and with kinds of allocations.
 fn is_report(text: &str) -> bool {
     let begins = |line: &str, name: &str| {
         let line = line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
@@ -184,13 +185,14 @@ fn is_report(text: &str) -> bool {
     has("Shape: ") || has("Size: ") && (has("Allocation type: ") || has("XLA label: "))
 }
 
-/// The usual tilings of types of 32, 16 and 8 bits on a TPU.
+/// The usual tiles on a TPU, for types of 32, 16 and 8 bits.
 const TILINGS: [&[[u64; 2]]; 3] = [&[[8, 128]], &[[8, 128], [2, 1]], &[[8, 128], [4, 1]]];
 
-/// The lines of a report about one allocation. A field is empty if its line is missing.
+/// The lines about one allocation in an out-of-memory report. A field is empty if its line is
+/// missing.
 #[derive(Clone, Copy, Default)]
 struct Allocation<'a> {
-    /// The position of the shape in the text, and the shape as text.
+    /// The text of the shape, after its position in the report.
     shape: Option<(usize, &'a str)>,
     /// The size of the allocation, as text.
     size: &'a str,
@@ -200,8 +202,8 @@ struct Allocation<'a> {
     kind: &'a str,
 }
 
-/// Reads the allocations of a report. An allocation begins with a `Size:` line, or with a `Shape:`
-/// line if the allocation before it has a shape already.
+/// Parses the allocations of a report. A `Size:` line begins a new allocation. A `Shape:` line
+/// begins one as well if the current allocation has a shape already.
 fn scan_report(text: &str) -> Result<ScannedModule> {
     let cursor = Cursor::new(text);
     let mut scan = ScannedModule::default();
@@ -239,8 +241,8 @@ fn scan_report(text: &str) -> Result<ScannedModule> {
 }
 
 impl<'a> Allocation<'a> {
-    /// Adds the allocation to `scan` as an instruction. One without a shape and without a size is
-    /// left out.
+    /// Adds the allocation to `scan` as an instruction. An allocation that has neither a shape nor
+    /// a size is left out.
     fn add(self, cursor: &Cursor<'a>, scan: &mut ScannedModule) -> Result<()> {
         let shape = match self.shape {
             Some((start, shape)) => self.with_tiles(cursor.shape_at(start, shape)?),
@@ -261,13 +263,14 @@ impl<'a> Allocation<'a> {
         let opcode = if is_parameter { "parameter" } else { "" };
         let proto = proto::HloInstructionProto { opcode: opcode.to_owned(), ..Default::default() };
         let place = scan.add(name.trim_start_matches('%'), &shape.into(), &proto, Vec::new())?;
-        // Each allocation is a computation of its own, so that several can be results.
+        // Add a separate computation for each allocation, because a computation has only one
+        // result, but a report may have several.
         scan.finish(0, "", vec![place], kind.contains("output").then_some(place));
         Ok(())
     }
 
-    /// Returns the shape with tiles, if it was printed without them and only a tiled shape has the
-    /// printed size. Old versions of XLA omit tiles, and so do reports of vector memory.
+    /// Returns the shape with tiles, if the report omits them and the printed size shows that the
+    /// array has tiles. Old versions of XLA omit tiles, and so do reports of vector memory.
     fn with_tiles(self, shape: Shape) -> Shape {
         let fits_printed_size = |shape: &Shape| {
             Footprint::of(shape).is_some_and(|memory| {
@@ -290,7 +293,8 @@ impl<'a> Allocation<'a> {
     }
 }
 
-/// Reads a rounded size, such as `29.66M`, as a number of bytes. Returns `None` for any other text.
+/// Parses a rounded size, such as `29.66M`. Returns the number of bytes, or `None` for any other
+/// text.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // sizes are below 2^53
 fn printed_bytes(text: &str) -> Option<u64> {
     let text = text.trim().trim_end_matches(['i', 'B']);

@@ -1,9 +1,10 @@
-//! [`DefaultTiles`]: the tiles that a compiler gives to arrays without tiles.
+//! [`DefaultTiles`]: the tiles that XLA would give to arrays without tiles.
 
 use crate::shape::{Dimension, ElementType, Shape, Tile, queries};
 
-/// The tiles for arrays whose layouts have none. XLA assigns tiles together with layouts, so a
-/// module that was written before this step has arrays without tiles.
+/// The tiles for arrays whose layouts have none. XLA assigns tiles late, together with layouts, so
+/// that a module from an earlier stage of the compilation has no tiles. With these tiles, its
+/// memory can still be measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DefaultTiles {
@@ -14,13 +15,15 @@ pub enum DefaultTiles {
     ///
     /// - A tile has 8 rows of 128 elements. If the second most minor dimension has at most 4
     ///   elements, the tile has only 1, 2 or 4 rows.
-    /// - Elements below 32 bits are put together from consecutive rows to words of 32 bits.
-    /// - A vector takes whole tiles of 128 words, up to 1024 elements; a scalar takes a tile of 128
-    ///   words.
+    /// - Elements narrower than 32 bits are packed: the elements of consecutive rows form words of
+    ///   32 bits.
+    /// - A vector of at most 1024 elements fits one tile, and a longer one has tiles of 1024
+    ///   elements. A tile has at least 128 words. The tile of a scalar has 128 words.
     /// - Elements below a byte are packed.
     ///
-    /// The document gives a single row a tile of 2 rows, as older compilers did. Dumps of current
-    /// ones have `f32[1,128]{1,0:T(1,128)}`, for example in XLA's `host_offloader_test.cc`.
+    /// If an array has a single row, the tile has 1 row. The document says 2 rows, as older
+    /// compilers used, but dumps of current compilers have `f32[1,128]{1,0:T(1,128)}`, for example
+    /// in XLA's `host_offloader_test.cc`.
     ///
     /// ```
     /// use stridec::hlo::DefaultTiles;
@@ -36,8 +39,8 @@ pub enum DefaultTiles {
 }
 
 impl DefaultTiles {
-    /// Returns the shape with these tiles for each of its arrays. An array that has tiles, padded
-    /// dimensions, a sparse format or unknown extents stays as it is.
+    /// Returns the shape with these tiles for each of its arrays. An array that already has tiles,
+    /// or has padded dimensions, a sparse format or unknown extents, is not changed.
     #[must_use]
     pub fn apply(self, shape: &Shape) -> Shape {
         match (self, shape.element_type()) {
@@ -57,7 +60,7 @@ const LANES: u64 = 128;
 /// The number of rows in a TPU's tile.
 const ROWS: u64 = 8;
 
-/// Returns an array's shape with the tiles of a TPU, or `None` if it stays as it is.
+/// Returns an array's shape with the tiles of a TPU, or `None` if the array keeps its layout.
 fn tpu(shape: &Shape) -> Option<Shape> {
     if !shape.is_array() {
         return None;

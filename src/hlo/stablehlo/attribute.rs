@@ -1,4 +1,4 @@
-//! Reads the values of attributes, in all forms in which versions of MLIR print them.
+//! Parses the values of attributes, in all forms in which versions of MLIR print them.
 
 use super::{
     cursor::{TextRange, decoded, find_entry},
@@ -13,10 +13,10 @@ use crate::{
 type Result<T> = std::result::Result<T, HloError>;
 
 impl<'a> MlirParser<'a> {
-    /// Returns the range of an attribute's value in the text. The attribute is a field of the
-    /// operation's own syntax, with one of the names `fields`, or else the entry `name` of a
-    /// dictionary. An alias is replaced by its attribute. Returns `None` if there is no such
-    /// attribute.
+    /// Finds an attribute of an operation, and returns the range of its value in the text. In the
+    /// operation's own syntax, the attribute is a field with one of the names `fields`. In the
+    /// generic form, it is the entry `name` of a dictionary. If the value is an alias, returns the
+    /// range of the attribute that the alias names. Returns `None` if there is no such attribute.
     pub(super) fn attribute(
         &self,
         operation: &MlirOperation<'a>,
@@ -47,14 +47,14 @@ impl<'a> MlirParser<'a> {
         })
     }
 
-    /// Follows an alias: if the text at `range` is the name of an alias, returns the range of its
-    /// attribute; otherwise returns `range`.
+    /// Follows an alias: if the text at `range` is the name of an alias, returns the range of the
+    /// attribute that it names. Otherwise returns `range`.
     pub(super) fn resolved(&self, range: TextRange) -> TextRange {
         let name = self.cursor.text(range.clone()).trim().strip_prefix('#');
         name.and_then(|name| self.aliases.get(name)).cloned().unwrap_or(range)
     }
 
-    /// Reads a list of integers in any of its three forms: `[1, 0]`, `array<i64: 1, 0>` or
+    /// Parses a list of integers in any of its three forms: `[1, 0]`, `array<i64: 1, 0>` or
     /// `dense<[1, 0]> : tensor<2xi64>`.
     pub(super) fn integers(&mut self, range: TextRange) -> Result<Vec<i64>> {
         let mut cursor = self.cursor.part(range.clone());
@@ -86,30 +86,30 @@ impl<'a> MlirParser<'a> {
         Ok(integers)
     }
 
-    /// Reads an integer, such as `1` in `1 : i64`.
+    /// Parses an integer, such as `1` in `1 : i64`.
     pub(super) fn integer(&self, range: TextRange) -> Result<i64> {
         integer(&mut self.cursor.part(range))
     }
 
-    /// Reads the name of a case of an enum, such as `LT`, either alone or as in
-    /// `#stablehlo<comparison_direction LT>`.
+    /// Returns the name of a value of an enum, such as `LT`. The text contains only the name, or
+    /// has the form `#stablehlo<comparison_direction LT>`.
     pub(super) fn enum_case(&self, range: TextRange) -> &'a str {
         let text = self.cursor.text(range).trim_matches(['>', '"', ' ']);
         text.rsplit([' ', '<', '"']).next().unwrap_or(text)
     }
 
-    /// Reads a quoted string, and returns its contents with escapes decoded.
+    /// Parses a quoted string, and returns its contents with escapes decoded.
     pub(super) fn decoded_string(&self, range: TextRange) -> Result<String> {
         let range = self.cursor.part(range).string()?;
         Ok(decoded(self.cursor.text(range)))
     }
 
-    /// Reads the name of a function, such as `f` in `@f`.
+    /// Parses a reference to a function, such as `@f`, and returns the name `f`.
     pub(super) fn symbol_name(&self, range: TextRange) -> Result<String> {
         self.cursor.part(range).symbol()
     }
 
-    /// Reads the names of functions in a list: `f` and `g` in `[@f, @g]`.
+    /// Parses a list of references to functions, such as `[@f, @g]`, and returns the names.
     pub(super) fn symbol_names(&self, range: TextRange) -> Result<Vec<String>> {
         let mut names = Vec::new();
         let mut cursor = self.cursor.part(range);
@@ -121,8 +121,8 @@ impl<'a> MlirParser<'a> {
         Ok(names)
     }
 
-    /// Reads the fields of a structured attribute, such as `#stablehlo.gather<offset_dims = [1],
-    /// …>`. Returns the name of each field with the range of its value.
+    /// Parses a structured attribute, such as `#stablehlo.gather<offset_dims = [1], …>`. Returns
+    /// the name of each field with the range of its value.
     pub(super) fn structure(&self, range: TextRange) -> Result<Vec<(&'a str, TextRange)>> {
         let mut cursor = self.cursor.part(range);
         let mut fields = Vec::new();
@@ -138,7 +138,7 @@ impl<'a> MlirParser<'a> {
     }
 }
 
-/// Reads an integer in decimal digits.
+/// Parses an integer in decimal digits.
 pub(super) fn integer(cursor: &mut Cursor<'_>) -> Result<i64> {
     let start = cursor.start()?;
     let Some(range) = cursor.digits() else {

@@ -1,4 +1,5 @@
-//! Reads the values of constants: `dense<…>`, with numbers or with bytes as hexadecimal digits.
+//! Parses the values of constants, which have the form `dense<…>` with numbers or with bytes as
+//! hexadecimal digits.
 
 use super::{cursor::TextRange, parse::MlirParser};
 use crate::{
@@ -12,23 +13,23 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The maximum size of a constant that repeats one number and is nevertheless stored with all
-/// elements, in bytes. A larger one becomes a broadcast, so that a short text cannot use much
+/// The maximum size, in bytes, up to which a constant of equal elements is stored with all
+/// elements. A larger one becomes a broadcast of a scalar, so that a short text cannot use much
 /// memory.
 const MAX_REPEATED_BYTES: usize = 256;
 
-/// The value of a constant, as far as the text has it.
+/// The value of a constant, in the form that the text gives it.
 pub(super) enum MlirConstant {
-    /// The text leaves the value out.
+    /// The text omits the value.
     Elided,
     /// The value of all elements.
     Whole(Literal),
-    /// A scalar to which all elements are equal.
+    /// A scalar, if all elements are equal to it and storing them would take much memory.
     Repeated(Literal),
 }
 
 impl MlirParser<'_> {
-    /// Reads a list of integers that is written as a constant, such as `dense<[1, 0]> :
+    /// Parses a list of integers that is written as a constant, such as `dense<[1, 0]> :
     /// tensor<2xi64>`.
     pub(super) fn integer_constant(&mut self, range: TextRange) -> Result<Vec<i64>> {
         let start = range.start;
@@ -48,8 +49,8 @@ impl MlirParser<'_> {
         }
     }
 
-    /// Checks the type after the value of a constant. The generic form has such a type, which must
-    /// be the type of the result.
+    /// Checks the type after the value of a constant, which must be the type of the result. Only
+    /// the generic form has this type.
     pub(super) fn check_constant_type(&mut self, range: TextRange, shape: &Shape) -> Result<()> {
         let mut cursor = self.cursor.part(range);
         cursor.attribute_value()?;
@@ -66,7 +67,7 @@ impl MlirParser<'_> {
         Ok(())
     }
 
-    /// Reads the value of a constant of the given shape.
+    /// Parses the value of a constant of the given shape.
     pub(super) fn constant(&self, range: TextRange, shape: &Shape) -> Result<MlirConstant> {
         let start = range.start;
         let mut cursor = self.cursor.part(range);
@@ -118,8 +119,8 @@ fn width(element_type: ElementType) -> usize {
     usize::try_from(element_type.storage_bits().unwrap_or(8) / 8).unwrap_or(1)
 }
 
-/// Reads elements that are written as numbers: nested lists, or one number for all elements.
-/// Returns the bytes of all elements, or only of this one.
+/// Parses elements that are written as numbers. For nested lists, returns the bytes of all
+/// elements. For a single number, which is the value of all elements, returns only its bytes.
 fn decimal(
     cursor: &mut Cursor<'_>,
     element_type: ElementType,
@@ -142,7 +143,7 @@ fn decimal(
     Ok(bytes)
 }
 
-/// Reads the nested lists of an array with these extents.
+/// Parses the nested lists of an array with these extents, and appends the bytes of its elements.
 fn list(
     cursor: &mut Cursor<'_>,
     element_type: ElementType,
@@ -166,7 +167,7 @@ fn list(
     Ok(())
 }
 
-/// Reads one element. A complex number has two parts.
+/// Parses one element. A complex number consists of a real and an imaginary part.
 fn element(cursor: &mut Cursor<'_>, element_type: ElementType, bytes: &mut Vec<u8>) -> Result<()> {
     let part = match element_type {
         ElementType::C64 => ElementType::F32,
@@ -180,7 +181,7 @@ fn element(cursor: &mut Cursor<'_>, element_type: ElementType, bytes: &mut Vec<u
     cursor.expect(")")
 }
 
-/// Reads a number, and appends its bytes.
+/// Parses a number, and appends its bytes.
 fn number(cursor: &mut Cursor<'_>, element_type: ElementType, bytes: &mut Vec<u8>) -> Result<()> {
     let start = cursor.start()?;
     let text = cursor.number_text();
@@ -195,11 +196,11 @@ fn number(cursor: &mut Cursor<'_>, element_type: ElementType, bytes: &mut Vec<u8
     Ok(())
 }
 
-/// Returns the bits of a number, or `None` if the text is no number of the type.
+/// Parses a number, and returns its bits. Returns `None` if the text is not a number of the type.
 ///
-/// A number is an integer, a decimal float with a point, or `0x` and its bits. For a signed type,
-/// an unsigned integer of the same width is accepted too. A float is rounded; beyond the range of
-/// the type it becomes infinite.
+/// A number is an integer, a decimal float with a point, or `0x` followed by the bits of the
+/// number. An integer of a signed type may also be written as the unsigned integer with the same
+/// bits. A float is rounded, and becomes infinite if it is beyond the range of the type.
 fn bits(element_type: ElementType, text: &str) -> Option<u128> {
     if let Some(digits) = text.strip_prefix("0x") {
         let bits = u128::from_str_radix(digits, 16).ok()?;
@@ -221,9 +222,9 @@ fn bits(element_type: ElementType, text: &str) -> Option<u128> {
     })
 }
 
-/// Reads elements that are written as a string of hexadecimal digits. Returns the bytes of all
-/// elements, or of one element that all are equal to. Values of `pred` may be packed, eight in a
-/// byte.
+/// Parses elements that are written as a string of hexadecimal digits. Returns the bytes of all
+/// elements, or the bytes of one element if the string has only one, to which all are equal. Values
+/// of `pred` may be packed, eight in a byte.
 fn hexadecimal(
     cursor: &Cursor<'_>,
     range: TextRange,

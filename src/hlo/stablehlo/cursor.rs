@@ -1,5 +1,5 @@
-//! Reads the tokens of MLIR's text, such as `%0`, `@main` and `dense<1>`, with the [`Cursor`] of
-//! HLO text.
+//! Parses the tokens of MLIR's text, such as `%0`, `@main` and `dense<1>`. The methods extend the
+//! [`Cursor`] of HLO text.
 
 use std::ops::Range;
 
@@ -28,7 +28,7 @@ impl<'a> text::Cursor<'a, HloError> {
         }
     }
 
-    /// Reads a keyword, or the name of an operation or an attribute, such as `public` or
+    /// Consumes a keyword, or the name of an operation or an attribute, such as `public` or
     /// `stablehlo.add`. Returns an empty text if there is none.
     pub(super) fn keyword(&mut self) -> &'a str {
         self.skip_blanks();
@@ -38,7 +38,8 @@ impl<'a> text::Cursor<'a, HloError> {
         self.word(|letter| letter.is_ascii_alphanumeric() || "_.$".contains(letter)).0
     }
 
-    /// Reads `keyword` if the text continues with it as a whole word. Returns true if it did.
+    /// Consumes `keyword` and returns true if it is the next whole word of the text. Otherwise
+    /// returns false.
     pub(super) fn eat_keyword(&mut self, keyword: &str) -> bool {
         let start = self.position();
         let found = self.keyword() == keyword;
@@ -48,8 +49,8 @@ impl<'a> text::Cursor<'a, HloError> {
         found
     }
 
-    /// Reads the name after the sign of a value, block or alias, such as `0` after `%`. `expected`
-    /// describes the name in the error if there is none.
+    /// Parses the name after the first character of a value, block or alias, such as `0` after `%`.
+    /// `expected` describes the name in the error if there is none.
     pub(super) fn suffix(&mut self, expected: &str) -> Result<&'a str> {
         let rest = self.rest();
         let is_part = |letter: char| is_word(letter) || letter == '$';
@@ -62,8 +63,8 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(&rest[..length])
     }
 
-    /// Reads the name of a symbol, such as `@main` or `@"<lambda>"`. Returns it decoded and without
-    /// its `@`.
+    /// Parses a symbol, such as `@main` or `@"<lambda>"`. Returns its name, decoded and without the
+    /// `@`.
     pub(super) fn symbol(&mut self) -> Result<String> {
         self.expect("@")?;
         if self.rest().starts_with('"') {
@@ -73,7 +74,7 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(self.suffix("the name of a symbol")?.to_owned())
     }
 
-    /// Reads a string. Returns its range, which includes the quotes.
+    /// Consumes a string. Returns its range, quotes included.
     pub(super) fn string(&mut self) -> Result<TextRange> {
         let start = self.start()?;
         let bytes = self.rest().as_bytes();
@@ -92,7 +93,8 @@ impl<'a> text::Cursor<'a, HloError> {
             }
         }
         let range = start..start + at + 1;
-        // An escaped byte may be the first one of a longer character.
+        // The byte after a backslash may be the first byte of a longer character, which must not be
+        // cut.
         if !self.rest().is_char_boundary(at + 1) {
             return Err(self.error(start, "expected `\"` at the end of the string"));
         }
@@ -100,8 +102,8 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(range)
     }
 
-    /// Reads a bracket, one of `([{<`, up to its closing bracket. Returns the range of both with
-    /// the text between them.
+    /// Consumes the text from an opening bracket, one of `([{<`, through the matching closing
+    /// bracket. Returns the range of this text, brackets included.
     pub(super) fn group(&mut self) -> Result<TextRange> {
         let start = self.start()?;
         let whole = self.rest();
@@ -155,9 +157,9 @@ impl<'a> text::Cursor<'a, HloError> {
         Err(self.error(position, format!("expected `{}` after this", char::from(closing))))
     }
 
-    /// Reads one attribute without its type, and returns its range. Examples are `1`, `[0, 1]`,
-    /// `@f`, `array<i64: 1>`, `loc("x")`, the type `(i1) -> i1`, and `[1] x [0]` in the syntax of
-    /// some operations.
+    /// Consumes the value of an attribute without its type, and returns its range. Examples are
+    /// `1`, `[0, 1]`, `@f`, `array<i64: 1>`, `loc("x")`, the type `(i1) -> i1`, and `[1] x [0]` in
+    /// the syntax of some operations.
     pub(super) fn attribute_value(&mut self) -> Result<TextRange> {
         let start = self.start()?;
         if self.rest().starts_with('"') {
@@ -200,8 +202,8 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(start..self.position())
     }
 
-    /// Reads an attribute with its type, if it has one, such as `1 : i64`. Returns the range of
-    /// both.
+    /// Consumes the value of an attribute, and its type if there is one, such as `1 : i64`. Returns
+    /// the range of the whole text.
     pub(super) fn typed_attribute(&mut self) -> Result<TextRange> {
         let start = self.attribute_value()?.start;
         if self.sees(":") && !self.sees("::") {
@@ -211,7 +213,7 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(start..self.position())
     }
 
-    /// Reads a type, such as `tensor<2xf32>`, `!stablehlo.token` or `(i32) -> i32`. Returns its
+    /// Consumes a type, such as `tensor<2xf32>`, `!stablehlo.token` or `(i32) -> i32`. Returns its
     /// range.
     pub(super) fn type_text(&mut self) -> Result<TextRange> {
         let start = self.start()?;
@@ -238,9 +240,9 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(start..self.position())
     }
 
-    /// Reads the entries of a dictionary up to and including `close`. An entry is `name`, `name =
-    /// value` or `"name" = value`. Calls `entry` with each name and the range of its value, which
-    /// is empty if there is none.
+    /// Parses the entries of a dictionary, through `close`. An entry is `name`, `name = value` or
+    /// `"name" = value`. Calls `entry` with each name and the range of its value, which is empty if
+    /// the entry has no value.
     pub(super) fn entries(
         &mut self,
         close: &str,
@@ -265,8 +267,8 @@ impl<'a> text::Cursor<'a, HloError> {
         })
     }
 
-    /// Reads a dictionary in `{…}` or in `<{…}>`. The returned range begins after the opening brace
-    /// and includes the closing one, as [`find_entry`] expects.
+    /// Consumes a dictionary in `{…}` or in `<{…}>`. The returned range begins after the opening
+    /// brace and includes the closing one, as [`find_entry`] expects.
     pub(super) fn dictionary(&mut self) -> Result<TextRange> {
         let is_of_properties = self.eat("<{");
         if !is_of_properties {
@@ -300,8 +302,8 @@ pub(super) fn find_entry(
     read.ok().and(found)
 }
 
-/// Decodes a string with its quotes. A backslash precedes two hexadecimal digits, the letter of a
-/// control character such as `\n`, or a character that means itself.
+/// Decodes a string that still has its quotes. After a backslash follow two hexadecimal digits, the
+/// letter of a control character such as `\n`, or a character that means itself.
 pub(super) fn decoded(quoted: &str) -> String {
     let mut rest = quoted.strip_prefix('"').unwrap_or(quoted);
     rest = rest.strip_suffix('"').unwrap_or(rest);

@@ -1,8 +1,9 @@
 //! Builds the computations of an HLO module from the functions and regions of a StableHLO module.
 //!
-//! A *region* is a body inside an operation, such as each of the two branches of an `if`. It may
-//! use values of the function around it; these are called *captured* values. A computation of HLO
-//! has no access to outside values, so they become parameters of the region's computation.
+//! A *region* is a body inside an operation, such as each of the two branches of an `if`. A region
+//! may use values of the function around it; these are called *captured* values. A computation of
+//! HLO has no access to outside values, so the computation of a region has a parameter for each
+//! captured value.
 
 use std::collections::{HashMap, HashSet};
 
@@ -25,32 +26,34 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The builder of the HLO module, with the state that all its computations share.
+/// The state of building the HLO module, which all its computations share.
 pub(super) struct MlirEmitter<'a, 'f> {
     pub(super) parser: MlirParser<'a>,
     pub(super) builder: Builder,
-    /// The index of the computation of each function that was built, by the function's name.
+    /// The computation of each function that was built so far, by the name of the function.
     functions: HashMap<&'f str, usize>,
-    /// The operations that define constants, by their values. Some regions may use constants from
-    /// outside; these are copied into the computation of the region.
+    /// The operations that define constants, by their results. If a region captures a constant, the
+    /// constant may be copied into the region's computation instead of becoming a parameter.
     constants: HashMap<ValueId, &'f MlirOperation<'a>>,
-    /// The number of computations that were built for regions. Their names count them.
+    /// The number of computations that were built for regions so far. It gives the next one its
+    /// name.
     regions: usize,
 }
 
-/// The place of a value in the computation that is being built.
+/// The instruction, or the element of a tuple, that holds a value in the computation under
+/// construction.
 #[derive(Clone, Copy)]
 enum ValuePlace {
     /// The result of the instruction with this index.
     Instruction(usize),
-    /// An element of a tuple. A `get-tuple-element` is added when the element is first used.
+    /// An element of a tuple. The first use of the value adds a `get-tuple-element`.
     Element { tuple: usize, index: usize },
 }
 
 type ValuePlaces = HashMap<ValueId, ValuePlace>;
 
 /// The computations that were built for the regions of one operation, and the captured values of
-/// each region.
+/// each.
 #[derive(Default)]
 struct MlirCallees {
     computations: Vec<usize>,
@@ -60,12 +63,13 @@ struct MlirCallees {
 /// The form in which a computation receives the arguments of its region and the captured values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RegionInput {
-    /// One parameter for each argument. Only constants may be captured, and are copied.
+    /// One parameter for each argument. The region can capture only constants, which are copied
+    /// into the computation.
     Separate,
-    /// A single parameter: a tuple of the arguments and the captured values, or the value itself if
-    /// there is only one. Conditions and branches use this.
+    /// A single parameter. It is a tuple of the arguments and the captured values, or the value
+    /// itself if there is only one. Conditions and branches use this form.
     Joined,
-    /// A single parameter as in `Joined`. The result also contains the captured values, so that it
+    /// A single parameter as in `Joined`. The result also contains the captured values, because it
     /// is the next state of a loop.
     State,
 }
@@ -77,7 +81,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
     }
 
     /// Builds the computations of all functions, callees before callers. Returns the index of the
-    /// computation of the entry function, `functions[entry]`.
+    /// computation of `functions[entry]`, the entry function.
     pub(super) fn functions(
         &mut self,
         functions: &'f [MlirFunction<'a>],
@@ -98,8 +102,9 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         })
     }
 
-    /// Returns the indices of the functions, callees before callers. Returns an error if a function
-    /// calls itself, directly or through others, or if two functions have the same name.
+    /// Sorts functions so that callees precede callers, and returns their indices in this order.
+    /// Returns an error if a function calls itself, directly or through others, or if two functions
+    /// have the same name.
     fn callees_first(&self, functions: &'f [MlirFunction<'a>]) -> Result<Vec<usize>> {
         let mut places = HashMap::new();
         for (place, function) in functions.iter().enumerate() {
@@ -110,7 +115,8 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
             }
         }
         let mut order = Vec::with_capacity(functions.len());
-        // Functions that are being visited have `false`, and finished ones `true`.
+        // The value of a function is `false` during its visit, and `true` after it. A call of a
+        // function with `false` is a recursion.
         let mut visited: HashMap<usize, bool> = HashMap::new();
         for first in 0..functions.len() {
             if visited.contains_key(&first) {
@@ -141,7 +147,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         Ok(order)
     }
 
-    /// Returns the indices of the functions that a function calls, each with the position of a call
+    /// Returns the indices of the functions that `function` calls. Each has the position of a call,
     /// for errors.
     fn callees(
         &self,
@@ -170,7 +176,8 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
     }
 
     /// Builds the computation of a region, and returns its index. `captured` are the values from
-    /// outside. If `results` is given, the region must return values of these types.
+    /// outside that the region uses. If `results` is given, the region must return values of these
+    /// types.
     fn computation(
         &mut self,
         name: &str,
@@ -225,8 +232,8 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         Err(self.parser.cursor.error(returned.start, reason))
     }
 
-    /// Adds the parameters of a computation, and records in `places` the arguments and the captured
-    /// values.
+    /// Adds the parameters of a computation. Records in `places` the arguments and captured values
+    /// that they contain.
     fn parameters(
         &mut self,
         start: usize,
@@ -275,8 +282,8 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         added.map_err(|error| self.located(start, error))
     }
 
-    /// Returns the instruction of each value. An element of a tuple gets a `get-tuple-element` if
-    /// it has none yet.
+    /// Returns the instruction of each value. If a value is an element of a tuple, the first use
+    /// adds a `get-tuple-element`.
     fn used(
         &mut self,
         start: usize,
@@ -300,7 +307,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         Ok(used)
     }
 
-    /// Joins values to a single result. Returns the only one, or the index of a new tuple.
+    /// Joins values to a single one: returns the only value, or adds a tuple and returns its index.
     fn joined(&mut self, start: usize, values: Vec<usize>) -> Result<usize> {
         if let &[value] = values.as_slice() {
             return Ok(value);
@@ -309,7 +316,8 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         added.map_err(|error| self.located(start, error))
     }
 
-    /// Builds a computation for each region of an operation.
+    /// Builds a computation for each region of an operation, with the captured values as
+    /// parameters.
     fn region_callees(&mut self, operation: &'f MlirOperation<'a>) -> Result<MlirCallees> {
         let mut callees = MlirCallees::default();
         let is_loop = operation.stablehlo_name() == Some("while");
@@ -430,8 +438,8 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         Ok(())
     }
 
-    /// Adds a constant, and returns its index. A large constant with equal elements becomes a
-    /// broadcast of a scalar.
+    /// Adds a constant, and returns its index. If a large constant has equal elements, adds a
+    /// broadcast of a scalar instead, to save memory.
     fn constant(&mut self, operation: &MlirOperation<'a>, shape: &Shape) -> Result<usize> {
         let start = operation.start;
         let name = instruction_name(operation, "constant");
@@ -460,11 +468,11 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         self.instruction(start, name, &proto, literal, Vec::new(), operands, shape.clone())
     }
 
-    /// Completes a broadcast.
+    /// Completes a broadcast, for which StableHLO and HLO have different rules.
     ///
     /// StableHLO may repeat dimensions of size 1, but XLA's broadcast only adds dimensions. So a
-    /// reshape first removes the repeated ones. The older `broadcast` operation adds its dimensions
-    /// at the front.
+    /// reshape first removes the dimensions that are repeated. The older operation `broadcast` adds
+    /// its dimensions at the front.
     fn broadcast(
         &mut self,
         operation: &MlirOperation<'a>,
@@ -505,8 +513,8 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         if kept.len() == extents.len() {
             return Ok(());
         }
-        // After the reshape, nothing else checks the removed dimensions. Their rule is the one for
-        // the dimensions that stay.
+        // Check the removed dimensions here, because nothing checks them after the reshape. They
+        // have the same rule as the dimensions that stay.
         let distinct: HashSet<i64> = proto.dimensions.iter().copied().collect();
         if distinct.len() != extents.len() {
             let reason = "expected each dimension of the result at most once";
@@ -527,7 +535,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
     }
 
     /// Returns true if a manual computation on the devices of a mesh takes and returns whole
-    /// arrays. Then it is equivalent to a call.
+    /// arrays. Then it is equivalent to a call, and can be built as one.
     fn is_whole(&self, operation: &MlirOperation<'a>) -> bool {
         let types = |values: &[ValueId]| -> Vec<&Shape> {
             values.iter().map(|&value| self.shape(value)).collect()
@@ -561,12 +569,14 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
         added.map_err(|error| self.located(start, error))
     }
 
-    /// Returns the error for an instruction that breaks a rule of its opcode, with its line.
+    /// Returns the error for an instruction that breaks a rule of its opcode, with the line of its
+    /// operation.
     fn refused(&self, start: usize, name: &str, error: InstructionError) -> HloError {
         self.located(start, self.builder.instruction_error(name, error))
     }
 
-    /// Adds the line of a position to an error of the builder.
+    /// Adds the line of position `start` to an error of the builder, which has no position in the
+    /// text.
     pub(super) fn located(&self, start: usize, error: HloError) -> HloError {
         HloError::Line { line: self.parser.cursor.line(start), error: error.into() }
     }
@@ -582,7 +592,7 @@ impl<'a, 'f> MlirEmitter<'a, 'f> {
             .map_err(|error| self.parser.cursor.error(start, error.to_string()))
     }
 
-    /// Returns the shape of an instruction with these results: the shape of the only one, or a
+    /// Returns the shape of an instruction with these results: the shape of the only result, or a
     /// tuple.
     fn result_shape(&self, start: usize, results: &[ValueId]) -> Result<Shape> {
         match results {
@@ -611,8 +621,8 @@ fn captured(regions: &[MlirRegion<'_>]) -> Vec<ValueId> {
     found
 }
 
-/// Returns the name of an operation's instruction: the name of its result. If this is a number, the
-/// opcode precedes it.
+/// Returns the name for the instruction of an operation. It is the name of the operation's result.
+/// If this is a number, the opcode precedes it, such as `add.3`.
 fn instruction_name(operation: &MlirOperation<'_>, opcode: &str) -> String {
     match operation.result_name {
         "" => String::new(),

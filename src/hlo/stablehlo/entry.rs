@@ -1,4 +1,4 @@
-//! Finds the entry function of a module, usually `main`, and the layouts of its buffers.
+//! Finds the entry function of a module, which is usually `main`, and the layouts of its buffers.
 
 use super::{
     attribute::integer,
@@ -13,7 +13,8 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// Returns the index of the entry function: `main`, or else the only public function.
+/// Returns the index of the entry function: `main` if there is one, and otherwise the only public
+/// function.
 pub(super) fn entry_function(
     parser: &MlirParser<'_>,
     functions: &[MlirFunction<'_>],
@@ -32,8 +33,9 @@ pub(super) fn entry_function(
     }
 }
 
-/// Returns the shapes of the buffers that the entry function reads and writes. Their layouts are in
-/// `mhlo.layout_mode`, or in attributes that XLA adds to the module.
+/// Returns the shapes of the buffers that the entry function reads and writes. The layouts are
+/// given by the attribute `mhlo.layout_mode` of arguments and results, or by attributes that XLA
+/// adds to the module.
 pub(super) fn buffers(
     parser: &MlirParser<'_>,
     function: &MlirFunction<'_>,
@@ -57,8 +59,8 @@ pub(super) fn buffers(
     Ok((parameters, result))
 }
 
-/// Returns the buffers of arguments that results may reuse. An argument has `tf.aliasing_output`,
-/// which gives the index of a result, or `jax.buffer_donor`.
+/// Returns the buffers of arguments that results may reuse. Such an argument has the attribute
+/// `tf.aliasing_output`, which gives the index of a result, or `jax.buffer_donor`.
 pub(super) fn donated_buffers(
     parser: &MlirParser<'_>,
     function: &MlirFunction<'_>,
@@ -70,7 +72,7 @@ pub(super) fn donated_buffers(
         if let Some(range) = entry("tf.aliasing_output") {
             let result = parser.integer(range)?;
             let result = usize::try_from(result).unwrap_or(usize::MAX);
-            // A single result is not part of a tuple.
+            // If there is a single result, it is not in a tuple, so its path is empty.
             let is_single = function.results.len() == 1 && result == 0;
             donated.aliases.push(InputOutputAlias {
                 output_index: if is_single { Vec::new() } else { vec![result] },
@@ -87,10 +89,11 @@ pub(super) fn donated_buffers(
     Ok(donated)
 }
 
-/// The layouts of arrays, in the order of the parameters or results. Empty if the module has none.
+/// The layouts of arrays, in the order of the parameters or results. Empty if the module gives
+/// none.
 type ModuleLayouts = std::vec::IntoIter<Layout>;
 
-/// Reads the layouts that XLA writes, and their tiles. An example is
+/// Parses the layouts and the tiles that XLA adds as attributes to the module. An example is
 /// `mhlo.xla_entry_computation_parameter_layouts = [dense<[0, 1]> : tensor<2xindex>]`.
 fn module_layouts(parser: &MlirParser<'_>, start: usize, kind: &str) -> Result<ModuleLayouts> {
     let dictionaries = &parser.dictionaries;
@@ -124,7 +127,7 @@ fn module_layouts(parser: &MlirParser<'_>, start: usize, kind: &str) -> Result<M
     Ok(layouts.into_iter())
 }
 
-/// Lists of integers that are nested in each other.
+/// A list of integers, or a list of such trees.
 enum IndexTree {
     Numbers(Vec<i64>),
     List(Vec<IndexTree>),
@@ -180,8 +183,8 @@ impl IndexTree {
         }
     }
 
-    /// Returns the lists that contain the innermost lists, in their order. Such a list may be
-    /// empty.
+    /// Returns the lists of innermost lists, in their order. The innermost lists are tiles, so that
+    /// each list has the tiles of one array. Such a list may be empty.
     fn lists(self) -> Vec<Vec<Vec<i64>>> {
         match self {
             Self::Numbers(numbers) => vec![vec![numbers]],
@@ -220,7 +223,8 @@ fn buffer(
     )
 }
 
-/// Gives each array inside a shape the next layout. Arrays without one get no layout.
+/// Gives each array inside a shape the next layout from `layouts`. If no layouts are left, an array
+/// gets none.
 fn with_layouts(
     shape: &Shape,
     layouts: &mut ModuleLayouts,

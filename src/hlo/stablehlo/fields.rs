@@ -13,7 +13,8 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The operations of Shardy that return their operand. They only affect which devices hold it.
+/// The operations of Shardy that return their operand. They affect only the choice of the devices
+/// that hold the operand.
 const SHARDY_IDENTITIES: [&str; 9] = [
     "sdy.sharding_constraint",
     "sdy.reshard",
@@ -26,8 +27,8 @@ const SHARDY_IDENTITIES: [&str; 9] = [
     "sdy.func_data_flow_edge",
 ];
 
-/// Returns the name of the opcode that XLA has for an operation. If XLA has none, the operation
-/// keeps its own name.
+/// Returns the name of XLA's opcode for an operation. If XLA has none, returns the name of the
+/// operation itself.
 pub(super) fn hlo_opcode(operation: &MlirOperation<'_>) -> String {
     let name = match operation.stablehlo_name() {
         None => match operation.name {
@@ -73,7 +74,8 @@ impl<'a> MlirParser<'a> {
                 proto.dimensions = vec![self.number_of(operation, "dimension")?];
             }
             "sort" => {
-                // A negative number counts from the end. The default is -1, the last dimension.
+                // A negative dimension counts from the end. The default is -1, which is the last
+                // dimension.
                 let dimension = self.attribute(operation, "dimension", &[]);
                 let dimension = dimension.map(|range| self.integer(range)).transpose()?;
                 let dimension = dimension.unwrap_or(-1);
@@ -153,8 +155,8 @@ impl<'a> MlirParser<'a> {
         })
     }
 
-    /// Reads a required list of integers: the attribute `name`, or `field` in the operation's own
-    /// syntax.
+    /// Parses a required list of integers. It is the attribute `name`, or `field` in the
+    /// operation's own syntax.
     fn list_of(
         &mut self,
         operation: &MlirOperation<'a>,
@@ -165,12 +167,13 @@ impl<'a> MlirParser<'a> {
         self.integers(range)
     }
 
-    /// Reads a required integer: the attribute `name`, or `dim` in the operation's own syntax.
+    /// Parses a required integer. It is the attribute `name`, or `dim` in the operation's own
+    /// syntax.
     fn number_of(&self, operation: &MlirOperation<'a>, name: &str) -> Result<i64> {
         self.integer(self.required(operation, name, &["dim"])?)
     }
 
-    /// Reads the ranges of a slice. They are written as `[0:4:2, 1:3]` in the operation's own
+    /// Parses the ranges of a slice. They are written as `[0:4:2, 1:3]` in the operation's own
     /// syntax, and as three lists in the generic form.
     fn slice_ranges(&mut self, operation: &MlirOperation<'a>) -> Result<Vec<SliceDimensions>> {
         let Some(range) = self.attribute(operation, "ranges", &["ranges"]) else {
@@ -201,7 +204,7 @@ impl<'a> MlirParser<'a> {
         Ok(ranges)
     }
 
-    /// Reads the padding of each dimension, which is written as three lists.
+    /// Parses the padding of each dimension, which is written as three lists.
     fn padding(&mut self, operation: &MlirOperation<'a>) -> Result<PaddingConfig> {
         let low = self.list_of(operation, "edge_padding_low", "low")?;
         let high = self.list_of(operation, "edge_padding_high", "high")?;
@@ -219,7 +222,7 @@ impl<'a> MlirParser<'a> {
         Ok(PaddingConfig { dimensions: lists.map(dimension).collect() })
     }
 
-    /// Reads the dimension numbers of a gather.
+    /// Parses the dimension numbers of a gather.
     fn gather_numbers(&mut self, operation: &MlirOperation<'a>) -> Result<GatherDimensionNumbers> {
         let mut numbers = GatherDimensionNumbers::default();
         let range = self.required(operation, "dimension_numbers", &[])?;
@@ -239,7 +242,7 @@ impl<'a> MlirParser<'a> {
         Ok(numbers)
     }
 
-    /// Reads the dimension numbers of a scatter.
+    /// Parses the dimension numbers of a scatter.
     fn scatter_numbers(
         &mut self,
         operation: &MlirOperation<'a>,

@@ -6,8 +6,8 @@ use super::{
 };
 use crate::hlo::{SourceLine, text::cursor::Cursor};
 
-/// The maximum number of nested locations that are followed for one operation. Aliases may form a
-/// circle.
+/// The maximum number of nested locations that are followed for one operation, because aliases may
+/// form a circle.
 const MAX_STEPS: usize = 32;
 
 impl MlirParser<'_> {
@@ -44,7 +44,7 @@ impl MlirParser<'_> {
     }
 }
 
-/// Reads a line. Returns `None` if it is not positive.
+/// Parses the number of a line. Returns `None` if it is not positive.
 fn line(cursor: &mut Cursor<'_>) -> Option<u32> {
     let range = cursor.digits()?;
     cursor.text(range).parse().ok().filter(|&line| line > 0)

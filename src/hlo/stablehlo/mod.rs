@@ -8,10 +8,10 @@
 //! generic   = string "(" values ")" [properties] ["(" regions ")"] [dictionary] ":" types
 //! ```
 //!
-//! Locations may follow everything. Aliases of attributes and types may precede or follow the
-//! module. Each operation becomes the instruction that XLA's converter makes of it: several results
-//! become a tuple, and regions become computations. Attributes that stridec does not need are
-//! skipped.
+//! A location may follow every operation, argument and function. Aliases of attributes and types
+//! may precede or follow the module. Each operation becomes the instruction that XLA's converter
+//! makes of it: several results become a tuple, and regions become computations. Attributes that
+//! stridec does not need are skipped.
 
 mod attribute;
 mod constant;
@@ -31,7 +31,7 @@ use super::{HloError, Module};
 use emit::MlirEmitter;
 use parse::MlirParser;
 
-/// Reads a module from StableHLO text.
+/// Parses a module from StableHLO text.
 pub(super) fn parse(text: &str) -> Result<Module, HloError> {
     let mut parser = MlirParser::read(text)?;
     let functions = std::mem::take(&mut parser.functions);

@@ -1,8 +1,9 @@
-//! Parses operations, in the generic form or in their own syntax.
+//! Parses operations. An operation is written in the generic form, which all operations share, or
+//! in its own syntax.
 //!
 //! The syntaxes of StableHLO's operations are defined in `StablehloOps.td` and
-//! `AssemblyFormat.cpp`. They consist of the same parts in various orders: operands, `name =
-//! value`, keywords, brackets, a dictionary, and the types after a colon. So one parser reads all
+//! `AssemblyFormat.cpp`. They have the same components in different orders: operands, `name =
+//! value`, keywords, brackets, a dictionary, and the types after a colon. So one parser accepts all
 //! of them, and also the syntaxes of other dialects.
 
 use std::ops::Range;
@@ -18,15 +19,16 @@ use crate::{hlo::HloError, shape::Shape, text::excerpt};
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The names in `name = value`, such as `dims = [1, 0]`, for which stridec needs the value.
+/// The names of the fields that stridec needs from an operation's own syntax. A field has the form
+/// `name = value`, such as `dims = [1, 0]`.
 const FIELDS: [&str; 7] = ["dims", "dim", "sizes", "low", "high", "interior", "dimensions"];
 
-/// The dialects whose operations may have their own syntax. Operations of other dialects are read
-/// in the generic form only.
+/// The dialects whose operations are accepted in their own syntax. Operations of other dialects are
+/// accepted in the generic form only.
 const DIALECTS: [&str; 5] = ["stablehlo", "mhlo", "chlo", "sdy", "func"];
 
-/// The operations of StableHLO whose syntax has keywords without a value, each with the keyword. An
-/// empty keyword allows any: a comparison has one for its direction and one for its type.
+/// The operations of StableHLO whose syntax has keywords without a value, each with its keyword. An
+/// empty keyword allows any keyword: a comparison has one for its direction and one for its type.
 const KEYWORDS: [(&str, &str); 2] = [(".compare", ""), (".reduce", "across")];
 
 /// The types of an operation's operands and results, as indices into the parser's types.
@@ -36,7 +38,7 @@ struct MlirSignature {
     results: SmallVec<[usize; 1]>,
 }
 
-/// The parts of an operation in its own syntax, before its types are read.
+/// The components of an operation in its own syntax, as collected before its types are parsed.
 #[derive(Default)]
 struct MlirParts {
     operands: SmallVec<[ValueId; 3]>,
@@ -44,17 +46,18 @@ struct MlirParts {
     starts: SmallVec<[ValueId; 1]>,
     fields: SmallVec<[(&'static str, TextRange); 1]>,
     dictionaries: SmallVec<[TextRange; 1]>,
-    /// The ranges of the names of a loop's arguments. Both regions of the loop use them.
+    /// The ranges of the names of a loop's arguments, which both regions of the loop use.
     loop_arguments: Vec<TextRange>,
     /// The number of keywords so far.
     keywords: usize,
     /// True if StableHLO's syntax requires a comma before the next operand or field, because the
-    /// last part was an operand, a field or a keyword.
+    /// last component was an operand, a field or a keyword.
     needs_comma: bool,
 }
 
 impl<'a> MlirParser<'a> {
-    /// Reads an operation with the names of its results and its location. `start` is its position.
+    /// Parses an operation, with the names of its results and its location. `start` is the position
+    /// of the operation.
     pub(super) fn operation(&mut self, start: usize) -> Result<MlirOperation<'a>> {
         self.counted()?;
         let mut names: SmallVec<[(usize, &'a str, u32); 1]> = SmallVec::new();
@@ -106,7 +109,7 @@ impl<'a> MlirParser<'a> {
         Ok(operation)
     }
 
-    /// Reads an operation in the generic form, such as `"stablehlo.add"(%0, %1) : (t, t) -> t`.
+    /// Parses an operation in the generic form, such as `"stablehlo.add"(%0, %1) : (t, t) -> t`.
     fn generic_operation(&mut self, start: usize) -> Result<MlirOperation<'a>> {
         let range = self.cursor.string()?;
         let name = self.cursor.text(range.start + 1..range.end - 1);
@@ -161,8 +164,8 @@ impl<'a> MlirParser<'a> {
         })
     }
 
-    /// Reads a dictionary. The bytes of a constant in it count as `literal_bytes`, and not towards
-    /// the limit for the text.
+    /// Consumes a dictionary. Adds the bytes of a constant in the dictionary to `literal_bytes`, so
+    /// that the limit on the length of the text excludes them.
     fn counted_dictionary(&mut self) -> Result<TextRange> {
         let range = self.cursor.dictionary()?;
         if self.cursor.text(range.clone()).starts_with("value = dense<") {
@@ -171,8 +174,8 @@ impl<'a> MlirParser<'a> {
         Ok(range)
     }
 
-    /// Checks the types that an operation gives for its operands, and adds a value for each of its
-    /// results. Returns these values.
+    /// Checks the types that an operation gives for its operands. Adds a value for each of its
+    /// results, and returns these values.
     fn checked(
         &mut self,
         start: usize,
@@ -199,8 +202,8 @@ impl<'a> MlirParser<'a> {
         self.add_values(&signature.results)
     }
 
-    /// Reads the types of an operation after its colon. `operands` is the number of its operands. A
-    /// short form gives one type for all of them, or only the type of the result.
+    /// Parses the types of an operation after its colon. `operands` is the number of its operands.
+    /// A short form gives one type for all operands and results, or only the type of the result.
     fn signature(&mut self, name: &str, operands: usize) -> Result<MlirSignature> {
         let listed = if self.cursor.eat("(") {
             let listed = self.type_list(Some(")"))?;
@@ -245,8 +248,8 @@ impl<'a> MlirParser<'a> {
         })
     }
 
-    /// Reads types separated by commas. If `close` is given, it is read too, and the list may be
-    /// empty.
+    /// Parses types that are separated by commas. If `close` is given, parses through `close`, and
+    /// the list may be empty.
     fn type_list(&mut self, close: Option<&str>) -> Result<SmallVec<[usize; 3]>> {
         let mut types = SmallVec::new();
         if close.is_some_and(|close| self.cursor.eat(close)) {
@@ -264,7 +267,7 @@ impl<'a> MlirParser<'a> {
         Ok(types)
     }
 
-    /// Reads an operation in its own syntax. `count` is the number of results that the text names.
+    /// Parses an operation in its own syntax. `count` is the number of results that the text names.
     fn own_syntax(&mut self, start: usize, count: u64) -> Result<MlirOperation<'a>> {
         let name = self.cursor.keyword();
         match name.split_once('.') {
@@ -328,7 +331,7 @@ impl<'a> MlirParser<'a> {
         })
     }
 
-    /// Reads the operands of a return, and skips its dictionary.
+    /// Parses the operands of a return, and skips its dictionary.
     fn returned(&mut self, parts: &mut MlirParts) -> Result<()> {
         while self.cursor.sees("%") {
             parts.operands.push(self.operand()?);
@@ -342,8 +345,8 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Reads the next part of an operation in its own syntax. Returns true if the operation ends
-    /// without types.
+    /// Parses the next component of an operation in its own syntax. Returns true if the operation
+    /// ends without types.
     fn part(
         &mut self,
         name: &str,
@@ -442,9 +445,9 @@ impl<'a> MlirParser<'a> {
         cursor.eat("{") && cursor.sees("^")
     }
 
-    /// Reads a part in parentheses: operands, pairs of a reduction or a loop, a region, or the
-    /// arguments of a region together with the region. Returns true if the operation ends after
-    /// this part.
+    /// Parses a component in parentheses: operands, pairs of a reduction or a loop, a region, or
+    /// the arguments of a region together with the region. Returns true if the operation ends after
+    /// this component.
     fn parenthesized(
         &mut self,
         name: &str,
@@ -488,7 +491,7 @@ impl<'a> MlirParser<'a> {
         cursor.eat("%") && cursor.suffix("").is_ok() && cursor.sees(":")
     }
 
-    /// Reads an operand in parentheses: `%0`, or `%0 init: %1` in a reduction, or `%arg = %0` in a
+    /// Parses an operand in parentheses: `%0`, or `%0 init: %1` in a reduction, or `%arg = %0` in a
     /// loop.
     fn parenthesized_operand(&mut self, parts: &mut MlirParts) -> Result<()> {
         let start = self.cursor.start()?;
@@ -510,10 +513,10 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Reads a region whose arguments precede it, in one or several lists in parentheses.
+    /// Parses a region whose arguments precede its brace, in one or several lists in parentheses.
     ///
-    /// The arguments are ordered by their place in their lists: the first arguments of all lists,
-    /// then the second ones, as in a reduction of several arrays.
+    /// The region takes the first arguments of all lists, then the second arguments of all lists,
+    /// because a reduction of several arrays has a list for each array.
     fn region_with_arguments(&mut self) -> Result<MlirRegion<'a>> {
         self.open_region()?;
         let mut lists: Vec<Vec<ValueId>> = Vec::new();
@@ -542,8 +545,8 @@ impl<'a> MlirParser<'a> {
         Ok(region)
     }
 
-    /// Reads the parts after the types: the dictionary and the two regions of a loop, or the region
-    /// of a reduction.
+    /// Parses the components after the types: the dictionary and the two regions of a loop, or the
+    /// region of a reduction.
     fn regions_after_types(
         &mut self,
         parts: &mut MlirParts,
@@ -563,8 +566,8 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Reads a region of a loop from its opening brace on. `parts` has the names of its arguments;
-    /// their types are the types of the operands.
+    /// Parses a region of a loop from its opening brace on. `parts` has the names of its arguments,
+    /// which have the types of the operands.
     fn loop_region(&mut self, parts: &MlirParts, regions: &mut Vec<MlirRegion<'a>>) -> Result<()> {
         self.cursor.expect("{")?;
         self.open_region()?;
@@ -581,8 +584,9 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Returns the region of a reduction that only names an operation. The region applies this
-    /// operation to its two scalar arguments, and returns the result.
+    /// Builds the region of a reduction whose text only names an operation, such as
+    /// `stablehlo.add`. The region applies this operation to its two scalar arguments, and returns
+    /// the result.
     fn applied_region(
         &mut self,
         start: usize,

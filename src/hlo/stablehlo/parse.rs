@@ -17,10 +17,10 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The maximum depth of nested regions.
+/// The maximum depth of nested regions. The limit bounds the depth of the recursion.
 const MAX_REGION_DEPTH: usize = 64;
 
-/// The parser of a module, with everything that was read so far.
+/// The parser of a module, with everything that it has parsed so far.
 pub(super) struct MlirParser<'a> {
     pub(super) cursor: Cursor<'a>,
     pub(super) types: MlirTypes<'a>,
@@ -31,15 +31,15 @@ pub(super) struct MlirParser<'a> {
     pub(super) functions: Vec<MlirFunction<'a>>,
     /// The type of each value of the module, as an index into `types`.
     pub(super) values: Vec<usize>,
-    /// The range of the attribute that each alias, such as `#loc1`, names.
+    /// The range of the attribute that each alias names, by the name of the alias, such as `#loc1`.
     pub(super) aliases: HashMap<&'a str, TextRange>,
     /// The named values of each open region, outermost first.
     scopes: Vec<HashMap<&'a str, Range<ValueId>>>,
     has_module: bool,
-    /// The number of bytes of the text so far that belong to constants. They do not count towards
-    /// the limit for the text.
+    /// The number of bytes so far that belong to constants. The limit on the length of a text
+    /// excludes them.
     pub(super) literal_bytes: usize,
-    /// The number of operations, arguments and results so far. It has a limit.
+    /// The number of operations, arguments and results so far, which is limited.
     count: usize,
     depth: usize,
 }
@@ -75,8 +75,8 @@ impl<'a> MlirParser<'a> {
         self.values[value as usize]
     }
 
-    /// Reads an alias definition or the resources of the file. Returns false, with nothing read, if
-    /// there is neither.
+    /// Parses a definition of an alias, or skips the resources of the file. Returns false, without
+    /// consuming anything, if the text continues with neither.
     fn alias(&mut self) -> Result<bool> {
         let cursor = &mut self.cursor;
         if cursor.eat("{-#") {
@@ -97,8 +97,9 @@ impl<'a> MlirParser<'a> {
         Ok(true)
     }
 
-    /// Skips the resources of a file, from after `{-#` up to `#-}`. They consist of sections, such
-    /// as `dialect_resources`, which have groups of entries, such as one for each dialect.
+    /// Skips the resources of a file, through `#-}`. The caller has already consumed `{-#`.
+    /// Resources consist of sections, such as `dialect_resources`. A section has groups, such as
+    /// one for each dialect, and a group has entries.
     fn file_resources(&mut self) -> Result<()> {
         let cursor = &mut self.cursor;
         while !cursor.eat("#-}") {
@@ -120,7 +121,7 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Reads an item of the text or of a module: a module, a function or a mesh of devices.
+    /// Parses an item of the text or of a module: a module, a function or a mesh of devices.
     fn item(&mut self) -> Result<()> {
         let start = self.cursor.start()?;
         if self.cursor.sees("\"") {
@@ -142,7 +143,7 @@ impl<'a> MlirParser<'a> {
         }
     }
 
-    /// Returns the error for an item that is no module, function or mesh of devices.
+    /// Returns the error for an item that is not a module, a function or a mesh of devices.
     fn unknown_item(&self, start: usize, name: &str) -> HloError {
         if name.is_empty() {
             return self.cursor.unexpected("a module or a function");
@@ -155,7 +156,7 @@ impl<'a> MlirParser<'a> {
         }
     }
 
-    /// Records that a module begins. Returns an error for a second one.
+    /// Records that a module begins. Returns an error if the text already had a module.
     fn begin_module(&mut self, start: usize) -> Result<()> {
         if std::mem::replace(&mut self.has_module, true) {
             let reason = "expected one module, got another";
@@ -164,7 +165,7 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Reads a module. Its keyword was read before.
+    /// Parses a module. The caller has already consumed its keyword.
     fn module(&mut self, start: usize) -> Result<()> {
         self.begin_module(start)?;
         if self.cursor.sees("@") {
@@ -181,7 +182,7 @@ impl<'a> MlirParser<'a> {
         self.location().map(drop)
     }
 
-    /// Reads a function. Its keyword was read before.
+    /// Parses a function. The caller has already consumed its keyword.
     fn function(&mut self, start: usize) -> Result<()> {
         let is_private = match self.cursor.clone().keyword() {
             visibility @ ("public" | "private" | "nested") => {
@@ -232,12 +233,12 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Reads a dictionary if there is one.
+    /// Consumes a dictionary if there is one, and returns its range.
     fn optional_dictionary(&mut self) -> Result<Option<TextRange>> {
         self.cursor.sees("{").then(|| self.cursor.dictionary()).transpose()
     }
 
-    /// Reads an item that is written in the generic form.
+    /// Parses an item that is written in the generic form.
     fn generic_item(&mut self, start: usize) -> Result<()> {
         let range = self.cursor.string()?;
         let name = self.cursor.text(range.start + 1..range.end - 1);
@@ -286,13 +287,13 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Returns the range of an entry's value, from the first of several dictionaries that has the
-    /// entry.
+    /// Returns the range of the value of the entry `name`, from the first of the dictionaries that
+    /// has such an entry.
     fn entry(&self, dictionaries: &[TextRange], name: &str) -> Option<TextRange> {
         dictionaries.iter().find_map(|range| find_entry(&self.cursor, range, name))
     }
 
-    /// Adds a function that was written in the generic form. Its name, its types and the
+    /// Adds a function that is written in the generic form, in which its name, its types and the
     /// dictionaries of its arguments are attributes.
     fn generic_function(
         &mut self,
@@ -341,8 +342,8 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Reads a list with a dictionary for each of `count` arguments or results. A missing
-    /// dictionary is `None`.
+    /// Parses a list with a dictionary for each of `count` arguments or results. The result has
+    /// `None` for each missing dictionary.
     fn dictionary_list(
         &self,
         range: Option<TextRange>,
@@ -361,8 +362,8 @@ impl<'a> MlirParser<'a> {
         Ok(ranges)
     }
 
-    /// Counts an operation, argument or result. Returns an error if there are too many, or if the
-    /// text is too long.
+    /// Counts one more operation, argument or result. Returns an error if there are too many, or if
+    /// the text is too long.
     pub(super) fn counted(&mut self) -> Result<()> {
         self.count += 1;
         let (given, limit) = (self.count, MAX_INSTRUCTIONS);
@@ -390,8 +391,8 @@ impl<'a> MlirParser<'a> {
         ValueId::try_from(self.values.len()).expect("their number is limited")
     }
 
-    /// Gives a name to one or several values, in the innermost open region. Returns an error if the
-    /// name is in use already.
+    /// Gives a name to one or several values. The name is visible in the innermost open region.
+    /// Returns an error if the name is in use already.
     pub(super) fn define(
         &mut self,
         start: usize,
@@ -407,7 +408,7 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Reads a use of a value, such as `%0`, or `%0#1` for one of several results.
+    /// Parses a use of a value, such as `%0`, or `%0#1` if `%0` names several results.
     pub(super) fn operand(&mut self) -> Result<ValueId> {
         let start = self.cursor.start()?;
         self.cursor.expect("%")?;
@@ -431,7 +432,8 @@ impl<'a> MlirParser<'a> {
         })
     }
 
-    /// Reads the declaration of an argument, such as `%arg0: tensor<2xf32>`, and returns its value.
+    /// Parses the declaration of an argument, such as `%arg0: tensor<2xf32>`, and returns its
+    /// value.
     pub(super) fn argument(&mut self) -> Result<ValueId> {
         let start = self.cursor.start()?;
         self.cursor.expect("%")?;
@@ -443,8 +445,8 @@ impl<'a> MlirParser<'a> {
         Ok(value.start)
     }
 
-    /// Opens a region, so that its arguments can have names before its block is read.
-    /// [`Self::close_region`] must follow.
+    /// Opens a region, so that its arguments can get names before its block is parsed. The caller
+    /// must close it with [`Self::close_region`].
     pub(super) fn open_region(&mut self) -> Result<()> {
         self.depth += 1;
         if self.depth > MAX_REGION_DEPTH {
@@ -455,13 +457,14 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Closes the innermost open region. Its names are no longer visible.
+    /// Closes the innermost open region, so that its names are no longer visible.
     pub(super) fn close_region(&mut self) {
         self.depth -= 1;
         self.scopes.pop();
     }
 
-    /// Reads a region in a scope of its own. Its opening brace was read before.
+    /// Parses a region without arguments before its brace. The caller has already consumed the
+    /// opening brace.
     pub(super) fn scoped_region(&mut self) -> Result<MlirRegion<'a>> {
         self.open_region()?;
         let region = self.region(Vec::new())?;
@@ -469,8 +472,8 @@ impl<'a> MlirParser<'a> {
         Ok(region)
     }
 
-    /// Reads the block of the innermost open region up to and including the closing brace. The
-    /// opening brace, and the declarations of `arguments`, were read before.
+    /// Parses the block of the innermost open region, through the closing brace. The caller has
+    /// already consumed the opening brace and the declarations of `arguments`.
     pub(super) fn region(&mut self, arguments: Vec<ValueId>) -> Result<MlirRegion<'a>> {
         let first = arguments.first().copied().unwrap_or_else(|| self.next_value());
         let mut region = MlirRegion { arguments, values: first..first, operations: Vec::new() };
@@ -511,8 +514,8 @@ impl<'a> MlirParser<'a> {
         Ok(region)
     }
 
-    /// Reads a location, such as `loc("x")`, and returns the range inside its parentheses. Returns
-    /// `None` if there is none.
+    /// Consumes a location, such as `loc("x")`, and returns the range inside its parentheses.
+    /// Returns `None` if there is none.
     pub(super) fn location(&mut self) -> Result<Option<TextRange>> {
         if !self.cursor.eat_keyword("loc") {
             return Ok(None);

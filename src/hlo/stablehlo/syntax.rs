@@ -1,5 +1,5 @@
-//! The syntax tree of a module: functions, regions and operations. They refer to their parts in the
-//! text by ranges.
+//! The syntax tree of a module: functions, regions and operations. Most attributes are kept as
+//! ranges of the text, and parsed only if they are needed.
 
 use smallvec::SmallVec;
 
@@ -21,7 +21,7 @@ pub(super) struct MlirFunction<'a> {
     pub(super) body: Option<MlirRegion<'a>>,
 }
 
-/// A region with a single block. Regions of several blocks are not supported.
+/// A region with a single block. stridec does not support regions of several blocks.
 #[derive(Default)]
 pub(super) struct MlirRegion<'a> {
     pub(super) arguments: Vec<ValueId>,
@@ -31,18 +31,19 @@ pub(super) struct MlirRegion<'a> {
     pub(super) operations: Vec<MlirOperation<'a>>,
 }
 
-/// An operation, read from its own syntax or from the generic form. `start` is its position in the
-/// text.
+/// An operation, which was written in its own syntax or in the generic form. `start` is its
+/// position in the text.
 pub(super) struct MlirOperation<'a> {
     pub(super) start: usize,
     /// The name with its dialect, such as `stablehlo.add`.
     pub(super) name: &'a str,
-    /// The name of the first result. Several results may share it. Empty if no result has a name.
+    /// The name of the first result. Several results may share one name. Empty if no result has a
+    /// name.
     pub(super) result_name: &'a str,
     pub(super) results: std::ops::Range<ValueId>,
     pub(super) operands: SmallVec<[ValueId; 3]>,
-    /// The attributes that are written in the operation's own syntax, such as `dims = [1, 0]`: the
-    /// name of each, and the range of its value.
+    /// The attributes in the operation's own syntax, such as `dims = [1, 0]`: the name of each, and
+    /// the range of its value.
     pub(super) fields: SmallVec<[(&'static str, TextRange); 1]>,
     /// The ranges of the operation's attribute dictionaries.
     pub(super) dictionaries: SmallVec<[TextRange; 1]>,
@@ -52,8 +53,8 @@ pub(super) struct MlirOperation<'a> {
 }
 
 impl MlirOperation<'_> {
-    /// Returns the operation's name without its dialect. Returns `None` unless the dialect is
-    /// StableHLO or MHLO, which has the same operations.
+    /// Returns the operation's name without its dialect, if the dialect is StableHLO or MHLO, which
+    /// has the same operations. Returns `None` for any other dialect.
     pub(super) fn stablehlo_name(&self) -> Option<&str> {
         self.name.strip_prefix("stablehlo.").or_else(|| self.name.strip_prefix("mhlo."))
     }

@@ -1,5 +1,5 @@
-//! Parses types such as `tensor<2x3xf32>` to shapes. A module repeats a few types many times, so
-//! each text is parsed only once.
+//! Parses types, such as `tensor<2x3xf32>`, to shapes. A module repeats a few types many times, so
+//! types with the same text are parsed only once.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The maximum depth of nested tuples and aliases.
+/// The maximum depth of nested tuples and aliases. The limit bounds the depth of the recursion.
 const MAX_TYPE_DEPTH: usize = 64;
 
 /// The types of a module, each as a shape.
@@ -23,7 +23,7 @@ pub(super) struct MlirTypes<'a> {
     shapes: Vec<Shape>,
     /// The index of each type in `shapes`, by the type's text.
     numbers: HashMap<&'a str, usize>,
-    /// The range of the type that each alias, such as `!t`, names.
+    /// The range of the type that each alias names, by the name of the alias, such as `!t`.
     pub(super) aliases: HashMap<&'a str, TextRange>,
 }
 
@@ -33,8 +33,8 @@ impl<'a> MlirTypes<'a> {
         &self.shapes[number]
     }
 
-    /// Reads a type and returns its index. Equal texts have the same index. Equal types with
-    /// different texts have equal shapes, but different indices.
+    /// Parses a type and returns its index. If an equal text occurred before, returns the same
+    /// index. Equal types with different texts have different indices, but equal shapes.
     pub(super) fn read(&mut self, cursor: &mut Cursor<'a>) -> Result<usize> {
         let range = cursor.type_text()?;
         let text = cursor.text(range.clone());
@@ -98,7 +98,7 @@ impl<'a> MlirTypes<'a> {
         }
     }
 
-    /// Reads the rest of a tensor type, after its name: the extents, the element type and the
+    /// Parses the rest of a tensor type after its name: the extents, the element type and the
     /// encoding.
     fn tensor(&self, cursor: &mut Cursor<'a>, depth: usize) -> Result<Shape> {
         let start = cursor.start()?;
@@ -142,7 +142,7 @@ impl<'a> MlirTypes<'a> {
             .map_err(|error| cursor.error(start, error.to_string()))
     }
 
-    /// Reads the element type of a tensor, which may be an alias.
+    /// Parses the element type of a tensor, which may be an alias.
     fn element_type(&self, cursor: &mut Cursor<'a>, depth: usize) -> Result<ElementType> {
         let start = cursor.start()?;
         if cursor.sees("!") {
@@ -173,7 +173,7 @@ impl<'a> MlirTypes<'a> {
     }
 }
 
-/// Reads the bounds of dynamic extents from the encoding of a tensor type, such as
+/// Parses the bounds of dynamic extents from the encoding of a tensor type, such as
 /// `#stablehlo.bounds<3, ?>`, and stores them in `extents`.
 fn encoding(cursor: &mut Cursor<'_>, extents: &mut SmallVec<[Dimension; 8]>) -> Result<()> {
     let start = cursor.start()?;
@@ -214,7 +214,7 @@ fn encoding(cursor: &mut Cursor<'_>, extents: &mut SmallVec<[Dimension; 8]>) -> 
     if close == "]" { cursor.expect(">") } else { Ok(()) }
 }
 
-/// Returns a few words, for errors, for a type that has no shape.
+/// Returns a description, for errors, of a type that has no shape, such as `a memref`.
 fn excerpt_of(name: &str) -> &str {
     match name {
         "memref" => "a memref",

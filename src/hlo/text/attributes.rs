@@ -1,5 +1,5 @@
-//! Parses the attributes of instructions that affect data movement, such as `dimensions={1,0}`. All
-//! other attributes are skipped.
+//! Parses those attributes of instructions that affect data movement, such as `dimensions={1,0}`.
+//! All other attributes are skipped.
 
 use super::{cursor::Cursor, source};
 use crate::{
@@ -12,8 +12,8 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// Reads an attribute into the fields of an instruction. An attribute that stridec does not need is
-/// skipped.
+/// Parses the value of one attribute and stores it in `proto`, the fields of the instruction. An
+/// attribute that stridec does not need is skipped.
 pub(super) fn read(
     name: &str,
     value: &str,
@@ -49,7 +49,8 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Reads the parts of a result that share buffers with parts of operands, such as `{{0}: (1, {})}`.
+/// Parses the list of arrays in a result that share buffers with arrays in operands, such as `{{0}:
+/// (1, {})}`: element 0 of the result shares the buffer of operand 1.
 fn output_operand_aliasing(cursor: &mut Cursor<'_>) -> Result<Vec<OutputOperandAliasing>> {
     let mut parts = Vec::new();
     list(cursor, |cursor| {
@@ -70,8 +71,8 @@ fn output_operand_aliasing(cursor: &mut Cursor<'_>) -> Result<Vec<OutputOperandA
     Ok(parts)
 }
 
-/// Reads the parts of a result that reuse buffers of parameters, such as `{{}: (0, {},
-/// may-alias)}`.
+/// Parses the list of arrays in a module's result that reuse buffers of parameters, such as `{{}:
+/// (0, {}, may-alias)}`: the whole result may reuse the buffer of parameter 0.
 pub(super) fn input_output_alias(cursor: &mut Cursor<'_>) -> Result<Vec<InputOutputAlias>> {
     let mut parts = Vec::new();
     list(cursor, |cursor| {
@@ -89,7 +90,8 @@ pub(super) fn input_output_alias(cursor: &mut Cursor<'_>) -> Result<Vec<InputOut
     Ok(parts)
 }
 
-/// Reads the parts of parameters whose buffers any result may reuse, such as `{(0, {}), (1, {2})}`.
+/// Parses the list of arrays in parameters whose buffers any result may reuse, such as `{(0, {}),
+/// (1, {2})}`: parameter 0, and element 2 of parameter 1.
 pub(super) fn buffer_donor(cursor: &mut Cursor<'_>) -> Result<Vec<BufferDonor>> {
     let mut parts = Vec::new();
     list(cursor, |cursor| {
@@ -100,8 +102,9 @@ pub(super) fn buffer_donor(cursor: &mut Cursor<'_>) -> Result<Vec<BufferDonor>> 
     Ok(parts)
 }
 
-/// Reads a part of a parameter, such as `(0, {1}, must-alias)`. Returns the index of the parameter,
-/// the path of the part, and true if the buffer must be shared.
+/// Parses a reference to an array in a parameter, such as `(0, {1}, must-alias)`. Returns the index
+/// of the parameter, the path to the array inside it, and true if the reference ends with
+/// `must-alias`.
 fn part_of_parameter(cursor: &mut Cursor<'_>) -> Result<(usize, Vec<usize>, bool)> {
     cursor.expect("(")?;
     let parameter = cursor.number("the number of a parameter")?;
@@ -116,14 +119,14 @@ fn part_of_parameter(cursor: &mut Cursor<'_>) -> Result<(usize, Vec<usize>, bool
     Ok((usize::try_from(parameter).unwrap_or(usize::MAX), index, kind))
 }
 
-/// Reads a path of tuple elements, such as `{0,1}`. A negative entry becomes `usize::MAX`, which no
-/// tuple has as an index.
+/// Parses a path through nested tuples, such as `{0,1}`. A negative entry becomes `usize::MAX`, an
+/// index that no tuple has, so that later checks refuse it.
 fn path(cursor: &mut Cursor<'_>) -> Result<Vec<usize>> {
     let numbers = numbers(cursor)?.into_iter();
     Ok(numbers.map(|number| usize::try_from(number).unwrap_or(usize::MAX)).collect())
 }
 
-/// Reads a list of numbers, such as `{0,1}`.
+/// Parses a list of numbers in braces, such as `{0,1}`.
 pub(super) fn numbers(cursor: &mut Cursor<'_>) -> Result<Vec<i64>> {
     let mut numbers = Vec::new();
     list(cursor, |cursor| {
@@ -133,7 +136,7 @@ pub(super) fn numbers(cursor: &mut Cursor<'_>) -> Result<Vec<i64>> {
     Ok(numbers)
 }
 
-/// Reads a list of items in braces, separated by commas. `item` reads one of them.
+/// Parses a list in braces, whose items are separated by commas. `item` parses one item.
 fn list<'a>(
     cursor: &mut Cursor<'a>,
     mut item: impl FnMut(&mut Cursor<'a>) -> Result<()>,
@@ -149,7 +152,8 @@ fn list<'a>(
     Ok(())
 }
 
-/// Reads the ranges of a slice, such as `{[0:4:2], [1:3]}`.
+/// Parses the ranges of a slice, such as `{[0:4:2], [1:3]}`: start, limit and stride of each
+/// dimension. The stride may be omitted.
 fn slice(cursor: &mut Cursor<'_>) -> Result<Vec<SliceDimensions>> {
     let mut dimensions = Vec::new();
     list(cursor, |cursor| {
@@ -165,8 +169,8 @@ fn slice(cursor: &mut Cursor<'_>) -> Result<Vec<SliceDimensions>> {
     Ok(dimensions)
 }
 
-/// Reads the low, high and interior padding of each dimension, such as `0_1x-2_3_1`. The interior
-/// padding may be omitted.
+/// Parses the padding of each dimension, such as `0_1x-2_3_1`: the low, high and interior padding.
+/// The interior padding may be omitted.
 pub(super) fn padding(value: &str, cursor: &Cursor<'_>) -> Result<PaddingConfig> {
     let mut dimensions = Vec::new();
     for dimension in value.split('x').filter(|_| !value.is_empty()) {
@@ -189,7 +193,7 @@ pub(super) fn padding(value: &str, cursor: &Cursor<'_>) -> Result<PaddingConfig>
     Ok(PaddingConfig { dimensions })
 }
 
-/// Reads an attribute of a gather.
+/// Parses the value of the attribute `name` of a gather and stores it in `proto`.
 fn gather(name: &str, cursor: &mut Cursor<'_>, proto: &mut HloInstructionProto) -> Result<()> {
     let dimension_numbers = proto.gather_dimension_numbers.get_or_insert_default();
     match name {
@@ -207,7 +211,7 @@ fn gather(name: &str, cursor: &mut Cursor<'_>, proto: &mut HloInstructionProto) 
     Ok(())
 }
 
-/// Reads an attribute of a scatter.
+/// Parses the value of the attribute `name` of a scatter and stores it in `proto`.
 fn scatter(name: &str, cursor: &mut Cursor<'_>, proto: &mut HloInstructionProto) -> Result<()> {
     let dimension_numbers = proto.scatter_dimension_numbers.get_or_insert_default();
     match name {

@@ -1,5 +1,5 @@
-//! [`Cursor`]: a position in HLO text that reads one token after the other, and errors with the
-//! line and column.
+//! [`Cursor`]: a position in HLO text. Its methods parse one token at a time, and their errors name
+//! the line and the column.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The maximum length of a token in an error message, in characters.
+/// The maximum length of a token in an error message, in characters. Longer tokens are shortened.
 const MAX_PRINTED: usize = 40;
 
 pub(in crate::hlo) type Cursor<'a> = text::Cursor<'a, HloError>;
@@ -34,20 +34,20 @@ impl TextError for HloError {
 }
 
 impl<'a> text::Cursor<'a, HloError> {
-    /// Returns a cursor over a part of the text, which begins at `start`. Its errors still have
-    /// positions in the whole text.
+    /// Returns a cursor over `part`, a substring of the text that begins at `start`. Errors of the
+    /// new cursor still name positions in the whole text.
     pub(in crate::hlo) fn over(&self, start: usize, part: &str) -> Self {
         self.part(start..start + part.len())
     }
 
-    /// Skips blanks and returns the position of the next token.
+    /// Skips blanks and comments, and returns the position of the next token, for use in errors.
     pub(in crate::hlo) fn start(&mut self) -> Result<usize> {
         self.skip_whole_blanks()?;
         Ok(self.position())
     }
 
-    /// Returns true if the text continues with an MLIR module. JAX prints modules in this form by
-    /// default.
+    /// Returns true if the text continues with an MLIR module, such as StableHLO, instead of HLO.
+    /// JAX prints modules as MLIR by default.
     pub(in crate::hlo) fn is_mlir(&self) -> bool {
         let starts = ["#", "!", "\"", "{-#", "builtin.module", "func.func "];
         let module = self.rest().strip_prefix("module").map(str::trim_ascii_start);
@@ -71,7 +71,8 @@ impl<'a> text::Cursor<'a, HloError> {
         self.set_position(self.position() + bytes);
     }
 
-    /// Reads `word` if the text continues with it as a whole word. Returns true if it did.
+    /// Consumes `word` and returns true if it is the next whole word of the text. Otherwise returns
+    /// false.
     pub(in crate::hlo) fn eat_word(&mut self, word: &str) -> bool {
         self.skip_blanks();
         let found = self.rest().strip_prefix(word).is_some_and(|rest| !rest.starts_with(is_word));
@@ -81,8 +82,9 @@ impl<'a> text::Cursor<'a, HloError> {
         found
     }
 
-    /// Reads a word of letters, digits, `_`, `.` and `-`. The `-` of an arrow `->` does not belong
-    /// to the word. `expected` describes the word in the error if there is none.
+    /// Parses a word of letters, digits, `_`, `.` and `-`. A word ends before an arrow `->`,
+    /// although `-` may be part of a word. `expected` describes the word in the error if there is
+    /// none.
     pub(in crate::hlo) fn expect_word(&mut self, expected: &str) -> Result<&'a str> {
         self.skip_blanks();
         let rest = self.rest();
@@ -97,8 +99,8 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(&rest[..length])
     }
 
-    /// Reads the text of a number, such as `-1`, `1e+10` or `nan(0x1)`. Returns an empty text if
-    /// there is no number.
+    /// Consumes a number, such as `-1`, `1e+10` or `nan(0x1)`, and returns its text. Returns an
+    /// empty text if there is no number.
     pub(in crate::hlo) fn number_text(&mut self) -> &'a str {
         let rest = self.rest();
         let is_digit = |letter: char| is_word(letter) || letter == '+';
@@ -110,8 +112,8 @@ impl<'a> text::Cursor<'a, HloError> {
         &rest[..length]
     }
 
-    /// Reads the name of an instruction or a computation. A `%` before it and a colon after it are
-    /// skipped.
+    /// Parses the name of an instruction or a computation. Skips a `%` before the name and a colon
+    /// after it.
     pub(in crate::hlo) fn name(&mut self) -> Result<&'a str> {
         self.skip_blanks();
         if self.rest().starts_with('%') {
@@ -124,7 +126,7 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(name)
     }
 
-    /// Reads an integer. `expected` describes it in errors.
+    /// Parses an integer. `expected` describes the integer in the error if there is none.
     pub(in crate::hlo) fn number(&mut self, expected: &str) -> Result<i64> {
         let start = self.start()?;
         let word = self.expect_word(expected)?;
@@ -134,13 +136,13 @@ impl<'a> text::Cursor<'a, HloError> {
         })
     }
 
-    /// Reads a shape, with or without layouts.
+    /// Parses a shape, with or without layouts.
     pub(in crate::hlo) fn shape(&mut self) -> Result<Shape> {
         let (start, text) = self.shape_text()?;
         self.shape_at(start, text)
     }
 
-    /// Parses `text` as a shape. Its position in the whole text is `start`.
+    /// Parses `text` as a shape. `start` is the position of `text` in the whole text, for errors.
     pub(in crate::hlo) fn shape_at(&self, start: usize, text: &str) -> Result<Shape> {
         text.parse().map_err(|error: crate::shape::ParseError| {
             self.error(start + error.offset().min(text.len()), error.reason())
@@ -148,6 +150,7 @@ impl<'a> text::Cursor<'a, HloError> {
     }
 
     /// Returns true if the text continues with a shape, and false if it continues with a name.
+    /// Texts may omit the shape before a name, so the parser must look ahead.
     pub(in crate::hlo) fn sees_shape(&mut self) -> bool {
         if self.sees("(") {
             return true;
@@ -160,7 +163,7 @@ impl<'a> text::Cursor<'a, HloError> {
         is_shape
     }
 
-    /// Reads a shape without parsing it. Returns its position and its text.
+    /// Consumes a shape without parsing it. Returns its position and its text.
     pub(in crate::hlo) fn shape_text(&mut self) -> Result<(usize, &'a str)> {
         let start = self.start()?;
         if !self.sees_shape() {
@@ -178,7 +181,8 @@ impl<'a> text::Cursor<'a, HloError> {
     }
 
     /// Returns true if the next brace opens a layout, and false if it opens the body of a
-    /// computation. Blanks may precede the brace, unless the layout is empty.
+    /// computation, because both can follow a shape. There may be blanks before the brace, unless
+    /// the layout is empty.
     fn layout_follows(&self) -> bool {
         let mut ahead = self.clone();
         if self.rest().starts_with("{}") {
@@ -190,8 +194,8 @@ impl<'a> text::Cursor<'a, HloError> {
         }
     }
 
-    /// Reads a bracket up to its closing bracket. Returns both with the text between them. Brackets
-    /// in strings and comments do not count.
+    /// Consumes the text from an opening bracket through the matching closing bracket. Returns this
+    /// text, brackets included. Brackets inside strings and comments are ignored.
     pub(in crate::hlo) fn balanced(&mut self) -> Result<&'a str> {
         let (start, bytes) = (self.start()?, self.rest().as_bytes());
         let (mut depth, mut at) = (0_usize, 0);
@@ -223,7 +227,7 @@ impl<'a> text::Cursor<'a, HloError> {
         Err(self.error(start, "the bracket is not closed"))
     }
 
-    /// Skips a string in single or double quotes. The cursor must be at its opening quote.
+    /// Skips a string in single or double quotes. The cursor must be at the opening quote.
     fn skip_string(&mut self) -> Result<()> {
         let (start, bytes) = (self.position(), self.rest().as_bytes());
         let quote = bytes[0];
@@ -242,15 +246,15 @@ impl<'a> text::Cursor<'a, HloError> {
         Err(self.error(start, "the string does not end"))
     }
 
-    /// Reads the value of an attribute: words, numbers, strings and brackets. It ends before a
-    /// comma, before an unmatched closing bracket, or before a blank that no bracket follows.
-    /// Returns its position and its text.
+    /// Consumes the value of an attribute, which consists of words, numbers, strings and brackets.
+    /// The value ends before a comma, before an unmatched closing bracket, or before a blank that
+    /// no bracket follows. Returns its position and its text.
     pub(in crate::hlo) fn value(&mut self) -> Result<(usize, &'a str)> {
         let start = self.start()?;
         self.value_from(start)
     }
 
-    /// Reads the rest of a value. The value began at `start`.
+    /// Consumes the rest of a value that began at `start`. Returns its position and its text.
     fn value_from(&mut self, start: usize) -> Result<(usize, &'a str)> {
         loop {
             let rest = self.rest();
@@ -271,7 +275,7 @@ impl<'a> text::Cursor<'a, HloError> {
         }
     }
 
-    /// Reads a literal with its shape, such as `s32[] 1`. Returns its position and its text.
+    /// Consumes a literal with its shape, such as `s32[] 1`. Returns its position and its text.
     pub(in crate::hlo) fn literal_value(&mut self) -> Result<(usize, &'a str)> {
         let start = self.start()?;
         if self.sees("(") {
@@ -283,8 +287,8 @@ impl<'a> text::Cursor<'a, HloError> {
         self.value_from(start)
     }
 
-    /// Reads the entries of a table. An entry is an integer, followed by a string or braces.
-    /// Returns the text of all entries.
+    /// Consumes the entries of a table of source locations. An entry is an integer, followed by a
+    /// string or braces. Returns the text of all entries.
     pub(in crate::hlo) fn table_body(&mut self) -> Result<&'a str> {
         let start = self.start()?;
         loop {

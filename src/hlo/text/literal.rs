@@ -9,10 +9,11 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// Reads the value of a constant up to its closing `)`, which is not consumed.
+/// Parses the value of a constant, and stops before the `)` that closes it.
 ///
 /// The value is a number, nested braces with one level for each dimension, or values in parentheses
-/// for a tuple. Returns `None` if the value is left out, as in `{...}`, or if the shape is dynamic.
+/// for a tuple. Returns `None` if the text omits the value, as in `{...}`, or if the shape is
+/// dynamic.
 pub(super) fn literal(cursor: &mut Cursor<'_>, shape: &Shape) -> Result<Option<Literal>> {
     if is_dynamic(shape) {
         skip(cursor)?;
@@ -33,7 +34,7 @@ pub(super) fn literal(cursor: &mut Cursor<'_>, shape: &Shape) -> Result<Option<L
     literal.map(Some).map_err(|error| cursor.error(start, error.to_string()))
 }
 
-/// Skips the value of a constant up to its closing `)`. The cursor must be directly after the
+/// Skips the value of a constant, through the closing `)`. The cursor must be directly after the
 /// opening parenthesis.
 pub(super) fn skip(cursor: &mut Cursor<'_>) -> Result<()> {
     cursor.set_position(cursor.position() - 1);
@@ -42,14 +43,14 @@ pub(super) fn skip(cursor: &mut Cursor<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A reader of one value, with the bytes that were read so far.
+/// The state of parsing one constant: the cursor, and the bytes of the elements so far.
 struct ConstantReader<'a, 'b> {
     cursor: &'a mut Cursor<'b>,
     bytes: Vec<u8>,
 }
 
 impl ConstantReader<'_, '_> {
-    /// Reads a value of this shape: an array, or a tuple of values.
+    /// Parses a value of the given shape: an array, or a tuple of values.
     fn value(&mut self, shape: &Shape) -> Result<()> {
         if shape.element_type() == ElementType::Tuple {
             self.cursor.expect("(")?;
@@ -84,8 +85,8 @@ impl ConstantReader<'_, '_> {
         self.elements(shape.element_type(), &extents)
     }
 
-    /// Reads a single number in place of an array. As in XLA, it is the first element, and all
-    /// others are 0.
+    /// Parses a single number instead of the braces of an array. As in XLA, the number is the first
+    /// element, and all other elements are 0.
     fn first_element(&mut self, shape: &Shape, extents: &[u64]) -> Result<()> {
         let start = self.bytes.len();
         let place = self.cursor.start()?;
@@ -109,7 +110,7 @@ impl ConstantReader<'_, '_> {
         }
     }
 
-    /// Reads the nested braces of an array with these extents.
+    /// Parses the nested braces of an array with these extents, and appends its elements.
     fn elements(&mut self, element_type: ElementType, extents: &[u64]) -> Result<()> {
         let Some((&extent, inner)) = extents.split_first() else {
             return self.element(element_type);
@@ -124,14 +125,14 @@ impl ConstantReader<'_, '_> {
         self.cursor.expect("}")
     }
 
-    /// Reads one element. A complex number has two parts.
+    /// Parses one element. A complex number consists of a real and an imaginary part.
     fn element(&mut self, element_type: ElementType) -> Result<()> {
         let part = match element_type {
             ElementType::C64 => ElementType::F32,
             ElementType::C128 => ElementType::F64,
             _ => return self.number(element_type),
         };
-        // A number without an imaginary part may have no parentheses.
+        // A complex number whose imaginary part is omitted may have no parentheses.
         if !self.cursor.eat("(") {
             self.number(part)?;
             return self.push(part, 0);
@@ -158,7 +159,7 @@ impl ConstantReader<'_, '_> {
         }
     }
 
-    /// Appends the bytes of an element. Returns an error if the constant is too large.
+    /// Appends the bytes of an element. Returns an error if the constant becomes too large.
     fn push(&mut self, element_type: ElementType, bits: u128) -> Result<()> {
         let width = usize::try_from(element_type.storage_bits().unwrap_or(8) / 8).unwrap_or(1);
         self.bytes.extend_from_slice(&bits.to_le_bytes()[..width]);

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// Removes a prefix such as `I0521 12:04:45.883483    1509 service.cc:186] ` from every line that
-/// has one, as XLA's loader does.
+/// Removes the prefix that a log adds, such as `I0521 12:04:45.883483 1509 service.cc:186] `, from
+/// every line that has one, as XLA's loader does.
 pub(in crate::hlo) fn without_log_prefixes(text: &str) -> Cow<'_, str> {
     if !text.lines().any(|line| message(line).is_some()) {
         return text.into();
@@ -12,7 +12,7 @@ pub(in crate::hlo) fn without_log_prefixes(text: &str) -> Cow<'_, str> {
     lines.collect::<Vec<_>>().join("\n").into()
 }
 
-/// Returns a line without its prefix, or `None` if it has none.
+/// Returns a line without the prefix of a log, or `None` if the line has no such prefix.
 fn message(line: &str) -> Option<&str> {
     let rest = line.strip_prefix(['I', 'W', 'E', 'F'])?;
     let (date, rest) = rest.split_once(' ')?;

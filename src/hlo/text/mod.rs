@@ -12,8 +12,9 @@
 //!
 //! Names may begin with `%`. Comments are allowed between any two tokens, and lines may have the
 //! prefixes of a log. The table `FileNames` and the tables after it contain the source lines of
-//! instructions. Without `ENTRY`, the last computation is the entry. A value consists of strings,
-//! brackets and words. Attributes that stridec does not need are skipped.
+//! instructions. If no computation has the keyword `ENTRY`, the last one is the entry. The value of
+//! an attribute consists of strings, brackets and words. Attributes that stridec does not need are
+//! skipped.
 
 mod attributes;
 pub(super) mod cursor;

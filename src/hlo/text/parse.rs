@@ -17,13 +17,13 @@ use crate::{
 };
 
 impl Module {
-    /// Reads a module from text. The text is HLO, in the form that XLA prints and `--xla_dump_to`
+    /// Parses a module from text. The text is HLO, in the form that XLA prints and `--xla_dump_to`
     /// writes, or StableHLO, in the form that JAX prints. A text that begins with `module` or with
     /// an alias of MLIR is StableHLO.
     ///
-    /// HLO text may omit the `%` of names, the shapes of operands, and layouts; the default layouts
-    /// then apply. Without `entry_computation_layout`, the buffers of the program have the layouts
-    /// of the parameters and of the root.
+    /// HLO text may omit the `%` of names, the shapes of operands, and layouts. A layout that is
+    /// omitted is the default layout. If the text has no `entry_computation_layout`, the buffers of
+    /// the program have the layouts of the parameters and of the root.
     ///
     /// ```
     /// use stridec::hlo::Module;
@@ -60,10 +60,11 @@ impl Module {
     }
 }
 
-/// A receiver that builds a module from the instructions of a text.
+/// A [`TextTarget`] that builds a module from the instructions of a text.
 struct ModuleTarget {
     builder: Builder,
-    /// The unfinished computations around the current one, outermost first.
+    /// The unfinished computations that contain the current one, outermost first. A text may
+    /// contain a computation inside an instruction of another one.
     outer: Vec<OpenComputation>,
 }
 

@@ -14,7 +14,7 @@ use crate::{
     shape::{ElementType, Shape, queries},
 };
 
-/// Prints the module as XLA does. [`Module::parse`] reads the text back as the same module, except
+/// Prints the module as XLA does. [`Module::parse`] parses the text back to an equal module, except
 /// that invalid names and duplicate names are replaced.
 impl Display for Module {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -39,8 +39,8 @@ impl Display for Module {
     }
 }
 
-/// Prints the buffers that results may reuse, each list after a comma. Prints nothing if there are
-/// none.
+/// Prints the buffers that results may reuse, as attributes of the module with a comma before each.
+/// Prints nothing if there are none.
 fn print_donated_buffers(f: &mut Formatter<'_>, donated: &DonatedBuffers) -> fmt::Result {
     let aliases = donated.aliases.iter().map(|alias| {
         let kind = if alias.must_alias { "must-alias" } else { "may-alias" };
@@ -61,7 +61,8 @@ fn print_donated_buffers(f: &mut Formatter<'_>, donated: &DonatedBuffers) -> fmt
 
 impl Module {
     /// Returns the text of an instruction as XLA prints it, such as `pad(x, zero),
-    /// padding=0_1x0_0`. A constant with more than 8 elements is printed as `{...}`.
+    /// padding=0_1x0_0`. A constant with more than 8 elements is printed as `{...}`, to keep the
+    /// text short.
     ///
     /// # Panics
     ///
@@ -91,8 +92,9 @@ impl Module {
     }
 }
 
-/// Returns distinct valid names. As in XLA, invalid characters become `_`. If a name is still
-/// invalid, the result of `other` replaces it; a duplicate gets a numeric suffix.
+/// Returns names that are valid and distinct, one for each name in `own`. As in XLA, each invalid
+/// character becomes `_`. If a name is still invalid, the result of `other` replaces it. A
+/// duplicate name gets a numeric suffix.
 fn names<'a>(own: impl Iterator<Item = &'a str>, other: impl Fn(usize) -> String) -> Vec<String> {
     let mut seen = HashSet::new();
     let distinct = own.enumerate().map(|(i, name)| {
@@ -111,7 +113,8 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(is_word) && !name.starts_with('-')
 }
 
-/// Prints a computation from its parameters on. `callees` has the names of all computations.
+/// Prints a computation, without its name: the parameters, the type of the result and the
+/// instructions. `callees` has the names of all computations, by index.
 fn print(f: &mut impl Write, computation: &Computation, callees: &[String]) -> fmt::Result {
     let instructions = computation.instructions();
     let names = names(instructions.iter().map(Instruction::name), |i| {
@@ -139,7 +142,7 @@ fn print(f: &mut impl Write, computation: &Computation, callees: &[String]) -> f
     f.write_str("}\n")
 }
 
-/// Prints an instruction with its operands and without its attributes.
+/// Prints the opcode of an instruction and its operands, without its attributes.
 fn expression<W: Write>(
     f: &mut W,
     instruction: &Instruction,
@@ -168,7 +171,7 @@ fn joined<T: Display>(items: impl IntoIterator<Item = T>, between: &str) -> Stri
     text
 }
 
-/// Prints the attributes of an opcode, each after a comma.
+/// Prints the attributes of an opcode, with a comma before each.
 fn attributes(f: &mut impl Write, opcode: &Opcode, callees: &[String]) -> fmt::Result {
     match opcode {
         Opcode::Transpose { dimensions }

@@ -1,8 +1,8 @@
-//! Reads HLO text from top to bottom: computations, their instructions, and the names by which
+//! Parses HLO text from top to bottom: computations, their instructions, and the names by which
 //! instructions refer to each other.
 //!
-//! Each instruction is passed to a [`TextTarget`]. So the parser of modules and the memory report
-//! read texts in the same way.
+//! The parser passes each instruction to a [`TextTarget`]. There are two targets, the builder of
+//! modules and the memory report, so that both accept the same texts.
 
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
@@ -25,52 +25,55 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The greatest depth of computations and operands that are written inside an instruction. The
-/// limit bounds the depth of the recursion.
+/// The maximum depth of nested computations and operands, because both can be written inside an
+/// instruction. The limit bounds the depth of the recursion.
 const MAX_NESTED: usize = 64;
 
-/// The tables of source locations. Recent dumps have them before the computations.
+/// The names of the tables of source locations, which recent dumps have before the computations.
 const TABLES: [&str; 4] = ["FileNames", "FunctionNames", "FileLocations", "StackFrames"];
 
-/// The name of the module, and of its only computation, if a text has instructions without a
+/// The name of a module and its only computation if the text only lists instructions, without a
 /// computation around them.
 const PLACEHOLDER_NAME: &str = "_";
 
-/// A receiver of the instructions of a text.
+/// A receiver of the instructions of a text, in the order of the text.
 pub(in crate::hlo) trait TextTarget: Callees {
-    /// True if the values of constants are needed.
+    /// True if the target needs the values of constants. Otherwise the parser skips them.
     const HAS_LITERALS: bool;
 
-    /// Begins a computation. If another one is open, it continues after this one has ended.
+    /// Begins a computation. A computation that is already open is suspended until the new one
+    /// ends.
     fn begin(&mut self, name: &str);
 
-    /// Ends the open computation. `root` is the index of its root. Returns the index of the
-    /// computation in the module.
+    /// Ends the innermost open computation. `root` is the index of its root instruction. Returns
+    /// the index of the computation in the module.
     fn end(&mut self, name: &str, root: usize) -> Result<usize>;
 
-    /// Adds an instruction to the open computation, and returns its index there.
+    /// Adds an instruction to the innermost open computation, and returns its index in that
+    /// computation.
     fn add(&mut self, instruction: WrittenInstruction) -> Result<usize>;
 
-    /// Returns the shape of an instruction of the open computation.
+    /// Returns the shape of an instruction of the innermost open computation.
     fn shape(&self, instruction: usize) -> &Shape;
 
-    /// Completes an error with the path of the next instruction, whose name is `name`.
+    /// Completes an error of the next instruction, whose name is `name`, with the path to that
+    /// instruction.
     fn locate(&self, name: &str, error: InstructionError) -> HloError;
 
-    /// Returns an error if the target does not accept a text of this length, in bytes. Constants
-    /// are not counted.
+    /// Returns an error if the target does not accept a text of this length, in bytes. The bytes of
+    /// constants are not included.
     fn within_limit(&self, bytes: usize) -> Result<()>;
 
-    /// Returns true if instructions without a computation around them may refer to operands and
-    /// computations that the text does not define.
+    /// Returns true if a text without computations may refer to operands and computations that it
+    /// does not define. A text of single instructions, pasted from a larger dump, does this.
     fn takes_fragments(&self) -> bool;
 }
 
-/// The result of reading a text, apart from its instructions.
+/// Everything in a text except its instructions, which the [`TextTarget`] receives.
 #[derive(Default)]
 pub(in crate::hlo) struct TextModule {
     pub(in crate::hlo) name: String,
-    /// The shapes of the entry's parameters and of its result, or `None` if the text does not
+    /// The shapes of the entry computation's parameters and result, or `None` if the text does not
     /// declare them.
     pub(in crate::hlo) buffers: Option<(Vec<Shape>, Shape)>,
     /// The buffers of parameters that results may reuse.
@@ -79,7 +82,7 @@ pub(in crate::hlo) struct TextModule {
     pub(in crate::hlo) entry: usize,
 }
 
-/// Reads a whole text, and passes its instructions to `target`.
+/// Parses a whole text, passes its instructions to `target`, and returns the rest.
 pub(in crate::hlo) fn read_text<T: TextTarget>(text: &str, target: &mut T) -> Result<TextModule> {
     let text = without_log_prefixes(text);
     let mut reader = TextReader {
@@ -96,46 +99,48 @@ pub(in crate::hlo) fn read_text<T: TextTarget>(text: &str, target: &mut T) -> Re
     reader.module()
 }
 
-/// The state of reading a text.
+/// The state of parsing a text.
 struct TextReader<'a, 'b, T> {
     cursor: Cursor<'a>,
     target: &'b mut T,
     /// The index of each computation, by name.
     computations: HashMap<&'a str, usize>,
-    /// The number of computations so far.
+    /// The number of computations that have ended so far.
     count: usize,
-    /// The shapes that were read so far, by their text.
+    /// The shapes so far, by their text. Most shapes occur many times, and are parsed only once.
     shapes: HashMap<&'a str, Arc<Shape>>,
-    /// The source locations to which instructions refer.
+    /// The tables of source locations, to which the metadata of instructions refers.
     frames: StackFrames,
-    /// The number of bytes of the text so far that belong to constants.
+    /// The number of bytes so far that belong to constants. The limit on the length of a text
+    /// excludes them.
     literal_bytes: usize,
-    /// The number of computations and operands around the current position that are written inside
-    /// an instruction.
+    /// The number of computations and operands that contain the current position and are written
+    /// inside an instruction.
     nested: usize,
-    /// True if the text has instructions without a computation around them.
+    /// True if the text only lists instructions, without a computation around them.
     is_alone: bool,
 }
 
-/// The state of reading one computation.
+/// The state of parsing one computation.
 #[derive(Default)]
 struct Scope<'a> {
     /// The index of each instruction, by name.
     names: HashMap<Cow<'a, str>, usize>,
     /// The number of parameters so far.
     parameters: usize,
-    /// The instruction with the mark `ROOT`, if there was one.
+    /// The instruction that is marked `ROOT`, if any so far.
     root: Option<usize>,
-    /// The last instruction. It is the root if no instruction has the mark.
+    /// The last instruction so far. It becomes the root if no instruction is marked `ROOT`.
     last: Option<usize>,
-    /// The index of the computation that each async instruction started.
+    /// The computation that each asynchronous instruction runs, by the index of the instruction. An
+    /// update or a done finds its computation here.
     wrapped: HashMap<usize, usize>,
-    /// A number for the next generated name.
+    /// The suffix of the next generated name, so that generated names are distinct.
     anonymous: usize,
 }
 
 impl<'a, T: TextTarget> TextReader<'a, '_, T> {
-    /// Reads the text. Returns everything except the instructions.
+    /// Parses the text. Returns everything except the instructions, which go to the target.
     fn module(&mut self) -> Result<TextModule> {
         let mut module = TextModule::default();
         self.cursor.start()?;
@@ -169,8 +174,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(module)
     }
 
-    /// Reads the rest of the line `HloModule`: the name of the module, and the shapes of its
-    /// buffers.
+    /// Parses the rest of the line `HloModule`: the name of the module, and attributes such as the
+    /// shapes of its buffers.
     fn header(&mut self, module: &mut TextModule) -> Result<()> {
         self.cursor.name()?.clone_into(&mut module.name);
         while self.cursor.eat(",") {
@@ -188,7 +193,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(())
     }
 
-    /// Reads an attribute whose value contains no computation. Returns its name, and the position
+    /// Parses an attribute whose value contains no computation. Returns its name, and the position
     /// and text of its value.
     fn attribute(&mut self) -> Result<(&'a str, usize, &'a str)> {
         let name = self.cursor.expect_word("an attribute")?;
@@ -211,8 +216,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         is_instruction
     }
 
-    /// Reads instructions without a computation around them, up to the end of the text. They become
-    /// a computation, whose index is returned.
+    /// Parses a list of instructions without a computation around them, up to the end of the text.
+    /// They become a computation; returns its index.
     fn instructions_alone(&mut self) -> Result<usize> {
         self.target.begin(PLACEHOLDER_NAME);
         let mut scope = Scope::default();
@@ -223,7 +228,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         self.end(PLACEHOLDER_NAME, root)
     }
 
-    /// Reads a computation, and returns its index. `ENTRY` was read before.
+    /// Parses a computation from its name on, and returns its index. The caller has already
+    /// consumed `ENTRY`.
     fn computation(&mut self) -> Result<usize> {
         let start = self.cursor.start()?;
         let name = self.cursor.name()?;
@@ -245,8 +251,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(computation)
     }
 
-    /// Reads the instructions of a computation up to and including the closing brace. Returns the
-    /// index of the computation.
+    /// Parses the instructions of a computation, through the closing brace. Returns the index of
+    /// the computation.
     fn body(&mut self, name: &str, start: usize) -> Result<usize> {
         self.target.begin(name);
         let mut scope = Scope::default();
@@ -260,14 +266,14 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         self.end(name, root).map_err(|error| located(line, error))
     }
 
-    /// Ends the open computation, and returns its index.
+    /// Ends the innermost open computation, and returns its index.
     fn end(&mut self, name: &str, root: usize) -> Result<usize> {
         self.count += 1;
         self.target.end(name, root)
     }
 
-    /// Reads an instruction from its name on. An instruction without a computation around it may
-    /// have no name and no `=`.
+    /// Parses an instruction from its name on. In a text without computations, the name and the `=`
+    /// may be missing.
     fn statement(&mut self, scope: &mut Scope<'a>) -> Result<()> {
         let start = self.cursor.start()?;
         let is_root = self.cursor.eat_word("ROOT");
@@ -286,7 +292,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(())
     }
 
-    /// Returns a name that no instruction of the computation has yet.
+    /// Returns a name for an instruction that has none in the text. No instruction of the
+    /// computation has this name yet.
     fn anonymous(base: &str, scope: &mut Scope<'a>) -> Cow<'a, str> {
         let mut name = base.to_owned();
         while scope.names.contains_key(name.as_str()) {
@@ -296,8 +303,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         name.into()
     }
 
-    /// Reads an instruction from its shape or opcode on, adds it, and returns its index. If it is
-    /// written as an operand of another instruction, it has no attributes.
+    /// Parses an instruction from its shape or opcode on, adds it to the target, and returns its
+    /// index. An instruction that is written as an operand of another one has no attributes.
     fn instruction(
         &mut self,
         start: usize,
@@ -344,7 +351,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         }
         let wrapped = AsyncPart::of(opcode);
         if let Some(AsyncPart::Start(inner)) = wrapped {
-            // The attributes belong to the wrapped opcode.
+            // The attributes of the text belong to the wrapped opcode, so parse them under its
+            // name.
             inner.clone_into(&mut proto.opcode);
         }
         let mut called = Vec::new();
@@ -358,14 +366,15 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
             let error = self.target.locate(&name, error);
             located(self, error)
         })?;
-        // The tables of frames precede all instructions, so that they are complete here.
+        // The tables of stack frames are complete here, because they precede all instructions.
         let source = proto.metadata.as_ref().and_then(|metadata| self.frames.line(metadata));
         if let Some(part) = wrapped {
             called = match part {
                 AsyncPart::Start(_) => {
                     let inner_called = std::mem::take(&mut called);
-                    // The paths belong to the result of the wrapped opcode, or to the result of the
-                    // start. No path is valid in both.
+                    // The text does not tell if the paths belong to the result of the wrapped
+                    // opcode, or to the result of the start. It does not matter, because no path is
+                    // valid in both.
                     let aliasing = proto.output_operand_aliasing.clone();
                     let computation =
                         self.wrapped(&shape, std::mem::take(&mut proto), inner_called);
@@ -405,9 +414,9 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(place)
     }
 
-    /// Adds the computation that an async instruction wraps, such as `slice` in `slice-start`, and
-    /// returns its index. The shapes of its parameters and result are parts of `shape`, the shape
-    /// of the start.
+    /// Adds the computation that an asynchronous instruction runs, such as one with a `slice` for
+    /// `slice-start`, and returns its index. `shape` is the shape of the start, which contains the
+    /// shapes of the computation's parameters and result.
     fn wrapped(
         &mut self,
         shape: &Shape,
@@ -446,7 +455,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         self.end(name, root)
     }
 
-    /// Reads a shape. A text that was read before is not parsed again.
+    /// Parses a shape. If an equal text occurred before, returns its shape without parsing again.
     fn shape(&mut self) -> Result<Arc<Shape>> {
         let (start, text) = self.cursor.shape_text()?;
         if let Some(shape) = self.shapes.get(text) {
@@ -457,7 +466,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(shape)
     }
 
-    /// Reads the value of a constant, or skips it if the target does not need it.
+    /// Parses the value of a constant, or skips it if the target does not need it.
     fn literal(&mut self, shape: &Shape) -> Result<Option<crate::hlo::Literal>> {
         if T::HAS_LITERALS {
             return literal::literal(&mut self.cursor, shape);
@@ -466,8 +475,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(None)
     }
 
-    /// Reads operands up to the closing parenthesis. `problem` receives the first error about an
-    /// operand that does not exist, or whose shape differs from the written one.
+    /// Parses operands, through the closing parenthesis. If an operand does not exist, or if its
+    /// shape differs from the shape in the text, stores the first such error in `problem`.
     fn operands(
         &mut self,
         scope: &mut Scope<'a>,
@@ -489,11 +498,12 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(())
     }
 
-    /// Reads an operand. It is a name, with an optional shape before and optional indices of tuple
-    /// elements after it, or a whole instruction without attributes.
+    /// Parses an operand. It is either a whole instruction without attributes, or a name. There may
+    /// be a shape before the name, and indices of tuple elements after it.
     ///
-    /// The outer error is a syntax error, and the inner one a problem with a valid text. `None` is
-    /// an undefined operand, in a text that may have such operands.
+    /// The outer result is an error if the syntax is invalid. The inner one is an error if the
+    /// syntax is valid but the operand is not. `None` is an undefined operand, in a text that may
+    /// have such operands.
     fn operand(
         &mut self,
         number: usize,
@@ -542,8 +552,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         self.tuple_elements(start, name, place, &elements, scope).map(|place| place.map(Some))
     }
 
-    /// Adds the get-tuple-element instructions that `name#0#1` abbreviates, unless they exist
-    /// already. Returns the index of the last one.
+    /// Adds the `get-tuple-element` instructions that a reference such as `name#0#1` abbreviates,
+    /// unless they exist already. Returns the index of the last one.
     fn tuple_elements(
         &mut self,
         start: usize,
@@ -582,7 +592,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(Ok(place))
     }
 
-    /// Adds a parameter in place of an operand that the text does not define. Only a text without
+    /// Adds a parameter for an operand that the text does not define. Only a text without
     /// computations may have such operands.
     fn missing_operand(
         &mut self,
@@ -607,7 +617,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(place)
     }
 
-    /// Reads an operand that is a whole instruction, and returns its index.
+    /// Parses an operand that is a whole instruction, adds this instruction, and returns its index.
     fn nested(&mut self, start: usize, opcode: &str, scope: &mut Scope<'a>) -> Result<usize> {
         self.deeper(start, |reader| {
             let name = Self::anonymous(&format!("{opcode}.anon"), scope);
@@ -615,7 +625,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         })
     }
 
-    /// Calls `read` one level of nesting deeper. Returns an error if there are too many levels.
+    /// Calls `read` with the level of nesting increased by 1. Returns an error if there are too
+    /// many levels.
     fn deeper<R>(&mut self, start: usize, read: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         if self.nested >= MAX_NESTED {
             let reason = format!("expected at most {MAX_NESTED} levels of nesting, got more");
@@ -627,7 +638,7 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         result
     }
 
-    /// Reads an attribute of an instruction, with the computations that its value names or
+    /// Parses an attribute of an instruction, and the computations that its value names or
     /// contains.
     fn instruction_attribute(
         &mut self,
@@ -666,13 +677,14 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(WrittenAttribute { name, start, value, callees })
     }
 
-    /// Reads a computation that is written inside an attribute. Its opening brace was read before.
+    /// Parses a computation that is written inside an attribute. The caller has already consumed
+    /// the opening brace.
     fn in_place(&mut self, start: usize) -> Result<usize> {
         self.deeper(start, |reader| reader.body(PLACEHOLDER_NAME, start))
     }
 
-    /// Reads the name of a computation, and adds the index to `callees`. A text without
-    /// computations may name ones that it does not define, if the target accepts this.
+    /// Parses the name of a called computation, and adds its index to `callees`. In a text without
+    /// computations, the name may be undefined, if the target accepts this.
     fn callee(
         &mut self,
         callees: &mut Vec<usize>,
@@ -691,8 +703,8 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         Ok(())
     }
 
-    /// Returns the declared shape of an instruction. If the text declares none, the shape is
-    /// inferred.
+    /// Returns the shape of an instruction: the shape that the text declares, or the inferred shape
+    /// if it declares none.
     fn result(
         &self,
         declared: Option<Arc<Shape>>,
@@ -714,14 +726,14 @@ impl<'a, T: TextTarget> TextReader<'a, '_, T> {
         };
         match declared {
             Some(declared) => Ok(undeclared.transferred(&declared).map_or(declared, Arc::new)),
-            // The fields in `proto` belong to the wrapped opcode.
+            // Inference would use the fields in `proto`, which belong to the wrapped opcode.
             None if is_wrapped => Err(Undeclared::missing()),
             None => undeclared.shape().map(Arc::new),
         }
     }
 }
 
-/// Reads the shapes of the entry computation's buffers, as `{(shape, …)->shape}`.
+/// Parses the shapes of the entry computation's buffers, written as `{(shape, …)->shape}`.
 fn entry_layout(cursor: &mut Cursor<'_>) -> Result<(Vec<Shape>, Shape)> {
     cursor.expect("{")?;
     cursor.expect("(")?;
@@ -738,7 +750,7 @@ fn entry_layout(cursor: &mut Cursor<'_>) -> Result<(Vec<Shape>, Shape)> {
     Ok((parameters, result))
 }
 
-/// Adds the line to an error, unless the error has a line already.
+/// Adds the number of the line to an error, unless the error has a line already.
 fn located(line: usize, error: HloError) -> HloError {
     match error {
         HloError::Line { .. } | HloError::Text { .. } => error,
@@ -746,7 +758,7 @@ fn located(line: usize, error: HloError) -> HloError {
     }
 }
 
-/// Returns a name, shortened if it is long, for an error.
+/// Returns a name for an error message, shortened if it is long.
 fn shown(name: &str) -> Cow<'_, str> {
     excerpt(name, 80)
 }

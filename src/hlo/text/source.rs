@@ -1,7 +1,7 @@
-//! Reads the source lines of instructions, from the tables before the computations and from the
+//! Parses the source lines of instructions, from the tables before the computations and from the
 //! metadata of instructions.
 //!
-//! Source lines do not affect data movement. Malformed ones are skipped.
+//! Source lines do not affect data movement, so malformed ones are skipped instead of refused.
 
 use std::fmt::{self, Write};
 
@@ -10,8 +10,8 @@ use crate::{
     proto::hlo as proto,
 };
 
-/// Reads the table called `name`. Each line of `body` has the index of an entry, and then the
-/// entry.
+/// Parses the table called `name`, and adds its entries to `frames`. Each line of `body` has the
+/// index of an entry, followed by the entry.
 pub(super) fn read_table(name: &str, body: &str, frames: &mut StackFrames) {
     let entries = body.lines().filter_map(|line| line.trim().split_once(' '));
     for (_, entry) in entries {
@@ -25,7 +25,7 @@ pub(super) fn read_table(name: &str, body: &str, frames: &mut StackFrames) {
     }
 }
 
-/// Reads the source location in an instruction's `metadata`.
+/// Parses the source location in an instruction's `metadata`.
 pub(super) fn metadata(value: &str) -> proto::OpMetadata {
     proto::OpMetadata {
         source_file: field(value, "source_file").map(unescaped).unwrap_or_default(),
@@ -34,7 +34,7 @@ pub(super) fn metadata(value: &str) -> proto::OpMetadata {
     }
 }
 
-/// Prints a source line as metadata, in the form that [`metadata`] reads.
+/// Prints a source line as metadata, in the form that [`metadata`] parses.
 pub(super) fn print(f: &mut impl Write, source: &SourceLine) -> fmt::Result {
     f.write_str(", metadata={source_file=\"")?;
     for letter in source.file().chars() {
@@ -71,8 +71,8 @@ fn field<'a>(fields: &'a str, key: &str) -> Option<&'a str> {
     }
 }
 
-/// Returns the length of a string up to its closing quote, in bytes. Returns `None` if there is no
-/// closing quote.
+/// Returns the length of the text before the closing quote of a string, in bytes. Returns `None` if
+/// there is no closing quote.
 fn string_length(text: &str) -> Option<usize> {
     let mut is_escaped = false;
     text.bytes().position(|byte| {
@@ -82,8 +82,8 @@ fn string_length(text: &str) -> Option<usize> {
     })
 }
 
-/// Decodes a string with its quotes. A backslash precedes a quote, another backslash, the letter of
-/// a control character such as `\n`, or the three octal digits of a byte.
+/// Decodes a string that still has its quotes. After a backslash follows a quote, another
+/// backslash, the letter of a control character such as `\n`, or the three octal digits of a byte.
 fn unescaped(quoted: &str) -> String {
     let mut rest = quoted.trim_matches('"').as_bytes();
     let mut bytes = Vec::with_capacity(rest.len());

@@ -1,9 +1,9 @@
-//! Infers the shapes of instructions for which the text declares none, by the rules of XLA's
+//! Infers the shapes of instructions if the text declares none, by the rules of XLA's
 //! `shape_inference.cc`.
 //!
-//! The shapes of opcodes that the compiler knows are inferred by `infer`, as in all modules. This
-//! file has the rules of other opcodes, such as `dot`. stridec only measures the memory of their
-//! results.
+//! There are two groups of opcodes. The compiler supports the first one; the rules for these are in
+//! `infer`, which serves all readers. The rules here are for the other opcodes, such as `dot`. The
+//! compiler does not support them, but the memory report needs the shapes of their results.
 
 use super::{attributes, cursor::Cursor, written::WrittenAttribute};
 use crate::{
@@ -18,7 +18,8 @@ use crate::{
 
 type Result<T> = std::result::Result<T, InstructionError>;
 
-/// An instruction for which the text declares no shape, with the inputs of inference.
+/// An instruction for which the text declares no shape: everything from which its shape can be
+/// inferred.
 pub(super) struct Undeclared<'a, 'b> {
     /// The fields of the instruction that affect data movement.
     pub(super) proto: &'b proto::HloInstructionProto,
@@ -30,7 +31,7 @@ pub(super) struct Undeclared<'a, 'b> {
     pub(super) cursor: &'b Cursor<'a>,
 }
 
-/// The window along one dimension, as in a convolution.
+/// The window of a convolution or a `reduce-window` along one dimension.
 struct WindowStep {
     size: i64,
     stride: i64,
@@ -95,7 +96,7 @@ impl Undeclared<'_, '_> {
         }
     }
 
-    /// Infers the shape of an opcode that the compiler knows.
+    /// Infers the shape of an opcode that the compiler supports, by the rules of `infer`.
     fn of_known_opcode(&self) -> Result<Shape> {
         let context = OpcodeContext {
             literal: None,
@@ -108,8 +109,8 @@ impl Undeclared<'_, '_> {
         self.with_operand_layout(&opcode, shape)
     }
 
-    /// Returns an inferred shape with the layout that it has in XLA. For some opcodes, XLA changes
-    /// a copy of an operand's shape, so that the layout of this operand remains.
+    /// Returns `shape` with the layout that XLA gives it. If XLA infers a shape by changing a copy
+    /// of an operand's shape, the layout of this operand remains.
     fn with_operand_layout(&self, opcode: &Opcode, shape: Shape) -> Result<Shape> {
         match opcode {
             Opcode::Unary(_)
@@ -119,7 +120,7 @@ impl Undeclared<'_, '_> {
             | Opcode::Real
             | Opcode::Imag
             | Opcode::Reverse { .. } => with_layout_of(self.operand(0)?, &shape),
-            // The result has the layout of the predicate, and the element size of the values.
+            // XLA gives the result the layout of the predicate, but the element size of the values.
             Opcode::Select if self.operand(0)?.rank() > 0 => {
                 let Some(layout) = self.operand(0)?.layout() else { return Ok(shape) };
                 let values = self.operand(1)?.layout();
@@ -136,7 +137,8 @@ impl Undeclared<'_, '_> {
                 let parts = parts.map(|(operand, part)| with_layout_of(operand, part));
                 Ok(Shape::tuple(parts.collect::<Result<Vec<_>>>()?)?)
             }
-            // The elements stay in their places of memory, as in XLA's `PermuteDimensions`.
+            // Permute the layout as well, so that no element moves in memory, as in XLA's
+            // `PermuteDimensions`.
             Opcode::Transpose { dimensions } => {
                 let Some(layout) = self.operand(0)?.layout() else { return Ok(shape) };
                 let of = |old: &usize| dimensions.iter().position(|dimension| dimension == old);
@@ -147,9 +149,9 @@ impl Undeclared<'_, '_> {
         }
     }
 
-    /// Returns the shape with which XLA's parser replaces the declared one. For transfers between
-    /// devices, the tuple gets `u32[]` contexts and tokens. Returns `None` for other opcodes, and
-    /// if a part is missing.
+    /// Returns the shape with which XLA's parser replaces the declared shape of a transfer between
+    /// devices: a tuple that also has `u32[]` contexts and tokens. Returns `None` for other
+    /// opcodes, and if a part of the shape is missing.
     pub(super) fn transferred(&self, declared: &Shape) -> Option<Shape> {
         let data = |shape: &Shape| shape.tuple_shapes().first().cloned();
         let context = || Shape::new(ElementType::U32, [], None).ok();
@@ -215,16 +217,16 @@ impl Undeclared<'_, '_> {
         number.ok_or_else(Self::missing)
     }
 
-    /// Returns the operand with the wider element type. If both are equally wide, returns the
-    /// first.
+    /// Returns the shape of the operand with the wider element type. If both types have the same
+    /// width, returns the shape of operand `first`.
     fn wider(&self, first: usize, second: usize) -> Result<&Shape> {
         let (first, second) = (self.operand(first)?, self.operand(second)?);
         let bits = |shape: &Shape| shape.element_type().bits().unwrap_or(0);
         Ok(if bits(second) > bits(first) { second } else { first })
     }
 
-    /// Infers the shape of an array whose extent along a dimension is set at run time. The extent
-    /// becomes a bound.
+    /// Infers the shape of a `set-dimension-size`, which sets an extent at run time. The extent of
+    /// the operand becomes a bound.
     fn set_dimension_size(&self) -> Result<Shape> {
         let shape = self.operand(0)?;
         let mut dimensions = shape.dimensions().to_vec();
@@ -236,20 +238,21 @@ impl Undeclared<'_, '_> {
         Ok(Shape::array(shape.element_type(), dimensions, shape.layout().cloned())?)
     }
 
-    /// Infers the shape of a broadcast that is written with the extents of new, outermost
-    /// dimensions.
+    /// Infers the shape of a broadcast whose attribute `dimensions` has the extents of new,
+    /// outermost dimensions.
     fn broadcast(&self) -> Result<Shape> {
         let shape = self.operand(0)?;
         let sizes = self.numbers("dimensions").into_iter().map(|n| Dimension::Fixed(n as u64));
         Self::array(shape.element_type(), sizes.chain(shape.dimensions().iter().copied()).collect())
     }
 
-    /// Returns true for a reduce of several arrays, or with a computation that returns a tuple.
+    /// Returns true if the instruction reduces several arrays, or if its computation returns a
+    /// tuple.
     fn is_variadic_reduce(&self) -> bool {
         self.operands.len() != 2 || self.callee(0).is_ok_and(|callee| !callee.result.is_array())
     }
 
-    /// Infers the shape of a reduce of several arrays: a tuple of the reduced arrays.
+    /// Infers the shape of a reduce of several arrays, which is a tuple of the reduced arrays.
     fn reduce(&self) -> Result<Shape> {
         let (array, dimensions) = (self.operand(0)?, self.numbers("dimensions"));
         let parts = self.callee(0)?.result.tuple_shapes().iter();
@@ -257,8 +260,9 @@ impl Undeclared<'_, '_> {
         Ok(Shape::tuple(parts.collect::<Result<Vec<_>>>()?)?)
     }
 
-    /// Infers the shape of a scan. The results of the computation that are no carries get the
-    /// scanned dimension; the carries stay as they are.
+    /// Infers the shape of a scan, which calls a computation for each index along a dimension. Some
+    /// results of the computation are carries, which the next call receives. The others are
+    /// collected, so they get the scanned dimension.
     fn scan(&self) -> Result<Shape> {
         let along = self.numbers("dimensions").first().copied().unwrap_or(usize::MAX);
         let carries = usize::try_from(self.number("num_carries")?).unwrap_or(usize::MAX);
@@ -280,7 +284,7 @@ impl Undeclared<'_, '_> {
         Ok(Shape::tuple(parts.collect::<Result<Vec<_>>>()?)?)
     }
 
-    /// Infers the shape of a top-k: a tuple of the greatest values and their indices.
+    /// Infers the shape of a top-k: a tuple of the greatest values and of their indices.
     fn topk(&self) -> Result<Shape> {
         let shape = self.operand(0)?;
         let k = u64::try_from(self.number("k")?).map_err(|_| Self::missing())?;
@@ -290,8 +294,8 @@ impl Undeclared<'_, '_> {
         Ok(Shape::tuple([values, Self::array(ElementType::S32, dimensions)?])?)
     }
 
-    /// Infers the shape of a Fourier transform. If one side is real, the other side has complex
-    /// numbers and about half the extent.
+    /// Infers the shape of a Fourier transform. A transform from real to complex numbers, or back,
+    /// also changes the extent of one dimension, because about half the complex numbers suffice.
     fn fft(&self) -> Result<Shape> {
         let shape = self.operand(0)?;
         let length = self.numbers("fft_length").last().copied().ok_or_else(Self::missing)?;
@@ -311,8 +315,8 @@ impl Undeclared<'_, '_> {
         Ok(Shape::array(element_type, dimensions, shape.layout().cloned())?)
     }
 
-    /// Infers the shape of a matrix product. `left` and `right` are the indices of the operands,
-    /// and `groups` are the first dimensions of the result.
+    /// Infers the shape of a matrix product of the operands `left` and `right`. `groups` are
+    /// additional dimensions at the front of the result.
     fn dot(&self, left: usize, right: usize, groups: &[Dimension]) -> Result<Shape> {
         let wider = self.wider(left, right)?;
         let (left, right) = (self.operand(left)?, self.operand(right)?);
@@ -332,8 +336,9 @@ impl Undeclared<'_, '_> {
         Self::array(wider.element_type(), dimensions)
     }
 
-    /// Infers the shape of a matrix product with groups of different sizes. If the groups divide a
-    /// contracting dimension, the result has a dimension for the groups.
+    /// Infers the shape of a matrix product whose rows, columns or contracted elements form groups
+    /// of different sizes. If the groups divide a contracting dimension, the result has an
+    /// additional dimension for the groups.
     fn ragged_dot(&self) -> Result<Shape> {
         let ragged = self.numbers("lhs_ragged_dims");
         let contracting = self.numbers("lhs_contracting_dims");
@@ -343,7 +348,8 @@ impl Undeclared<'_, '_> {
         self.dot(0, 1, &groups)
     }
 
-    /// Infers the shape of a convolution from its labels of dimensions and its window.
+    /// Infers the shape of a convolution from its window, and from the labels of dimensions in
+    /// `dim_labels`.
     fn convolution(&self) -> Result<Shape> {
         let (left, right) = (self.operand(0)?, self.operand(1)?);
         let labels = self.value("dim_labels").ok_or_else(Self::missing)?;
@@ -369,8 +375,8 @@ impl Undeclared<'_, '_> {
         Self::array(self.wider(0, 1)?.element_type(), dimensions.ok_or_else(Self::missing)?)
     }
 
-    /// Reads the attribute `window`, such as `{size=3x3 stride=2x2 pad=0_1x0_1}`, as a list with an
-    /// entry for each dimension.
+    /// Parses the attribute `window`, such as `{size=3x3 stride=2x2 pad=0_1x0_1}`. Returns an entry
+    /// for each dimension.
     fn window(&self) -> Result<Vec<WindowStep>> {
         let value = self.value("window").unwrap_or("{}");
         let fields = value.trim_matches(['{', '}']).split([' ', ',', '\n']);
@@ -427,7 +433,8 @@ impl Undeclared<'_, '_> {
     }
 }
 
-/// Applies a function to an extent or a bound. Returns `None` if the result is no valid extent.
+/// Applies the function `of` to an extent or to the bound of an extent. Returns `None` if the
+/// result is not a valid extent.
 fn mapped(extent: Dimension, of: impl FnOnce(i64) -> Option<i64>) -> Option<Dimension> {
     let apply = |n: u64| u64::try_from(of(i64::try_from(n).ok()?)?).ok();
     Some(match extent {
@@ -446,7 +453,7 @@ fn component(element_type: ElementType) -> ElementType {
     }
 }
 
-/// Returns a shape with the layout of another shape of the same extents.
+/// Returns `shape` with the layout of `of`, which has the same extents.
 fn with_layout_of(of: &Shape, shape: &Shape) -> Result<Shape> {
     let Some(layout) = of.layout().cloned() else { return Ok(shape.clone()) };
     let is_same = of.element_type() == shape.element_type();

@@ -1,10 +1,11 @@
-//! Reads and prints the numbers in constants as XLA does, such as `-1.5`, `inf` and `nan(0x1)`.
+//! Parses and prints the numbers in constants as XLA does, such as `-1.5`, `inf` and `nan(0x1)`.
 
 use std::fmt::{self, Display, Formatter};
 
 use crate::shape::ElementType;
 
-/// Returns the bits of the value in a text. Returns `None` if it is no value of the type.
+/// Parses a value of a type, and returns its bits. Returns `None` if the text is not a value of the
+/// type.
 ///
 /// - An integer is decimal and must be in the range of the type.
 /// - A float is a decimal number, `inf` or `nan`. A NaN may have a payload, as in `nan(0x1)`.
@@ -30,7 +31,7 @@ pub(in crate::hlo) fn bits(element_type: ElementType, text: &str) -> Option<u128
     range.contains(&number).then(|| number.cast_unsigned() & ((1 << bits) - 1))
 }
 
-/// Returns the bits of a float.
+/// Parses a float and returns its bits.
 fn float(element_type: ElementType, text: &str) -> Option<u128> {
     let (negative, magnitude) = match text.strip_prefix('-') {
         Some(magnitude) => (true, magnitude),
@@ -58,7 +59,7 @@ fn float(element_type: ElementType, text: &str) -> Option<u128> {
     }
 }
 
-/// A number of any type, except complex numbers, which is printed in the form that [`bits`] reads.
+/// A number that is printed in the form that [`bits`] parses. It has any type that is not complex.
 pub(super) struct PrintedScalar {
     pub(super) element_type: ElementType,
     pub(super) bits: u128,

@@ -1,4 +1,4 @@
-//! Instructions and attributes as the text has them, before they are checked.
+//! Instructions and attributes in the form of the text, before they are checked.
 
 use std::sync::Arc;
 
@@ -8,7 +8,8 @@ use crate::{
     shape::Shape,
 };
 
-/// An instruction in which indices replace names, before it is checked.
+/// An instruction of a text before it is checked. The names of operands and computations have been
+/// replaced by indices.
 pub(in crate::hlo) struct WrittenInstruction {
     pub(in crate::hlo) name: String,
     pub(in crate::hlo) shape: Arc<Shape>,
@@ -57,19 +58,19 @@ pub(super) fn has_callees(attribute: &str) -> bool {
     CALLS.contains(&attribute)
 }
 
-/// The part of an async pair whose name has the wrapped opcode in it, such as `slice-start` and
-/// `slice-done`.
+/// An instruction of an asynchronous operation whose name contains the wrapped opcode, such as
+/// `slice-start` and `slice-done`. XLA expands this short form.
 #[derive(Clone, Copy)]
 pub(super) enum AsyncPart<'a> {
-    /// The start of the pair, with the wrapped opcode.
+    /// The start of the operation, with the wrapped opcode.
     Start(&'a str),
     Update,
     Done,
 }
 
 impl<'a> AsyncPart<'a> {
-    /// Returns the part that an opcode's name describes. Returns `None` for all other opcodes,
-    /// including XLA's own ones that end in `-start` or `-done`.
+    /// Splits an opcode's name, such as `slice-start`. Returns `None` if it does not have this
+    /// form, and also if XLA has an opcode with this name, such as `copy-start`.
     pub(super) fn of(opcode: &'a str) -> Option<Self> {
         if OPCODES.contains(&opcode) {
             return None;
@@ -83,7 +84,7 @@ impl<'a> AsyncPart<'a> {
         update.map(|_| Self::Update).or(done.map(|_| Self::Done))
     }
 
-    /// Returns XLA's opcode for this part.
+    /// Returns the opcode that XLA gives this instruction after the expansion.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Start(_) => "async-start",
