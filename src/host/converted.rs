@@ -71,7 +71,7 @@ enum UnitMover {
 struct ConvertedTile {
     /// The code that moves units to the buffer; `None` if the tile is one run of the source.
     mover: Option<UnitMover>,
-    /// The loops around a run, outermost first. Their source is the buffer.
+    /// The loops around a run, outermost first. Their source distances count units of the buffer.
     around: SmallVec<[PlanAxis; 8]>,
     /// The number of units in a run, which are contiguous in the buffer and in the destination.
     run: usize,

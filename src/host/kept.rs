@@ -40,8 +40,8 @@ pub(super) fn find(machine: &'static Machine, nest: &CopyNest) -> Option<Rc<Cach
     })
 }
 
-/// Records the steps of a copy, to remember them for the next copy of the same nest, or to print
-/// them as a plan. The list is `None` if the steps are not needed, or take too much memory.
+/// A recorder of the steps of a copy. The steps are remembered for the next copy of the same nest,
+/// or printed as a plan. The list is `None` if the steps are not needed, or take too much memory.
 pub(super) struct Record {
     steps: Option<Vec<CopyStep>>,
     bytes: usize,

@@ -17,8 +17,8 @@ const SLAB_CODES: u64 = 1 << 17;
 /// gathered first. Shorter runs do not repay these 256 steps.
 const LONG_RUN: usize = 1 << 9;
 
-/// The shortest run for which its own table is computed. For a shorter run, this takes longer than
-/// looking up each element.
+/// The shortest run of positions with the same table that this module accepts if tables are not
+/// listed. For a shorter run, finding its table takes longer than looking up the elements.
 const LEAST_RUN: usize = 1 << 4;
 
 /// The greatest number of positions after which tables may repeat. The tables of a longer period

@@ -53,8 +53,8 @@ impl Strips<'_, '_> {
             return false;
         };
         let pages = self.joins && unit <= SHORT_UNIT && columns.are_pages_apart();
-        // Rows that are short and consist of whole lines skip the checks below, which would take
-        // longer than the copy.
+        // Rows that are short and consist of whole lines skip the checks below, because these would
+        // take too long.
         if !pages && length.is_multiple_of(LINE) {
             let reads = (self.source, from, rows);
             if self.simd.stream_transpose(self.of, reads, (&mut columns, 0), self.stream) {

@@ -61,7 +61,7 @@ pub(super) unsafe fn transpose_lines<const N: usize, const E: usize, const INNER
                 }
             }
             let lines = &rows[top..top + edge];
-            // SAFETY: the square's rows and columns are among the caller's.
+            // SAFETY: the square lies inside the caller's matrix.
             unsafe {
                 square_of_lines::<N, E, INNER>(
                     table,
@@ -119,7 +119,7 @@ pub(super) unsafe fn square_of_lines<const N: usize, const E: usize, const INNER
 ) {
     let mut quarters = [[table; E]; 4];
     for (number, quarter) in quarters.iter_mut().enumerate() {
-        // SAFETY: the caller's places.
+        // SAFETY: the caller guarantees that 64 bytes may be read at each address of `place`.
         unsafe {
             let read = |line: usize, _| place(number * E + line);
             *quarter = square!(whole_64, low_64, high_64, permute_64, N, E, table, read);

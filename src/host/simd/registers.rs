@@ -391,7 +391,8 @@ impl Registers {
             [inner] => (once, *inner),
             [outer, inner] => (*outer, *inner),
             [outer, inner @ ..] => {
-                // SAFETY: the caller's steps.
+                // SAFETY: the caller guarantees that all loads and stores of these steps lie inside
+                // their images.
                 unsafe {
                     for step in 0..outer.times.cast_signed() {
                         let at = (moved + step * outer.src, to.wrapping_offset(step * outer.dst));
@@ -405,7 +406,8 @@ impl Registers {
                 return;
             }
         };
-        // SAFETY: the caller's steps.
+        // SAFETY: the caller guarantees that all loads and stores of these steps lie inside their
+        // images.
         unsafe { self.rows(starts, (moved, to), (outer, inner), kind) };
     }
 
@@ -423,7 +425,8 @@ impl Registers {
     ) {
         let write = |moved: isize, to: *mut u8, times: usize| {
             let steps = Steps { times, moved, src: inner.src, dst: inner.dst };
-            // SAFETY: the caller's steps.
+            // SAFETY: the caller guarantees that all loads and stores of these steps lie inside
+            // their images.
             unsafe {
                 match (kind.streams, kind.scales) {
                     (false, false) => self.write_by_set::<false, false>(starts, to, steps),
@@ -482,7 +485,8 @@ impl Registers {
         to: *mut u8,
         steps: Steps,
     ) {
-        // SAFETY: the set was found on this processor; the caller's steps.
+        // SAFETY: the set was found on this processor, and the caller guarantees that all loads and
+        // stores of the steps lie inside their images.
         unsafe {
             match self.simd.set {
                 #[cfg(target_arch = "x86_64")]
@@ -540,7 +544,7 @@ impl Registers {
 /// There are at least `N` bytes on both sides.
 #[inline(always)]
 unsafe fn copy_ends<const N: usize>(from: *const u8, to: *mut u8, length: usize) {
-    // SAFETY: the caller's bytes.
+    // SAFETY: the caller guarantees at least `N` bytes on both sides.
     unsafe {
         to.copy_from_nonoverlapping(from, N);
         to.add(length - N).copy_from_nonoverlapping(from.add(length - N), N);
@@ -585,8 +589,9 @@ macro_rules! registers {
             for _ in 0..steps.times {
                 let (mut table, mut start) = (of.tables(), starts.as_ptr());
                 for register in &of.stores {
-                    // SAFETY: a register has a table for its constants and for each load, which
-                    // has a start; the caller's loads and stores.
+                    // SAFETY: a register has a table for its constants and one for each load, every
+                    // load has a start, and the caller guarantees that loads and stores lie inside
+                    // their images.
                     unsafe {
                         let mut bytes = $load(|_| table);
                         table = table.add($width);

@@ -207,7 +207,7 @@ impl Selection {
         stream: bool,
         ahead: isize,
     ) {
-        // SAFETY: the caller's, as for this function.
+        // SAFETY: the called functions have the same requirements as this one.
         unsafe {
             if stream {
                 self.periods_by_set::<true>(start, row, ahead);
@@ -229,7 +229,8 @@ impl Selection {
         row: &mut [u8],
         ahead: isize,
     ) {
-        // SAFETY: the set was found on this processor; the caller's loads and row.
+        // SAFETY: the set was found on this processor, and the caller guarantees the loads and the
+        // row.
         unsafe {
             match self.simd.set {
                 #[cfg(target_arch = "x86_64")]
@@ -306,7 +307,8 @@ macro_rules! select {
                 for to in whole.as_chunks_mut::<BYTES>().0 {
                     let mut bytes = $zero;
                     for (starts, table) in starts.iter().zip(&tables) {
-                        // SAFETY: the caller's loads; a table has the places of each.
+                        // SAFETY: the caller guarantees that every load may be read, and each load
+                        // has a table.
                         bytes = unsafe {
                             let at = |number: usize| starts[number].wrapping_offset(moved);
                             prefetch(at(0).wrapping_offset(to_ahead));
@@ -336,7 +338,8 @@ macro_rules! select {
                         let start = start.wrapping_offset(moved);
                         prefetch(start.wrapping_offset(to_ahead));
                         for (bytes, table) in bytes.iter_mut().zip(tables) {
-                            // SAFETY: the caller's loads; a table has the places of each.
+                            // SAFETY: the caller guarantees that every load may be read, and each
+                            // load has a table.
                             *bytes = unsafe { $term(*bytes, |_| start, table.as_ptr()) };
                         }
                     }

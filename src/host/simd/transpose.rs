@@ -304,7 +304,7 @@ macro_rules! squares {
                     prefetch($from.wrapping_offset(*row).wrapping_add(column * $n));
                 }
             }
-            // SAFETY: the square's rows and columns are among the caller's.
+            // SAFETY: the square lies inside the caller's matrix.
             unsafe {
                 let read = |line: usize, lane: usize| place(column, line, lane);
                 let square = square!($load, $low, $high, $permute, $n, $e, $table, read);
@@ -453,7 +453,7 @@ macro_rules! strips {
                             prefetch(from.wrapping_offset(*row).wrapping_add(place));
                         }
                     }
-                    // SAFETY: the squares' rows and columns are among the caller's.
+                    // SAFETY: the squares lie inside the caller's matrix.
                     unsafe {
                         // A closure passed to an array constructor would not be inlined here.
                         macro_rules! read {
