@@ -525,8 +525,8 @@ impl Streams {
         self.pieces.is_some_and(|(shift, _)| step >> shift != 0)
     }
 
-    /// Returns true if the box begins at the start of a cache line, and a run of `run` bytes and
-    /// every stride of `axes` in the destination, is a whole number of cache lines.
+    /// Returns true if a copy fills whole cache lines: the box begins at the start of a line, and
+    /// the length `run` and all destination strides of `axes` are multiples of a line.
     fn lines(self, run: usize, axes: &[PlanAxis]) -> bool {
         let line = |bytes: usize| bytes.is_multiple_of(LINE);
         self.start == LineAlignment::Line
