@@ -14,15 +14,16 @@ use super::{
     shape_arg::any_tensor,
 };
 
-/// The prefix of the functions' names for a layout, if `--name` is not given.
+/// The prefix of the functions' names in the accessor of a layout, if `--name` is not given.
 const LAYOUT_NAME: &str = "tensor";
-/// The prefix of the functions' names for a program's result, if `--name` is not given.
+/// The prefix of the functions' names in the accessor of a program's result, if `--name` is not
+/// given.
 const RESULT_NAME: &str = "result";
 
-/// Prints the functions of an accessor. An accessor is WGSL code without an entry point, with which
-/// a user's own kernel finds an element by its index.
+/// Prints the functions of an accessor. An accessor is WGSL code without an entry point. A user's
+/// own kernel calls it to find an element by its index.
 ///
-/// Returns a failure for flags that only kernels take.
+/// Returns a failure if a flag is given that applies only to kernels.
 pub(super) fn compile(args: &CompileArgs) -> Result<(), Failure> {
     let op = &args.op;
     if let Some(flag) = op.flags.given() {
@@ -59,8 +60,8 @@ pub(super) fn compile(args: &CompileArgs) -> Result<(), Failure> {
     program::write(args.file.as_deref().unwrap_or("-".as_ref()), &bytes)
 }
 
-/// Returns the accessor of a layout. Without `--access`, it can also store elements, unless the
-/// layout can only be read.
+/// Returns the accessor of a layout. If `--access` is not given, the accessor can also store
+/// elements, provided that the layout allows it.
 fn layout(args: &CompileArgs, shape: &str) -> Result<Accessor, Failure> {
     if let Some(module) = &args.accessor_module {
         return Err(super::op::unexpected(module));
@@ -83,7 +84,7 @@ fn layout(args: &CompileArgs, shape: &str) -> Result<Accessor, Failure> {
 }
 
 /// Returns the accessor of a program's result. `--output` selects the result, and may be omitted if
-/// there is only one.
+/// there is only one result.
 fn result(args: &CompileArgs) -> Result<Accessor, Failure> {
     if args.access == Some(AccessArg::ReadWrite) {
         return Err(Failure::invalid("--access: the result of a program can only be read"));
@@ -103,13 +104,14 @@ fn result(args: &CompileArgs) -> Result<Accessor, Failure> {
     Ok(Accessor::of_result(name, &module, number).map_err(Error::from)?)
 }
 
-/// Returns the number of arrays in a shape, also in nested tuples. A shape without tuples is one
-/// array.
+/// Returns the number of arrays in a shape, including those in nested tuples. A shape that is not a
+/// tuple is one array.
 fn arrays(shape: &Shape) -> usize {
     if shape.is_array() { 1 } else { shape.tuple_shapes().iter().map(arrays).sum() }
 }
 
-/// Returns a failure if a flag is given that only accessors have. Called for all other operations.
+/// Returns a failure if a flag is given that applies only to accessors. All other operations must
+/// call this function.
 pub(super) fn refuse_flags(args: &CompileArgs) -> Result<(), Failure> {
     let flags = [("--name", args.name.is_some()), ("--access", args.access.is_some())];
     if let Some((flag, _)) = flags.into_iter().find(|&(_, given)| given) {

@@ -31,7 +31,7 @@ pub(super) fn bench(args: &BenchArgs) -> Result<(), Failure> {
 
 /// Times the operation on the device of `--device`. Returns the name of the device and the times.
 ///
-/// With `--device auto`, the host takes over if there is no GPU.
+/// With `--device auto`, uses the host if there is no GPU.
 fn measure(args: &BenchArgs, operation: &Operation) -> Result<(String, Vec<Measured>), Failure> {
     let repetitions = usize::from(args.repetitions);
     if args.device != DeviceArg::Host {
@@ -47,7 +47,7 @@ fn measure(args: &BenchArgs, operation: &Operation) -> Result<(String, Vec<Measu
     Ok((format!("the host, threads: {threads}"), measured))
 }
 
-/// Converts the error of a measurement into a failure.
+/// Converts an error of a measurement into a failure.
 pub(super) fn failed(error: Box<dyn std::error::Error>) -> Failure {
     match error.downcast::<stridec::Error>() {
         Ok(error) => Failure::from(*error),
@@ -55,8 +55,8 @@ pub(super) fn failed(error: Box<dyn std::error::Error>) -> Failure {
     }
 }
 
-/// Returns the results as text, with a line for each implementation. The first line is the device's
-/// own copy. The last column is the throughput in relation to this copy.
+/// Formats the results as a table with a line for each implementation. The first line is the
+/// device's own copy, and the last column compares each throughput with that copy.
 fn table(operation: &Operation, device: &str, repetitions: u16, measured: &[Measured]) -> String {
     let mut text = format!("{}\n{}\n", operation.title(), printable(device));
     let bytes = measured[0].bytes;
@@ -85,9 +85,9 @@ mod device {
     use super::{Failure, Measured, Operation, failed};
     use crate::measure::on_gpu;
 
-    /// The number of kernels in one submission to hardware. A single kernel takes less time there
-    /// than the submission itself. On a software driver a kernel takes longer, so it is submitted
-    /// alone.
+    /// The number of kernels in one submission if the adapter is hardware, on which a single kernel
+    /// takes less time than the submission itself. On a software driver, a kernel takes longer and
+    /// is submitted alone.
     const BACK_TO_BACK: u32 = 20;
 
     /// Times the operation on the best adapter. A software driver is used only if `software` is

@@ -15,7 +15,7 @@ pub(super) fn calibrate(args: &CalibrateArgs) -> Result<(), Failure> {
     }
     let mut output = Output::open(&args.output)?;
     let (report, target) = device::measure(args.device == CalibrateDevice::Gpu)?;
-    // The report goes to stderr, so that stdout is valid JSON.
+    // Print the report on stderr, so that stdout is valid JSON.
     if args.output == std::path::Path::new("-") {
         super::errors::note(&report);
     } else {
@@ -62,21 +62,21 @@ mod device {
         trials::{Agreement, Trial, trial},
     };
 
-    /// The time limit of the measurement. No case is started after the limit.
+    /// The time limit of the measurement. No further case is started after it.
     const TIME: Duration = Duration::from_secs(25);
-    /// The number of timed runs of each kernel. The fastest run counts.
+    /// The number of timed runs of each kernel. Only the fastest run is used.
     const REPETITIONS: usize = 9;
     /// The minimum number of cases to which a model is fitted.
     const LEAST_CASES: usize = 8;
 
-    /// The amount of work to measure, which is smaller for a software driver than for hardware.
+    /// The amount of work to measure. It is smaller for a software driver than for hardware.
     struct Size {
-        /// The size of a case, in bytes.
+        /// The approximate number of bytes that a case moves.
         bytes: u64,
         /// The number of kernels in a submission.
         back_to_back: u32,
-        /// The numbers that are tried as [`CostModel::lanes`](stridec::schedule::CostModel::lanes),
-        /// the number of invocations that run at once.
+        /// The values to try for [`CostModel::lanes`](stridec::schedule::CostModel::lanes), the
+        /// number of invocations that run at the same time.
         lanes: &'static [u32],
     }
 
@@ -116,7 +116,8 @@ mod device {
         }
         let before = Agreement::of(&trials, &target);
         let mut unseen = Agreement::default();
-        // Each half of the trials is judged by a model that is fitted to the other half.
+        // Judge the fit on trials that it has not seen: each half by a model that is fitted to the
+        // other half.
         for half in 0..2 {
             let side = |wanted: usize| -> Vec<&Trial> {
                 let all = trials.iter().enumerate();
@@ -146,8 +147,8 @@ mod device {
         Ok((report, target))
     }
 
-    /// Adds to the report: the number of measured kernels, the fitted numbers, and the error of the
-    /// fit.
+    /// Adds a description of the fit to the report: the number of measured kernels, the fitted
+    /// numbers, and the error.
     fn describe(
         text: &mut String,
         trials: &[Trial],
@@ -169,8 +170,8 @@ mod device {
         writeln!(text, "times differ from the fit by {:.0}%", fit.error * 100.0)
     }
 
-    /// Returns the origin of a measurement as text: the name of the device, the processor if the
-    /// device is a CPU, and the date.
+    /// Describes the origin of a measurement: the name of the device, the processor if the device
+    /// is a CPU, and the date.
     fn origin(gpu: &Gpu, is_cpu: bool) -> String {
         let mut text = format!("{} ({})", gpu.name(), gpu.backend());
         let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -255,7 +256,7 @@ mod device {
             let (from, to) = (from.map_err(Error::from)?, to.map_err(Error::from)?);
             cases.push(relayout(from, to)?);
         }
-        // The cases are mixed, so that even the first few have every type and every kind.
+        // Mix the cases, so that even the first few contain every type and every kind.
         let count = cases.len();
         let mut mixed: Vec<_> = cases.into_iter().enumerate().collect();
         mixed.sort_by_key(|&(n, _)| n * 23 % count);
@@ -266,7 +267,7 @@ mod device {
         Operation::relayout(from.try_into()?, to.try_into()?)
     }
 
-    /// Returns `sizes` with the first extent multiplied so that the array has about `bytes` bytes.
+    /// Returns `sizes` with the first extent increased, so that the array has about `bytes` bytes.
     fn grown(sizes: &[u64], element_type: ElementType, bytes: u64) -> Vec<u64> {
         let bits = u64::from(element_type.storage_bits().unwrap_or(32));
         let one = sizes.iter().product::<u64>() * bits / 8;

@@ -20,8 +20,8 @@ use super::{
     target::target,
 };
 
-/// Runs `stridec compile`. The kernel of a relayout or a slice is compiled here. Accessors and
-/// programs have files of their own.
+/// Runs `stridec compile`. Compiles a relayout or a slice, and passes accessors and programs on to
+/// their own modules.
 pub(super) fn compile(args: &CompileArgs) -> Result<(), Failure> {
     if args.op.operation == Some(OpKind::Accessor) {
         return accessor::compile(args);
@@ -70,8 +70,8 @@ pub(super) fn compile(args: &CompileArgs) -> Result<(), Failure> {
 }
 
 impl Emit {
-    /// Returns the language to which the kernel is translated, or `None` for the formats that keep
-    /// the WGSL.
+    /// Returns the language into which the kernel must be translated, or `None` if the format uses
+    /// the WGSL itself.
     pub(super) fn language(self) -> Option<Language> {
         match self {
             Self::Spirv => Some(Language::Spirv),
@@ -83,7 +83,8 @@ impl Emit {
     }
 }
 
-/// Returns the kernel as a message. If a language is given, the message has the translation too.
+/// Returns the kernel as a protobuf message. If `language` is set, the message also contains the
+/// translation.
 pub(super) fn message(
     kernel: &Kernel,
     language: Option<Language>,
@@ -94,13 +95,13 @@ pub(super) fn message(
     }
 }
 
-/// Returns the message of a kernel as JSON. Fields that are zero are written too.
+/// Returns the protobuf message of a kernel as JSON. Fields that are zero are included.
 pub(super) fn json(kernel: &Kernel, language: Option<Language>) -> Result<Vec<u8>, Error> {
     Ok(to_json_with_zeros(&message(kernel, language)?)?.into_bytes())
 }
 
 /// Converts an error into a failure. If the tensors exceed the limits of one kernel, the message
-/// also says how the operation can still run.
+/// also suggests another way to run the operation.
 pub(super) fn too_large(error: Error) -> Failure {
     let (refused, helps) = match &error {
         Error::Schedule(refused) => {

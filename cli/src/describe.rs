@@ -52,14 +52,14 @@ pub(super) fn describe(args: &DescribeArgs) -> Result<(), Failure> {
     }
 }
 
-/// Returns the tensor of an argument whose strides no operation accepts, because a dimension has
-/// several strides and no XLA layout can express them. Returns `None` for any other argument.
+/// Parses a layout that can be described although no operation accepts it, because a dimension has
+/// several strides that no XLA layout can express. Returns `None` for any other argument.
 fn digits_alone(argument: &str) -> Option<Tensor> {
     read(argument).ok().filter(|tensor| *tensor.form() == TensorForm::Digits)
 }
 
-/// Returns a shape as an `xla.Shape`. Default layouts are written out, as in XLA. Returns a failure
-/// for a shape with strides, which the message cannot express.
+/// Returns a shape as an `xla.Shape`, in which default layouts are explicit, as in XLA. Returns a
+/// failure for a shape with strides, because the message cannot express them.
 fn proto(shape: &ShapeArg) -> Result<xla::Shape, Failure> {
     match shape.xla() {
         Some(shape) => Ok(xla::Shape::from(&shape.clone().with_default_layouts())),
@@ -70,7 +70,7 @@ fn proto(shape: &ShapeArg) -> Result<xla::Shape, Failure> {
     }
 }
 
-/// Describes a shape as text. The description of a tuple is that of each array in it.
+/// Describes a shape as text. For a tuple, describes every array inside.
 fn text(shape: &ShapeArg) -> Result<String, Failure> {
     match shape {
         ShapeArg::Tensor(tensor) => Ok(describe_text(tensor)),
@@ -82,8 +82,8 @@ fn text(shape: &ShapeArg) -> Result<String, Failure> {
     }
 }
 
-/// Describes an array in a tuple. `path` selects it, such as `1,0`. If the array has no memory, the
-/// description is the reason.
+/// Describes one array of a tuple. `path` is its position in the tuple, such as `1,0`. If the array
+/// has no memory, the text gives the reason instead.
 fn leaf_text(path: &str, shape: &Shape) -> String {
     let text = match Tensor::try_from(shape.clone()) {
         Ok(tensor) => describe_text(&tensor),
@@ -103,8 +103,8 @@ fn json(shape: &ShapeArg) -> Result<serde_json::Value, Failure> {
     }
 }
 
-/// Returns the arrays inside a tuple, each with its path, such as `1,0`. Returns `None` if the
-/// shape is not a tuple.
+/// Returns all arrays in a tuple, each with its path, such as `1,0`. Returns `None` if the shape is
+/// not a tuple.
 fn leaves(shape: &Shape) -> Option<Vec<(String, &Shape)>> {
     (shape.element_type() == ElementType::Tuple).then(|| {
         let mut leaves = Vec::new();
@@ -113,7 +113,8 @@ fn leaves(shape: &Shape) -> Option<Vec<(String, &Shape)>> {
     })
 }
 
-/// Appends the arrays inside `shape` to `leaves`. `path` is the path of `shape` itself.
+/// Appends the arrays in `shape` to `leaves`. `path` is the path of `shape` itself, to which the
+/// numbers of its parts are added.
 fn collect<'a>(shape: &'a Shape, path: &str, leaves: &mut Vec<(String, &'a Shape)>) {
     if shape.element_type() != ElementType::Tuple {
         leaves.push((path.to_owned(), shape));

@@ -1,4 +1,4 @@
-//! The descriptions of a tensor's memory in other systems, or the reasons why a system cannot
+//! Describes a tensor's memory in the terms of other systems, or explains why a system cannot
 //! describe it.
 
 use std::fmt::Display;
@@ -13,10 +13,10 @@ use stridec::{
     stride::{PaddingReport, StrideDescriptor, StrideError},
 };
 
-/// Describes the tensor in the terms of other systems, such as DirectML or numpy. The keys are the
-/// names of the systems.
+/// Describes the tensor in the terms of other systems, such as DirectML or numpy. Each key is the
+/// name of a system.
 ///
-/// The value is an object if the system has fields for an array, and otherwise the text that
+/// The value is an object if the system describes an array by fields, and otherwise the text that
 /// `stridec convert` prints. If the system cannot describe the tensor, the value is
 /// `{"unsupported": reason}`.
 pub(super) fn forms(tensor: &Tensor) -> Map<String, Value> {
@@ -34,7 +34,7 @@ pub(super) fn forms(tensor: &Tensor) -> Map<String, Value> {
     forms
 }
 
-/// Returns the form, or `{"unsupported": reason}` if there is none.
+/// Returns the description, or `{"unsupported": reason}` if there is an error.
 fn or_why(form: Result<Value, impl Display>) -> Value {
     form.unwrap_or_else(|why| json!({ "unsupported": why.to_string() }))
 }
@@ -90,8 +90,9 @@ fn dlpack(tensor: DlPack) -> Value {
     })
 }
 
-/// Returns the padding of a tensor: its bytes, its percentage of the memory, and each dimension's
-/// part. The field `costliest` is the dimension that causes most of it, or null without padding.
+/// Returns the padding of a tensor: its bytes, its percentage of the memory, and the part that each
+/// dimension causes. The field `costliest` is the dimension that causes most of the padding, or
+/// null if there is no padding.
 pub(super) fn padding(descriptor: &StrideDescriptor) -> Value {
     let report = PaddingReport::of(descriptor);
     let dimensions: Vec<Value> = report

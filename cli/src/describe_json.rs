@@ -42,8 +42,8 @@ pub(super) fn describe_json(tensor: &Tensor) -> Value {
     value
 }
 
-/// Returns the lowered form of each array inside a tuple. The field `path` selects the array, such
-/// as `1,0`. An array without memory has the reason in the field `unsupported`.
+/// Returns the lowered form of each array in a tuple. The field `path` is the position of the
+/// array, such as `1,0`. If an array has no memory, the field `unsupported` gives the reason.
 pub(super) fn leaves_json(tuple: &Shape, leaves: &[(String, &Shape)]) -> Value {
     let leaf = |(path, shape): &(String, &Shape)| {
         let mut value = match Tensor::try_from((*shape).clone()) {
@@ -64,8 +64,8 @@ pub(super) fn leaves_json(tuple: &Shape, leaves: &[(String, &Shape)]) -> Value {
     })
 }
 
-/// Returns the order of an XLA layout, the most minor dimension first. Returns `None` if the tensor
-/// is given in another form.
+/// Returns the dimensions of an XLA layout in order, the most minor one first. Returns `None` if
+/// the tensor is not given by an XLA layout.
 fn minor_to_major(tensor: &Tensor) -> Option<Vec<usize>> {
     match tensor.form() {
         TensorForm::Shape(shape) => Some(match shape.layout() {

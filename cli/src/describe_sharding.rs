@@ -1,4 +1,4 @@
-//! `stridec describe SHAPE --sharding SHARDING`: prints the box of each device, which is the part
+//! `stridec describe SHAPE --sharding SHARDING`: prints the box of each device, which is the region
 //! of the array that the device holds.
 
 use std::fmt::Write as _;
@@ -28,9 +28,9 @@ pub(super) struct Sharded<'a> {
 }
 
 impl<'a> Sharded<'a> {
-    /// Reads the sharding, and places it on the devices. `devices` is the number of devices, which
-    /// some shardings do not give. Returns a failure if there are more than [`MAX_DEVICES`],
-    /// because each has a line.
+    /// Parses the sharding of the array, and applies it to the devices. `devices` is needed because
+    /// some shardings do not determine the number of devices. Returns a failure if there are more
+    /// than [`MAX_DEVICES`], because each device has a line in the output.
     pub(super) fn new(
         argument: &'a ShapeArg,
         sharding: &str,
@@ -53,8 +53,8 @@ impl<'a> Sharded<'a> {
         Ok(Self { shape, sharding, placement })
     }
 
-    /// Returns the smallest extents into which every box fits. Without boxes, returns the extents
-    /// of the array.
+    /// Returns the smallest extents into which every box fits, or the extents of the array if there
+    /// are no boxes.
     fn tile_shape(&self) -> Vec<u64> {
         match &self.placement {
             Some(placement) => placement.tile_shape(),
@@ -62,8 +62,8 @@ impl<'a> Sharded<'a> {
         }
     }
 
-    /// Returns the sharding in every notation that can express it, the notation of the argument
-    /// first.
+    /// Returns the sharding in every notation that can express it, beginning with the notation that
+    /// the user chose.
     fn forms(&self) -> Vec<String> {
         let others = [self.sharding.as_tiles(), self.sharding.as_list()];
         let mut forms = vec![self.sharding.to_string()];

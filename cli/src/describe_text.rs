@@ -21,8 +21,8 @@ pub(super) fn describe_text(tensor: &Tensor) -> String {
     line("element", &format!("{}, {} in memory", descriptor.element_type(), count(bits, "bit")));
     let elements = count(descriptor.elements(), "element");
     line("dimensions", &format!("{:?}, {elements}", descriptor.sizes()));
-    // Coordinates that are always 0 are left out. They are created by tiles of 1, and by tiles of a
-    // higher rank than the array's.
+    // Leave out coordinates that are always 0. They are created by tiles of 1, and by tiles with
+    // more dimensions than the array.
     let axes: Vec<_> = descriptor
         .axes()
         .iter()
@@ -63,7 +63,7 @@ pub(super) fn describe_text(tensor: &Tensor) -> String {
     text
 }
 
-/// Returns the amount of padding, and the dimension that causes most of it.
+/// Describes the amount of padding, and the dimension that causes most of it.
 fn padding(descriptor: &StrideDescriptor) -> String {
     let report = PaddingReport::of(descriptor);
     let (bytes, of, percent) = (report.padding_bytes, report.allocation_bytes, report.percent());
@@ -77,7 +77,7 @@ fn padding(descriptor: &StrideDescriptor) -> String {
     format!("{bytes} of {}, {percent:.1} %{costliest}", count(of, "byte"))
 }
 
-/// Returns a number with its noun, such as `1 byte` or `60 bytes`.
+/// Formats a count with its unit, such as `1 byte` or `60 bytes`.
 fn count(n: impl Into<u64>, what: &str) -> String {
     let n = n.into();
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })

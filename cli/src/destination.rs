@@ -1,5 +1,5 @@
-//! The argument `--to` of an operation: a `SHAPE`, or only a layout for the extents and the element
-//! type of the operation.
+//! Parses the argument `--to` of an operation. It is a whole `SHAPE`, or only a layout, to which
+//! the operation adds the extents and the element type.
 
 use stridec::{
     Error, Tensor,
@@ -10,8 +10,8 @@ use stridec::{
 
 use super::{errors::Failure, shape_arg::tensor};
 
-/// Reads `--to`: a shape, or a layout such as `{1,3,2,0}`, `NHWC` or `NHWC over NCHW`. A layout
-/// applies to an array of `sizes` with the element type of `source`.
+/// Parses `--to`: a shape, or only a layout such as `{1,3,2,0}`, `NHWC` or `NHWC over NCHW`. A
+/// layout is completed by the extents `sizes` and the element type of `source`.
 pub(super) fn destination(
     argument: &str,
     source: &StrideDescriptor,
@@ -33,9 +33,9 @@ pub(super) fn destination(
     Ok(Tensor::try_from(shape.map_err(Error::from)?).map_err(Error::from)?)
 }
 
-/// Returns the layout that a user probably means by writing extents in the order of memory. For
-/// example, `f32[2,4,5,3]` for `f32[2,3,4,5]` means NHWC. Returns `None` if the extents are not the
-/// source's extents in another order.
+/// Guesses the layout for a user who wrote extents in the order of memory, to suggest it in a
+/// message. For example, `f32[2,4,5,3]` for `f32[2,3,4,5]` means NHWC. Returns `None` if the
+/// extents are no permutation of the source's extents.
 pub(super) fn meant(source: &[u64], destination: &[u64]) -> Option<String> {
     if source == destination || source.len() != destination.len() {
         return None;
@@ -50,7 +50,7 @@ pub(super) fn meant(source: &[u64], destination: &[u64]) -> Option<String> {
     Some(if layout == "'{1,3,2,0}'" { format!("{layout} or NHWC") } else { layout })
 }
 
-/// Returns the layout that letters describe. Its elements are as wide as the elements of the
+/// Parses a layout that is written with letters. Its elements are as wide as the elements of the
 /// source.
 fn from_letters(text: &str, source: &StrideDescriptor, rank: usize) -> Result<Layout, Failure> {
     let (order, over) = match text.split_once(" over ") {

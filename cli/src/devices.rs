@@ -28,7 +28,7 @@ pub(super) fn devices(args: &DevicesArgs) -> Result<(), Failure> {
     }
 }
 
-/// Returns an adapter as text: its name, and below it one line for each property.
+/// Formats an adapter as text: its name, and below it one line for each property.
 fn describe(adapter: &Value) -> String {
     let shown = |value: &Value| match value {
         Value::String(text) => printable(text).replace('\n', " "),
@@ -83,7 +83,7 @@ pub(super) fn adapter_target() -> Result<Target, Failure> {
     Err(without_gpu())
 }
 
-/// Returns the failure for a GPU, which this build does not support.
+/// Returns the failure for a request for a GPU, because this build does not support GPUs.
 #[cfg(not(feature = "gpu"))]
 pub(super) fn without_gpu() -> Failure {
     let why = "no GPU: this stridec was built without the feature `gpu`";

@@ -1,6 +1,6 @@
 //! `stridec diff`: compares two snapshots stage by stage, or the memory of two modules.
 //!
-//! A snapshot is a text of all stages of a compilation, as `stridec compile --emit stages` prints
+//! A snapshot is a text with all stages of a compilation, as `stridec compile --emit stages` prints
 //! it.
 
 use std::{fmt::Write as _, path::Path, process::ExitCode, time::Duration};
@@ -15,8 +15,8 @@ use super::{
     output::print,
 };
 
-/// All stages in order. `operation` and `program` are the titles of snapshots, and `text` is the
-/// WGSL of a kernel.
+/// The names of all stages, in order. `operation` and `program` are the titles of snapshots, and
+/// `text` is the WGSL of a kernel.
 const ORDER: [&str; 10] = [
     "operation",
     "source",
@@ -34,13 +34,14 @@ const ORDER: [&str; 10] = [
 /// after these describe a single kernel.
 const WHOLE: usize = 6;
 
-/// The stages that every operation has.
+/// The stages that every snapshot of an operation must contain.
 const STAGES: [&str; 5] = ["source", "destination", "nest", "schedule", "kernel"];
 
-/// The time limit for finding the shortest difference of a stage.
+/// The time limit for finding the shortest difference between two texts of a stage.
 const DEADLINE: Duration = Duration::from_secs(1);
 
-/// Prints the difference. If the inputs differ and `--exit-code` is given, returns exit code 1.
+/// Prints the difference between two inputs. If there is one and `--exit-code` is given, returns
+/// exit code 1.
 pub(super) fn diff(args: &DiffArgs) -> Result<ExitCode, Failure> {
     let difference = match (read(&args.old)?, read(&args.new)?) {
         (DiffInput::Snapshot(old), DiffInput::Snapshot(new)) => {
@@ -66,14 +67,14 @@ enum DiffInput {
     Module(MemoryReport),
 }
 
-/// Reads an input. A text that is no module is taken for a snapshot, and is checked later.
+/// Reads an input. Treats any text except a module as a snapshot, which is checked later.
 fn read(path: &Path) -> Result<DiffInput, Failure> {
-    // `@FILE` is accepted too, because other commands name files in this way.
+    // Also accept `@FILE`, because other commands name files in this way.
     let named = path.to_str().and_then(|path| path.strip_prefix('@')).map(Path::new);
     let path = named.filter(|_| !path.exists()).unwrap_or(path);
     let file = ModuleFile::read(path)?;
-    // A snapshot is recognised first, because it may contain characters that `contents` takes for
-    // binary data.
+    // Recognise a snapshot first, because `contents` may mistake some of its characters for binary
+    // data.
     if let Some(text) = file.utf8().filter(|text| text.contains("\n== ")) {
         return Ok(DiffInput::Snapshot(text.replace("\r\n", "\n")));
     }
@@ -85,8 +86,8 @@ fn read(path: &Path) -> Result<DiffInput, Failure> {
     }
 }
 
-/// Returns true if a text is HLO or StableHLO, which begins a line with one of these words. No
-/// snapshot does.
+/// Returns true if a text is HLO or StableHLO. In these, a line begins with one of the words below,
+/// and in a snapshot none does.
 fn is_module(text: &str) -> bool {
     let starts = [
         "HloModule ",
@@ -123,17 +124,18 @@ fn check(old: (&Path, &str), new: (&Path, &str)) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A stage and its text.
+/// One stage of a snapshot, with its text.
 struct Stage<'a> {
-    /// The buffer that the kernel of this stage writes, such as `result 0`. Empty outside a
-    /// program.
+    /// The buffer that the kernel of this stage writes, such as `result 0`. It is empty for an
+    /// operation.
     buffer: &'a str,
     name: &'a str,
     text: String,
 }
 
 impl Stage<'_> {
-    /// Returns the heading of the stage, such as `nest`, or `nest of result 0` in a program.
+    /// Returns the heading under which changes of the stage are printed, such as `nest`, or `nest
+    /// of result 0` in a program.
     fn title(&self) -> String {
         match self.buffer {
             "" => self.name.to_owned(),
@@ -142,16 +144,17 @@ impl Stage<'_> {
     }
 }
 
-/// Returns the index of a stage in [`ORDER`]. An unknown stage gets the index of the last one.
+/// Returns the position of a stage in [`ORDER`], to sort stages. An unknown stage is sorted like
+/// the last one.
 fn rank(name: &str) -> usize {
     ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len() - 1)
 }
 
-/// Splits a snapshot into its stages. The operation or the program is the first stage, each `==
-/// name` begins another, and the WGSL of each kernel is a stage of its own.
+/// Splits a snapshot into its stages. The first stage is the operation or the program. Each line
+/// `== name` begins another stage, and the WGSL of each kernel is a separate stage.
 fn stages(text: &str) -> Vec<Stage<'_>> {
-    // A snapshot of the tests begins with a header of the crate insta, which says nothing about the
-    // kernel.
+    // A snapshot of the tests begins with a header of the crate insta, which is skipped because it
+    // does not describe the kernel.
     let text = text
         .strip_prefix("---\n")
         .and_then(|rest| rest.split_once("\n---\n"))
@@ -171,15 +174,15 @@ fn stages(text: &str) -> Vec<Stage<'_>> {
             |name, text: &str| stages.push(Stage { buffer, name, text: text.trim().to_owned() });
         match (name, body.split_once("\n\n")) {
             ("kernel", Some((facts, text))) => {
-                // The comments at the top of the WGSL repeat earlier stages, so they are skipped.
-                // The proof is written only there, so it is kept.
+                // Skip the comments at the top of the WGSL, because they repeat earlier stages.
+                // Keep the proof, which no earlier stage contains.
                 let code = text.find("\n@").map_or(text, |at| &text[at + 1..]);
                 let header = &text[..text.len() - code.len()];
                 let proof = header.find("// proof").map_or("", |at| &header[at..]);
                 push("kernel", &format!("{}\n{}", facts.trim(), proof.trim()));
                 push("text", code);
             }
-            // The heading of the schedule names the target, so it is kept.
+            // Keep the heading of the schedule, because it names the target.
             ("schedule", _) => push(name, part),
             _ => push(name, body),
         }
@@ -187,7 +190,7 @@ fn stages(text: &str) -> Vec<Stage<'_>> {
     stages
 }
 
-/// Returns the meaning of a change, judged by the first stage that changed.
+/// Returns a sentence that explains the change to the user, judged by the first stage that changed.
 fn meaning(changed: &[&Stage<'_>], is_program: bool) -> &'static str {
     let (whole, kernels): (Vec<usize>, Vec<usize>) =
         changed.iter().map(|stage| rank(stage.name)).partition(|&rank| rank < WHOLE);
@@ -204,7 +207,8 @@ fn meaning(changed: &[&Stage<'_>], is_program: bool) -> &'static str {
     }
 }
 
-/// Returns a summary and the changed lines of each stage, or `None` if nothing changed.
+/// Compares two snapshots. Returns a summary and the changed lines of each stage, or `None` if
+/// nothing changed.
 fn compare(old: &str, new: &str) -> Option<String> {
     let (old, new) = (stages(old), stages(new));
     let find = |stages: &[Stage<'_>], of: &Stage<'_>| {
@@ -219,7 +223,7 @@ fn compare(old: &str, new: &str) -> Option<String> {
             buffers.push(stage.buffer);
         }
     }
-    // The order is by kernel, and within a kernel by stage.
+    // Sort stages by kernel, and for each kernel in the order of compilation.
     let buffer = |stage: &Stage<'_>| buffers.iter().position(|known| *known == stage.buffer);
     all.sort_by_key(|stage| (buffer(stage), rank(stage.name)));
     let is_program = all.iter().any(|stage| stage.name == "buffers");
@@ -240,8 +244,8 @@ fn compare(old: &str, new: &str) -> Option<String> {
         let _ = writeln!(text, "\n== {}", stage.title());
         let side = |stages| find(stages, stage).unwrap_or_default();
         let (old, new) = (side(&old), side(&new));
-        // After the time limit, the rest of the text counts as different. The result is then still
-        // correct, but may not be the shortest.
+        // If the time limit is reached, the rest of the text is treated as different. The result is
+        // still correct, but may not be the shortest.
         let diff = TextDiff::configure().timeout(DEADLINE).diff_lines(&old, &new);
         for (number, group) in diff.grouped_ops(2).iter().enumerate() {
             if number > 0 {

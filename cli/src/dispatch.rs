@@ -11,7 +11,7 @@ use super::{
     explain, memory, mistakes, offset, reshard, run as run_command, serve, shell,
 };
 
-/// Runs the command that the arguments select. Errors are printed on stderr.
+/// Runs the command that the arguments select. Prints errors on stderr.
 pub(crate) fn run() -> ExitCode {
     match Cli::try_parse() {
         Ok(Cli { command }) => match execute(&command) {
@@ -26,7 +26,7 @@ pub(crate) fn run() -> ExitCode {
 }
 
 /// Runs a command. `diff --exit-code` and `reshard run` may return an exit code for a failure,
-/// which they have reported already.
+/// after they have reported the reason themselves.
 fn execute(command: &Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Describe(args) => describe::describe(args),
@@ -49,15 +49,15 @@ fn execute(command: &Command) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints help on stdout, or a usage error on stderr. In the error, the user's text is escaped.
+/// Prints help on stdout, or a usage error on stderr. Escapes the user's text in a usage error.
 fn usage(error: &clap::Error) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         // A closed pipe is not a failure.
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
-    // clap prints arguments unescaped. The escaped arguments are parsed again, which gives the same
-    // error in a form that is safe to print.
+    // clap prints arguments unescaped. Therefore the escaped arguments are parsed again, which
+    // produces the same error in a form that is safe to print.
     let args = mistakes::arguments();
     if let Some(message) = mistakes::explained(&args) {
         let failure = Failure::invalid(message);

@@ -11,7 +11,7 @@ use super::{
 const MANIFESTS: [&str; 3] =
     ["/usr/share/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/etc/vulkan/icd.d"];
 
-/// The environment variables that hide or replace drivers.
+/// The environment variables that can hide or replace drivers.
 const VARIABLES: [&str; 6] = [
     "VK_ICD_FILENAMES",
     "VK_DRIVER_FILES",
@@ -37,7 +37,7 @@ pub(super) fn doctor() -> Result<(), Failure> {
     print(&printable(&text))
 }
 
-/// Returns the drivers that Vulkan's loader finds, as the paths of their manifests.
+/// Returns the paths of the driver manifests that Vulkan's loader finds.
 fn manifests() -> Vec<String> {
     let entries = MANIFESTS.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten();
     let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
@@ -81,7 +81,7 @@ fn adapters() -> String {
     "this stridec was built without the feature `gpu`: it runs on the host alone\n".to_owned()
 }
 
-/// Returns advice on drivers to install.
+/// Returns advice on the drivers to install on this system.
 #[cfg(feature = "gpu")]
 fn advice() -> String {
     let mut text = String::new();

@@ -1,5 +1,5 @@
-//! Failures of commands. A failure has a message, the position in the input if it is known, and an
-//! exit code that tells scripts the kind of failure.
+//! Failures of commands. A failure has a message, the position of the error in the input if it is
+//! known, and an exit code by which scripts can distinguish failures.
 
 use std::{
     borrow::Cow,
@@ -14,10 +14,10 @@ use stridec::{
     shape::{ParseError, ShapeError},
 };
 
-/// The number of characters that are shown on each side of the text above a caret.
+/// The number of characters of the input that are shown before and after the marked ones.
 const CONTEXT: usize = 50;
 
-/// The maximum length of a printed message, in bytes. A longer message is cut in the middle.
+/// The maximum length of a printed message, in bytes. The middle of a longer message is left out.
 const LONGEST_MESSAGE: usize = 1200;
 
 /// The exit code of a command that failed.
@@ -47,12 +47,12 @@ impl Exit {
 #[derive(Clone, Debug)]
 pub(super) struct Failure {
     exit: Exit,
-    /// The problem and the accepted values.
+    /// A description of the problem, with the values that would be accepted.
     message: String,
     caret: Option<Caret>,
 }
 
-/// A text, and its part that is marked by carets: `len` bytes from byte `offset` on.
+/// A text of the user in which `len` bytes, from byte `offset` on, are marked by carets.
 #[derive(Clone, Debug)]
 struct Caret {
     text: String,
@@ -69,7 +69,7 @@ impl Failure {
         Self::new(Exit::Invalid, message)
     }
 
-    /// Returns the failure for a notation that does not parse.
+    /// Returns the failure for `text`, in which the parser found an error.
     pub(super) fn notation(text: &str, error: &ParseError) -> Self {
         let exit = match error.kind() {
             ErrorKind::Unsupported => Exit::Unsupported,
@@ -78,14 +78,14 @@ impl Failure {
         Self::new(exit, error.reason()).at(text, error.offset(), error.len())
     }
 
-    /// Returns the failure for a text with an error at byte `offset`.
+    /// Returns the failure for `text`, which has an error at byte `offset`.
     pub(super) fn in_text(text: &str, offset: usize, reason: &str) -> Self {
         let len = text[offset.min(text.len())..].chars().next().map_or(0, char::len_utf8);
         Self::invalid(reason).at(text, offset, len)
     }
 
-    /// Returns the failure for a file with an invalid message. If the error has a line and a
-    /// column, the line is shown with a caret.
+    /// Returns the failure for `text`, the contents of a file with an invalid message. If the error
+    /// has a line and a column, that line is shown with a caret.
     pub(super) fn message(text: &str, error: &ShapeError) -> Self {
         let failure = Self::invalid(error.to_string());
         let ShapeError::Text { line, column, .. } = error else { return failure };
@@ -105,19 +105,19 @@ impl Failure {
         Self::new(Exit::Failed, format!("{}: cannot be written: {error}", name(path)))
     }
 
-    /// Returns the failure with a subject in front of its message.
+    /// Adds a subject before the message, such as the name of a file.
     pub(super) fn about(mut self, subject: impl fmt::Display) -> Self {
         self.message = format!("{subject}: {}", self.message);
         self
     }
 
-    /// Returns the failure with a caret under `len` bytes of `text`, starting at byte `offset`.
+    /// Adds a caret under `len` bytes of `text`, from byte `offset` on.
     fn at(mut self, text: &str, offset: usize, len: usize) -> Self {
         self.caret = Some(Caret { text: text.into(), offset, len });
         self
     }
 
-    /// Returns true if the requested device does not exist.
+    /// Returns true if the failure is that the requested device does not exist.
     pub(super) fn is_no_device(&self) -> bool {
         self.exit == Exit::NoDevice
     }
@@ -144,8 +144,8 @@ impl fmt::Display for Failure {
 }
 
 impl fmt::Display for Caret {
-    /// Writes the text and, on a second line, the carets. A long text is cut on both sides of the
-    /// carets.
+    /// Writes the text and, on a second line, the carets. If the text is long, only the part around
+    /// the carets is written.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (before, rest) = split(&self.text, self.offset);
         let (marked, after) = split(rest, self.len);
@@ -166,14 +166,14 @@ impl fmt::Display for Caret {
     }
 }
 
-/// Splits a text at a byte, or at the next boundary of a character if the byte is inside one.
+/// Splits a text at byte `at`. If the byte is inside a character, splits after this character.
 fn split(text: &str, at: usize) -> (&str, &str) {
     let at = (at..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
     text.split_at(at)
 }
 
-/// Replaces each character with characters of one column each, so that the caret is in the right
-/// column.
+/// Escapes every character except printable ASCII. Each remaining character fills one column, so
+/// that the caret is in the right column.
 fn ascii(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
@@ -204,22 +204,22 @@ pub(super) fn printable(text: &str) -> String {
     out
 }
 
-/// Returns a path in the form that messages show.
+/// Formats a path for messages.
 pub(super) fn name(path: &Path) -> String {
     quoted(&path.to_string_lossy())
 }
 
-/// Returns the path of an input in the form that messages show.
+/// Formats the path of an input for messages.
 pub(super) fn input_name(path: &Path) -> String {
     if path == Path::new("-") { "standard input".to_owned() } else { name(path) }
 }
 
-/// Returns an argument in the form that messages show, on one line.
+/// Formats an argument for messages, on one line.
 pub(super) fn quoted(text: &str) -> String {
     printable(text).replace('\n', "\\n")
 }
 
-/// Returns the text. If it is very long, returns only its beginning and its end.
+/// Shortens a very long text to its beginning and its end.
 fn excerpt(text: &str) -> Cow<'_, str> {
     if text.len() <= LONGEST_MESSAGE {
         return text.into();
@@ -230,8 +230,7 @@ fn excerpt(text: &str) -> Cow<'_, str> {
     format!("{start} … {end}").into()
 }
 
-/// Prints a failure on stderr. The label is coloured if stderr is a terminal and `NO_COLOR` is not
-/// set.
+/// Prints a failure on stderr. Colours its label if stderr is a terminal and `NO_COLOR` is not set.
 pub(super) fn report(failure: &Failure) {
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
         || std::env::var_os("TERM").is_some_and(|value| value == "dumb")

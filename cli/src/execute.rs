@@ -7,7 +7,7 @@ use stridec::{
 
 use super::{args::DeviceArg, errors::Failure, progress::bar};
 
-/// Runs the operation. Returns the device that ran it.
+/// Runs the operation, and returns the device that was used.
 pub(super) fn execute(
     operation: &Operation,
     device: DeviceArg,
@@ -35,7 +35,7 @@ pub(super) fn execute(
     ran.map_err(beyond_limits)
 }
 
-/// Converts an error into a failure. If the limits of the GPU are too low, the message names
+/// Converts an error into a failure. If the limits of the GPU are too low, the message suggests
 /// `--device host`.
 fn beyond_limits(error: Error) -> Failure {
     #[cfg(feature = "gpu")]

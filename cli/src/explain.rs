@@ -26,7 +26,7 @@ use super::{
     sharding_arg::sharding,
 };
 
-/// The width of a drawing that is not printed on a terminal, in columns.
+/// The width of a drawing if stdout is not a terminal, in columns.
 const COLUMNS: usize = 80;
 /// The maximum width of a drawing, in columns. Wider drawings are harder to read.
 const MAX_COLUMNS: usize = 120;
@@ -96,7 +96,7 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
     }
 }
 
-/// Draws the results of a program. With `--plan`, prints the plan of the host's copies instead.
+/// Draws the results of a program, or prints the plan of the host's copies if `--plan` is given.
 fn program(args: &ExplainArgs, requested: Option<Module>) -> Result<(), Failure> {
     let ProgramFlags { layouts, output, element, input } = &args.program;
     let module = program::module(requested, args.module.as_deref(), *layouts, &args.flags)?;
@@ -140,7 +140,7 @@ fn program(args: &ExplainArgs, requested: Option<Module>) -> Result<(), Failure>
     write(&args.files, |width| picture.terminal(width), || picture.svg(), page)
 }
 
-/// Draws the plan from one sharding to another.
+/// Draws the reshard from one sharding to another.
 fn reshard(ExplainReshardArgs { sides: args, files }: &ExplainReshardArgs) -> Result<(), Failure> {
     let ReshardSides { shape, from, to } = sides(args)?;
     let plan = plan(&shape, &from.0, &to.0).map_err(Error::from)?;
@@ -157,10 +157,10 @@ fn reshard(ExplainReshardArgs { sides: args, files }: &ExplainReshardArgs) -> Re
     write(files, |width| picture.terminal(width), || picture.svg(), || Ok(picture.html()))
 }
 
-/// Writes the requested files. If there are none, prints the drawing on stdout.
+/// Writes the files that the user requested, or prints the drawing on stdout if there are none.
 ///
-/// `terminal` draws for a number of columns, `svg` returns an SVG document, and `page` returns a
-/// page for a browser. Only the functions of the requested files are called.
+/// `terminal` draws the text for a number of columns, `svg` returns an SVG document, and `page`
+/// returns a page for a browser. Only the functions that are needed are called.
 fn write(
     files: &PictureFiles,
     terminal: impl FnOnce(usize) -> String,
@@ -183,7 +183,7 @@ fn write(
     Ok(())
 }
 
-/// Prints a drawing on stdout. It is coloured if stdout is a terminal with colours and `NO_COLOR`
+/// Prints a drawing on stdout, in colours if stdout is a terminal that supports them and `NO_COLOR`
 /// is not set.
 fn show(draw: impl FnOnce(usize) -> String) -> Result<(), Failure> {
     let stdout = io::stdout();

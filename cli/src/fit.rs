@@ -1,39 +1,38 @@
 //! Fits a cost model to the measured times of candidates.
 //!
-//! A cost is a sum over the parts of an invocation's work, in which each part is multiplied by a
-//! number of the model. The time of a candidate is modelled as the same sum, plus the time of a
-//! dispatch. The fit finds the numbers with the least sum of squared relative errors. No number may
-//! be negative.
+//! A cost is a sum over the parts of an invocation's work. Each part is multiplied by a number of
+//! the model. The time of a candidate is modelled as the same sum, plus the time of a dispatch. The
+//! fit chooses the numbers with the least sum of squared relative errors, none of them negative.
 
 use stridec::{Target, schedule::CostModel};
 
 use super::trials::Trial;
 
-/// The number of unknowns: the time of an operation, then one for each cost in the order of
-/// [`CostModel::costs`], and then the time of a dispatch.
+/// The number of unknowns of the fit: the time of an operation, a time for each cost in the order
+/// of [`CostModel::costs`], and the time of a dispatch.
 const UNKNOWNS: usize = DISPATCH + 1;
 /// The index of the time of a dispatch among the unknowns.
 const DISPATCH: usize = CostModel::COSTS + 1;
 
-/// The number of iterations that the solver makes.
+/// The number of iterations of the solver.
 const ROUNDS: usize = 20_000;
 
-/// A measured candidate, which is one of the kernels for an operation. All amounts are for one
-/// word, 4 bytes of the destination.
+/// One measured candidate. All amounts are divided by the number of words, of 4 bytes each, in the
+/// destination.
 struct Sample {
-    /// The amount of each part of the work, in the order of the unknowns.
+    /// The amount of each part of the work, which the corresponding unknown multiplies.
     parts: [f64; UNKNOWNS],
-    /// The measured time of each word, in nanoseconds.
+    /// The measured time for one word, in nanoseconds.
     time: f64,
-    /// The weight of the candidate's error: 1 if it is the fastest of its operation, less
-    /// otherwise.
+    /// The weight of the candidate's error. It is 1 for the fastest candidate of its operation, and
+    /// less for slower ones.
     weight: f64,
 }
 
-/// A fitted model.
+/// A fitted model, with its times and its error.
 pub(super) struct Fit {
     pub(super) model: CostModel,
-    /// The time of one operation of a lane, in nanoseconds.
+    /// The time that a lane takes for one operation, in nanoseconds.
     pub(super) operation: f64,
     /// The time of a dispatch, in nanoseconds.
     pub(super) dispatch: f64,
@@ -41,8 +40,8 @@ pub(super) struct Fit {
     pub(super) error: f64,
 }
 
-/// Returns the model that fits the trials best. Its number of lanes is one of `lanes`. Returns
-/// `None` only if `lanes` is empty.
+/// Returns the model that fits the trials best. `lanes` are the possible numbers of lanes, each of
+/// which is tried. Returns `None` only if `lanes` is empty.
 pub(super) fn fit(trials: &[&Trial], target: &Target, lanes: &[u32]) -> Option<Fit> {
     let fits = lanes.iter().map(|&lanes| {
         let mut target = target.clone();
@@ -56,8 +55,8 @@ pub(super) fn fit(trials: &[&Trial], target: &Target, lanes: &[u32]) -> Option<F
 }
 
 impl Fit {
-    /// Converts the solver's times, in nanoseconds, into the costs of a model, in thousandths of an
-    /// operation. The caller sets the error.
+    /// Converts the times that the solver found, in nanoseconds, into the costs of a model, in
+    /// thousandths of an operation. The caller sets the error.
     fn of(found: [f64; UNKNOWNS], mut model: CostModel) -> Self {
         let most = f64::from(CostModel::MAX_COST) / 1000.0;
         let largest = found[1..DISPATCH].iter().copied().fold(0.0, f64::max);
@@ -74,7 +73,8 @@ impl Fit {
 }
 
 /// Returns a sample for each candidate of a trial. The amount of a part is the increase of the
-/// candidate's cost if only the number of that part is not zero.
+/// candidate's cost when the number of that part is raised from zero, while all other numbers stay
+/// zero.
 fn samples(trial: &Trial, target: &Target) -> Vec<Sample> {
     let mut free = target.clone();
     free.model.costs_mut().into_iter().for_each(|cost| *cost = 0);
@@ -91,14 +91,14 @@ fn samples(trial: &Trial, target: &Target) -> Vec<Sample> {
             *part = (cost(&one) - cost(&free)) / (f64::from(CostModel::MAX_COST) / 1000.0);
         }
         parts[DISPATCH] = 1.0 / trial.words;
-        // Fast candidates have more weight, because the best candidate is one of them.
+        // Give fast candidates more weight, because the scheduler should choose one of them.
         Sample { parts, time, weight: least / time }
     })
     .collect()
 }
 
-/// Returns the times of the parts, none of them negative, with the least weighted sum of squared
-/// relative errors. The method is coordinate descent.
+/// Finds the times with the least weighted sum of squared relative errors, by coordinate descent.
+/// None of the times is negative.
 fn solve(samples: &[Sample]) -> [f64; UNKNOWNS] {
     let mut products = [[0.0; UNKNOWNS]; UNKNOWNS];
     let mut sums = [0.0; UNKNOWNS];
@@ -123,7 +123,7 @@ fn solve(samples: &[Sample]) -> [f64; UNKNOWNS] {
     found
 }
 
-/// Returns the root mean square of the relative errors, weighted by the samples.
+/// Returns the root mean square of the relative errors, with the weights of the samples.
 fn error(samples: &[Sample], found: &[f64; UNKNOWNS]) -> f64 {
     let (mut sum, mut weights) = (0.0, 0.0);
     for Sample { parts, time, weight } in samples {
@@ -143,13 +143,13 @@ mod tests {
     use crate::calibrate::cases;
 
     /// The time of an operation, and the time of a dispatch for each byte that it moves, in
-    /// nanoseconds. Both are large enough to matter beside costs that are rounded to hundredths of
-    /// an operation.
+    /// nanoseconds. Both are large enough that rounding costs to hundredths of an operation does
+    /// not hide them.
     const OPERATION: f64 = 0.4;
     const OF_DISPATCH: f64 = 0.03;
 
-    /// Returns trials whose times follow the model `truth`, with relative errors of at most
-    /// `noise`.
+    /// Returns trials with times that the model `truth` predicts, changed by relative errors of at
+    /// most `noise`.
     fn trials(truth: &Target, bytes: u64, noise: f64) -> Vec<Trial> {
         let mut state = 7_u64;
         let mut random = || {
@@ -207,8 +207,8 @@ mod tests {
         }
     }
 
-    /// A model is fitted to times with errors of a tenth. On other operations, its choices are
-    /// within a tenth of the best choices.
+    /// Fits a model to times with errors of a tenth. On other operations, the candidates that it
+    /// chooses must be within a tenth of the best ones.
     #[test]
     fn noise_changes_choices_little() {
         for (truth, bytes, lanes) in devices() {
@@ -227,7 +227,7 @@ mod tests {
         let (truth, bytes, lanes) = devices()[0].clone();
         let mut all = trials(&truth, bytes, 0.0);
         for (n, trial) in all.iter_mut().enumerate() {
-            // All times are equal, or all are nearly zero.
+            // Test times that are all equal, and times that are nearly zero.
             trial.times.fill(if n % 2 == 0 { 1.0 } else { 1e-9 });
         }
         let mut target = truth.clone();

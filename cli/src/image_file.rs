@@ -1,4 +1,4 @@
-//! A file with the whole memory of a tensor, such as a parameter of a program or a shard.
+//! A file that contains the whole memory of a tensor, such as a parameter of a program or a shard.
 
 use std::path::Path;
 
@@ -11,16 +11,16 @@ use super::{
     reshard::ShardFile,
 };
 
-/// The image of a tensor, in a `.npy` file or raw.
+/// The file of a tensor's image, either a `.npy` file or raw memory.
 pub(super) struct ImageFile {
     bytes: InputBytes,
-    /// The offset of the image in the file, in bytes: after the header of a `.npy` file, and 0
-    /// otherwise.
+    /// The offset of the image in the file, in bytes. It is the end of the header in a `.npy` file,
+    /// and otherwise 0.
     start: usize,
 }
 
 impl ImageFile {
-    /// Opens the file of a tensor. Messages call the tensor `shape`.
+    /// Opens the file of a tensor. `shape` is the name of the tensor in messages.
     pub(super) fn open(
         path: &Path,
         tensor: &StrideDescriptor,
@@ -40,7 +40,8 @@ impl ImageFile {
         Ok(Self { bytes, start })
     }
 
-    /// Opens the file of a shard. A shard without elements needs no file; its image is then zeros.
+    /// Opens the file of a shard. If the shard has no elements, the file may be missing, and the
+    /// image is zeros.
     pub(super) fn of_shard(file: &ShardFile) -> Result<Self, Failure> {
         let ShardFile { path, tensor, name, is_empty, .. } = file;
         if *is_empty && !path.exists() {

@@ -1,4 +1,4 @@
-//! The input of a run, which is a mapped file or the contents of a pipe.
+//! Reads the input of a command, which is a mapped file or the contents of a pipe.
 
 use std::{
     fs::File,
@@ -16,7 +16,7 @@ use super::{
     stdin,
 };
 
-/// An open input that is not read yet.
+/// An input that is open, but whose image has not been read.
 pub(super) struct Input {
     path: PathBuf,
     from: From,
@@ -24,13 +24,14 @@ pub(super) struct Input {
     start: Vec<u8>,
 }
 
-/// The origin of an input's bytes. A file that cannot be mapped is read like a pipe.
+/// The file or pipe from which an input is read. A file that cannot be mapped is treated like a
+/// pipe.
 enum From {
     Mapped(Mmap),
     Pipe(Box<dyn Read>),
 }
 
-/// The bytes of an input.
+/// The contents of an input.
 pub(super) enum InputBytes {
     Mapped(Mmap),
     Read(Vec<u8>),
@@ -64,13 +65,13 @@ impl Input {
         is_npy(&self.path)
     }
 
-    /// Returns the name of the input in messages.
+    /// Returns the name by which messages refer to the input.
     pub(super) fn name(&self) -> String {
         input_name(&self.path)
     }
 
-    /// Reads the start of a pipe, at most the length of the longest `.npy` header. Returns all
-    /// bytes if the input is a mapped file.
+    /// Reads enough of the input to contain the longest `.npy` header. Returns the bytes, which are
+    /// the whole contents if the input is a mapped file.
     pub(super) fn read_start(&mut self) -> Result<&[u8], Failure> {
         match &mut self.from {
             From::Mapped(map) => Ok(map),
@@ -85,10 +86,11 @@ impl Input {
     }
 
     /// Reads an input that consists of `header` bytes and an image of `expected` bytes. Returns a
-    /// failure if it has another length. `tensor` is the name of the image in the message.
+    /// failure if the length is different. `tensor` is the name of the image in the message.
     ///
     /// If `is_storage` is true, the input may be longer, because the tensor is a view of a larger
-    /// storage. Otherwise one more byte of a pipe is read, to detect an input that is too long.
+    /// storage. From a pipe, one byte more than expected is read, to detect an input that is too
+    /// long.
     pub(super) fn read_image(
         self,
         header: usize,
@@ -127,7 +129,7 @@ impl Input {
 }
 
 impl Input {
-    /// Reads the whole input. Returns an error if it has more than `limit` bytes.
+    /// Reads the whole input. Returns a failure if it has more than `limit` bytes.
     pub(super) fn read_all(self, limit: u64) -> Result<InputBytes, Failure> {
         let Self { path, from, start } = self;
         let bytes = match from {
@@ -153,7 +155,8 @@ pub(super) fn is_npy(path: &Path) -> bool {
     has_ending(path, "npy")
 }
 
-/// Returns an error for the name of an archive, which would otherwise be read as raw memory.
+/// Returns a failure if the path names an archive of arrays, because it would be read as raw
+/// memory.
 pub(super) fn refuse_archive(path: &Path) -> Result<(), Failure> {
     if has_ending(path, "npz") {
         let reason = "a .npz file is a zip archive of .npy files; expected one .npy file, as `unzip` extracts them";
@@ -162,12 +165,12 @@ pub(super) fn refuse_archive(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns true if the extension of a path is `ending`, in any case.
+/// Returns true if a path has the extension `ending`, in upper or lower case.
 fn has_ending(path: &Path, ending: &str) -> bool {
     path.extension().is_some_and(|its| its.eq_ignore_ascii_case(ending))
 }
 
-/// Opens a file. It is mapped if possible, and otherwise read like a pipe.
+/// Opens a file. Maps it if possible, and otherwise prepares to read it like a pipe.
 fn open_file(path: &Path) -> io::Result<From> {
     let file = File::open(path)?;
     let kind = file.metadata()?;

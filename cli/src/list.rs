@@ -32,7 +32,8 @@ impl FromStr for NumberList<u64> {
     }
 }
 
-/// Parses numbers with commas between them. `expected` describes the numbers in a message.
+/// Parses a list of numbers, separated by commas. `expected` describes valid lists in an error
+/// message.
 fn list<T: FromStr>(text: &str, expected: &str) -> Result<NumberList<T>, String> {
     if text.trim().is_empty() {
         return Ok(NumberList(Vec::new()));

@@ -1,4 +1,5 @@
-//! The command line. Each command has a file, and so has each task that several commands share.
+//! The command line. Each command has its own module, and so has each task that several commands
+//! share.
 
 mod accessor;
 mod args;

@@ -1,4 +1,4 @@
-//! Files that are mapped into memory, so that a tensor of many GiB is not read as a whole.
+//! Maps files into memory, so that a tensor of many GiB need not be read as a whole.
 #![allow(unsafe_code)]
 
 use std::{fs::File, io};
@@ -15,7 +15,7 @@ pub(super) fn map(file: &File) -> io::Result<Mmap> {
     unsafe { Mmap::map(file) }
 }
 
-/// Maps a whole file for writing. The file belongs to this process.
+/// Maps a whole file for writing. Only this process may have access to the file.
 pub(super) fn map_to_write(file: &File) -> io::Result<MmapMut> {
     // SAFETY: the file is temporary, and no other process knows of it. Its blocks are allocated, so
     // no write meets a full disk. Every value of its bytes is valid.

@@ -13,7 +13,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// The times of one implementation.
 pub(super) struct Measured {
-    /// The name, such as `memcpy` or `stridec`.
+    /// The name of the implementation, such as `memcpy` or `stridec`.
     pub(super) implementation: String,
     /// The number of bytes that are read and written.
     pub(super) bytes: u64,
@@ -29,7 +29,7 @@ impl Measured {
         self.bytes as f64 / self.best.as_secs_f64() / 1e9
     }
 
-    /// Returns the times as JSON, for a line of the file with results.
+    /// Returns the times as JSON, to be written as one line of the results file.
     pub(super) fn json(&self, case: &str, device: &str) -> serde_json::Value {
         serde_json::json!({
             "case": case,
@@ -45,7 +45,8 @@ impl Measured {
 /// An implementation: its name, and a function that runs it once and returns the time of the run.
 pub(super) type Implementation<'a> = (String, Box<dyn FnMut() -> Result<Duration> + 'a>);
 
-/// Runs the implementations in turns, `repetitions` times each. The first turn is not counted.
+/// Runs the implementations in turns, `repetitions` times each, and returns their times. The first
+/// turn only warms up and is not counted.
 pub(super) fn in_turns(
     bytes: u64,
     repetitions: usize,
@@ -67,15 +68,14 @@ pub(super) fn in_turns(
     Ok(implementations.into_iter().zip(times).map(measured).collect())
 }
 
-/// Returns the operation that copies `bytes` bytes unchanged.
+/// Returns an operation that copies `bytes` bytes unchanged, for comparison.
 pub(super) fn identity(bytes: u64) -> Result<Operation> {
     let flat = || Tensor::dense(ElementType::U8, [bytes]);
     Ok(Operation::relayout(flat()?, flat()?)?)
 }
 
-/// Returns pseudo-random bytes to copy. There are as many as in the image of the source or of the
-/// destination, whichever is larger, because a plain copy of the destination's size also reads
-/// them.
+/// Returns pseudo-random bytes to copy. Their number is the larger of the sizes of the source and
+/// of the destination, because the plain copy of the destination's size also reads them.
 fn noise(operation: &Operation) -> Result<Vec<u8>> {
     let bytes = operation
         .source_descriptor()
@@ -92,8 +92,8 @@ fn noise(operation: &Operation) -> Result<Vec<u8>> {
     Ok(image)
 }
 
-/// Allocates zeroed memory for an image. Returns an error if there is not enough memory; `vec!`
-/// would end the process.
+/// Allocates zeroed memory for an image. Returns an error if there is not enough memory, because
+/// `vec!` would end the process instead.
 fn zeroed(bytes: u64) -> Result<Vec<u8>> {
     let too_much = || format!("there is not enough memory for an image of {bytes} bytes");
     let length = usize::try_from(bytes).map_err(|_| too_much())?;
@@ -103,8 +103,8 @@ fn zeroed(bytes: u64) -> Result<Vec<u8>> {
     Ok(image)
 }
 
-/// Times an operation on the host. The implementations are `memcpy` on one thread, stridec's copy
-/// of the same number of bytes, and the operation.
+/// Times an operation on the host. Compares three implementations: `memcpy` on one thread,
+/// stridec's copy of the same number of bytes, and the operation itself.
 pub(super) fn on_host(operation: &Operation, repetitions: usize) -> Result<Vec<Measured>> {
     let noise = noise(operation)?;
     let source = &noise[..usize::try_from(operation.source_descriptor().image_bytes())?];
@@ -128,18 +128,18 @@ pub(super) fn on_host(operation: &Operation, repetitions: usize) -> Result<Vec<M
     in_turns(2 * moved, repetitions, implementations)
 }
 
-/// Runs an operation on the host. Returns the time that it took.
+/// Runs an operation on the host, and returns the time that it took.
 fn host(operation: &Operation, source: &[u8], destination: &mut [u8]) -> Result<Duration> {
     let start = Instant::now();
     operation.run_on_host(source, destination)?;
     Ok(start.elapsed())
 }
 
-/// Times an operation on a GPU. The implementations are the device's buffer copy, stridec's kernel
-/// for a copy of the same number of bytes, and the kernel of the operation.
+/// Times an operation on a GPU. Compares three implementations: the device's buffer copy, stridec's
+/// kernel for a copy of the same number of bytes, and the kernel of the operation.
 ///
-/// Each implementation runs `back_to_back` times in one submission, and its time is divided by this
-/// number. Before that, the result is compared with the host's result.
+/// First checks that the result equals the host's result. Then runs each implementation
+/// `back_to_back` times in one submission, and divides the time by this number.
 #[cfg(feature = "gpu")]
 pub(super) fn on_gpu(
     gpu: &stridec::gpu::Gpu,
@@ -151,7 +151,7 @@ pub(super) fn on_gpu(
     kernels_on_gpu(gpu, operation, &[("stridec".into(), kernel)], repetitions, back_to_back)
 }
 
-/// Times the given kernels of one operation as [`on_gpu`] does. Each kernel has a name.
+/// Times several kernels for one operation, as [`on_gpu`] does. Each kernel is given with its name.
 #[cfg(feature = "gpu")]
 pub(super) fn kernels_on_gpu(
     gpu: &stridec::gpu::Gpu,

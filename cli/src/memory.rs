@@ -19,11 +19,11 @@ const TOP: usize = 20;
 /// The number of dimension orders that are listed for a single shape if `--top` is not given.
 const ORDERS: usize = 8;
 
-/// The endings of files that hold a shape, not a module.
+/// The extensions of files that contain a shape and not a module.
 const SHAPES: [&str; 4] = ["textproto", "pbtxt", "txtpb", "json"];
 
 pub(super) fn memory(args: &MemoryArgs) -> Result<(), Failure> {
-    // Standard input may be named without `@`, because no shape is called `-`.
+    // Accept `-` for standard input even without `@`, because it is not a valid shape.
     let path = if args.module == "-" { Some("-") } else { args.module.strip_prefix('@') };
     let tiles = match args.tiles {
         Some(DeviceTiles::Tpu) => DefaultTiles::Tpu,
@@ -60,7 +60,7 @@ pub(super) fn memory(args: &MemoryArgs) -> Result<(), Failure> {
     }
 }
 
-/// Returns true if the name of a file ends like that of a shape.
+/// Returns true if the extension of the file is in [`SHAPES`].
 fn is_shape(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());
     ending.is_some_and(|ending| SHAPES.contains(&ending))
@@ -81,8 +81,8 @@ fn object(report: &MemoryReport, top: Option<usize>) -> Value {
     })
 }
 
-/// Returns the memory of an instruction as JSON. If `is_worst` is true, the field `cheapest` is the
-/// dimension order that needs the fewest bytes.
+/// Returns the memory of an instruction as JSON. If `is_worst` is true, adds the field `cheapest`:
+/// the dimension order that needs the fewest bytes.
 fn instruction(instruction: &InstructionMemory, is_worst: bool) -> Value {
     let memory = instruction.memory;
     let mut value = json!({

@@ -1,14 +1,14 @@
-//! Common mistakes that clap's message does not explain, with the command that the user probably
-//! meant.
+//! Recognises common mistakes that clap's message does not explain, and suggests the command that
+//! the user probably meant.
 
 use super::errors::quoted;
 
-/// Returns the arguments of this process in the form that messages show.
+/// Returns the arguments of this process, formatted for messages.
 pub(super) fn arguments() -> Vec<String> {
     std::env::args_os().map(|argument| quoted(&argument.to_string_lossy())).collect()
 }
 
-/// Returns a message to print in place of clap's, or `None` if the arguments have no known mistake.
+/// Returns a better message than clap's, or `None` if the arguments contain no known mistake.
 pub(super) fn explained(args: &[String]) -> Option<String> {
     taken_apart(args).or_else(|| shape_without_flag(args))
 }
@@ -39,8 +39,8 @@ fn taken_apart(args: &[String]) -> Option<String> {
     ))
 }
 
-/// Splits an argument into a text and the number at its end. Returns `None` if it does not end in a
-/// number.
+/// Splits an argument into a text and the number at its end. Returns `None` if there is no number
+/// at the end.
 fn split_number(arg: &str) -> Option<(&str, &str)> {
     let at = arg
         .rfind(|c: char| !c.is_ascii_digit())
@@ -48,7 +48,7 @@ fn split_number(arg: &str) -> Option<(&str, &str)> {
     (at < arg.len()).then(|| arg.split_at(at))
 }
 
-/// Returns true if `next` consists of `prefix` and a number.
+/// Returns true if `next` is `prefix` with a number after it.
 fn follows(prefix: &str, next: &str) -> bool {
     split_number(next).is_some_and(|(its, _)| its == prefix)
 }

@@ -1,4 +1,4 @@
-//! Files with modules, which are serialized protos, HLO text or StableHLO text.
+//! Reads files that contain modules: serialized protos, HLO text or StableHLO text.
 
 use std::path::Path;
 
@@ -15,16 +15,16 @@ use super::{
 /// The maximum size of a module, in bytes.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// A file with a module or a text.
+/// A file that contains a module or another text, read into memory.
 pub(super) struct ModuleFile<'a> {
     path: &'a Path,
     bytes: InputBytes,
-    /// True if the file's name ends like that of a text, false if it ends like that of a message,
-    /// and `None` otherwise.
+    /// True if the extension of the file means text, false if it means a serialized message, and
+    /// `None` if it means neither.
     is_text: Option<bool>,
 }
 
-/// The contents of a file.
+/// The contents of a file, interpreted as a message or as text.
 pub(super) enum Contents<'a> {
     /// A serialized message.
     Proto(&'a [u8]),
@@ -47,9 +47,9 @@ impl<'a> ModuleFile<'a> {
         Ok(Self { path, bytes, is_text })
     }
 
-    /// Returns the contents of the file. The ending of the name selects the kind: text for `.txt`,
-    /// `.hlo` and `.mlir`, and a message for `.pb` and `.binpb`. A file with another ending is text
-    /// if it has no control characters.
+    /// Interprets the contents by the extension of the file: text for `.txt`, `.hlo` and `.mlir`,
+    /// and a message for `.pb` and `.binpb`. If the extension is another one, contents without
+    /// control characters are text.
     pub(super) fn contents(&self) -> Result<Contents<'_>, Failure> {
         let is_text = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
         if !self.is_text.unwrap_or_else(|| self.bytes.iter().all(is_text)) {
@@ -69,7 +69,7 @@ impl<'a> ModuleFile<'a> {
         std::str::from_utf8(&self.bytes).ok()
     }
 
-    /// Decodes or parses the module.
+    /// Decodes or parses the module in the file.
     pub(super) fn module(&self) -> Result<Module, Failure> {
         self.checked(match self.contents()? {
             Contents::Proto(bytes) => Module::decode(bytes),
@@ -77,7 +77,7 @@ impl<'a> ModuleFile<'a> {
         })
     }
 
-    /// Returns the memory that the module occupies.
+    /// Computes the memory that the module in the file occupies.
     pub(super) fn memory(&self, tiles: DefaultTiles) -> Result<MemoryReport, Failure> {
         self.checked(match self.contents()? {
             Contents::Proto(bytes) => MemoryReport::of_proto_tiled(bytes, tiles),

@@ -16,10 +16,10 @@ use super::{
     shape_arg::any_tensor,
 };
 
-/// The number of bytes that are written at a time.
+/// The number of bytes that are collected before they are written.
 const BLOCK: usize = 1 << 16;
 
-/// Runs `stridec offset`. Offsets are printed in elements.
+/// Runs `stridec offset`. Prints offsets in elements.
 pub(super) fn offset(args: &OffsetArgs) -> Result<(), Failure> {
     let tensor = any_tensor(&args.shape)?;
     let descriptor = tensor.descriptor();

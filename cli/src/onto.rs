@@ -1,4 +1,4 @@
-//! The file of `--onto`, which holds the bytes of a destination before the operation.
+//! Reads the file of `--onto`, which contains the bytes of a destination before the operation.
 
 use std::path::Path;
 
@@ -10,16 +10,17 @@ use super::{
     npy::{self, FileOf, Header},
 };
 
-/// A file that holds at least the image of a destination.
+/// A file whose bytes are the destination before the operation. It may be longer than the
+/// destination.
 pub(super) struct Onto {
     bytes: InputBytes,
-    /// The offset of the image in the file, in bytes: after the header of a `.npy` file, and 0
-    /// otherwise.
+    /// The offset of the image in the file, in bytes. It is the end of the header in a `.npy` file,
+    /// and otherwise 0.
     start: usize,
 }
 
 impl Onto {
-    /// Opens the file. Returns a failure if it does not match the destination.
+    /// Opens the file. Returns a failure if it does not fit the destination.
     pub(super) fn open(path: &Path, destination: &Tensor) -> Result<Self, Failure> {
         let mut input = Input::open(path)?;
         let name = input.name();
@@ -45,14 +46,14 @@ impl Onto {
         Ok(Self { bytes, start })
     }
 
-    /// Returns the bytes after the header.
+    /// Returns the bytes of the file after its header.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes[self.start..]
     }
 
-    /// Returns the header of a `.npy` output, which is the file's own header. If the file has none,
-    /// it must have the size of the destination's image, and the header of the destination is
-    /// returned.
+    /// Returns the header for a `.npy` output. This is the header of the file itself, if it has
+    /// one. Otherwise it is the header of the destination, and the file must have the size of the
+    /// destination's image.
     pub(super) fn header(
         &self,
         output: &Path,

@@ -1,4 +1,5 @@
-//! The arguments `OP` and `--op`, which describe an operation by flags or by a request.
+//! Parses the arguments `OP` and `--op`, which describe an operation by flags or by a request in a
+//! file.
 
 use std::path::Path;
 
@@ -25,31 +26,31 @@ use super::{
     shape_arg::tensor,
 };
 
-/// The flag of a slice that may be left out.
+/// The only flag of a slice that may be omitted.
 const OUTPUT_SIZES: &str = "--output-sizes";
 
-/// The end of a message that refuses a program.
+/// The end of the error message of commands that do not support programs.
 const ONLY_OPERATIONS: &str = "only `run`, `compile` and `explain` take a program";
 
-/// A request for an operation, with the target and the language if the request has them.
+/// A request for an operation, which may also select the target and the language.
 pub(super) struct OperationRequest {
     pub(super) operation: Operation,
     pub(super) target: Option<Target>,
-    /// The language to which the kernel is translated, or `None` for WGSL.
+    /// The language into which the kernel must be translated, or `None` for WGSL.
     pub(super) language: Option<Language>,
 }
 
-/// The request in the file of `--op`.
+/// A request that was read from the file of `--op`.
 pub(super) enum FileRequest {
     Operation(Box<OperationRequest>),
     Program(Box<ProgramRequest>),
 }
 
-/// A request for a program, with the target and the language if the request has them.
+/// A request for a program, which may also select the target and the language.
 pub(super) struct ProgramRequest {
     pub(super) module: Module,
     pub(super) target: Option<Target>,
-    /// The language to which the kernels are translated, or `None` for WGSL.
+    /// The language into which the kernels must be translated, or `None` for WGSL.
     pub(super) language: Option<Language>,
 }
 
@@ -72,12 +73,13 @@ impl From<Error> for Failure {
 }
 
 impl OpArgs {
-    /// Returns the requested operation. If `--from` is not given, its source is `source`.
+    /// Returns the requested operation. `source` is the operation's source if `--from` is not
+    /// given.
     pub(super) fn request(&self, source: Option<Tensor>) -> Result<OperationRequest, Failure> {
         self.flags.request(self.operation, source)
     }
 
-    /// Returns a failure if a module is given, because only programs take one.
+    /// Returns a failure if a module is given, because only programs have one.
     pub(super) fn refuse_module(&self) -> Result<(), Failure> {
         if self.operation == Some(OpKind::Accessor) {
             return Err(only_compiled());
@@ -89,12 +91,12 @@ impl OpArgs {
     }
 }
 
-/// Returns the failure for an accessor in a command that does not make one.
+/// Returns the failure for an accessor in any command except `compile`.
 pub(super) fn only_compiled() -> Failure {
     Failure::invalid("accessor: only `compile` makes accessors")
 }
 
-/// Returns the failure for a module that the operation does not take.
+/// Returns the failure for a module that is given with an operation that has none.
 pub(super) fn unexpected(module: &str) -> Failure {
     let mistake = mistakes::explained(&mistakes::arguments());
     Failure::invalid(mistake.unwrap_or_else(|| {
@@ -103,8 +105,8 @@ pub(super) fn unexpected(module: &str) -> Failure {
 }
 
 impl OpFlags {
-    /// Returns the operation of `kind`, or the operation in the file of `--op`. If `--from` is not
-    /// given, its source is `source`.
+    /// Returns the operation of `kind`, or the operation in the file of `--op`. `source` is the
+    /// operation's source if `--from` is not given.
     pub(super) fn request(
         &self,
         kind: Option<OpKind>,
@@ -126,7 +128,7 @@ impl OpFlags {
         self.request.as_deref().map(from_file).transpose()
     }
 
-    /// Returns the first flag that is given, or `None`.
+    /// Returns the name of the first flag that is given, or `None` if there is none.
     pub(super) fn given(&self) -> Option<&'static str> {
         let sides = [
             ("--from", self.from.is_some()),
@@ -137,7 +139,7 @@ impl OpFlags {
         flags.find(|&(_, given)| given).map(|(flag, _)| flag)
     }
 
-    /// Returns the operation with the table of `--table`, if the flag is given.
+    /// Adds the table of `--table` to an operation, if the flag is given.
     fn with_table(&self, operation: Operation) -> Result<Operation, Failure> {
         let Some(path) = &self.table else { return Ok(operation) };
         let to = operation.destination_descriptor().element_type();
@@ -153,7 +155,7 @@ impl OpFlags {
         Ok(operation.with_table(table)?)
     }
 
-    /// Builds an operation from the flags: a slice if `kind` says so, and otherwise a relayout.
+    /// Builds the operation that the flags describe: a slice or a relayout, as `kind` selects.
     fn operation(
         &self,
         kind: Option<OpKind>,
@@ -206,8 +208,8 @@ impl OpFlags {
         }
     }
 
-    /// Returns the tensor of `--to`, or `None` if the flag is not given. If it is only a layout, it
-    /// applies to the element type of the source and to `sizes`.
+    /// Returns the tensor of `--to`, or `None` if the flag is not given. If the flag is only a
+    /// layout, the tensor has the extents `sizes` and the element type of the source.
     fn destination(
         &self,
         source: &StrideDescriptor,
@@ -218,8 +220,8 @@ impl OpFlags {
         tensor.map_err(|failure| failure.about("--to")).map(Some)
     }
 
-    /// Returns the slice of the flags. Returns a failure with the names of the flags that are
-    /// missing.
+    /// Returns the slice that the flags describe. Returns a failure with the names of missing
+    /// flags.
     fn slice(&self) -> Result<Slice, Failure> {
         let (Some(NumberList(offsets)), Some(NumberList(sizes)), Some(NumberList(strides))) =
             (&self.offsets, &self.sizes, &self.strides)
@@ -236,7 +238,7 @@ impl OpFlags {
         Ok(slice)
     }
 
-    /// Returns the flags of a slice, each with true if it is given.
+    /// Returns the names of the flags of a slice, each with true if the flag is given.
     fn slice_flags(&self) -> [(&'static str, bool); 4] {
         [
             ("--offsets", self.offsets.is_some()),

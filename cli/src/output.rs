@@ -1,5 +1,5 @@
-//! Results, which are written to stdout or to a file. A file appears only when it is complete, so
-//! that a failed command leaves no part of a tensor.
+//! Writes results to stdout or to a file. A file gets its name only when it is complete, so that a
+//! failed command does not leave a partial tensor behind.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -27,27 +27,28 @@ pub(super) fn print(text: &str) -> Result<(), Failure> {
     output.finish()
 }
 
-/// The destination of a result. It is opened before the work starts, so that errors come early.
+/// The output that a command writes its result to. It is opened before the work starts, so that a
+/// wrong path is reported early.
 pub(super) struct Output {
     path: PathBuf,
     sink: Sink,
 }
 
-/// The place to which the bytes of a result are written.
+/// The open file or stream to which an [`Output`] writes.
 enum Sink {
     /// Standard output. A closed pipe is not a failure.
     Stdout,
     /// A pipe or a device, which must not be replaced by a file.
     Through(File),
-    /// A new file in the folder of the destination, which gets its name when it is complete.
+    /// A new file in the folder of the final path. It gets its name when it is complete.
     Replace(Replacement),
 }
 
-/// The memory for a result. It is zeroed.
+/// Zeroed memory, in which a command computes its result.
 pub(super) enum Image {
     /// A mapped file. The image begins at byte `start`, after the header.
     Mapped { map: MmapMut, start: usize },
-    /// Memory of the process, for a pipe or for a file that cannot be mapped.
+    /// Memory of the process, if the output is a pipe or a file that cannot be mapped.
     Memory(Vec<u8>),
 }
 
@@ -72,7 +73,7 @@ impl DerefMut for Image {
 }
 
 impl Output {
-    /// Opens an output. An existing file is not changed before [`finish`](Self::finish).
+    /// Opens an output. An existing file keeps its contents until [`finish`](Self::finish).
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
         let failed = |error| Failure::unwritable(path, &error);
         if path == Path::new("-") || path == Path::new("/dev/stdout") {
@@ -81,7 +82,8 @@ impl Output {
         let sink = match fs::metadata(path) {
             Ok(found) if found.is_file() && !is_descriptor(path) => {
                 let target = fs::canonicalize(path).map_err(failed)?;
-                // Opening the file for writing checks that its owner has not protected it.
+                // Open the existing file for writing, only to check that its owner has not
+                // protected it.
                 OpenOptions::new().write(true).open(&target).map_err(failed)?;
                 let file = Replacement::new(folder_of(&target)).map_err(failed)?;
                 file.file().set_permissions(found.permissions()).map_err(failed)?;
@@ -103,7 +105,7 @@ impl Output {
         Ok(Self { path: path.into(), sink })
     }
 
-    /// Writes bytes after all that were written before.
+    /// Appends bytes to the output.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         let written = match &mut self.sink {
             Sink::Stdout => io::stdout().write_all(bytes),
@@ -113,10 +115,10 @@ impl Output {
         self.checked(written)
     }
 
-    /// Writes `header` and returns memory for an image of `bytes` bytes after it. The memory is the
-    /// mapped file if the output is a file.
+    /// Writes `header`, and returns memory for an image of `bytes` bytes that follows the header.
+    /// If the output is a file, the memory is the mapped file.
     ///
-    /// All blocks of a file are allocated here, so that a full disk is detected before the work
+    /// All blocks of the file are allocated here, so that a full disk is detected before the work
     /// starts.
     pub(super) fn image(&mut self, header: &[u8], bytes: u64) -> Result<Image, Failure> {
         self.write(header)?;
@@ -153,7 +155,7 @@ impl Output {
         }
     }
 
-    /// Gives the result its name, so that it becomes visible.
+    /// Makes the complete result visible under its final name.
     pub(super) fn finish(self) -> Result<(), Failure> {
         match self.sink {
             Sink::Stdout => self.checked(io::stdout().flush()),
@@ -165,7 +167,8 @@ impl Output {
         }
     }
 
-    /// Converts an error of writing into a failure. A closed pipe on stdout is not a failure.
+    /// Converts the result of a write: an error becomes a failure, except if stdout is a closed
+    /// pipe.
     fn checked(&self, written: io::Result<()>) -> Result<(), Failure> {
         match (written, &self.sink) {
             (Ok(()), _) => Ok(()),
@@ -175,8 +178,8 @@ impl Output {
     }
 }
 
-/// Allocates zeroed memory for an image. Returns a failure if there is not enough memory; `vec!`
-/// would end the process.
+/// Allocates zeroed memory for an image. Returns a failure if there is not enough memory, because
+/// `vec!` would end the process instead.
 fn zeroed(bytes: u64) -> Result<Vec<u8>, Failure> {
     let no_memory = || {
         let message = format!("there is not enough memory for the destination, {bytes} bytes");
@@ -189,7 +192,7 @@ fn zeroed(bytes: u64) -> Result<Vec<u8>, Failure> {
     Ok(image)
 }
 
-/// Returns true if the path is the name of an open descriptor, such as `/dev/fd/3` or
+/// Returns true if the path names a descriptor that is already open, such as `/dev/fd/3` or
 /// `/proc/self/fd/3`.
 fn is_descriptor(path: &Path) -> bool {
     let in_process = path.starts_with("/proc") && path.iter().any(|part| part == "fd");
@@ -204,7 +207,7 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Follows a chain of symbolic links. Returns the path at its end, which need not exist.
+/// Follows a chain of symbolic links, and returns the path at its end. This path need not exist.
 fn followed(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {

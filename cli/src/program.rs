@@ -27,8 +27,8 @@ use super::{
     target::target,
 };
 
-/// Returns the requested module, or the module that the arguments name. Its layouts are chosen by
-/// `layouts`.
+/// Returns the requested module, or reads the module that the arguments name. Applies `layouts` to
+/// its parameters and results.
 pub(super) fn module(
     requested: Option<Module>,
     argument: Option<&str>,
@@ -46,7 +46,8 @@ pub(super) fn module(
     })
 }
 
-/// Reads the module in `@FILE`. Returns a failure if a flag of a relayout or a slice is given.
+/// Reads the module in `@FILE`. Returns a failure if a flag is given that applies only to relayouts
+/// and slices.
 fn from_file(argument: Option<&str>, flags: &OpFlags) -> Result<Module, Failure> {
     if let Some(flag) = flags.given() {
         return Err(Failure::invalid(format!("{flag}: a program takes no such flag")));
@@ -63,7 +64,7 @@ fn from_file(argument: Option<&str>, flags: &OpFlags) -> Result<Module, Failure>
     ModuleFile::read(Path::new(file))?.module()
 }
 
-/// Runs a program on files: one for each parameter, and one for each result.
+/// Runs a program on files: reads one for each parameter, and writes one for each result.
 pub(super) fn run(args: &RunArgs, requested: Option<ProgramRequest>) -> Result<(), Failure> {
     let OpArgs { module, layouts, flags, .. } = &args.op;
     let requested = requested.map(|requested| requested.module);
@@ -109,11 +110,11 @@ pub(super) fn run(args: &RunArgs, requested: Option<ProgramRequest>) -> Result<(
         output.write(&result)?;
         written.push(output);
     }
-    // The files get their names only when all are complete.
+    // Give the files their names only when all are complete.
     written.into_iter().try_for_each(Output::finish)
 }
 
-/// Opens one file for each parameter.
+/// Opens the files of all parameters.
 pub(super) fn parameters(files: &[PathBuf], program: &Program) -> Result<Vec<ImageFile>, Failure> {
     count("--input", "parameter", files, program.parameters())?;
     let files = files.iter().zip(program.parameters()).enumerate();
@@ -157,7 +158,8 @@ pub(super) fn compile(
     };
     let module = self::module(requested, module.as_deref(), *layouts, flags)?;
     let target = target(args.target.as_deref(), &args.limits, wanted)?;
-    // Only JSON and messages record which results take over buffers of parameters.
+    // Aliases are recorded only in JSON and messages, so only these formats compile the program in
+    // place.
     let compiled = match args.emit {
         Emit::Json | Emit::Pb => compile_in_place(&module, &target),
         _ => compile_module(&module, &target),
@@ -206,12 +208,12 @@ pub(super) fn compile(
     write(file, &shaders?.join(&b'\n'))
 }
 
-/// Adds the aliases of the program to a kernel in JSON. An alias is a result that is written to the
+/// Adds the aliases of a program to its kernel in JSON. An alias is a result that is written to the
 /// buffer of a parameter.
 ///
-/// `aliases` has the aliases that the kernels honour, and `refused_aliases` the others with the
-/// reason. `order` has the results in the order in which they have to be computed. A program
-/// without aliases has no such fields.
+/// `aliases` lists the aliases that the kernels honour, and `refused_aliases` lists the others with
+/// a reason for each. `order` lists the results in the order in which they must be computed. A
+/// program without aliases gets no such fields.
 fn with_aliases(kernel: &[u8], program: &Program) -> Result<Vec<u8>, Failure> {
     let (honoured, refused) = (program.aliases(), program.refused_aliases());
     if honoured.is_empty() && refused.is_empty() {
@@ -238,7 +240,7 @@ fn with_aliases(kernel: &[u8], program: &Program) -> Result<Vec<u8>, Failure> {
     Ok(text)
 }
 
-/// Parses the value of `--output`, the index of one of `results` results.
+/// Parses the value of `--output` as the index of a result. The program has `results` results.
 pub(super) fn result(given: &Path, results: usize) -> Result<usize, Failure> {
     let number = given.to_str().and_then(|given| given.parse().ok());
     let number: Option<usize> = number;

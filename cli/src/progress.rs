@@ -2,8 +2,8 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Returns a progress bar for `bytes` bytes, which is shown if stderr is a terminal. The caller
-/// clears it at the end.
+/// Returns a progress bar for `bytes` bytes. It is visible only if stderr is a terminal. The caller
+/// must clear it at the end.
 pub(super) fn bar(bytes: u64) -> ProgressBar {
     let style = ProgressStyle::with_template(
         "{wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",

@@ -1,5 +1,5 @@
-//! The argument `@FILE`, which names a serialized message. The ending of the name selects the
-//! format; `@-` is standard input.
+//! Reads the argument `@FILE`, which names a serialized message. The extension of the file selects
+//! the format; `@-` is standard input.
 
 use std::{fs::File, io::Read, path::Path};
 
@@ -19,7 +19,7 @@ enum MessageFormat {
     Json,
 }
 
-/// The bytes of a file that holds a message.
+/// A file that contains a serialized message, read into memory.
 pub(super) struct Serialized<'a> {
     path: &'a Path,
     format: MessageFormat,
@@ -50,13 +50,13 @@ impl<'a> Serialized<'a> {
         Ok(Self { path, format, bytes: limited(path, file)? })
     }
 
-    /// Returns true if the file is empty, which is a valid message without fields.
+    /// Returns true if the file is empty. An empty file is a valid message without fields.
     pub(super) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Returns the value in a JSON file, or `None` if the file has another format or does not
-    /// parse.
+    /// Returns the contents as a JSON value, or `None` if the file has another format or is not
+    /// valid JSON.
     pub(super) fn json(&self) -> Option<serde_json::Value> {
         if self.format == MessageFormat::Json {
             serde_json::from_slice(&self.bytes).ok()
@@ -82,8 +82,8 @@ impl<'a> Serialized<'a> {
     }
 }
 
-/// Reads at most one byte more than the limit, so that the decoder detects a message that is too
-/// long.
+/// Reads a message, but at most one byte more than the limit. This byte lets the decoder detect a
+/// message that is too long.
 pub(super) fn limited(path: &Path, from: impl Read) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     from.take(MAX_INPUT_BYTES as u64 + 1)
@@ -92,7 +92,7 @@ pub(super) fn limited(path: &Path, from: impl Read) -> Result<Vec<u8>, Failure> 
     Ok(bytes)
 }
 
-/// Returns the format of a message that has no file name.
+/// Detects the format of a message that has no file name.
 ///
 /// Every valid binary message has an element type or a data type. The tags of these fields, 0x10
 /// and 0x08, do not occur in text. JSON begins with a brace, and a textproto does not.

@@ -1,4 +1,4 @@
-//! A new file that gets its name when it is complete, and replaces another file of that name.
+//! A new file that replaces an existing file of its final name when it is complete.
 
 use std::{
     fs::{self, File},
@@ -10,8 +10,8 @@ use tempfile::{Builder, NamedTempFile};
 
 /// A new file that does not have its final name yet.
 ///
-/// On systems with unnamed files it has no name at all, so that a killed process leaves no file. On
-/// other systems it is a temporary file in the same folder.
+/// If the system supports files without a name, it has none, so that a killed process leaves no
+/// file behind. Otherwise it is a temporary file in the same folder.
 pub(super) enum Replacement {
     #[cfg(target_os = "linux")]
     Unnamed(File),
@@ -19,7 +19,7 @@ pub(super) enum Replacement {
 }
 
 impl Replacement {
-    /// Creates a file in a folder, with the permissions that new files have there.
+    /// Creates a file in `folder`, with the same permissions as any new file in that folder.
     pub(super) fn new(folder: &Path) -> io::Result<Self> {
         #[cfg(target_os = "linux")]
         if let Some(file) = unnamed(folder) {
@@ -34,7 +34,7 @@ impl Replacement {
         Ok(Self::Temporary(builder.tempfile_in(folder).map_err(without_name)?))
     }
 
-    /// Returns the file, to which the contents are written.
+    /// Returns the file, so that contents can be written to it.
     pub(super) fn file(&self) -> &File {
         match self {
             #[cfg(target_os = "linux")]
@@ -43,13 +43,14 @@ impl Replacement {
         }
     }
 
-    /// Gives the file the name `path`, which must be in its folder. Replaces an existing file of
-    /// that name.
+    /// Gives the file the name `path`, which must be in `folder`. Replaces an existing file of that
+    /// name.
     pub(super) fn appear(self, path: &Path, folder: &Path) -> io::Result<()> {
         match self {
             #[cfg(target_os = "linux")]
             Self::Unnamed(file) => match link(&file, path) {
-                // Linking cannot replace a file, but renaming can.
+                // Linking cannot replace a file but renaming can, so link the file to a temporary
+                // name first.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     let whole = prefixed().make_in(folder, |name| link(&file, name));
                     persist(whole.map_err(without_name)?, path)
@@ -76,8 +77,8 @@ fn persist<F>(file: NamedTempFile<F>, path: &Path) -> io::Result<()> {
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
-/// Creates a file without a name. Returns `None` if the file system does not support this, or if
-/// there is no `/proc`. The file gets its name later through `/proc`.
+/// Creates a file without a name, which it gets later through `/proc`. Returns `None` if the file
+/// system does not support such files, or if there is no `/proc`.
 #[cfg(target_os = "linux")]
 fn unnamed(folder: &Path) -> Option<File> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -88,21 +89,21 @@ fn unnamed(folder: &Path) -> Option<File> {
     fs::metadata(descriptor(&file)).is_ok().then_some(file)
 }
 
-/// Returns the path of an open file in `/proc`.
+/// Returns the path in `/proc` that refers to an open file.
 #[cfg(target_os = "linux")]
 fn descriptor(file: &File) -> String {
     use std::os::fd::AsRawFd;
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
-/// Links an unnamed file to a name that no other file has.
+/// Links an unnamed file to a new name. Returns an error if the name exists already.
 #[cfg(target_os = "linux")]
 fn link(file: &File, path: &Path) -> io::Result<()> {
     use rustix::fs::{AtFlags, CWD, linkat};
     Ok(linkat(CWD, descriptor(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
 }
 
-/// Returns the error of the system without the name of the temporary file, which users do not know.
+/// Removes the name of the temporary file from an error, because the user does not know this name.
 fn without_name(error: io::Error) -> io::Error {
     let source = error.get_ref().and_then(|inner| inner.source());
     match source.and_then(|source| source.downcast_ref::<io::Error>()) {

@@ -22,8 +22,8 @@ use super::{
     sharding_arg::sharding,
 };
 
-/// Plans or runs a reshard. `run` may return an exit code for a failure, which it has reported
-/// already.
+/// Runs `stridec reshard`. An exit code for a failure is returned only by `run`, which has already
+/// reported that failure.
 pub(super) fn reshard(args: &ReshardArgs) -> Result<ExitCode, Failure> {
     match &args.command {
         ReshardCommand::Plan(args) => {
@@ -43,18 +43,18 @@ pub(super) fn reshard(args: &ReshardArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// One side of a reshard: the boxes, which are the parts of the array that the devices hold, and
-/// the layout of the devices' memory.
+/// The array before or after a reshard: its placement on the devices, and the layout of each
+/// device's memory.
 pub(super) type ShardedSide = (Placement, Shards);
 
-/// The array, and its placement and shards on both sides.
+/// The array of a reshard, with its placement and its shards before and after.
 pub(super) struct ReshardSides {
     pub(super) shape: Shape,
     pub(super) from: ShardedSide,
     pub(super) to: ShardedSide,
 }
 
-/// Reads the arguments of both sides.
+/// Parses the arguments that describe the array and its shardings before and after.
 pub(super) fn sides(args: &SidesArgs) -> Result<ReshardSides, Failure> {
     let argument = ShapeArg::read(&args.shape)?;
     let Some(shape) = argument.xla().cloned() else {
@@ -80,10 +80,10 @@ pub(super) fn sides(args: &SidesArgs) -> Result<ReshardSides, Failure> {
     Ok(ReshardSides { shape, from, to })
 }
 
-/// Moves the files of all devices in this process.
+/// Runs a reshard in this process, with one file for the shard of each device.
 fn simulated(args: &MoveArgs) -> Result<(), Failure> {
     let ReshardSides { shape, from, to } = sides(&args.sides)?;
-    // The reshard is planned first, so that an unsupported one fails before any file is opened.
+    // Plan the reshard first, so that an unsupported one fails before any file is opened.
     plan(&shape, &from.0, &to.0).map_err(Error::from)?;
     let inputs = files(&args.input, "--input", &shape, &from)?;
     let outputs = files(&args.output, "--output", &shape, &to)?;
@@ -106,7 +106,7 @@ fn simulated(args: &MoveArgs) -> Result<(), Failure> {
         }
         output.write(&moved.remove(device).unwrap_or_default())?;
     }
-    // The files get their names only when all are complete.
+    // Give the files their names only when all are complete.
     let count = opened.len();
     for output in opened {
         output.finish()?;
@@ -115,7 +115,7 @@ fn simulated(args: &MoveArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The file of a device's shard.
+/// A file that contains the shard of one device.
 pub(super) struct ShardFile {
     pub(super) device: u64,
     pub(super) path: PathBuf,
@@ -126,7 +126,8 @@ pub(super) struct ShardFile {
     pub(super) is_empty: bool,
 }
 
-/// Returns the files of all shards of one side. Devices without a shard have no file.
+/// Returns the files of all shards, before or after the reshard. Devices without a shard have no
+/// file.
 fn files(
     pattern: &str,
     flag: &str,
@@ -138,8 +139,8 @@ fn files(
     Ok(files.collect::<Result<Vec<_>, Failure>>()?.into_iter().flatten().collect())
 }
 
-/// Returns the file of a device's shard, or `None` if the device has no shard. In `pattern`, the
-/// value of `flag`, `{rank}` stands for the id of the device.
+/// Returns the file of a device's shard, or `None` if the device has no shard. `pattern` is the
+/// value of `flag`; `{rank}` in it is replaced by the id of the device.
 pub(super) fn file(
     pattern: &str,
     flag: &str,

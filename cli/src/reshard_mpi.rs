@@ -1,4 +1,4 @@
-//! `stridec reshard run`: moves the files of one rank over MPI.
+//! `stridec reshard run`: runs the part of a reshard that belongs to one rank, over MPI.
 
 use std::process::ExitCode;
 
@@ -15,22 +15,23 @@ use super::{
     sharding_arg::sharding,
 };
 
-/// Moves the part of this rank. A failure is printed before MPI ends, because the launcher may stop
-/// a rank if another one leaves early.
+/// Joins the other ranks, and runs this rank's part of the reshard. Prints a failure before MPI
+/// ends, because the launcher may stop a rank when another rank leaves early.
 pub(super) fn run(args: &MoveArgs) -> Result<ExitCode, Failure> {
     let world = World::join().map_err(failure)?;
     match moved(&world, args) {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(failure) => {
             report(&failure);
-            // No rank continues before every rank has printed its failure.
+            // Wait until every rank has printed its failure.
             let _ = world.agreed(None);
             Ok(failure.exit_code())
         }
     }
 }
 
-/// Moves the part of this rank. After each step, all ranks agree that none of them has failed.
+/// Reads the source shard of this rank, exchanges messages, and writes the destination shard. After
+/// each step, all ranks check that none of them has failed.
 fn moved(world: &World, args: &MoveArgs) -> Result<(), Failure> {
     let operation = operation(args);
     let read = agreed(world, operation.and_then(|text| Ok((text, sides(&args.sides)?))))?;
@@ -63,7 +64,7 @@ fn moved(world: &World, args: &MoveArgs) -> Result<(), Failure> {
         output.write_image(image)?;
         Ok(output)
     });
-    // The files get their names only when all ranks have written theirs.
+    // Give the files their names only when all ranks have written theirs.
     let output = agreed(world, written.transpose())?;
     agreed(world, output.map_or(Ok(()), Output::finish))?;
     if rank == 0 {
@@ -73,8 +74,8 @@ fn moved(world: &World, args: &MoveArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns a text that describes the operation of this rank. It is equal on all ranks with the same
-/// operation.
+/// Returns a text with the arguments of the operation. Ranks compare it, to notice if they were
+/// started with different arguments.
 fn operation(MoveArgs { sides: args, staging, .. }: &MoveArgs) -> Result<String, Failure> {
     let SidesArgs { shape, devices, from_devices, to_devices, from_layout, to_layout, .. } = args;
     let (from, to) = (sharding(&args.from), sharding(&args.to));
@@ -100,7 +101,7 @@ fn operation(MoveArgs { sides: args, staging, .. }: &MoveArgs) -> Result<String,
     .join("\n"))
 }
 
-/// Returns a failure if this rank has another operation than rank 0.
+/// Returns a failure if the operation of this rank differs from the operation of rank 0.
 fn same(world: &World, operation: &str) -> Result<(), Failure> {
     let Some(first) = value_or_abort(world, world.other_than_first(operation)) else {
         return Ok(());
@@ -111,8 +112,8 @@ fn same(world: &World, operation: &str) -> Result<(), Failure> {
     Err(Failure::invalid(reason))
 }
 
-/// Returns the result of this rank if no rank failed. Otherwise returns this rank's own failure, or
-/// the first failure of another rank. All ranks must call this function together.
+/// Returns this rank's result if no rank failed. Otherwise, returns this rank's failure, or the
+/// first failure of another rank if this rank has none. All ranks must call this function together.
 fn agreed<T>(world: &World, own: Result<T, Failure>) -> Result<T, Failure> {
     let message = own.as_ref().err().map(|failure| (failure.code(), failure.to_string()));
     let message = message.as_ref().map(|(code, message)| (*code, &message[..]));
@@ -125,13 +126,13 @@ fn agreed<T>(world: &World, own: Result<T, Failure>) -> Result<T, Failure> {
     }
 }
 
-/// Returns the result of an MPI call. If the call failed, ends all ranks, because the others would
-/// wait for this one.
+/// Returns the value of a successful MPI call. Ends all ranks if the call failed, because the other
+/// ranks would wait for this one.
 fn value_or_abort<T>(world: &World, result: Result<T, MpiError>) -> T {
     result.unwrap_or_else(|error| world.abort(&error.to_string()))
 }
 
-/// Converts an error of MPI into a failure. If the number of ranks is wrong, the message has the
+/// Converts an MPI error into a failure. If the number of ranks is wrong, the message contains a
 /// command that starts the right number.
 fn failure(error: MpiError) -> Failure {
     match error {

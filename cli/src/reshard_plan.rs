@@ -64,7 +64,7 @@ fn text(plan: &ReshardPlan) -> String {
     text
 }
 
-/// Returns a number of bytes as text with a unit.
+/// Formats a number of bytes with a unit.
 fn readable(bytes: u128) -> String {
     num_bytes(number(bytes))
 }
@@ -97,21 +97,23 @@ fn bounds_json(bounds: Cost) -> Value {
     })
 }
 
-/// Converts a number of bytes to 64 bits. A larger number, which no machine moves, becomes the
+/// Converts a number of bytes to 64 bits. A larger number, which no machine can move, becomes the
 /// maximum.
 fn number(bytes: u128) -> u64 {
     u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 
-/// Returns the part of the array that each device holds: `{"DEVICE": [[start, limit], …]}`, with
-/// the devices in ascending order. A dimension with several ranges has a list of them.
+/// Returns the region of the array that each device holds: `{"DEVICE": [[start, limit], …]}`, with
+/// the devices in ascending order. If a dimension of a region has several ranges, its entry is a
+/// list of them.
 pub(super) fn tiles(placement: &Placement) -> Value {
     let tiles = placement.regions().map(|(device, region)| (device.to_string(), part(&region).1));
     Value::Object(tiles.collect::<Map<_, _>>())
 }
 
-/// Returns `"box"` with `[[start, limit], …]` if the region is a box, and otherwise `"ranges"` with
-/// the list of ranges of each dimension.
+/// Returns the name and the value of a JSON field that describes a region: `"box"` with `[[start,
+/// limit], …]` if the region is a box, and otherwise `"ranges"` with the list of ranges of each
+/// dimension.
 fn part(region: &Region) -> (&'static str, Value) {
     match region.as_box() {
         Some(region) => ("box", json!(region.ranges())),

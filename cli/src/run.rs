@@ -16,7 +16,7 @@ use super::{
     program,
 };
 
-/// Runs `stridec run`. A relayout or a slice is run here. Programs have a file of their own.
+/// Runs `stridec run`. Runs a relayout or a slice, and passes programs on to their own module.
 pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
     let known = match args.op.flags.in_file()? {
         Some(FileRequest::Program(requested)) => {
@@ -68,7 +68,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
     output.finish()
 }
 
-/// Returns a failure if `--onto` is given, which a program does not take.
+/// Returns a failure if `--onto` is given, because programs do not support it.
 fn refuse_onto(args: &RunArgs) -> Result<(), Failure> {
     match args.onto {
         None => Ok(()),
@@ -76,8 +76,8 @@ fn refuse_onto(args: &RunArgs) -> Result<(), Failure> {
     }
 }
 
-/// Returns the only file of a flag. Returns a failure if there are several files, because only
-/// programs take more than one.
+/// Returns the only file of a flag. Returns a failure if there are several, because only programs
+/// accept more than one.
 fn the_one<'a>(paths: &'a [PathBuf], flag: &str) -> Result<&'a Path, Failure> {
     match paths {
         [path] => Ok(path),
@@ -89,19 +89,19 @@ fn the_one<'a>(paths: &'a [PathBuf], flag: &str) -> Result<&'a Path, Failure> {
     }
 }
 
-/// An operation and its input.
+/// An operation, with the file of its source.
 struct OperationInput {
     operation: Operation,
     bytes: InputBytes,
-    /// The offset of the image in the file, in bytes: after the header of a `.npy` file, and 0
-    /// otherwise.
+    /// The offset of the image in the file, in bytes. It is the end of the header in a `.npy` file,
+    /// and otherwise 0.
     start: usize,
 }
 
 impl OperationInput {
-    /// Opens the input, and checks it against the operation. `known` is the operation in the file
-    /// of `--op`. If it is `None`, the flags describe the operation, and a `.npy` file without
-    /// `--from` gives the source's shape.
+    /// Opens the input, and checks that it fits the operation. `known` is the operation in the file
+    /// of `--op`, if there is one. Otherwise the flags describe the operation. If `--from` is
+    /// missing, a `.npy` file determines the source's shape.
     fn open(args: &RunArgs, path: &Path, known: Option<Operation>) -> Result<Self, Failure> {
         let operation = |source| match known {
             Some(operation) => Ok(operation),
@@ -131,7 +131,7 @@ impl OperationInput {
         Ok(Self { operation, bytes, start })
     }
 
-    /// Returns the image of the source. If the file is a larger storage, its end is left out.
+    /// Returns the image of the source. Leaves out the end of the file if it is a larger storage.
     fn image(&self) -> &[u8] {
         let rest = &self.bytes[self.start..];
         let length = usize::try_from(self.operation.source_descriptor().image_bytes());
@@ -150,8 +150,7 @@ fn read_image(input: Input, header: usize, operation: &Operation) -> Result<Inpu
     )
 }
 
-/// Returns true if strides describe the source, which is then a view of a storage that may be
-/// larger.
+/// Returns true if the source is described by strides. It may then be a view of a larger storage.
 fn is_view(operation: &Operation) -> bool {
     matches!(operation.source().form(), TensorForm::Strided(_))
 }

@@ -7,8 +7,8 @@ use stridec::service::{self, ServeError};
 use super::errors::{Exit, Failure};
 
 pub(super) fn serve() -> Result<(), Failure> {
-    // Input and output need no buffers here: `serve` has its own, and flushes when no other answer
-    // is ready.
+    // Do not add buffers here, because `serve` has its own and flushes them when no other answer is
+    // ready.
     match service::serve(io::stdin(), io::stdout().lock()) {
         Ok(_) => Ok(()),
         Err(error @ ServeError::Framing { .. }) => Err(Failure::invalid(error.to_string())),

@@ -1,4 +1,4 @@
-//! The argument `SHAPE`, which is a notation or an `@FILE` with an `xla.Shape`.
+//! Parses the argument `SHAPE`, which is a notation or an `@FILE` with an `xla.Shape`.
 
 use std::{fmt, path::Path};
 
@@ -14,17 +14,17 @@ use super::{
     proto_file::Serialized,
 };
 
-/// The argument `SHAPE`.
+/// A parsed argument `SHAPE`.
 #[expect(clippy::large_enum_variant, reason = "a command has one")]
 pub(super) enum ShapeArg {
     Tensor(Tensor),
-    /// An XLA shape without memory, such as a tuple, and the error that is reported if memory is
-    /// needed.
+    /// An XLA shape without memory, such as a tuple. The error is reported if a command needs
+    /// memory.
     Abstract(Shape, Error),
 }
 
 impl ShapeArg {
-    /// Reads the argument. Returns a failure if it is not a shape.
+    /// Parses the argument.
     pub(super) fn read(argument: &str) -> Result<Self, Failure> {
         if let Some(file) = argument.strip_prefix('@') {
             return Ok(Self::from(shape_in_file(file)?));
@@ -47,7 +47,8 @@ impl ShapeArg {
         }
     }
 
-    /// Returns the XLA shape, or `None` if the argument has strides or is a buffer of DirectML.
+    /// Returns the XLA shape. Returns `None` if the argument is given by strides or as a buffer of
+    /// DirectML.
     pub(super) fn xla(&self) -> Option<&Shape> {
         match self {
             Self::Tensor(tensor) => match tensor.form() {
@@ -77,12 +78,13 @@ impl fmt::Display for ShapeArg {
     }
 }
 
-/// Reads a `SHAPE` argument of an operation.
+/// Parses a `SHAPE` argument that must have memory, for an operation.
 pub(super) fn tensor(argument: &str) -> Result<Tensor, Failure> {
     ShapeArg::read(argument)?.tensor()
 }
 
-/// Reads a `SHAPE` argument, which may have a layout that no operation accepts.
+/// Parses a `SHAPE` argument that is only described, so that it may have a layout that no operation
+/// accepts.
 pub(super) fn any_tensor(argument: &str) -> Result<Tensor, Failure> {
     if argument.starts_with('@') {
         return tensor(argument);
@@ -90,7 +92,7 @@ pub(super) fn any_tensor(argument: &str) -> Result<Tensor, Failure> {
     read(argument).map_err(|error| Failure::notation(argument, &error))
 }
 
-/// Reads the shape in a file. A suffix such as `#1,0` selects a part of a tuple.
+/// Reads the shape in a file. A suffix of the name such as `#1,0` selects a leaf of a tuple.
 fn shape_in_file(file: &str) -> Result<Shape, Failure> {
     let (file, part) = match file.rsplit_once('#') {
         Some((file, part)) if !part.contains(['.', '/']) => (file, Some(part)),

@@ -1,5 +1,5 @@
-//! The argument `SHARDING`, which is XLA's text, Shardy's text, or an `@FILE` with an
-//! `xla.OpSharding` or with the part of each device.
+//! Parses the argument `SHARDING`: XLA's text, Shardy's text, or an `@FILE` with an
+//! `xla.OpSharding` or with the region of each device.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use super::{
     proto_file::Serialized,
 };
 
-/// Reads a `SHARDING` argument. Returns a failure if it is not a sharding.
+/// Parses a `SHARDING` argument.
 pub(super) fn sharding(argument: &str) -> Result<Sharding, Failure> {
     let Some(file) = argument.strip_prefix('@') else {
         return argument.parse().map_err(|error| failure(argument, error));
@@ -30,7 +30,7 @@ pub(super) fn sharding(argument: &str) -> Result<Sharding, Failure> {
     Sharding::try_from(&proto).map_err(|error| about(Error::from(error).into()))
 }
 
-/// Returns the failure for a text. It has a caret if the position of the error is known.
+/// Returns the failure for an invalid sharding. Marks the position of the error if it is known.
 fn failure(text: &str, error: ShardingError) -> Failure {
     match &error {
         ShardingError::Syntax { offset, reason } => Failure::in_text(text, *offset, reason),
@@ -38,11 +38,12 @@ fn failure(text: &str, error: ShardingError) -> Failure {
     }
 }
 
-/// Returns the sharding in a JSON object whose names are ids of devices, or `None` for any other
-/// value. The object may also be the field `devices` in the output of `describe --sharding`.
+/// Returns the sharding that a JSON object describes, or `None` if `value` is not such an object.
+/// The names in the object are ids of devices. The object may also be the field `devices` in the
+/// output of `describe --sharding`.
 ///
-/// A device has a box, `[[start, limit], …]`, or a list of ranges for each dimension, `[[[start,
-/// limit], …], …]`.
+/// The value of a device is a box, `[[start, limit], …]`, or a list of ranges for each dimension,
+/// `[[[start, limit], …], …]`.
 fn boxes(value: Value) -> Option<Result<Sharding, Failure>> {
     let Value::Object(mut devices) = value else { return None };
     if let Some(Value::Object(described)) = devices.get_mut("devices") {

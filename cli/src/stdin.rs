@@ -1,4 +1,4 @@
-//! Standard input, which only one argument of a command line may name.
+//! Access to standard input, which only one argument of a command line may use.
 
 use std::{
     io,
@@ -7,10 +7,11 @@ use std::{
 
 use super::errors::Failure;
 
-/// True if an argument has taken standard input already.
+/// True if an argument already uses standard input.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Returns standard input, or a failure if another argument has taken it already.
+/// Returns standard input for the first argument that needs it, and a failure for every further
+/// argument.
 pub(super) fn take() -> Result<io::Stdin, Failure> {
     if TAKEN.swap(true, Ordering::Relaxed) {
         return Err(Failure::invalid(

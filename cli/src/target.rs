@@ -1,4 +1,4 @@
-//! The target of `compile`: `--target`, and the limits that `--limit` changes.
+//! Determines the target of `compile`, from `--target` and the limits that `--limit` changes.
 
 use std::{fs::File, path::Path, str::FromStr};
 
@@ -11,7 +11,7 @@ use super::{
     stdin,
 };
 
-/// The value `NAME=VALUE` of the flag `--limit`.
+/// The value `NAME=VALUE` of a flag `--limit`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Limit {
     field: &'static str,
@@ -66,8 +66,8 @@ impl FromStr for Limit {
     }
 }
 
-/// Parses a number of bytes, with an optional unit KiB, MiB or GiB. Returns `None` if it does not
-/// parse.
+/// Parses a number of bytes, with an optional unit KiB, MiB or GiB. Returns `None` if the text is
+/// not such a number.
 pub(super) fn bytes(text: &str) -> Option<u64> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -81,8 +81,8 @@ pub(super) fn bytes(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(factor)
 }
 
-/// Returns the target with the limits of the flags. It is the named target if there is a name,
-/// otherwise the target of the request, and otherwise the default.
+/// Returns the target for a command, with the limits of the flags `--limit`. Uses the target that
+/// `named` selects, otherwise the target of the request, and otherwise the default target.
 pub(super) fn target(
     named: Option<&str>,
     limits: &[Limit],

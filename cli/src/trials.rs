@@ -15,7 +15,8 @@ use stridec::{
 
 use super::measure::{Measured, kernels_on_gpu};
 
-/// The candidates of one operation, the cheapest first by the target's model, and their times.
+/// The candidates of one operation with their times, sorted by their cost in the target's model,
+/// the cheapest first.
 pub(super) struct Trial {
     /// The title of the operation.
     pub(super) title: String,
@@ -26,7 +27,8 @@ pub(super) struct Trial {
     pub(super) times: Vec<f64>,
 }
 
-/// Times every candidate of an operation that the target supports. Also returns the measurements.
+/// Times every candidate for an operation that the target supports. Returns the trial, and all
+/// measurements.
 pub(super) fn trial(
     gpu: &Gpu,
     operation: &Operation,
@@ -44,7 +46,7 @@ pub(super) fn trial(
         Err(_) => false,
     });
     let mut measured = kernels_on_gpu(gpu, operation, &kernels, repetitions, back_to_back)?;
-    // The first two measurements are the buffer copy and the kernel of a plain copy.
+    // Remove the first two measurements, which are the buffer copy and the kernel of a plain copy.
     let own = measured.split_off(2);
     #[expect(clippy::cast_precision_loss, reason = "2^53 bytes are more than a device binds")]
     let words = operation.destination_descriptor().image_bytes() as f64 / 4.0;
@@ -54,8 +56,8 @@ pub(super) fn trial(
 }
 
 impl Trial {
-    /// Returns the indices of the candidate that `target` would choose and of the fastest
-    /// candidate, or `None` if there are no candidates.
+    /// Returns the indices of two candidates: the one that `target` would choose, and the fastest
+    /// one. Returns `None` if there are no candidates.
     pub(super) fn chosen_and_best(&self, target: &Target) -> Option<[usize; 2]> {
         let all = 0..self.times.len();
         let chosen = all.clone().min_by_key(|&n| self.candidates[n].cost_by(target))?;
@@ -63,22 +65,22 @@ impl Trial {
         Some([chosen, best])
     }
 
-    /// Returns the time of the candidate that `target` would choose, divided by the time of the
-    /// fastest candidate. Returns 1 if there are no candidates.
+    /// Returns the loss by the choice of `target`: the time of the candidate that it would choose,
+    /// divided by the time of the fastest candidate. Returns 1 if there are no candidates.
     pub(super) fn regret(&self, target: &Target) -> f64 {
         let both = self.chosen_and_best(target);
         both.map_or(1.0, |[chosen, best]| self.times[chosen] / self.times[best])
     }
 }
 
-/// The agreement between a target's cost model and measured times.
+/// A measure of the agreement between a target's cost model and measured times.
 #[derive(Default)]
 pub(super) struct Agreement {
     /// The [`regret`](Trial::regret) of each trial.
     regrets: Vec<f64>,
-    /// The number of pairs whose costs have the same order as their times.
+    /// The number of pairs of candidates for which the cost and the time have the same order.
     agreed: u32,
-    /// The number of pairs that were compared.
+    /// The number of pairs of candidates that were compared.
     pairs: u32,
 }
 
@@ -90,13 +92,13 @@ impl Agreement {
         agreement
     }
 
-    /// Adds the regret of a trial, and compares its candidates in pairs.
+    /// Adds one trial: its regret, and the result of comparing its candidates in pairs.
     pub(super) fn add(&mut self, trial: &Trial, target: &Target) {
         self.regrets.push(trial.regret(target));
         let times = &trial.times;
         let costs: Vec<u64> = trial.candidates.iter().map(|one| one.cost_by(target)).collect();
-        // Only pairs whose times differ by more than a tenth are compared, because noise may order
-        // the others.
+        // Compare only pairs whose times differ by more than a tenth, because the order of the
+        // others may be noise.
         for a in 0..times.len() {
             let differ = |b: usize| (times[a] / times[b]).ln().abs() > 0.1 && costs[a] != costs[b];
             for b in (0..a).filter(|&b| differ(b)) {

@@ -1,5 +1,6 @@
-//! [`Colour`]: the colour of a place in memory, by its offset. The colours are those of viridis,
-//! which become steadily lighter and suit colour-blind readers. Neighbours in memory look alike.
+//! [`Colour`]: the colour of a place in memory, which depends on its offset. The colours are those
+//! of viridis, which become steadily lighter and suit colour-blind readers. Places that are close
+//! together in memory have similar colours.
 
 /// Ten colours of viridis, from the first place in memory to the last.
 pub(super) const VIRIDIS: [[u8; 3]; 10] = [
@@ -38,7 +39,7 @@ impl Colour {
     /// Returns the colour of place `at` in a memory of `places` places.
     pub(super) fn of(at: u64, places: u64) -> Self {
         let last = u128::from(places.saturating_sub(1)).max(1);
-        // The position on the scale of colours, in 256ths of the distance between two colours.
+        // The position on the colour scale, in 256ths of the distance between two adjacent colours.
         let way = (u128::from(at).min(last) * 9 * 256 / last).min(9 * 256);
         let from = usize::try_from(way / 256).unwrap_or(9);
         let part = u16::try_from(way % 256).unwrap_or(0);
@@ -50,14 +51,14 @@ impl Colour {
         Self { rgb: [mix(low[0], high[0]), mix(low[1], high[1]), mix(low[2], high[2])] }
     }
 
-    /// Returns the colour of the source with the given number. The colours repeat if there are more
+    /// Returns the colour of the source with the given number. Colours repeat if there are more
     /// sources than hues.
     pub(super) fn of_source(number: usize) -> Self {
         Self { rgb: HUES[number % HUES.len()] }
     }
 
-    /// Returns the colour of device or group `number` out of `count`. A few devices get different
-    /// hues. If there are more devices than hues, they get colours of viridis.
+    /// Returns the colour of device or group `number` out of `count`. If there are enough hues,
+    /// each device gets its own. Otherwise the devices get colours of viridis.
     pub(super) fn of_device(number: usize, count: usize) -> Self {
         if count <= HUES.len() {
             Self::of_source(number)

@@ -1,9 +1,9 @@
 //! The data of a page as JSON: both layouts, the window between them, and the dispatches of the
 //! kernel.
 //!
-//! Everything about a whole layout is computed in Rust, so that the page shows exactly the layout
-//! that the compiler uses. The page's scripts read the result. They compute only the offset of an
-//! index, the index at an offset, and the source index that the window gives (`page/layout.js`).
+//! The page must show exactly the layout that the compiler uses. Therefore everything about a whole
+//! layout is computed here in Rust. The page's scripts compute only the offset of an index, the
+//! index at an offset, and the source index that the window gives (`page/layout.js`).
 
 use serde_json::{Value, json};
 

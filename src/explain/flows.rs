@@ -14,10 +14,11 @@ pub(super) struct Flows {
     each: u64,
     /// The number of devices before and after the reshard.
     devices: [u64; 2],
-    /// The number of bytes that one group sends to another or within itself, by the numbers of the
-    /// sending and the receiving group. Pairs of groups that exchange no bytes are omitted.
+    /// The number of bytes that one group sends to another, or that devices of one group send to
+    /// each other. The key is the sending and the receiving group. Pairs without bytes are omitted.
     pub(super) moved: BTreeMap<(usize, usize), u128>,
-    /// The number of bytes that the devices of each group need and already hold.
+    /// The number of bytes that the devices of each group need and hold already, so that they are
+    /// not sent.
     pub(super) kept: Vec<u128>,
     /// The number of bytes that the devices of each group send.
     pub(super) sent: Vec<u128>,
@@ -89,8 +90,8 @@ impl Flows {
         if first == last { first.to_string() } else { format!("{first}–{last}") }
     }
 
-    /// Returns the number of bytes of the largest flow from one group to another, which sets the
-    /// scale of the drawing.
+    /// Returns the number of bytes of the largest flow between groups, to which the drawing is
+    /// scaled.
     pub(super) fn most(&self) -> u128 {
         self.moved.values().copied().max().unwrap_or(0)
     }

@@ -1,5 +1,5 @@
-//! Divides an array into grids of cells for drawing. A cell is one index of the array, or one tile
-//! if the array is too large: then, a second grid shows one tile in detail.
+//! Divides an array into grids of cells for drawing. If the array is small, a cell is one index.
+//! Otherwise, a cell is one tile, and a second grid shows one tile in detail.
 
 use std::{convert::Infallible, rc::Rc};
 
@@ -18,24 +18,25 @@ const MAX_PLANE_CELLS: u64 = 72;
 /// The maximum number of rows of a plane that does not fit and is summarised.
 const SUMMARY_ROWS: usize = 9;
 
-/// The dimension drawn downwards, and the dimension drawn across.
+/// The dimension that runs down the grid, and the dimension that runs across it.
 pub(super) type Dimensions = [Option<TiledDimension>; 2];
 
-/// A grid of cells. Each cell is an index of the array, or the first index of a tile.
+/// A grid of cells. Each cell is one index of the array, or a tile, which is given by its first
+/// index.
 pub(super) struct Grid<'a> {
     descriptor: &'a StrideDescriptor,
     /// The title above the grid.
     pub(super) caption: String,
-    /// The dimension drawn downwards, and the dimension drawn across.
+    /// The dimension that runs down the grid, and the dimension that runs across it.
     pub(super) dimensions: Dimensions,
-    /// The rows and the columns that are drawn, with gaps for hidden ones.
+    /// The rows and the columns to draw. Hidden ones are replaced by gaps.
     pub(super) items: [Vec<Item>; 2],
-    /// The distance between adjacent rows and between adjacent columns, in indices: 1, or the
-    /// extents of a tile.
+    /// The distance between adjacent rows and between adjacent columns, in indices. It is 1, or the
+    /// extents of a tile if a cell is a tile.
     step: [u64; 2],
     /// The logical index of the cell at row 0 and column 0.
     first: Vec<u64>,
-    /// The first and the last place on the colour scale, which shows the position of a cell in
+    /// The places at the two ends of the colour scale, which shows the position of each cell in
     /// memory.
     pub(super) range: [u64; 2],
     /// The number of places that a cell represents: 1, or the number of places in a tile.
@@ -115,7 +116,7 @@ impl Grid<'_> {
         self.dimensions[side].as_ref().map(|dimension| dimension.name(self.descriptor))
     }
 
-    /// Returns the label of row (side 0) or column (side 1) number `at`: its index along the
+    /// Returns the label of the row (side 0) or column (side 1) `at`, which is its index along the
     /// dimension.
     pub(super) fn tick(&self, side: usize, at: u64) -> String {
         match self.dimensions[side] {
@@ -124,8 +125,8 @@ impl Grid<'_> {
         }
     }
 
-    /// Returns the weight of the line before row (side 0) or column (side 1) `at`: 0, or 1 or 2 if
-    /// the line is the edge of a box of tiles.
+    /// Returns the weight of the line before the row (side 0) or column (side 1) `at`: 1 or 2 at
+    /// the edge of a box of tiles, and otherwise 0.
     pub(super) fn line(&self, side: usize, at: u64) -> u8 {
         match (&self.boxes, &self.dimensions[side]) {
             (Some(boxes), Some(dimension)) => boxes.line(dimension.coordinate, at),
@@ -133,7 +134,7 @@ impl Grid<'_> {
         }
     }
 
-    /// Returns the cells that are drawn, without those in gaps, row by row.
+    /// Returns the cells to draw, row by row. Cells in gaps are left out.
     pub(super) fn drawn(&self) -> impl Iterator<Item = Cell> {
         let ends = |side: usize| {
             self.items[side].iter().filter_map(|item| match item {
@@ -145,7 +146,7 @@ impl Grid<'_> {
         cells.map(|(row, column)| self.cell(row, column))
     }
 
-    /// Returns the minimum and maximum offsets of the drawn elements.
+    /// Returns the least and the greatest offset of the drawn elements.
     fn drawn_range(&self) -> [u64; 2] {
         let elements = self.drawn().filter(|cell| cell.element);
         elements
@@ -175,9 +176,9 @@ impl Grid<'_> {
     }
 }
 
-/// Creates the grids of an array, each with at most `budget` rows and columns. If whole planes fit,
-/// the grids show planes. Otherwise, one grid shows the array tile by tile, and another shows the
-/// first tile in detail. An array without tiles is shown by its corners.
+/// Creates the grids of an array, each with at most `budget` rows and columns. Shows planes of the
+/// array if they fit as a whole. Otherwise, one grid shows the array tile by tile, and another one
+/// shows the first tile in detail. If a large array has no tiles, its corners are shown.
 pub(super) fn grids<'a>(
     descriptor: &'a StrideDescriptor,
     dimensions: &Dimensions,
@@ -242,7 +243,7 @@ pub(super) fn grids<'a>(
             caption: format!("The array{plane} in tiles of {high} × {wide}, each with its offsets"),
             items: [0, 1].map(|side| choose(tiles[side], (budget[side] / 2).min(8), &[], &[])),
             step: tile,
-            // The places of a tile are contiguous, except in padded or folded layouts.
+            // The places of a tile are contiguous, unless the layout is padded or folded.
             span: if one.range[1] + 1 == span { span } else { 1 },
             boxes: None,
             ..whole(first, String::new())
@@ -278,7 +279,8 @@ pub(super) fn grids<'a>(
     grids
 }
 
-/// The planes of an array, numbered row-major along the dimensions that are not drawn.
+/// The planes of an array. They are numbered in row-major order of the dimensions that are not
+/// drawn.
 struct Planes<'a> {
     descriptor: &'a StrideDescriptor,
     others: Vec<&'a TiledDimension>,
@@ -293,7 +295,7 @@ impl Planes<'_> {
         product(self.others.iter().map(|dimension| self.extent(dimension)))
     }
 
-    /// Returns the plane's index along each dimension that is not drawn.
+    /// Returns the index of a plane along each dimension that is not drawn.
     fn values(&self, plane: u64) -> Vec<u64> {
         let mut rest = plane;
         let mut values: Vec<u64> = vec![];
@@ -314,8 +316,8 @@ impl Planes<'_> {
         first
     }
 
-    /// Returns the position of a plane, such as ` at d0 = 0, d1 = 3`, or an empty text if there is
-    /// only one plane.
+    /// Returns words for the position of a plane, such as ` at d0 = 0, d1 = 3`. Returns an empty
+    /// text if there is only one plane.
     fn name(&self, plane: u64) -> String {
         let named = self.others.iter().zip(self.values(plane));
         let named: Vec<String> = named
@@ -325,9 +327,9 @@ impl Planes<'_> {
     }
 }
 
-/// Chooses the dimensions to draw: those in `common`, if it is given and no tile joins one with
-/// others, else the last two dimensions that tiles cut. If tiles cut fewer than two, the last two
-/// dimensions of the array are drawn.
+/// Chooses the two dimensions to draw. Takes those in `common` if they are given, unless a tile
+/// joins one of them with other dimensions. Otherwise, takes the last two dimensions that tiles
+/// cut, or the last two of the array if tiles cut fewer.
 pub(super) fn dimensions(descriptor: &StrideDescriptor, common: Option<[usize; 2]>) -> Dimensions {
     let boxes = BoxLevels::of(descriptor);
     if let Some([Some(down), Some(across)]) =
@@ -342,8 +344,9 @@ pub(super) fn dimensions(descriptor: &StrideDescriptor, common: Option<[usize; 2
     [from_last.next(), across]
 }
 
-/// Returns the two dimensions in which an operation is easiest to follow: the most minor ones of
-/// the source and of the destination, in logical order. Returns `None` if the two are the same.
+/// Returns the two dimensions that show an operation best: the most minor dimension of the source
+/// and the most minor one of the destination, in logical order. Returns `None` if they are the same
+/// dimension.
 pub(super) fn common_dimensions(
     source: &StrideDescriptor,
     destination: &StrideDescriptor,
@@ -352,8 +355,8 @@ pub(super) fn common_dimensions(
     (source != destination).then_some([source.min(destination), source.max(destination)])
 }
 
-/// Returns the logical dimension with the smallest stride, so that its neighbours are nearest in
-/// memory. Dimensions of extent 1 and broadcast ones are ignored; `None` means that there are no
+/// Returns the logical dimension with the smallest stride, along which neighbours are nearest in
+/// memory. Ignores dimensions of extent 1 and broadcast ones, and returns `None` if there are no
 /// others.
 fn minor(descriptor: &StrideDescriptor) -> Option<usize> {
     let mut dimension = (0..descriptor.rank()).map(Some).collect();
@@ -364,8 +367,8 @@ fn minor(descriptor: &StrideDescriptor) -> Option<usize> {
         .and_then(|axis| dimension[axis.coordinate])
 }
 
-/// Maps each coordinate of a descriptor to the logical dimension that it is a part of. A fold is
-/// mapped to its minor dimension.
+/// Computes the logical dimension to which each coordinate of a descriptor belongs. A fold belongs
+/// to its most minor dimension.
 struct LogicalDimension;
 
 impl Forward for LogicalDimension {
@@ -393,8 +396,8 @@ impl Forward for LogicalDimension {
     }
 }
 
-/// Converts a number of cells. A number that does not fit becomes `usize::MAX`, which exceeds any
-/// number that is drawn.
+/// Converts a number of cells. A number that does not fit becomes `usize::MAX`, which is more than
+/// any grid draws.
 fn usize_or_max(n: u64) -> usize {
     usize::try_from(n).unwrap_or(usize::MAX)
 }

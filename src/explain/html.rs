@@ -12,8 +12,8 @@ use super::{
 };
 use crate::nest::CopyNest;
 
-/// The result of compiling an operation, as its page shows it: the plain data of the kernel, and
-/// the earlier stages as text.
+/// A compiled operation, in the form that its page needs: the kernel as plain data, and the earlier
+/// stages as text.
 #[derive(Clone, Copy, Debug)]
 pub struct Compiled<'a> {
     /// The shader that the page shows and runs. It is empty if there is nothing to dispatch.
@@ -48,7 +48,7 @@ const SCRIPTS: [&str; 6] = [
 pub struct Content {
     /// The title, as plain text.
     pub title: String,
-    /// The markup of the first part of the page. Texts from the picture are escaped.
+    /// The markup of the first part of the page, in which text from the picture is escaped.
     pub body: String,
     /// The JSON that the scripts read. It never contains `</script>`.
     pub data: String,
@@ -75,8 +75,8 @@ pub fn html(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> String {
     document(&content(picture, compiled), &below(picture, compiled), &SCRIPTS)
 }
 
-/// Returns the part of [`html()`]'s page up to and including the button, for embedding in another
-/// document. The script function `showLayouts` makes the content interactive.
+/// Returns the part of the page of [`html()`] up to and including the button, for embedding in
+/// another document. The script function `showLayouts` makes the content interactive.
 #[must_use]
 pub fn content(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> Content {
     let body = html! {
@@ -92,8 +92,8 @@ pub fn content(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> Conten
     }
 }
 
-/// Returns the part of [`html()`]'s page after [`content`]: the picture, which needs no script, and
-/// the kernel. The script function `markStrides` makes the markup interactive.
+/// Returns the part of the page of [`html()`] after [`content`]: the picture, which needs no
+/// script, and the kernel. The script function `markStrides` makes the markup interactive.
 #[must_use]
 pub fn below(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> String {
     let below = html! {
@@ -273,8 +273,7 @@ pub(super) fn text_and_dispatches(
     }
 }
 
-/// Writes a line of the kernel, with its comment in a separate element so that a style can apply to
-/// it.
+/// Writes one line of a kernel. Its comment is a separate element, to which a style can apply.
 pub(super) fn source_line(line: &str) -> Markup {
     let comment = line.find("//").unwrap_or(line.len());
     let (code, comment) = line.split_at(comment);

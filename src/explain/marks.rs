@@ -9,16 +9,16 @@ pub(super) struct Mark {
     pub(super) axis: usize,
     /// The extent of the axis.
     pub(super) extent: u64,
-    /// The kernel lines that use the source stride, and those that use the destination stride, by
-    /// number from 0.
+    /// The kernel lines that use the source stride, and the lines that use the destination stride.
+    /// Lines are numbered from 0.
     pub(super) lines: [Vec<usize>; 2],
     /// The strides in the source and in the destination, in units.
     pub(super) strides: [i64; 2],
 }
 
-/// Finds, for each axis of a nest, the lines of the kernel that use its strides. A line uses a
-/// stride if its comment names the stride, or if it adds or multiplies by the stride, in units or
-/// in words of 4 to 16 bytes.
+/// Finds, for each axis of a nest, the lines of the kernel that use its strides. This is a search
+/// in the text: a line matches if its comment names the stride, or if it adds or multiplies by the
+/// stride, in units or in words of 4 to 16 bytes.
 pub(super) fn marks(nest: &CopyNest, wgsl: &str) -> Vec<Mark> {
     let bits = u64::from(nest.dst_bits());
     let marks = nest.axes().enumerate().map(|(axis, of)| {

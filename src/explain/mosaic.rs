@@ -1,4 +1,4 @@
-//! [`Mosaic`]: a result of a program, drawn as a grid of cells that show the source of each
+//! [`Mosaic`]: draws a result of a program as a grid, in which every cell shows the source of an
 //! element.
 
 use std::{cell::RefCell, ops::Range};
@@ -10,22 +10,23 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The maximum number of indices along a dimension that are examined to find source changes.
+/// The maximum number of indices along a dimension that are examined to find changes of the source.
 const SAMPLES: u64 = 128;
-/// The maximum number of source changes shown along a dimension.
+/// The maximum number of indices along a dimension at which changes of the source are shown.
 const MAX_CUTS: usize = 8;
 
-/// A source of elements. Each source is drawn with its own letter and colour.
+/// A parameter or a constant from which elements come. Each source is drawn with its own letter and
+/// colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ElementSource {
-    /// The array with this number, among the arrays of all parameters.
+    /// A parameter, by the number of its array among the arrays of all parameters.
     Parameter(usize),
-    /// A constant, or a value computed from constants: the number of a computation and of an
-    /// instruction in it.
+    /// A constant, or a value computed from constants. The first number selects a computation, and
+    /// the second one an instruction in that computation.
     Constant(usize, usize),
 }
 
-/// A result of a program, and the sources found so far.
+/// A result of a program, and the sources that were found while it was drawn.
 pub(super) struct Mosaic<'a> {
     ways: &'a Ways<'a>,
     result: usize,
@@ -42,7 +43,7 @@ pub(super) struct ElementLabel {
     pub(super) title: String,
 }
 
-/// One row in the description of an element's path: an instruction that the element passed through.
+/// One instruction on the path of an element, as a row of text.
 pub(super) struct InstructionRow {
     /// The name of the instruction.
     pub(super) name: String,
@@ -52,7 +53,7 @@ pub(super) struct InstructionRow {
     pub(super) index: String,
 }
 
-/// An entry of the key, which explains the letter and colour of one source.
+/// An entry of the key, which explains a letter and colour to the reader.
 pub(super) struct Entry {
     pub(super) letter: String,
     pub(super) colour: Colour,
@@ -72,15 +73,15 @@ impl<'a> Mosaic<'a> {
         StrideDescriptor::try_from(&shape).ok()
     }
 
-    /// Returns the path from an element of the result back to its source. Bits of an element may
-    /// have different paths; the path of the lowest bit is returned.
+    /// Returns the path from an element of the result back to its source. If the bits of an element
+    /// have different paths, returns the path of the lowest bit.
     pub(super) fn way(&self, index: &[u64]) -> Option<Way> {
         self.ways.way(self.result, index, 0)
     }
 
-    /// Returns the source at the end of a path, with the number that determines its letter.
-    /// Parameters have the first numbers, followed by constants in the order in which they were
-    /// found.
+    /// Returns the source at the end of a path, with a number from which its letter follows.
+    /// Parameters have the first numbers. Constants have the numbers after them, in the order in
+    /// which they were found.
     fn source(&self, way: &Way) -> (usize, ElementSource) {
         let source = match &way.origin {
             Origin::Parameter { number, .. } => ElementSource::Parameter(*number),
@@ -126,7 +127,7 @@ impl<'a> Mosaic<'a> {
         }
     }
 
-    /// Returns the length of the longest possible label, in characters.
+    /// Returns the length of the longest possible label, in characters, to size the cells.
     pub(super) fn label_width(&self) -> usize {
         let digits = |size: &u64| size.saturating_sub(1).to_string().len() + 1;
         let parameters = self.ways.program().parameters().iter();
@@ -135,7 +136,7 @@ impl<'a> Mosaic<'a> {
         widths.max().unwrap_or(1) + 1
     }
 
-    /// Describes the source at the end of a path, such as `x at (1,2), byte 24`.
+    /// Describes the end of a path for the reader, such as `x at (1,2), byte 24`.
     pub(super) fn end(&self, way: &Way) -> String {
         match (&way.origin, way.passed.last()) {
             (Origin::Parameter { number, index, bit }, _) => {
@@ -191,7 +192,7 @@ impl<'a> Mosaic<'a> {
     }
 
     /// Returns the key of the picture: the sources of all elements drawn so far, ordered by letter.
-    /// Entries for unused parameters are inserted between them.
+    /// It also has entries for unused parameters, so that the reader does not miss their letters.
     pub(super) fn key(&self) -> Vec<Entry> {
         let text = |source: &ElementSource| match *source {
             ElementSource::Parameter(number) => {
@@ -233,8 +234,8 @@ impl<'a> Mosaic<'a> {
         key
     }
 
-    /// Returns a single entry for a range of unused parameters, so that no letters are missing from
-    /// the key without explanation.
+    /// Returns one entry for a range of unused parameters, which explains why their letters do not
+    /// occur. Returns `None` if the range is empty.
     fn left_out(&self, numbers: Range<usize>) -> Option<Entry> {
         let (first, last) = (numbers.start, numbers.clone().last()?);
         let colour = Colour::of_source(7);
@@ -249,8 +250,8 @@ impl<'a> Mosaic<'a> {
         })
     }
 
-    /// Explains the numbers on which the picture depends but which are known only at run time.
-    /// Returns `None` if there are none.
+    /// Describes the numbers on which the picture depends but which are known only at run time,
+    /// such as the start of a dynamic slice. Returns `None` if there are none.
     pub(super) fn numbers(&self) -> Option<String> {
         let values = self.ways.lookup_buffers(self.result);
         if values.is_empty() {
@@ -269,9 +270,9 @@ impl<'a> Mosaic<'a> {
         })
     }
 
-    /// Returns the indices along a dimension at which the source changes. Only three lines of
-    /// elements are examined: those through the first, the middle and the last index of the other
-    /// dimensions.
+    /// Returns indices along a dimension at which the source changes, so that the picture can show
+    /// the elements around them. To save time, examines only three lines of elements: through the
+    /// first, the middle and the last index of the other dimensions.
     pub(super) fn cuts(&self, dimension: usize) -> Vec<u64> {
         let extent = self.sizes[dimension];
         let mut cuts = vec![];

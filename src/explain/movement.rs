@@ -1,14 +1,14 @@
-//! Finds the source of each element of a destination. The source is read from the nest that the
-//! kernel runs, so that pictures cannot differ from the kernel.
+//! Finds the source of each element of a destination. It is computed by the nest that the kernel
+//! runs, so that pictures agree with the kernel.
 
 use super::Movement;
 use crate::stride::StrideDescriptor;
 
-/// Returns the place in the source that is copied to `place` in the destination. Returns `None` if
-/// the place in the destination is filled with padding or zero.
+/// Returns the place in the source from which `place` in the destination is copied. Returns `None`
+/// if this place is filled with padding or zero.
 ///
-/// A nest may move units that are wider or narrower than an element, so places are converted to
-/// bits and back.
+/// The units of a nest may be wider or narrower than an element, so places are converted to bits
+/// and back.
 pub(super) fn origin(
     source: &StrideDescriptor,
     movement: &Movement<'_>,
@@ -40,10 +40,10 @@ pub(super) fn followed(source: &StrideDescriptor, movement: &Movement<'_>) -> Ve
     run(source, movement, if few { usize::MAX } else { FIRST_FOLLOWED })
 }
 
-/// Returns the first `count` elements in the memory order of the destination.
+/// Returns up to `count` elements that are copied, in the memory order of the destination.
 fn run(source: &StrideDescriptor, movement: &Movement<'_>, count: usize) -> Vec<Move> {
     let places = movement.destination.descriptor.physical_elements();
-    // Give up after this many places, because a picture of only padding would show no elements.
+    // Give up after this many places, because they may all be padding.
     (0..places.min(1 << 16))
         .filter_map(|place| Some((place, origin(source, movement, place)?)))
         .take(count)

@@ -51,9 +51,9 @@ impl Compilation<'_> {
         self.draw(&self.stages(), html)
     }
 
-    /// Returns the part of [`page`](Self::page) up to the button, for a document that already
-    /// contains the scripts. [`page_below`](Self::page_below) returns the rest. The content does
-    /// not include the text of the kernel, so it can be created before the kernel is validated.
+    /// Returns the part of [`page`](Self::page) up to and including the button, for a document that
+    /// already contains the scripts. [`page_below`](Self::page_below) returns the rest. This part
+    /// does not contain the text of the kernel, so it can be shown before the kernel is validated.
     #[must_use]
     pub fn page_content(&self) -> Content {
         self.draw("", content)

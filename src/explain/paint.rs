@@ -2,7 +2,7 @@
 
 use super::{mosaic::Mosaic, tiles::TiledDimension};
 
-/// The contents of the cells in a grid.
+/// The choice of the text and the colour in the cells of a grid.
 #[derive(Clone, Copy)]
 pub(super) enum Paint<'a> {
     /// Each cell shows its place in memory.
@@ -12,7 +12,7 @@ pub(super) enum Paint<'a> {
 }
 
 impl Paint<'_> {
-    /// Returns the words of a caption that describe the contents.
+    /// Returns words that describe this choice in the caption of a grid.
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::Places => "each cell with its offset",
@@ -20,7 +20,7 @@ impl Paint<'_> {
         }
     }
 
-    /// Returns the indices along a dimension at which the source changes. There are none if cells
+    /// Returns the indices along a dimension at which the source changes. Returns none if cells
     /// show places.
     pub(super) fn cuts(self, dimension: &TiledDimension) -> Vec<u64> {
         match self {

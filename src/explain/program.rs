@@ -41,7 +41,7 @@ pub(super) struct ResultDrawing<'a> {
     pub(super) array: &'a StrideDescriptor,
     pub(super) mosaic: &'a Mosaic<'a>,
     pub(super) grids: Vec<Grid<'a>>,
-    /// The index of the element whose path back to its source is shown.
+    /// The index of the element whose path back to its source is shown, if there is one.
     pub(super) element: Option<Vec<u64>>,
 }
 
@@ -64,8 +64,8 @@ impl<'a> ProgramPicture<'a> {
         Self { results: vec![result], ..self }
     }
 
-    /// Shows the path of the element at this index, in each result that contains the index. Any
-    /// other result shows the path of an element that is chosen automatically.
+    /// Chooses the element whose path is shown, in each result that contains this index. Other
+    /// results show the path of an element that is chosen automatically.
     #[must_use]
     pub fn element(self, index: &[u64]) -> Self {
         Self { element: Some(index.to_vec()), ..self }
@@ -107,9 +107,10 @@ impl<'a> ProgramPicture<'a> {
         format!("{}.", Sentences::of(descriptor).size)
     }
 
-    /// Creates the grids of a result, with at most `rows` rows, and passes them to `draw`.
+    /// Creates the grids of a result, with at most `rows` rows, and calls `draw` with them.
     /// `columns` converts the width of a cell in characters to a maximum number of columns. Returns
-    /// the result of `draw`, or `None` if the result cannot be drawn as a dense array.
+    /// the result of `draw`, or `None` if the result of the program cannot be drawn as a dense
+    /// array.
     pub(super) fn with_grids<T>(
         &self,
         result: usize,

@@ -22,7 +22,8 @@ use crate::{
 /// The scripts of the page. Later scripts may use earlier ones.
 const SCRIPTS: [&str; 3] =
     [include_str!("page/run.js"), include_str!("page/program.js"), include_str!("page/start.js")];
-/// The maximum total size of all buffers for which a page gets a button, in bytes.
+/// The maximum total size of all buffers with which a page can run the program, in bytes. Above it,
+/// the page has no button.
 const MOST_BYTES: u64 = 1 << 26;
 /// The maximum size of the constants in a page, in bytes.
 const MOST_CONSTANTS: u64 = 1 << 18;
@@ -95,7 +96,7 @@ impl ProgramPicture<'_> {
         Ok(Content { title: program.name().to_owned(), body: body.into_string(), data })
     }
 
-    /// Returns the markup that follows [`content`](Self::content) on the page, which shows the
+    /// Returns the markup that follows [`content`](Self::content) on the page and shows the
     /// kernels.
     ///
     /// # Errors
@@ -110,7 +111,7 @@ impl ProgramPicture<'_> {
         Ok(below.into_string())
     }
 
-    /// Returns the steps of the compiled program that compute the results, in order.
+    /// Returns the indices of the steps that compute the results, in the order in which they run.
     fn steps(&self, program: &Program) -> Vec<usize> {
         let mut steps: Vec<usize> =
             self.results.iter().flat_map(|&result| program.steps_of(result)).collect();
@@ -120,7 +121,7 @@ impl ProgramPicture<'_> {
     }
 }
 
-/// The paths of elements as text, for the scripts.
+/// The paths of elements as text, which the scripts of the page show.
 #[derive(Default)]
 struct WayTexts {
     instructions: Vec<Json>,
@@ -180,8 +181,8 @@ fn shown(program: &Program, kernel: &Kernel, step: usize) -> Markup {
     }
 }
 
-/// Returns the data that the button needs: the buffers with their contents, the kernels, and
-/// checksums of the results. Returns `None` if there are too many bytes for a page.
+/// Returns the data with which the page runs the program: the buffers with their contents, the
+/// kernels, and checksums of the results. Returns `None` if there are too many bytes for a page.
 fn run(
     program: &Program,
     kernels: &[Kernel],

@@ -37,8 +37,8 @@ pub struct ReshardPicture<'a> {
 }
 
 impl<'a> ReshardPicture<'a> {
-    /// Creates a picture of a plan. `names` holds the texts of the shardings before and after the
-    /// reshard.
+    /// Creates a picture of a plan. `names` has the texts of the shardings before and after the
+    /// reshard, for the titles.
     #[must_use]
     pub fn new(plan: &'a ReshardPlan, names: [&'a str; 2]) -> Self {
         let names = names.map(|name| {
@@ -88,8 +88,8 @@ impl<'a> ReshardPicture<'a> {
         format!("RESHARD {}", self.plan.shape())
     }
 
-    /// Returns the sentences that explain tiles with several colours and cells that represent
-    /// several tiles, if the picture contains any.
+    /// Returns sentences that explain unusual cells to the reader: tiles with several colours, and
+    /// cells that represent several tiles. Leaves out sentences that the picture does not need.
     pub(super) fn legend(&self) -> Vec<&'static str> {
         let sides = [self.plan.from(), self.plan.to()];
         let mut legend = vec![];
@@ -105,7 +105,7 @@ impl<'a> ReshardPicture<'a> {
         legend
     }
 
-    /// Describes the number of bytes that the plan moves, in sentences.
+    /// Returns sentences that describe the number of bytes that the plan moves.
     pub(super) fn sentences(&self) -> Vec<String> {
         flows::sentences(self.plan)
     }

@@ -67,7 +67,7 @@ impl ReshardPicture<'_> {
         Content { title: self.title(), body: body.into_string(), data }
     }
 
-    /// Writes the transfers of the plan as a table.
+    /// Writes a table of the plan's transfers, up to [`MOST_LISTED`].
     fn listed(&self) -> Markup {
         let transfers = self.plan.transfers();
         html! {

@@ -11,8 +11,8 @@ pub(super) struct Sentences {
     pub(super) size: String,
     /// The amount of padding with its reasons and cost, or `None` if there is no padding.
     pub(super) padding: Option<String>,
-    /// One sentence for each level of boxes that tiles form, coarse to fine, and one for each group
-    /// of dimensions that a tile joins.
+    /// One sentence for each level of boxes that tiles form, from coarse to fine. Each group of
+    /// dimensions that a tile joins has a sentence as well.
     pub(super) tiles: Vec<String>,
     /// The digits of an index with their strides, major to minor. A *digit* is a part of a
     /// dimension that tiles split.
@@ -78,8 +78,8 @@ pub(super) fn unused(descriptor: &StrideDescriptor) -> u64 {
     descriptor.physical_elements().saturating_sub(used(descriptor))
 }
 
-/// Returns the number of places that hold an element. Indices that differ only in broadcast
-/// dimensions share one place.
+/// Returns the number of places that hold an element. It can be smaller than the number of
+/// elements, because indices that differ only in broadcast dimensions share a place.
 fn used(descriptor: &StrideDescriptor) -> u64 {
     let shared = |dimension: usize| {
         let axes = descriptor.axes();
@@ -133,8 +133,8 @@ fn padding(descriptor: &StrideDescriptor, boxes: &BoxLevels) -> Option<String> {
 }
 
 impl StrideDescriptor {
-    /// Returns true if the axes fill the start of memory without gaps, and unused places follow
-    /// only after them. `cells` is the product of the axes' extents.
+    /// Returns true if all unused places are at the end, after axes that fill the start of memory
+    /// without gaps. `cells` is the product of the axes' extents.
     fn is_packed_but_for_tail(&self, cells: u64) -> bool {
         let reach = self.axes().iter().map(|axis| axis.stride.saturating_mul(signed(axis.extent)));
         self.base_offset() == 0
@@ -233,8 +233,8 @@ pub(super) fn grouped(n: u64) -> String {
     text
 }
 
-/// Formats `part` as a percentage of `whole`, rounded to a tenth as `describe` does. A percentage
-/// that would round to 0 or 100 without being so is formatted as `<0.1` or `>99.9`.
+/// Formats `part` as a percentage of `whole`, rounded to a tenth as `describe` does. If the result
+/// would round to 0 or 100 but is not exactly that, it is `<0.1` or `>99.9`.
 #[allow(clippy::cast_precision_loss)] // a percentage needs fewer than 53 bits
 fn percent(part: u64, whole: u64) -> String {
     let rounded = format!("{:.1}", 100.0 * part as f64 / whole as f64);

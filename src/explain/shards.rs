@@ -6,7 +6,7 @@ use crate::{
     sharding::{Holders, Placement},
 };
 
-/// The maximum number of strips along one side of a plane, if there is a single plane. If a
+/// The maximum number of strips along one side of a plane, if there is only one plane. If a
 /// dimension has more pieces, each strip covers several of them.
 const MAX_STRIPS: usize = 64;
 /// The maximum number of strips along one side of each plane, if there are several planes.
@@ -14,11 +14,11 @@ const MAX_STRIPS_OF_SEVERAL: usize = 21;
 /// The maximum number of planes that are drawn.
 const MAX_PLANES: usize = 8;
 
-/// The choice of dimensions to draw: one downwards, one across, and the outer dimensions, whose
-/// pieces are drawn as separate planes.
+/// The dimensions to draw: one down the plane, one across it, and the outer dimensions, whose
+/// pieces become separate planes.
 ///
-/// The dimensions drawn downwards and across are the last two that either sharding cuts. If fewer
-/// than two are cut, other dimensions take their place.
+/// The dimensions down and across are the last two that either sharding cuts. If fewer than two are
+/// cut, other dimensions take their place.
 pub(super) struct View {
     /// The extents of the array.
     pub(super) sizes: Vec<u64>,
@@ -33,7 +33,7 @@ pub(super) struct View {
 /// A row or a column of the drawing: one piece of a dimension, or several adjacent ones.
 #[derive(Clone, Copy)]
 pub(super) struct Strip {
-    /// The number of the tile that contains the first piece.
+    /// The tile that contains the first piece of the strip, as an index along the dimension.
     tile: u64,
     /// The first index of the strip. `limit` is the index just past the last one.
     pub(super) start: u64,
@@ -46,7 +46,7 @@ pub(super) struct TileMap<'a> {
     view: &'a View,
     /// The rows and the columns that are drawn.
     pub(super) strips: [Vec<Strip>; 2],
-    /// The planes that are drawn. Each consists of a piece of each outer dimension, in the order of
+    /// The planes to draw. Each is given by a piece of every outer dimension, in the order of
     /// `View::outer`.
     pub(super) planes: Vec<Vec<Strip>>,
     /// The number of planes that are not drawn.
@@ -54,8 +54,9 @@ pub(super) struct TileMap<'a> {
 }
 
 impl View {
-    /// Chooses the dimensions to draw for a plan, so that the pictures before and after the reshard
-    /// match. Returns `None` if the array has no elements.
+    /// Chooses the dimensions to draw for a plan. The choice is the same before and after the
+    /// reshard, so that the two pictures can be compared. Returns `None` if the array has no
+    /// elements.
     pub(super) fn new(plan: &ReshardPlan) -> Option<Self> {
         let dimensions = plan.shape().dimensions().iter();
         let sizes: Vec<u64> = dimensions.map(|size| size.bound().unwrap_or(0)).collect();
@@ -86,8 +87,7 @@ impl View {
         if self.outer.is_empty() { MAX_STRIPS } else { MAX_STRIPS_OF_SEVERAL }
     }
 
-    /// Returns true if the pieces of a placement do not all fit, so that a strip covers several of
-    /// them.
+    /// Returns true if a placement has so many pieces that a strip must cover several of them.
     pub(super) fn is_coarse(&self, side: &Placement) -> bool {
         [self.down, self.across].into_iter().flatten().any(|dimension| {
             let pieces = side.cuts()[dimension].covering((0, self.sizes[dimension])).1;
@@ -132,7 +132,8 @@ impl<'a> TileMap<'a> {
         }
     }
 
-    /// Returns the devices that hold the first piece in a cell.
+    /// Returns the devices that hold a cell. If the cell contains several pieces, these are the
+    /// devices of the first piece.
     pub(super) fn holders(&self, plane: &[Strip], row: Strip, column: Strip) -> Holders<'a> {
         let tile = |dimension: usize| {
             let outer = self.view.outer.iter().position(|&outer| outer == dimension);
@@ -149,8 +150,8 @@ impl<'a> TileMap<'a> {
         self.placement.holders(number)
     }
 
-    /// Returns the position of a plane as its piece of each outer dimension, such as
-    /// `d0 [0,4), d2 [8,16)`. Returns an empty text if there are no outer dimensions.
+    /// Returns words for the position of a plane: its piece of each outer dimension, such as `d0
+    /// [0,4), d2 [8,16)`. Returns an empty text if there are no outer dimensions.
     pub(super) fn plane_name(&self, plane: &[Strip]) -> String {
         let parts = self.view.outer.iter().zip(plane);
         let parts =
@@ -158,7 +159,7 @@ impl<'a> TileMap<'a> {
         parts.collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns the indices of a cell, such as `[0,4)×[8,16)`.
+    /// Returns the ranges of indices of a cell, such as `[0,4)×[8,16)`.
     pub(super) fn cell_name(&self, plane: &[Strip], row: Strip, column: Strip) -> String {
         let ranges = self.view.sizes.iter().enumerate().map(|(dimension, &size)| {
             let outer = self.view.outer.iter().position(|&outer| outer == dimension);
@@ -191,8 +192,8 @@ fn strips(placement: &Placement, dimension: usize, size: u64, most: usize) -> Ve
         .collect()
 }
 
-/// Returns at most `most` devices of a tile: all of them if they fit, and otherwise some at equal
-/// distances in the order of holders.
+/// Returns at most `most` of the devices that hold a tile. If there are more, takes devices at
+/// equal distances in the list of holders.
 pub(super) fn shown(holders: Holders<'_>, most: usize) -> Vec<u64> {
     let count = holders.len().min(most as u64);
     let at = |number: u64| {

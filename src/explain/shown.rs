@@ -1,5 +1,5 @@
-//! Chooses the indices to draw along a dimension that does not fit: some at the start, some at the
-//! end, and a count of the hidden ones between.
+//! Chooses the indices to draw along a dimension that has too many. Draws some at the start and
+//! some at the end, with the number of hidden ones between them.
 
 use std::collections::BTreeSet;
 
@@ -13,9 +13,9 @@ pub(super) enum Item {
 }
 
 /// Chooses at most `budget` entries to draw for the indices `0..extent`. If not all indices fit,
-/// the first and the last one are chosen, then indices around `cuts` and around the end of the
-/// first box of each period, and then more from the front while there is room. Gaps between chosen
-/// indices are given as counts.
+/// takes the first and the last one. Then takes indices around `cuts` and around the end of the
+/// first box of each period, and finally more from the front while there is room. Gaps between
+/// these indices are entries with the number of hidden indices.
 ///
 /// `periods` contains the extents of the boxes that tiles form, coarse to fine. `cuts` contains the
 /// indices at which the source of elements changes.
@@ -44,8 +44,8 @@ pub(super) fn choose(extent: u64, budget: usize, periods: &[u64], cuts: &[u64]) 
     items(&chosen, extent)
 }
 
-/// Converts chosen indices to entries, with gaps between them. A gap of a single index is replaced
-/// by the index, which takes no more room.
+/// Converts indices to entries, with gaps between them. If only one index would be hidden, it is
+/// shown instead of a gap, because it takes no more room.
 fn items(chosen: &BTreeSet<u64>, extent: u64) -> Vec<Item> {
     let mut items = vec![];
     let mut next = 0;

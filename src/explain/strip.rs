@@ -2,15 +2,15 @@
 
 use crate::stride::StrideDescriptor;
 
-/// A line of consecutive places.
+/// A line of consecutive places in memory.
 #[derive(Clone, Debug)]
 pub(super) struct MemoryLine {
     /// The first place.
     pub(super) start: u64,
     /// The contents of the places in the line.
     pub(super) places: Vec<PlaceContent>,
-    /// The reason for showing the line when others are hidden. It is empty for the line at the
-    /// start of memory, and if no lines are hidden.
+    /// The reason why this line is shown although others are hidden. It is empty for the line at
+    /// the start of memory, and if no lines are hidden.
     pub(super) note: String,
     /// The number of hidden places between the previous line and this one.
     pub(super) hidden: u64,
@@ -23,7 +23,8 @@ pub(super) enum PlaceContent {
     Element(Vec<u64>),
     /// Padding, a gap or a tail.
     Padding,
-    /// Either an element or padding. The strides interleave in too many ways to tell which.
+    /// Either an element or padding. It is not computed which, because the strides interleave in
+    /// too many ways.
     Unknown,
 }
 
@@ -49,9 +50,9 @@ impl PlaceContent {
     }
 }
 
-/// Divides memory into lines of at most `width` places. If memory does not fit into `height` lines,
-/// only some lines are shown: one at the start, one at each stride, and one at the end. Each line
-/// begins at a whole byte.
+/// Divides memory into lines of at most `width` places. If there are more than `height` lines,
+/// returns only some: one at the start of memory, one at each stride, and one at the end. Every
+/// line begins at a whole byte.
 pub(super) fn strip(descriptor: &StrideDescriptor, width: usize, height: usize) -> Vec<MemoryLine> {
     let places = descriptor.physical_elements();
     if places == 0 {
@@ -109,15 +110,14 @@ fn line_of(
     MemoryLine { start, places, note, hidden }
 }
 
-/// Returns the number of places that make up whole bytes: the number of elements in a byte, or 1 if
-/// an element is at least as large as a byte.
+/// Returns the number of places in a byte, or 1 if an element is at least as large as a byte.
 pub(super) fn byte(descriptor: &StrideDescriptor) -> u64 {
     8_u64.div_ceil(descriptor.element_bits().into())
 }
 
-/// Returns the length of a line in places: the greatest multiple, at most `width`, of the largest
-/// stride that fits, so that lines show the structure of the layout. If no stride fits, the
-/// multiple is of a whole byte or of a power of two.
+/// Returns the number of places in a line. It is a multiple of the largest stride that fits, as
+/// large as `width` allows, so that lines show the structure of the layout. If no stride fits, it
+/// is a multiple of a byte or of a power of two.
 fn period(descriptor: &StrideDescriptor, width: u64) -> u64 {
     let byte = byte(descriptor);
     let strides = descriptor.axes().iter().map(|axis| axis.stride.unsigned_abs());
@@ -167,7 +167,7 @@ mod tests {
         }
     }
 
-    /// Checks that no line breaks inside a byte. If one did, the bars between bytes would be at
+    /// Checks that lines contain whole bytes. Otherwise, the bars between bytes would be in
     /// different columns in each line.
     #[test]
     fn lines_are_whole_bytes() {

@@ -16,8 +16,8 @@ use crate::stride::StrideDescriptor;
 
 /// The maximum number of rows of a grid.
 pub(super) const MAX_ROWS: usize = 16;
-/// The maximum number of lines for which memory is shown completely. Of larger memory, only
-/// selected lines are shown.
+/// The maximum number of lines that are all shown. If memory has more lines, only selected ones are
+/// shown.
 const MAX_LINES: usize = 8;
 
 /// Draws a picture for a terminal of `width` columns (at least 40). A writer such as `anstream` may
@@ -74,7 +74,7 @@ fn side(text: &mut String, side: Side<'_>, dimensions: &Dimensions, width: usize
     for sentence in &words.tiles {
         wrapped(text, sentence, width);
     }
-    // A cell consists of an offset, a blank and a line. Each row begins with its index.
+    // A cell has an offset, a blank and a line. Each row begins with its index.
     let cell = digits(descriptor.physical_elements().saturating_sub(1)).max(3);
     let label = digits(descriptor.extents().iter().copied().max().unwrap_or(0)) + 6;
     let columns = width.saturating_sub(label) / (cell + 2);
@@ -101,7 +101,7 @@ pub(super) fn heading(text: &mut String, grid: &Grid<'_>) {
 }
 
 /// Draws a grid of cells, each `width` characters wide. Heavy lines surround the boxes of the first
-/// tile, and light lines surround the smaller boxes of further tiles.
+/// level of tiles, and light lines the smaller boxes inside them.
 pub(super) fn draw(text: &mut String, grid: &Grid<'_>, width: usize) {
     let margin = grid.items[0]
         .iter()
@@ -184,8 +184,8 @@ fn content(text: &mut String, grid: &Grid<'_>, cell: &Cell, width: usize) {
     }
 }
 
-/// Returns the weights of the lines that separate the drawn rows (side 0) or columns (side 1). The
-/// first and the last line belong to the frame around the grid and have the weight `frame`.
+/// Returns the weights of the lines between the drawn rows (side 0) or columns (side 1). The first
+/// and the last line are parts of the frame around the grid, and have the weight `frame`.
 fn lines(grid: &Grid<'_>, side: usize, frame: u8) -> Vec<u8> {
     let mut lines: Vec<u8> = grid.items[side]
         .iter()
@@ -199,8 +199,8 @@ fn lines(grid: &Grid<'_>, side: usize, frame: u8) -> Vec<u8> {
     lines
 }
 
-/// Returns the box-drawing character whose four arms have the given weights: 0 for no line, 1 for a
-/// light one and 2 for a heavy one.
+/// Returns the box-drawing character whose four arms have the given weights: 0 for none, 1 for
+/// light and 2 for heavy.
 fn joint(up: u8, right: u8, down: u8, left: u8) -> char {
     const JOINTS: &str =
         " ╴╸╷┐┑╻┒┓╶─╾┌┬┭┎┰┱╺╼━┍┮┯┏┲┳╵┘┙│┤┥╽┧┪└┴┵├┼┽┟╁╅┕┶┷┝┾┿┢╆╈╹┚┛╿┦┩┃┨┫┖┸┹┞╀╃┠╂╉┗┺┻┡╄╇┣╊╋";
@@ -208,8 +208,8 @@ fn joint(up: u8, right: u8, down: u8, left: u8) -> char {
     JOINTS.chars().nth(number).unwrap_or(' ')
 }
 
-/// Draws memory line by line: the offset of the line's first place, followed by the index that each
-/// place holds.
+/// Draws memory line by line. A line has the offset of its first place, and the index of the
+/// element in each place.
 fn memory(text: &mut String, descriptor: &StrideDescriptor, width: usize) {
     let places = descriptor.physical_elements();
     if places == 0 {

@@ -1,5 +1,5 @@
-//! Finds the boxes that tiles form, and the places of cells outside the array. The compiler's own
-//! descriptor determines both, so that pictures cannot differ from kernels.
+//! Finds the boxes that tiles form, and the places of cells outside the array. Both are computed
+//! from the compiler's own descriptor, so that pictures agree with kernels.
 
 use std::convert::Infallible;
 
@@ -8,16 +8,16 @@ use crate::stride::{Coordinate, Coordinates, Forward, StrideDescriptor, Undo};
 /// A dimension that tiles can cut: a logical dimension, or several that a `*` in a tile joins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TiledDimension {
-    /// The number of the descriptor's coordinate along the dimension.
+    /// The index of the descriptor's coordinate for this dimension.
     pub(super) coordinate: usize,
-    /// The logical dimensions that make up this dimension, major to minor.
+    /// The logical dimensions that this dimension consists of, major to minor.
     pub(super) of: Vec<usize>,
 }
 
 impl TiledDimension {
-    /// Sets the position along this dimension to `value` in a logical index. If `value` exceeds the
-    /// extent, the index along the most major dimension exceeds its extent too, so that it lies in
-    /// padding.
+    /// Sets the position along this dimension to `value` in the logical index `index`. If `value`
+    /// is past the extent, the most major of the joined dimensions exceeds its extent, so that the
+    /// index lies in padding.
     pub(super) fn set(&self, descriptor: &StrideDescriptor, index: &mut [u64], value: u64) {
         let mut rest = value;
         for &dimension in self.of[1..].iter().rev() {
@@ -43,16 +43,16 @@ impl TiledDimension {
 pub(super) struct BoxLevels {
     /// The dimensions that tiles can cut. Dimensions that a tile joins are listed as one.
     pub(super) dimensions: Vec<TiledDimension>,
-    /// The extents of the boxes of each level along each coordinate, from coarse to fine.
+    /// The extents of the boxes along each coordinate, for each level, from coarse to fine.
     ///
     /// For example, the levels of a matrix with `T(8,128)(2,1)` are `[[8, 128, …], [2, 1, …]]`. A
-    /// dimension that no tile cuts has extent 1, so that each index is a separate box.
+    /// dimension that no tile cuts has extent 1, as if each index were a box.
     pub(super) levels: Vec<Vec<u64>>,
 }
 
 impl BoxLevels {
-    /// Derives the boxes from the splits in a descriptor. Each level cuts the boxes of the level
-    /// before.
+    /// Derives the boxes from the splits of a descriptor. Each level cuts the boxes of the previous
+    /// level.
     pub(super) fn of(descriptor: &StrideDescriptor) -> Self {
         let mut levels = vec![];
         let mut parts = (0..descriptor.rank())
@@ -63,7 +63,7 @@ impl BoxLevels {
         let mut dimensions: Vec<TiledDimension> = vec![];
         for (coordinate, part) in parts.into_iter().enumerate() {
             let CoordinateRole::Whole(of) = part else { continue };
-            // A fold replaces its minor-most dimension.
+            // A fold takes the position of its most minor dimension.
             let at = dimensions.iter().position(|dimension| of.ends_with(&dimension.of));
             let joined = TiledDimension { coordinate, of };
             match at {
@@ -110,17 +110,18 @@ impl BoxLevels {
     }
 }
 
-/// The role of a descriptor's coordinate in the search for boxes.
+/// The kind of a descriptor's coordinate, which decides if a split of it forms boxes.
 enum CoordinateRole {
     /// A whole dimension, given by the logical dimensions that it consists of.
     Whole(Vec<usize>),
-    /// A remainder, given by the coordinate of the whole dimension and the number of splits so far.
+    /// A remainder of a split: the coordinate of the whole dimension, and the number of splits so
+    /// far.
     Remainder(usize, usize),
     /// A quotient, or a fold of quotients or remainders.
     Other,
 }
 
-/// Collects the extents of the boxes while the steps of a descriptor are followed.
+/// Collects the extents of the boxes, step by step of a descriptor.
 struct LevelFinder<'a> {
     coordinates: usize,
     levels: &'a mut Vec<Vec<u64>>,
@@ -165,8 +166,8 @@ impl Forward for LevelFinder<'_> {
     }
 }
 
-/// Returns the extent of a dimension including padding: the extent of its axis in memory, rounded
-/// up to whole tiles.
+/// Returns the extent of a dimension with padding: the extent of its axis in memory, rounded up to
+/// whole tiles.
 pub(super) fn padded(descriptor: &StrideDescriptor, dimension: &TiledDimension) -> u64 {
     let mut extents: Coordinates<u64> = descriptor.extents().into();
     for axis in descriptor.axes() {
@@ -176,8 +177,8 @@ pub(super) fn padded(descriptor: &StrideDescriptor, dimension: &TiledDimension) 
     extents[dimension.minor()]
 }
 
-/// Computes the extent of each coordinate in whole tiles. In a fold, the minor-most coordinate gets
-/// the extent of the whole fold.
+/// Computes the extent of each coordinate, rounded up to whole tiles. In a fold, the most minor
+/// coordinate gets the extent of the whole fold.
 struct WholeTiles;
 
 impl Undo for WholeTiles {
@@ -204,7 +205,8 @@ impl Undo for WholeTiles {
     }
 }
 
-/// Returns the place in memory of the cell at `index`, which may be outside the array, in padding.
+/// Returns the place in memory of the cell at `index`. The index may lie outside the array, in
+/// padding.
 pub(super) fn place(descriptor: &StrideDescriptor, index: &[u64]) -> u64 {
     let values = descriptor.coordinates(index);
     let axes = descriptor.axes().iter();
@@ -215,7 +217,8 @@ pub(super) fn place(descriptor: &StrideDescriptor, index: &[u64]) -> u64 {
     descriptor.base_offset().wrapping_add_signed(strided)
 }
 
-/// Returns the product of `extents`, at most 2^64-1. A drawing never needs greater numbers.
+/// Returns the product of `extents`, limited to 2^64-1, because a drawing never needs a larger
+/// number.
 pub(super) fn product(extents: impl IntoIterator<Item = u64>) -> u64 {
     extents.into_iter().fold(1, u64::saturating_mul)
 }

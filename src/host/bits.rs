@@ -1,7 +1,7 @@
 //! Copies of units that are smaller than a byte, or that have different widths on the two sides.
 //!
-//! They are unpacked to a byte for each unit, moved, and packed again, except if several of them
-//! can be moved in whole bytes.
+//! Units are unpacked to one byte each, moved, and packed again, unless several of them can be
+//! moved together in whole bytes.
 
 use std::cell::RefCell;
 
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::nest::CopyNest;
 
-/// The number of units that are unpacked at a time from contiguous units.
+/// The number of contiguous units that are unpacked at a time.
 const RUN: usize = 1 << 12;
 
 /// The shortest run that is copied on its own, in bits. Starting a run takes 13 ns, so shorter ones
@@ -33,23 +33,23 @@ pub(super) struct Bits {
     pub(super) src: u32,
     /// The size of a unit of the destination, in bits.
     pub(super) dst: u32,
-    /// True if widening repeats the sign.
+    /// True if widening fills the new bits with copies of the sign bit.
     pub(super) sign_extend: bool,
 }
 
 impl Bits {
-    /// Returns the widths of a nest.
+    /// Returns the widths of the units of a nest.
     pub(super) fn of(nest: &CopyNest) -> Self {
         Self { src: nest.src_bits(), dst: nest.dst_bits(), sign_extend: nest.sign_extend() }
     }
 
-    /// Returns true if units have at most a byte on both sides.
+    /// Returns true if units have at most 8 bits on both sides.
     pub(super) fn is_packed(self) -> bool {
         self.src.max(self.dst) <= 8
     }
 
-    /// Returns true if a plan is used for units of at most a byte, because it can move them in
-    /// whole bytes: as long runs, or as matrices whose lines are long on both sides.
+    /// Returns true if `plan` is a good way to copy units of at most a byte. It is if the plan can
+    /// move them in whole bytes: as long runs, or as matrices whose lines are long on both sides.
     pub(super) fn suits(self, plan: &TilePlan) -> bool {
         let bits = self.src.min(self.dst) as usize;
         let (rows, columns) = (plan.rows.dst.len(), plan.columns.src.len());
@@ -58,7 +58,7 @@ impl Bits {
         }
         let joined = plan.columns.step.is_some_and(|(_, dst)| dst == rows)
             && (rows * bits).is_multiple_of(8);
-        // Longer units unpack to fewer bytes, so the plan is faster only for longer lines.
+        // Longer units make fewer units for each byte, so a plan needs longer lines to be faster.
         let (line, row) = match bits {
             1 => (1 << 5, 1 << 5),
             2 => (1 << 6, 1 << 7),
@@ -137,7 +137,7 @@ impl Bits {
             if self.src == self.dst {
                 return move_units((source, from), (slice, to), unit, self.src);
             }
-            // The first part ends at a cache line.
+            // End the first group of units at a cache line.
             let gap = slice.as_ptr().addr().wrapping_add(to / per).wrapping_neg() % LINE;
             let (mut done, mut count) = (0, gap * per + RUN);
             while done < unit {
@@ -195,8 +195,8 @@ impl Bits {
         }
         let (groups, width) = (rows.div_ceil(per), columns.div_ceil(per));
         let joined = is_joined(tile) && rows.is_multiple_of(per);
-        // One more cache line for each line of the buffer. Otherwise long lines would all map to
-        // one set of the cache.
+        // Leave an additional cache line between the lines of the buffer, because long lines would
+        // otherwise all map to one set of the cache.
         let pitch = match width {
             LINE.. => width.next_multiple_of(LINE) + LINE,
             _ => width.next_multiple_of(8),
@@ -215,7 +215,7 @@ impl Bits {
         }
         turn_units(&mut room.spread, pitch, bits);
         if joined && self.dst == bits {
-            // The rows of the tile follow each other in the destination.
+            // List the rows in the order in which they follow each other in the destination.
             let reads: SmallVec<[isize; 512]> = (0..per)
                 .flat_map(|number| (0..groups).map(move |group| group * per + number))
                 .map(|line| (line * pitch).cast_signed())
@@ -284,8 +284,8 @@ impl Bits {
         }
     }
 
-    /// Copies `count` units from unit `first` of the source to the start of a line, in units of the
-    /// narrower of the two widths.
+    /// Copies `count` units from unit `first` of the source to the start of `line`. In `line`,
+    /// units have the narrower of the two widths.
     fn narrow(
         self,
         source: &[u8],
@@ -304,7 +304,7 @@ impl Bits {
         pack(bytes, line, 0, self.dst);
     }
 
-    /// Copies units of `S` bytes to units of `D` bytes.
+    /// Copies units separately, from `S` bytes in the source to `D` bytes in the destination.
     fn bytes<const S: usize, const D: usize>(
         self,
         unit: usize,
@@ -323,7 +323,7 @@ impl Bits {
         });
     }
 
-    /// Unpacks units to bytes that have the width of the destination.
+    /// Unpacks one unit for each byte of `out`, and extends it to the width of the destination.
     fn unpack(self, source: &[u8], first: usize, out: &mut [u8]) {
         match self.src {
             1 => spread::<1, 8>(source, first, out),
@@ -338,8 +338,8 @@ impl Bits {
         }
     }
 
-    /// Unpacks `count` units as [`Self::unpack`] does. Bytes of `out` past them, up to a multiple
-    /// of eight, may be overwritten.
+    /// Unpacks `count` units as [`Self::unpack`] does. May also overwrite the bytes of `out` after
+    /// them, up to a multiple of eight.
     pub(super) fn unpack_past(self, source: &[u8], first: usize, (out, count): (&mut [u8], usize)) {
         match self.src {
             1 => spread_past::<1, 8>(source, first, (out, count)),
@@ -354,13 +354,14 @@ impl Bits {
         }
     }
 
-    /// Returns a unit of the source in the destination's width. Both have at most 8 bits.
+    /// Extends or truncates a unit of the source to the destination's width. Both widths are at
+    /// most 8 bits.
     fn resize_byte(self, value: u8) -> u8 {
         let sign = u8::from(self.sign_extend) << (self.src - 1);
         (value ^ sign).wrapping_sub(sign) & u8::MAX >> (8 - self.dst)
     }
 
-    /// Returns a unit of the source in the destination's width.
+    /// Extends or truncates a unit of the source to the destination's width.
     pub(super) fn resize(self, value: u128) -> u128 {
         let sign = self.sign_extend && value >> (self.src - 1) & 1 == 1;
         let wide = self.dst > self.src;
@@ -370,13 +371,13 @@ impl Bits {
 }
 
 thread_local! {
-    /// The thread's buffers, which are kept from copy to copy. The first use of new memory costs
-    /// more time than a tile.
+    /// The buffers of this thread, which are kept for later copies because the first use of new
+    /// memory takes longer than copying a tile.
     static BUFFERS: RefCell<UnpackBuffer> =
         const { RefCell::new(UnpackBuffer::new()) };
 }
 
-/// Buffers for the bytes of a tile, before and after it is transposed, and of a line.
+/// Buffers for one tile, before and after it is transposed, and for one line.
 struct UnpackBuffer {
     spread: Vec<u8>,
     turned: Vec<u8>,
@@ -390,18 +391,19 @@ impl UnpackBuffer {
     }
 }
 
-/// Returns true if the rows of a tile follow each other in the destination.
+/// Returns true if the rows of a tile are contiguous in the destination.
 fn is_joined(tile: &CopyTile) -> bool {
     tile.steps[1].is_some_and(|(_, dst)| dst == tile.rows.0.len())
 }
 
-/// Returns the distance at which lines of a length do not map to few sets of the first-level cache.
+/// Returns a pitch for lines of `length` bytes with which they do not crowd into a few sets of the
+/// first-level cache.
 fn pitch_of(length: usize) -> usize {
     if length.is_multiple_of(4 * LINE) { length + LINE } else { length }
 }
 
-/// Transposes a matrix of bytes, whose rows begin at `reads`, to lines that are `pitch` bytes
-/// apart.
+/// Transposes a matrix of bytes whose rows begin at the offsets `reads`, and writes its columns as
+/// lines that are `pitch` bytes apart.
 fn transpose_bytes(
     (from, reads): (&[u8], &[isize]),
     columns: usize,
@@ -443,7 +445,7 @@ fn transpose_bytes(
     }
 }
 
-/// Returns unit `index` of an image of units of any width.
+/// Returns unit `index` of an image whose units have `bits` bits.
 pub(super) fn load(image: &[u8], index: usize, bits: u32) -> u128 {
     if bits < 8 {
         return unit(image, index, bits).into();
@@ -453,7 +455,7 @@ pub(super) fn load(image: &[u8], index: usize, bits: u32) -> u128 {
     unit.iter().rev().fold(0, |value, &byte| value << 8 | u128::from(byte))
 }
 
-/// Writes unit `index` of an image of units of any width.
+/// Writes unit `index` of an image whose units have `bits` bits.
 pub(super) fn store(image: &mut [u8], index: usize, bits: u32, value: u128) {
     let value = value.to_le_bytes();
     if bits < 8 {
@@ -470,8 +472,8 @@ mod tests {
         *,
     };
 
-    /// Compares matrices and runs, with and without streaming, with units that are moved one by
-    /// one.
+    /// Compares copies of matrices and of runs, with and without streaming, with copies unit by
+    /// unit.
     #[test]
     fn units_below_a_byte_are_moved_past_the_caches_as_through_them() {
         let source: Vec<u8> = (0..40_000_u32).map(|n| ((n * 167) >> 3) as u8).collect();

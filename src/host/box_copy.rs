@@ -15,8 +15,8 @@ use super::{
 
 const _: () = assert!(align_of::<u64x8>() == LINE, "lines of a room begin with those of the cache");
 
-/// The number of bytes that are streamed between two prefetches, if the rows of a tile are
-/// contiguous in the destination.
+/// The number of bytes that are streamed between two prefetches if the tile is a contiguous run of
+/// the destination.
 const JOINED: usize = 1 << 9;
 
 /// The copy of one box: its plan, and the images between which it copies.
@@ -24,8 +24,8 @@ pub(super) struct BoxCopy<'a, 'd> {
     pub(super) plan: &'a TilePlan,
     pub(super) source: &'a [u8],
     pub(super) destination: &'a mut DestinationSlices<'d>,
-    /// The permission to use non-temporal stores, and a buffer for one tile; `None` if the box is
-    /// not streamed. A mover writes the tile to the buffer, and whole cache lines of it are then
+    /// The permission to use non-temporal stores, with a buffer for one tile, or `None` if the box
+    /// is not streamed. A mover writes a tile to the buffer, from which whole cache lines are then
     /// streamed.
     pub(super) stream: Option<(&'a Stream, &'a mut TileBuffer)>,
 }
@@ -40,8 +40,8 @@ pub(super) struct TileBuffer {
 }
 
 impl BoxCopy<'_, '_> {
-    /// Copies the box. `from` is the byte of the source that its first position reads, and `to` the
-    /// address that it writes.
+    /// Copies the box. Its first position reads byte `from` of the source and writes to address
+    /// `to`.
     pub(super) fn run(self, from: isize, to: isize) {
         let TilePlan { unit, ref mover, start, .. } = *self.plan;
         let (from, to) = (from + start.0, to + start.1);
@@ -80,8 +80,8 @@ impl BoxCopy<'_, '_> {
         }
     }
 
-    /// Moves every tile with `mover`. If the box is streamed and the units of a row are contiguous
-    /// in the destination, tiles are written to the tile buffer first.
+    /// Moves every tile by `mover`. If the box is streamed and the units of a row are contiguous in
+    /// the destination, each tile is written to the tile buffer first.
     fn tiles(mut self, from: isize, to: isize, mover: &impl MoveTile) {
         let TilePlan { rows_touch, .. } = *self.plan;
         match self.stream.take().filter(|_| rows_touch) {
@@ -92,9 +92,9 @@ impl BoxCopy<'_, '_> {
         }
     }
 
-    /// Fills the rows of every tile by byte selections. If the box is streamed, registers are
-    /// streamed directly if the alignment of the rows permits it, and otherwise through the tile
-    /// buffer.
+    /// Fills the rows of every tile by byte selections. If the box is streamed, the registers are
+    /// streamed directly if the alignment of the rows permits this, and otherwise go through the
+    /// tile buffer.
     fn shuffled(self, from: isize, to: isize, shuffle: &Shuffle) {
         let Self { plan, source, destination, stream } = self;
         if stream.is_some() && !plan.streams_rows(shuffle, destination, to) {
@@ -132,9 +132,9 @@ impl BoxCopy<'_, '_> {
         });
     }
 
-    /// Copies the units of each tile in the order of the source, with non-temporal stores. Two
-    /// units of a row can share a cache line of the destination. Such a line is put together in a
-    /// buffer and written once.
+    /// Copies the units of each tile in the order of the source, with non-temporal stores. A cache
+    /// line that two units of a row share is put together in a buffer, so that it is written only
+    /// once.
     fn ordered_runs(self, from: isize, to: isize) {
         let Some((stream, _)) = &self.stream else { return self.ordered_units(from, to) };
         let Self { plan, source, destination, .. } = self;
@@ -157,8 +157,8 @@ impl BoxCopy<'_, '_> {
         });
     }
 
-    /// Transposes tiles square by square, or in streamed strips if the mover of the plan is
-    /// [`Mover::Strips`]. `plain` moves tiles that are too small for shuffle instructions.
+    /// Transposes tiles square by square, or in streamed strips if the plan's mover is
+    /// [`Mover::Strips`]. Tiles that are too small for shuffle instructions are moved by `plain`.
     fn squares<const N: usize>(
         self,
         from: isize,
@@ -174,7 +174,7 @@ impl BoxCopy<'_, '_> {
                 let joins = joins(simd);
                 let mut strips = Strips { simd, joins, of, source, destination, stream, room };
                 each_tile(plan, from, to, &mut |tile| {
-                    // Tiles that cannot be streamed are written through the caches.
+                    // Write tiles that cannot be streamed with ordinary stores.
                     if !strips.tile(&tile) {
                         mover.tile(source, strips.destination, &tile);
                     }
@@ -200,7 +200,7 @@ impl BoxCopy<'_, '_> {
         let pitch = room.make(plan);
         let mut full: Option<CopyTile> = None;
         each_tile(plan, from, to, &mut |tile| {
-            // Stream the tile before this one while the lines of this one are loaded.
+            // Stream the previous tile while the lines of this tile are loaded.
             if let Some(full) = &full {
                 let mut next = Fetch::new(plan, source, tile, writes(plan, full));
                 room.write(plan, full, pitch, destination, stream, || next.some());
@@ -219,8 +219,8 @@ impl BoxCopy<'_, '_> {
     }
 }
 
-/// Copies units of `N` bytes, which are one or two cache lines, with non-temporal stores. The
-/// length is constant so that the compiler unrolls the copies.
+/// Copies units of `N` bytes, which are one or two cache lines, with non-temporal stores. `N` is a
+/// constant so that the compiler unrolls the copies.
 fn lines<const N: usize>(
     plan: &TilePlan,
     (source, from): (&[u8], isize),
@@ -248,8 +248,8 @@ impl TileBuffer {
         pitch
     }
 
-    /// Returns memory for `count` columns whose starts are `pitch` bytes apart, and the offset of
-    /// each column. The memory still has its old contents.
+    /// Provides memory for `count` columns whose starts are `pitch` bytes apart. Returns the
+    /// memory, with its old contents, and the offset of each column.
     pub(super) fn columns(&mut self, count: usize, pitch: usize) -> (&mut [u8], &[isize]) {
         let lines = (count * pitch).div_ceil(LINE);
         if self.lines.len() < lines {
@@ -278,7 +278,7 @@ impl TileBuffer {
             let length = tile.columns.0.len() * length;
             let mut to = destination.bytes(tile.to, length);
             let mut bytes = &bytes[..length];
-            // End each part at a cache line.
+            // End each group of stores at a cache line.
             let mut part = JOINED + to.as_ptr().addr().wrapping_neg() % LINE;
             while !to.is_empty() {
                 meanwhile();
@@ -306,13 +306,12 @@ fn writes(plan: &TilePlan, tile: &CopyTile) -> usize {
     }
 }
 
-/// The prefetch of all lines that the next tile will read, spread over several calls of
-/// [`Self::some`].
+/// The lines that the next tile will read, to be prefetched a few at a time by [`Self::some`].
 struct Fetch<'a> {
     plan: &'a TilePlan,
     source: &'a [u8],
     tile: CopyTile<'a>,
-    /// The number of rows that one call prefetches.
+    /// The number of rows that one call of [`Self::some`] prefetches.
     share: usize,
     next: usize,
 }
@@ -328,7 +327,7 @@ impl<'a> Fetch<'a> {
     fn some(&mut self) {
         let CopyTile { from, rows, columns, .. } = self.tile;
         if let Mover::Shuffle(shuffle) = &self.plan.mover {
-            // The hardware prefetcher loads the rest of a row.
+            // One prefetch is enough, because the hardware prefetcher loads the rest of a row.
             if let Some(row) = columns.0.get(self.next) {
                 shuffle.prefetch(self.source, from + row);
             }
@@ -363,8 +362,8 @@ pub(super) fn each_tile<'k>(
     });
 }
 
-/// Calls `each` for every tile of a box, together with the source byte at which the following tile
-/// starts. The byte is `None` for the last tile.
+/// Calls `each` for every tile of a box. Also passes the first source byte of the following tile,
+/// which can be prefetched, or `None` for the last tile.
 pub(super) fn each_tile_before<'k>(
     plan: &'k TilePlan,
     from: isize,
@@ -382,9 +381,9 @@ pub(super) fn each_tile_before<'k>(
     }
 }
 
-/// Calls `each` for every step of the loops. The arguments are the extents of the tile at that
-/// step, and its start in the source and in the destination. The last block of an axis may be
-/// shorter than the others.
+/// Calls `each` for every step of the loops, with the extents of the tile at that step and its
+/// start in the source and in the destination. The last block of an axis may be shorter than the
+/// others.
 fn walk(
     loops: &[Loop],
     extents: &mut [usize],

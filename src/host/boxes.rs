@@ -25,8 +25,8 @@ impl WalkBox {
         Self { ranges: nest.extents().iter().map(|&extent| (0, signed(extent))).collect() }
     }
 
-    /// Returns a box that contains every position at which the nest writes, or `None` if it writes
-    /// nowhere.
+    /// Returns a box that contains every position at which the nest writes, or `None` if the nest
+    /// writes nothing.
     pub(super) fn written(nest: &CopyNest) -> Option<Self> {
         footprint(nest).map(|ranges| Self { ranges })
     }
@@ -47,7 +47,7 @@ pub(super) fn cover(nest: &CopyNest, first: u64, end: u64) -> SmallVec<[WalkBox;
     let strides: SmallVec<[u64; 8]> = nest.axes().map(|axis| axis.dst_stride).collect();
     let mut position = first;
     while position < end {
-        // Find the outermost axis of which a whole step starts here and ends by `end`.
+        // Find the outermost axis that has a whole step starting at `position` and ending by `end`.
         let step = strides
             .iter()
             .position(|&stride| position.is_multiple_of(stride) && position + stride <= end);
@@ -72,7 +72,7 @@ pub(super) fn cover(nest: &CopyNest, first: u64, end: u64) -> SmallVec<[WalkBox;
     out
 }
 
-/// A result of [`resolve`]: boxes in which all positions take their values in the same way.
+/// The result of [`resolve`]: boxes in which all positions take their values in the same way.
 pub(super) enum Resolved<'a> {
     /// A box, the value of its first position, and the index of the case that gives the value; the
     /// number of cases if no case applies.
@@ -80,7 +80,7 @@ pub(super) enum Resolved<'a> {
     /// If the value is a unit of a source, the other positions read at constant strides from that
     /// unit. If the value is bits, all positions take these bits.
     Box(&'a WalkBox, PositionValue, usize),
-    /// Boxes that occur again and again along some axes.
+    /// Boxes that repeat at equal distances along some axes.
     Repeated(&'a Repeated),
 }
 
@@ -103,12 +103,13 @@ pub(super) struct Repeated {
     pub(super) periods: Periods,
     /// The boxes of the first period.
     pub(super) boxes: Vec<FoundBox>,
-    /// True if the boxes are so small that they are better moved together, row by row of the
-    /// period.
+    /// True if the boxes are so small that moving each box separately would be slow. All boxes of a
+    /// period are then moved together, row by row.
     pub(super) small: bool,
 }
 
-/// The greatest number of positions in a period. The boxes of a longer period are not reused.
+/// The greatest number of positions in a period. The boxes of a longer period are computed again
+/// for each repetition.
 const MOST_OF_PERIOD: i64 = 1 << 14;
 
 /// The longest row that is kept whole inside a period although it is not a whole number of periods,
@@ -116,14 +117,15 @@ const MOST_OF_PERIOD: i64 = 1 << 14;
 /// `s8[32,8128,96]` from `T(6,10)`.
 const SHORT_BITS: i64 = 1 << 11;
 
-/// The least number of periods in a box for which finding them is worth the time.
+/// The least number of periods in a box for which looking for periods pays off.
 const LEAST_REPEATS: i64 = 4;
 
-/// The least useful cut: a cut must decide a guard for at least one in this many steps of an axis.
+/// The least effect of a cut: it must decide a guard for at least one in this many steps of an
+/// axis.
 const LEAST_DECIDED: i64 = 4;
 
-/// The least average size of the boxes of a period, in positions, with which each box gets a plan
-/// of its own for all its repetitions. Smaller boxes are moved together.
+/// The least average size of the boxes of a period, in positions, for which each box gets a plan of
+/// its own, which also covers its repetitions. Smaller boxes are moved together.
 const LARGE_BOX: usize = 64;
 
 /// A nest together with the contents of its sources. The contents are needed to evaluate lookups.
@@ -179,9 +181,9 @@ fn resolve_boxes(of: NestWithImages, walk_box: WalkBox, each: &mut dyn FnMut(Res
     resolve(of, walk_box, false, &mut |found| each(found));
 }
 
-/// Calls `each` for the parts of a box that all read by one case, at places that lookups give. A
-/// part has a single step along each axis for which `axes` is true, because the lookups change
-/// there.
+/// Splits a box into parts that read at constant strides, and calls `each` for each part. All
+/// positions of the box read by `case`, at places that lookups give. A part has a single step along
+/// each axis for which `axes` is true, because the lookups depend on these axes.
 fn look_up(
     NestWithImages { nest, images }: NestWithImages,
     walk_box: &WalkBox,
@@ -197,7 +199,7 @@ fn look_up(
     loop {
         let unit = Position::new(nest, Some(images), first.clone()).form(at).unsigned_abs();
         each(Resolved::Box(&inner, PositionValue::Unit { source: *source, unit }, case));
-        // Go to the next step. The innermost axis moves first.
+        // Go to the next combination of steps. The innermost axis changes fastest.
         let next = moving().rev().find(|&axis| {
             first[axis] += 1;
             let ends = first[axis] == walk_box.ranges[axis].1;
@@ -226,8 +228,8 @@ enum Decision {
         at: i64,
     },
     Repeated(Periods),
-    /// All positions read by this case. The entries of `axes` are true for the axes on which its
-    /// lookups depend.
+    /// All positions read by this case, at places that lookups give. The entries of `axes` are true
+    /// for the axes on which these lookups depend.
     LookedUp {
         axes: SmallVec<[bool; 8]>,
         case: usize,
@@ -235,8 +237,9 @@ enum Decision {
 }
 
 impl Decision {
-    /// Returns the axis that is cut, or the outermost axis whose periods change a quotient. Other
-    /// decisions count as an axis inside all others.
+    /// Returns the axis that this decision divides: the axis of a cut, or the outermost axis whose
+    /// periods change a quotient. Returns a number above all axes for other decisions, so that they
+    /// come last in a comparison.
     fn axis(&self) -> usize {
         match *self {
             Self::Cut { axis, .. } | Self::Repeated(Periods { outermost: Some(axis), .. }) => axis,
@@ -258,17 +261,18 @@ pub(super) struct Periods {
     outermost: Option<usize>,
 }
 
-/// Finds the periods of a box whose quotients vary.
+/// Looks for periods in a box whose quotients vary, so that only one period has to be divided into
+/// boxes.
 ///
-/// `number` is the index of the first case that does not fail for the whole box. If whole periods
-/// do not fill the box, the result is a cut that separates the rest. Returns `None` if the nest has
-/// no quotients, if periods are too long or too few, or if lookups vary.
+/// `number` is the index of the first case whose guards do not fail in the whole box. If the box is
+/// not a whole number of periods, the result is a cut that separates the remainder. Returns `None`
+/// if the nest has no quotients, if the periods are too long or too few, or if lookups vary.
 fn period(nest: &CopyNest, number: usize, walk_box: &WalkBox, bounds: &Bounds) -> Option<Decision> {
     if nest.quotients().is_empty() {
         return None;
     }
-    // The forms of the guards that hold in only a part of the box, and the forms that the possible
-    // cases read at.
+    // `undecided` has the forms of the guards that hold in only a part of the box, and `cases` the
+    // forms of the places that the remaining cases read.
     let mut undecided: SmallVec<[&Affine; 4]> = SmallVec::new();
     let mut cases: SmallVec<[&Affine; 4]> = SmallVec::new();
     for Case { when, take } in &nest.cases()[number..] {
@@ -299,8 +303,8 @@ fn period(nest: &CopyNest, number: usize, walk_box: &WalkBox, bounds: &Bounds) -
         let extent = *end - *low;
         let period = Period::of_axis(nest, &undecided, bounds, axis, extent);
         let moves = period.moves.iter().any(|&by| by != 0);
-        // An axis that changes neither a guard nor a quotient lies inside the period as a whole, or
-        // it only repeats the period.
+        // An axis that changes neither a guard nor a quotient is either contained in the period as
+        // a whole, or becomes an axis along which the period repeats.
         let whole = size.saturating_mul(extent);
         let bits = whole.saturating_mul(nest.dst_bits().into());
         let cut = extent % period.steps != 0 && bits <= SHORT_BITS;
@@ -340,15 +344,15 @@ pub(super) fn period_steps(nest: &CopyNest, axis: usize) -> u64 {
 /// The period along one axis: the least number of steps after which every quotient has changed by a
 /// whole number and no undecided guard has changed.
 struct Period {
-    /// The number of steps. It is the extent of the axis if there is no period.
+    /// The number of steps, or the extent of the axis if there is no period.
     steps: i64,
-    /// The change of each quotient over these steps. If there is no period, this is a single 1,
-    /// which only says that something changes.
+    /// The change of each quotient over these steps. If there is no period, the list is a single 1,
+    /// which stands for some change.
     moves: SmallVec<[i64; 4]>,
 }
 
 impl Period {
-    /// Returns the period along `axis`. `undecided` has the forms of the undecided guards.
+    /// Returns the period along `axis`. `undecided` contains the forms of the undecided guards.
     fn of_axis(
         nest: &CopyNest,
         undecided: &[&Affine],
@@ -375,8 +379,8 @@ impl Period {
         if undecided.iter().any(|form| period.moved(form, axis) != 0) { none() } else { period }
     }
 
-    /// Returns the change of a form over the steps of the period. The form must not depend on
-    /// lookups. Quotients without an entry in `moves` count as constant.
+    /// Returns the amount by which a form grows over the steps of the period. The form must not
+    /// depend on lookups. Quotients without an entry in `moves` are treated as constant.
     fn moved(&self, form: &Affine, axis: usize) -> i64 {
         let direct = form.weight(Value::Axis(axis)) * self.steps;
         let weights = (0..self.moves.len()).map(|number| form.weight(Value::Quotient(number)));
@@ -384,8 +388,8 @@ impl Period {
     }
 }
 
-/// Decides the next step for a box: evaluates the cases in order, and stops at the first that does
-/// not fail for the whole box.
+/// Decides how a box is treated next. Evaluates the cases in order, and stops at the first case
+/// whose guards do not fail in the whole box.
 fn decide(of: NestWithImages, walk_box: &WalkBox, repeats: bool) -> Decision {
     let nest = of.nest;
     let mut bounds = Bounds::of_box(nest, walk_box.ranges.iter().map(|&(low, end)| (low, end - 1)));
@@ -410,14 +414,15 @@ fn decide(of: NestWithImages, walk_box: &WalkBox, repeats: bool) -> Decision {
             .filter(|(form, _)| is_linear(form, &bounds))
             .map(|&(form, threshold)| cut(form, threshold, walk_box, &bounds));
         if let Some(first) = cuts.min_by_key(Decision::axis) {
-            // Rows that are cut in the same way in every period of an outer axis are cut only once.
+            // A period along an axis outside the cut comes first, so that its rows are cut only
+            // once, and not again in every period.
             let period = if repeats { period(nest, number, walk_box, &bounds) } else { None };
             return period.filter(|found| found.axis() < first.axis()).unwrap_or(first);
         }
-        // The value and the undecided guards may depend on quotients and lookups, which must be
-        // constant first. If the nest has lookups, only the first undecided guard is considered
-        // now: later guards and the value may have no meaning where it fails. The value is
-        // considered if all guards are decided.
+        // Before the undecided guards or the value can be evaluated, the box must be cut until the
+        // quotients and lookups on which they depend are constant. The value is considered if all
+        // guards are decided. If the nest has lookups, only the first undecided guard is
+        // considered, because later guards and the value may be meaningless where that guard fails.
         let read = match take {
             CaseValue::Read { at, .. } => Some(at),
             CaseValue::Bits(_) => None,
@@ -463,7 +468,7 @@ fn decide(of: NestWithImages, walk_box: &WalkBox, repeats: bool) -> Decision {
 }
 
 /// The quotients and lookups on which some forms depend, directly or through other quotients and
-/// lookups. Each list has an entry for every quotient or lookup of the nest.
+/// lookups. Each list has one entry for every quotient or lookup of the nest.
 struct Depends {
     quotients: SmallVec<[bool; 8]>,
     lookups: SmallVec<[bool; 4]>,
@@ -506,13 +511,13 @@ impl Depends {
 /// The axes on which the lookups of some forms depend.
 struct LookupAxes {
     axes: SmallVec<[bool; 8]>,
-    /// True if quotients also vary, so that positions do not read at constant strides.
+    /// True if quotients vary as well, so that positions do not read at constant strides.
     quotients_vary: bool,
 }
 
 impl LookupAxes {
-    /// Returns the axes of the lookups in `depends`, and of the quotients in it that vary in the
-    /// box of `bounds`.
+    /// Returns the axes on which the lookups in `depends` depend. Also checks if quotients in
+    /// `depends` vary in the box that `bounds` describes.
     fn of(nest: &CopyNest, depends: &Depends, bounds: &Bounds) -> Self {
         let lookups = nest.lookups().iter().zip(&depends.lookups).filter(|(_, depends)| **depends);
         let mut forms: SmallVec<[&Affine; 8]> =
@@ -544,8 +549,8 @@ fn is_constant(value: Value, bounds: &Bounds) -> bool {
     low == high
 }
 
-/// Returns a cut of a box after which the first varying quotient has about half as many values in
-/// each part. Returns `None` if no quotient varies with the axes.
+/// Cuts a box so that in each part, the first varying quotient has about half as many values.
+/// Returns `None` if no quotient varies with the axes.
 fn cut_quotient(
     nest: &CopyNest,
     depends: &Depends,
@@ -592,7 +597,7 @@ enum GuardState {
     },
 }
 
-/// Returns the state of a guard in the box of `bounds`.
+/// Returns the state of a guard in the box that `bounds` describes.
 fn guard_state(guard: &Guard, bounds: &Bounds) -> GuardState {
     let (low, high) = bounds.of(&guard.of);
     let extent = signed(guard.extent);
@@ -607,10 +612,10 @@ fn guard_state(guard: &Guard, bounds: &Bounds) -> GuardState {
     }
 }
 
-/// Returns a cut after which the form stays on one side of `threshold` in one of the parts.
+/// Cuts a box so that in one of the parts, the form does not cross `threshold`.
 ///
-/// This part may be small, as in a triangle, whose rows end at different columns. Then the first
-/// step of the outermost axis is cut off instead, so that the boxes become rows.
+/// This part may be small, as in a triangle, whose rows end at different columns. In that case, the
+/// first step of the outermost axis is cut off instead, so that the boxes become rows.
 fn cut(form: &Affine, threshold: i64, walk_box: &WalkBox, bounds: &Bounds) -> Decision {
     let (low, high) = bounds.of(form);
     let (mut best, mut outermost) = ((0, 0, 0), usize::MAX);
@@ -627,7 +632,7 @@ fn cut(form: &Affine, threshold: i64, walk_box: &WalkBox, bounds: &Bounds) -> De
     }
     let (reach, axis, weight) = best;
     let (start, end) = walk_box.ranges[axis];
-    // The bounds of the other terms plus the first step of this axis.
+    // The bounds of the form if this axis is fixed at its first step.
     let (low, high) = if weight > 0 { (low, high - reach) } else { (low + reach, high) };
     let steps = if weight > 0 {
         [threshold - high, threshold - low]
@@ -635,7 +640,8 @@ fn cut(form: &Affine, threshold: i64, walk_box: &WalkBox, bounds: &Bounds) -> De
     } else {
         [low - threshold, high - threshold].map(|gap| gap.div_euclid(-weight) + 1)
     };
-    // Between these steps of the axis, both sides of the threshold occur.
+    // Between steps `first` and `last` of the axis, the form has values on both sides of the
+    // threshold.
     let [first, last] = steps.map(|steps| (start + steps).clamp(start, end));
     if LEAST_DECIDED * (end - start - (last - first)) < end - start {
         return Decision::Cut { axis: outermost, at: walk_box.ranges[outermost].0 + 1 };

@@ -1,8 +1,8 @@
 //! Evaluates the forms of a nest for 256 rows at a time.
 //!
-//! Each axis, quotient and lookup has a *column* with one number for each row, so that the compiler
-//! can vectorize the loops over rows. Gathers need this, because each row reads from an unrelated
-//! place.
+//! Each axis, quotient and lookup has a *column*: its values, one for each row. With columns, the
+//! compiler can vectorize the loops over rows. This matters for gathers, in which each row reads
+//! from an unrelated place and needs its own values.
 
 use super::lane::Lane;
 use crate::nest::{
@@ -12,14 +12,14 @@ use crate::nest::{
 /// The number of rows that are evaluated together.
 pub(super) const LANES: usize = 256;
 
-/// Numbers of [`LANES`] rows, one for each row.
+/// One number for each of [`LANES`] rows.
 type Column<L> = Vec<L>;
 
-/// The values of a nest's forms at a group of up to [`LANES`] rows. A row is one position of the
+/// The values of a nest's forms in a group of up to [`LANES`] rows. A row is one position of the
 /// walk, or the whole innermost axis.
 ///
-/// [`Self::start`] fills the columns of axes. All other columns are computed when they are first
-/// needed. A form may have no meaning in a row that a guard excludes; the column then has an
+/// [`Self::start`] fills the columns of axes. Every other column is computed when it is first
+/// needed. A form may be meaningless in a row that a guard excludes. Its column then contains an
 /// arbitrary number, which must not be used.
 pub(super) struct RowValues<'a, L> {
     nest: &'a CopyNest,
@@ -29,12 +29,12 @@ pub(super) struct RowValues<'a, L> {
     axes: Vec<Column<L>>,
     quotients: Vec<Known<L>>,
     lookups: Vec<Known<L>>,
-    /// The intermediate numbers of each lookup. Columns of constants are filled once and kept for
-    /// all groups.
+    /// The intermediate results of each lookup, one column for each of its numbers. Columns of
+    /// constants are filled once and kept for all groups.
     numbers: Vec<Vec<Column<L>>>,
 }
 
-/// A column that is computed when it is first needed. Its contents count only if `is_known` is
+/// A column that is computed when it is first needed. Its contents are valid only if `is_known` is
 /// true.
 struct Known<L> {
     is_known: bool,
@@ -83,7 +83,7 @@ impl<'a, L: Lane> RowValues<'a, L> {
             known.is_known = false;
         }
         let extents = self.nest.extents();
-        // The axes along which rows advance.
+        // The number of axes along which rows advance.
         let stepped = if is_whole { digits.len().saturating_sub(1) } else { digits.len() };
         if is_whole && let Some(inner) = self.axes.last_mut() {
             inner[..rows].fill(L::default());
@@ -127,7 +127,7 @@ impl<'a, L: Lane> RowValues<'a, L> {
             Value::Lookup(number) => &self.lookups[number].column[..],
         };
         let mut terms = form.terms().iter();
-        // A single value is the most frequent form.
+        // Most forms are a single value, which needs no arithmetic.
         match form.terms().first() {
             Some(&(value, 1)) if form.offset() == 0 => {
                 sum.copy_from_slice(&column(value)[..self.rows]);
@@ -143,7 +143,7 @@ impl<'a, L: Lane> RowValues<'a, L> {
         }
     }
 
-    /// Computes the column of a quotient or lookup, unless it is known already.
+    /// Computes the column of a quotient or lookup, unless this was done before.
     fn prepare(&mut self, value: Value) {
         match value {
             Value::Quotient(number) if !self.quotients[number].is_known => {
@@ -167,8 +167,8 @@ impl<'a, L: Lane> RowValues<'a, L> {
         }
     }
 
-    /// Computes the value of a lookup at each row, in the range `0..=lookup.last`. `numbers`
-    /// receives the intermediate numbers.
+    /// Computes the value of a lookup at each row, in the range `0..=lookup.last`, and writes it to
+    /// `value`. `numbers` receives the intermediate results.
     fn lookup(&mut self, lookup: &Lookup, numbers: &mut [Column<L>], value: &mut [L]) {
         let rows = self.rows;
         for (place, number) in lookup.numbers.iter().enumerate() {
@@ -207,15 +207,15 @@ impl<'a, L: Lane> RowValues<'a, L> {
     }
 }
 
-/// Replaces the start of a column by some values.
+/// Replaces the entries at the start of a column by `values`.
 fn set<L>(column: &mut [L], values: impl Iterator<Item = L>) {
     for (to, value) in column.iter_mut().zip(values) {
         *to = value;
     }
 }
 
-/// Replaces each entry of a column, the index of a unit in an image, by the integer that is stored
-/// there. An index past the end gives 0.
+/// Loads an integer for each row. The entries of `column` are indices of integers in `image`, and
+/// are replaced by these integers. An index past the end gives 0.
 fn load<L: Lane>(image: &[u8], integer: Integer, column: &mut [L]) {
     fn each<const BYTES: usize, L: Lane>(
         image: &[u8],
@@ -259,8 +259,8 @@ fn load<L: Lane>(image: &[u8], integer: Integer, column: &mut [L]) {
     }
 }
 
-/// Applies an operator to the two operands of each row. The results are wrapped to the integer type
-/// and written to `column`.
+/// Applies an operator to the two operands of each row, and writes the results to `column`, wrapped
+/// to the range of the integer type.
 fn binary<L: Lane>(
     operator: Operator,
     integer: Integer,
@@ -276,7 +276,7 @@ fn binary<L: Lane>(
     match operator {
         Operator::And => each!(|(a, b)| a & b),
         Operator::Or => each!(|(a, b)| a | b),
-        // The low bits are right even if the numbers are too large for a lane.
+        // The low bits of the result are right even if the full result is too large for a lane.
         Operator::Add => each!(|(a, b)| a.plus(b)),
         Operator::Subtract => each!(|(a, b)| a.minus(b)),
         Operator::Multiply => each!(|(a, b)| a.times(b)),
@@ -291,8 +291,8 @@ fn binary<L: Lane>(
         Operator::LessEqual => each!(|(a, b)| truth(a <= b)),
         Operator::Less => each!(|(a, b)| truth(a < b)),
     }
-    // The other operators need no wrapping: they return an operand, a remainder, a truth value, or
-    // bits of the operands.
+    // The other operators need no wrapping, because they return an operand, a remainder, a truth
+    // value, or bits of the operands.
     if let Operator::Add | Operator::Subtract | Operator::Multiply | Operator::Divide = operator {
         wrap(integer, column);
     }

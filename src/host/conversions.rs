@@ -1,7 +1,7 @@
 //! Converts contiguous units from one element type to another, as [`Conversion::apply`] defines it.
 //!
-//! Pairs of common types have a loop each, without branches, so that the compiler uses vector
-//! instructions. Other types of at most 8 bits are looked up in a table.
+//! Each pair of common types has its own loop without branches, so that the compiler can use vector
+//! instructions. Other types of at most 8 bits are converted through a table.
 
 #![expect(clippy::cast_precision_loss, clippy::float_cmp)] // rounding is what is meant
 #![expect(clippy::cast_lossless, clippy::cast_sign_loss, clippy::cast_possible_wrap)] // a macro's
@@ -29,24 +29,25 @@ pub(super) struct UnitConversion {
 /// A function that converts all units of its first argument.
 type ConvertUnits = fn(&[u8], &mut [u8]);
 
-/// The code that converts units.
+/// The code that converts units, chosen once for a pair of types.
 enum UnitLoop {
-    /// The unit after the conversion, for each value of the first byte before it.
+    /// For every value of a byte, the unit that it is converted to. Used if units have at most 8
+    /// bits before the conversion.
     Table(Box<[u64; 256]>),
-    /// A loop for this pair of types.
+    /// A loop that was compiled for this pair of types.
     Loop(ConvertUnits),
-    /// One unit after the other.
+    /// [`Conversion::apply`] is called for one unit after the other.
     Each,
 }
 
 impl UnitConversion {
-    /// Returns the conversion of units of `src` bits to units of `dst` bits. Units of less than 8
-    /// bits take a byte each.
+    /// Returns the conversion of units of `src` bits to units of `dst` bits. In memory, units below
+    /// 8 bits must be unpacked to one byte each.
     pub(super) fn new(conversion: Conversion, src: u32, dst: u32) -> Self {
         let bytes = (src.div_ceil(8) as usize, dst.div_ceil(8) as usize);
         let [from, to] = [conversion.from(), conversion.to()];
         let width = |of: ElementType| of.storage_bits().unwrap_or(0);
-        // Units that are smaller than a byte were unpacked to bytes.
+        // Units below a byte are in memory as one byte each.
         let is_plain = src.max(8) == width(from) && dst.max(8) == width(to);
         let chosen = if is_plain { loop_of(from, to) } else { None };
         let units = match chosen {
@@ -60,7 +61,8 @@ impl UnitConversion {
         Self { conversion, bytes, dst, units }
     }
 
-    /// Converts all units of `from`. There are as many in `to`.
+    /// Converts all units of `from` and writes them to `to`, which must have room for as many
+    /// units.
     pub(super) fn run(&self, from: &[u8], to: &mut [u8]) {
         let (src, dst) = self.bytes;
         debug_assert_eq!(from.len() / src, to.len() / dst, "as many units");
@@ -85,7 +87,7 @@ impl UnitConversion {
     }
 }
 
-/// Writes the entry of the table for each byte of `from`.
+/// Replaces each byte of `from` by its entry in the table.
 fn looked_up<'a, const DST: usize>(
     table: &[u64; 256],
     from: impl Iterator<Item = &'a u8>,
@@ -97,20 +99,20 @@ fn looked_up<'a, const DST: usize>(
     }
 }
 
-/// A number of one of Rust's own types. `as` truncates fractions, saturates at the limits of
-/// integers and turns NaN into zero, as a conversion does.
+/// A number of one of Rust's own types. The conversions of this module agree with `as`, which
+/// truncates fractions, saturates at the limits of integers and turns NaN into zero.
 trait Held: Copy {
     /// Returns true if the number is not zero.
     fn is_true(self) -> bool;
-    /// Returns the number as 4 bits, those of an `s4` if `is_signed`, else those of a `u4`.
+    /// Returns the number as 4 bits: as an `s4` if `is_signed` is true, and otherwise as a `u4`.
     fn low_bits(self, is_signed: bool) -> u8;
-    /// Returns the bits of the nearest `f32`.
+    /// Returns the bits of the `f32` that is nearest to the number.
     fn single(self) -> u32;
-    /// Returns the bits of the nearest `f64`.
+    /// Returns the bits of the `f64` that is nearest to the number.
     fn double(self) -> u64;
-    /// Returns the bits of an `f32` that rounds to the same float of at most 16 bits. A number that
-    /// is not an `f32` itself is rounded to odd: to that of the two neighbouring `f32` whose last
-    /// bit is 1.
+    /// Returns the bits of an `f32` that can be rounded again, to a float of at most 16 bits, with
+    /// the same result as if the number were rounded once. For this, a number that is not an `f32`
+    /// itself is rounded to odd: to the one of its two neighbours among `f32` whose last bit is 1.
     fn odd(self) -> u32;
 }
 
@@ -120,8 +122,8 @@ fn quiet(nan: u32) -> u32 {
     nan & 0x8000_0000 | 0x7fc0_0000
 }
 
-/// Returns a number as 4 bits: those of an `s4` if `is_signed`, else those of a `u4`. The number is
-/// given twice, saturated to `i8` and to `u8`.
+/// Returns a number as 4 bits: as an `s4` if `is_signed` is true, and otherwise as a `u4`. `signed`
+/// and `unsigned` are the number saturated to `i8` and to `u8`.
 #[inline(always)]
 fn limited(signed: i8, unsigned: u8, is_signed: bool) -> u8 {
     if is_signed { signed.clamp(-8, 7) as u8 & 0xf } else { unsigned.min(0xf) }
@@ -183,7 +185,7 @@ impl Held for f64 {
         let nearest = self as f32;
         let bits = nearest.to_bits();
         let back = f64::from(nearest);
-        // Round towards zero. If this loses digits, set the last bit: of two neighbours, one is
+        // Round towards zero. If this is inexact, set the last bit: of the two neighbours, one is
         // odd.
         let is_past = back.abs() > self.abs();
         let inexact = back != self && !self.is_nan();
@@ -220,9 +222,9 @@ macro_rules! integers {
                 if <$type>::BITS <= 16 {
                     return self.single();
                 }
-                // Of the digits past the first 24, it only matters if any of them is 1: then the
-                // last of the 24 becomes 1. All types use 64 bits here, so that the compiler treats
-                // them alike.
+                // Of the digits past the first 24, it only matters if one of them is 1. In this
+                // case, the last of the 24 becomes 1. All types use 64 bits here, so that the
+                // compiler treats them alike.
                 let wide = i128::from(self);
                 let magnitude = wide.unsigned_abs() as u64;
                 let past = (40 - magnitude.leading_zeros().cast_signed()).max(0);
@@ -242,14 +244,14 @@ struct Small {
     exponent: u32,
     mantissa: u32,
     bias: u32,
-    /// The pattern that stands for everything greater than the greatest number.
+    /// The bit pattern for every value above the greatest finite number.
     most: u32,
     /// The pattern of NaN without its sign.
     nan: u32,
 }
 
 impl Small {
-    /// Returns the format of a type whose NaN has other bits than its zeros.
+    /// Returns the format of a float type in which the bits of NaN differ from those of zero.
     const fn of(element_type: ElementType) -> Self {
         let Some(format) = FloatFormat::of(element_type) else { panic!("a float") };
         let Some(nan) = format.nan() else { panic!("a type with NaN") };
@@ -281,7 +283,8 @@ fn small(bits: u32, Small { exponent, mantissa, bias, most, nan }: Small) -> u32
     sign | if rest > 0x7f80_0000 { nan } else { number.min(most) }
 }
 
-/// Returns the `f32` with the value of a narrower float whose NaN has other bits than its zeros.
+/// Returns the `f32` with the value of a narrower float, of a type in which the bits of NaN differ
+/// from those of zero.
 #[inline(always)]
 fn from_small(
     bits: u32,
@@ -309,7 +312,7 @@ const fn has_infinity(element_type: ElementType) -> bool {
     matches!(FloatFormat::of(element_type), Some(format) if format.has_infinity())
 }
 
-/// Returns the loop that converts units of two types; `None` if there is none for them.
+/// Returns the loop for a pair of types, or `None` if the pair has no loop of its own.
 fn loop_of(from: ElementType, to: ElementType) -> Option<ConvertUnits> {
     use ElementType as E;
     /// The pattern of a number in a narrow type.

@@ -25,17 +25,18 @@ use super::{
 };
 use crate::nest::{Conversion, CopyNest};
 
-/// The greatest size of a tile on its wider side, in bytes. Both sides of a tile fit the L1 cache
-/// together. With more, the second pass reads from the L2 cache; with less, tiles start more often.
+/// The greatest size of a tile in bytes, on the side with the wider type. A tile and its buffer fit
+/// the L1 cache together. With larger tiles, the second pass reads from the L2 cache; with smaller
+/// ones, starting tiles takes more time.
 const TILE_BYTES: usize = 1 << 15;
 
-/// The size of a tile along the source if the orders of the two sides differ, in bytes: a cache
-/// line, so that each line of the source is read once or twice. With more, runs of the destination
-/// are shorter.
+/// The size of a tile along the source in bytes, if the two sides have different orders. It is a
+/// cache line, so that each line of the source is read only once or twice. A larger value makes the
+/// runs of the destination shorter.
 const SOURCE_BYTES: usize = LINE;
 
-/// The number of units below a byte of which a tile has a multiple along the source, so that its
-/// lines start at whole bytes and are unpacked in registers.
+/// For units below a byte, the length of a tile along the source is a multiple of this number of
+/// units. The lines of a tile then start at whole bytes, so that they can be unpacked in registers.
 const PACKED_UNITS: usize = 64;
 
 /// The shortest run of the destination that is streamed, in bytes. Shorter ones consist mostly of
@@ -52,17 +53,17 @@ pub(super) struct ConvertedCopy {
     /// The axes of the box, outermost first, and the number of steps of each in a tile.
     axes: SmallVec<[PlanAxis; 8]>,
     blocks: SmallVec<[usize; 8]>,
-    /// The tiles, one for each combination of full and last blocks. Each axis that blocks do not
-    /// divide has one bit of the index, the outermost axis the lowest bit. The bit is set for tiles
-    /// of the last block along that axis.
+    /// The tiles, one for each combination of full and last blocks. An axis that its blocks do not
+    /// divide has one bit of the index, and the outermost such axis has the lowest bit. The bit is
+    /// set for tiles in the last block of that axis.
     tiles: Vec<ConvertedTile>,
 }
 
 /// The code that moves the units of a tile to the buffer.
 enum UnitMover {
-    /// Units of whole bytes, or units below a byte in long runs or large matrices.
+    /// For units of whole bytes, and for units below a byte in long runs or large matrices.
     Plan(Box<TilePlan>),
-    /// Units below a byte, which are unpacked in a buffer before they are moved.
+    /// For other units below a byte, which are unpacked in a buffer before they are moved.
     Staged(Box<StagedCopy>),
 }
 
@@ -70,8 +71,7 @@ enum UnitMover {
 struct ConvertedTile {
     /// The code that moves units to the buffer; `None` if the tile is one run of the source.
     mover: Option<UnitMover>,
-    /// The loops around a run, outermost first, with the distances of their steps in the buffer and
-    /// in the destination.
+    /// The loops around a run, outermost first. Their source distances count units of the buffer.
     around: SmallVec<[PlanAxis; 8]>,
     /// The number of units in a run, which are contiguous in the buffer and in the destination.
     run: usize,
@@ -90,8 +90,8 @@ pub(super) struct ConversionBuffers {
 }
 
 impl ConvertedCopy {
-    /// Returns the copy of a box with the given axes, outermost first; `None` if the nest converts
-    /// nothing.
+    /// Returns the copy of a box with the given axes, outermost first. Returns `None` if the nest
+    /// does not convert units.
     pub(super) fn new(
         machine: &'static Machine,
         nest: &CopyNest,
@@ -121,7 +121,7 @@ impl ConvertedCopy {
         Some(Self { units, conversion, src, dst, axes, blocks, tiles })
     }
 
-    /// Returns about how many bytes the copy occupies.
+    /// Returns the approximate memory that the copy occupies, in bytes.
     pub(super) fn bytes(&self) -> usize {
         let bytes = |mover: &UnitMover| match mover {
             UnitMover::Plan(plan) => plan.bytes(),
@@ -131,7 +131,7 @@ impl ConvertedCopy {
         size_of::<Self>() + movers.map(bytes).sum::<usize>()
     }
 
-    /// Copies the box from unit `from` of the source to the address `to`.
+    /// Copies the box from unit `from` of the source to address `to`.
     pub(super) fn run(
         &self,
         (source, from): (&[u8], isize),
@@ -187,9 +187,10 @@ impl ConvertedCopy {
         });
     }
 
-    /// Calls `each` for every tile, with its index in `tiles`, the source unit at which it starts,
-    /// and its destination address. `axis` is the outermost axis that is not decided yet; `set` and
-    /// `bits` are the part of the index that is known already, and its number of bits.
+    /// Calls `each` for every tile, with its index in `tiles`, its first source unit, and its
+    /// destination address. The calls are nested by axis: `axis` is the axis whose blocks are
+    /// visited next, `set` is the part of the index that the axes outside it determine, and `bits`
+    /// is the length of that part.
     fn each_tile(
         &self,
         axis: usize,
@@ -267,12 +268,12 @@ impl ConvertedTile {
     }
 }
 
-/// Returns the number of steps in a tile along each of the axes, of units of `src` bits in the
+/// Returns the number of steps of a tile along each of the axes. Units have `src` bits in the
 /// source and `dst` bits in the destination.
 fn blocks(axes: &[PlanAxis], src: usize, dst: usize) -> SmallVec<[usize; 8]> {
     let mut blocks: SmallVec<[usize; 8]> = SmallVec::from_elem(1, axes.len());
     let mut room = TILE_BYTES / src.max(dst).div_ceil(8);
-    // Along the source first, unless its order is that of the destination.
+    // First let the tile grow along the source, unless both sides have the same order.
     let mut by_source: SmallVec<[usize; 8]> =
         (0..axes.len()).filter(|&axis| axes[axis].src != 0).collect();
     by_source.sort_by_key(|&axis| axes[axis].src.abs());
@@ -299,7 +300,7 @@ fn blocks(axes: &[PlanAxis], src: usize, dst: usize) -> SmallVec<[usize; 8]> {
     blocks
 }
 
-/// Returns the number of steps of a block: at most `most`, and such that the last block is about as
+/// Returns the number of steps of a block. It is at most `most`, and makes the last block about as
 /// long as the others.
 fn even(extent: usize, most: usize) -> usize {
     let most = most.max(1);

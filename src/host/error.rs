@@ -9,7 +9,7 @@ pub enum HostError {
     /// A buffer is longer or shorter than its tensor in memory.
     #[error("{operand}: expected a buffer of {expected} bytes, the whole image, got {given}")]
     Length {
-        /// The tensor whose buffer it is: a source or the destination.
+        /// The source or destination whose buffer has the wrong length.
         operand: Operand,
         /// The length of the buffer, in bytes.
         given: usize,

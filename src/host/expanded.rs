@@ -30,25 +30,25 @@ use super::{
 /// the lines of both sides.
 const BUFFER: usize = 1 << 14;
 
-/// The length of a run of the destination that is long enough, in bytes. Shorter runs leave more
-/// partial lines of the destination, which have to be completed later.
+/// The length at which a run of the destination is long enough, in bytes. Shorter runs leave more
+/// partial lines of the destination, which later steps have to complete.
 const RUN: usize = 4 * LINE;
 
-/// A copy of blocks through a buffer, in two passes.
+/// A copy that puts blocks together through a buffer, in two passes.
 #[derive(Clone, Debug)]
 pub(super) struct ExpandedCopy {
-    /// The loops around the blocks that the buffer holds at a time, outermost first.
+    /// The loops around the largest set of blocks that the buffer can hold, outermost first.
     loops: SmallVec<[PatternLoop; 8]>,
     /// The first pass: the parts of the blocks that are copied to the buffer.
     parts: Vec<BufferPart>,
     /// The number of bytes of the buffer that are in use.
     size: usize,
-    /// The second pass. Its source 0 is the buffer. The others are the sources of the blocks, of
-    /// which it reads only bytes that stay in place, such as a padding value.
+    /// The second pass. Its source 0 is the buffer. Its other sources are the sources of the
+    /// blocks. Of these, it reads only bytes that do not move, such as a padding value.
     pattern: Pattern,
 }
 
-/// A part of the blocks, and its copy to the buffer.
+/// A part of the blocks, with the code that copies it to the buffer.
 #[derive(Clone, Debug)]
 struct BufferPart {
     /// The index of the source, and the offset of the part in it, in bytes.
@@ -63,8 +63,8 @@ impl ExpandedCopy {
     /// Returns the copy of blocks that consist of `parts`, in units of `unit` bytes, and are
     /// repeated along `loops`. `scales` has a factor for each source, as in [`Pattern::new`].
     ///
-    /// Returns `None` if no part reads a source that moves, or if the second pass would still need
-    /// many loads for each register.
+    /// Returns `None` if no part reads a source that moves, or if the buffer does not help, because
+    /// the second pass still needs many loads for each register.
     pub(super) fn new(
         machine: &'static Machine,
         (simd, unit): (Simd, usize),
@@ -94,7 +94,8 @@ impl ExpandedCopy {
                 continue;
             };
             let length = units(part) * unit;
-            // The units of a part are in the buffer without gaps, in their order in the block.
+            // The buffer holds the units of a part without gaps, in the order that they have in the
+            // block.
             let mut order: SmallVec<[usize; 8]> = (0..part.axes.len()).collect();
             order.sort_by_key(|&axis| part.axes[axis].dst.abs());
             let (mut axes, mut size) = (part.axes.clone(), unit.cast_signed());
@@ -114,7 +115,8 @@ impl ExpandedCopy {
             part.take = BlockValue::Unit { source: 0, from: to.cast_signed() };
             to += length;
         }
-        // In the second pass, only the buffer moves. The other sources are read in place.
+        // In the second pass, only the buffer moves, because the other sources are read at fixed
+        // places.
         let of_buffer: SmallVec<[isize; 4]> =
             std::iter::once(1).chain(scales.iter().map(|_| 0)).collect();
         let inner = loops.iter().zip(&steps).zip(&buffer);
@@ -125,8 +127,8 @@ impl ExpandedCopy {
         (!pattern.gathers()).then_some(Self { loops, parts: copies, size, pattern })
     }
 
-    /// Writes every block. The first block reads from the place of each source, and is written at
-    /// address `to`. `room` becomes the buffer.
+    /// Writes every block. The first block is read from the place that each source gives, and
+    /// written at address `to`. `room` provides the memory of the buffer.
     pub(super) fn run(
         &self,
         sources: &[PatternSource],
@@ -158,13 +160,13 @@ impl ExpandedCopy {
     }
 }
 
-/// Returns, for each loop, the number of steps that the buffer holds at a time, and the distance
-/// between two steps in the buffer, in bytes.
+/// Chooses the steps of each loop that the buffer holds at a time. Returns, for each loop, their
+/// number and the distance between two steps in the buffer, in bytes.
 ///
-/// A block has `block` bytes in the buffer and `whole` bytes in the destination. The steps form a
-/// run of the destination of at least [`RUN`] bytes if possible, and then as much of the source as
-/// fits. In the buffer, steps have the order of the destination, so that the pattern needs few
-/// loads.
+/// A block takes `block` bytes in the buffer and `whole` bytes in the destination. The steps are
+/// chosen so that they fill a run of at least [`RUN`] bytes of the destination if possible. The
+/// remaining room is used for steps that are close together in the source. The buffer has the order
+/// of the destination, so that the pattern needs few loads.
 fn steps_in_buffer(
     loops: &[PlanAxis],
     (block, whole): (usize, usize),

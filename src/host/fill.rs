@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 
 use super::pieces::{Destination as _, DestinationSlices};
 
-/// The number of bytes that are copied at a time, if the bytes of the value differ from each other.
-/// A shorter block needs more copies; preparing a longer one costs more than it saves in short
+/// The number of bytes that are written at a time if the bytes of the value differ. With a shorter
+/// block, a fill needs more copies; a longer one takes more time to prepare than it saves in short
 /// rows.
 const FILL_BLOCK_BYTES: usize = 256;
 
@@ -14,17 +14,18 @@ const FILL_BLOCK_BYTES: usize = 256;
 pub(super) struct Fill {
     /// The size of a unit, in bits.
     pub(super) bits: u32,
-    /// The distance between contiguous units in addresses: the size of a unit in bytes, or 1 if
-    /// units are smaller than a byte.
+    /// The distance between the addresses of two contiguous units: the size of a unit in bytes, or
+    /// 1 if units are smaller than a byte.
     pub(super) unit_stride: usize,
     /// The value, in the lowest bits.
     pub(super) value: u128,
 }
 
-/// Splits the axes of a box into the outer axes and the length of a contiguous run.
+/// Splits the axes of a box into a contiguous run and the axes around it.
 ///
-/// The run takes all innermost axes whose units are contiguous. `axes` has (extent, stride) pairs,
-/// outermost first. `unit` and the length of the run are in addresses.
+/// The run takes as many of the innermost axes as have contiguous units. `axes` has (extent,
+/// stride) pairs, outermost first. `unit` and the returned length of the run are distances of
+/// addresses.
 pub(super) fn run_of(axes: &[(usize, isize)], unit: usize) -> (&[(usize, isize)], usize) {
     let (mut outer, mut run) = (axes.len(), unit);
     while let Some(&(extent, stride)) = axes[..outer].last()
@@ -36,8 +37,8 @@ pub(super) fn run_of(axes: &[(usize, isize)], unit: usize) -> (&[(usize, isize)]
     (&axes[..outer], run)
 }
 
-/// Calls `each` with the address of every combination of steps of `axes`. `to` is the address of
-/// step 0.
+/// Calls `each` with the address at every combination of steps of `axes`. `to` is the address at
+/// step 0 of every axis.
 pub(super) fn each_start(axes: &[(usize, isize)], to: isize, each: &mut impl FnMut(isize)) {
     let [(extent, stride), inner @ ..] = axes else { return each(to) };
     for step in 0..extent.cast_signed() {

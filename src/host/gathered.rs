@@ -15,7 +15,7 @@ use super::{
 };
 use crate::nest::{Affine, Case, CaseValue, CopyNest, Gaps, Lookup, Marks, Value, signed};
 
-/// The approximate size of the part of the destination that one thread fills at a time, in bytes.
+/// The approximate number of bytes of the destination that one thread fills at a time.
 const GATHER_SHARE_BYTES: usize = 256 << 10;
 
 /// The entry for a row to which no case applies. Other entries are indices of cases.
@@ -64,8 +64,8 @@ pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) -
     true
 }
 
-/// Stores the marks of a nest in a table of 32-bit integers, which is the destination. See
-/// [`Marks`].
+/// Runs a nest that makes a table, as [`Marks`] describes. The destination is the table, and
+/// consists of 32-bit integers.
 pub(super) fn mark(nest: &CopyNest, marks: &Marks, sources: &[&[u8]], destination: &mut [u8]) {
     let positions = nest.positions() as usize;
     let (table, _) = destination.as_chunks_mut::<4>();
@@ -86,27 +86,27 @@ pub(super) fn mark(nest: &CopyNest, marks: &Marks, sources: &[&[u8]], destinatio
     }
 }
 
-/// Stores a number at an entry of a table, unless the entry is greater already.
+/// Stores a number at entry `place` of a table, unless the entry is already greater.
 fn raise(table: &mut [[u8; 4]], place: i64, number: i64) {
     let entry = &mut table[place.unsigned_abs() as usize];
     *entry = u32::from_le_bytes(*entry).max(number.unsigned_abs() as u32).to_le_bytes();
 }
 
-/// Returns true if signed lanes of 64 bits hold all numbers that the lookups of a nest compute.
-/// Only an unsigned type of more than 32 bits has larger numbers.
+/// Returns true if signed 64-bit integers can hold every number that the lookups of a nest compute.
+/// Only unsigned types of more than 32 bits have larger numbers.
 fn has_lanes(nest: &CopyNest) -> bool {
     let mut numbers = nest.lookups().iter().flat_map(|lookup| &lookup.numbers);
     numbers.all(|number| number.integer.bits <= 32 || number.integer.is_signed)
 }
 
-/// Returns the number of units in a row, and true if the row is the whole innermost axis. Returns
-/// `None` if boxes are better for the nest.
+/// Returns the number of units in a row, and true if a row is the whole innermost axis. Returns
+/// `None` if the nest is better copied box by box.
 fn row(nest: &CopyNest) -> Option<(usize, bool)> {
     let (&extent, inner) = (nest.extents().last()?, Value::Axis(nest.extents().len() - 1));
     if !has_lanes(nest) {
         return None;
     }
-    // Some positions may be read without a lookup. Such a nest is better moved in boxes.
+    // If some positions are read without a lookup, the nest is better copied box by box.
     let mut guard_looks_up = false;
     for Case { when, take } in nest.cases() {
         guard_looks_up |= when.iter().any(|guard| looks_up(nest, &guard.of));
@@ -122,7 +122,8 @@ fn row(nest: &CopyNest) -> Option<(usize, bool)> {
         };
         return nest.cases().iter().all(is_run).then_some((extent as usize, true));
     }
-    // The lookups must depend on the innermost axis. Otherwise boxes are better.
+    // A row is a single unit only if the lookups depend on the innermost axis. Otherwise the nest
+    // is better copied box by box.
     let moves =
         nest.lookups().iter().flat_map(Lookup::forms).any(|form| depends(nest, form, inner));
     moves.then_some((1, false))
@@ -188,13 +189,13 @@ impl Gathered<'_> {
         }
     }
 
-    /// Calls `each` for the first `positions` positions in groups of up to [`LANES`], once for each
-    /// case of the nest.
+    /// Visits the first `positions` positions in groups of up to [`LANES`], and calls `each` once
+    /// for each group and each case of the nest.
     ///
-    /// The arguments of `each` are the first position of the group, for each position the index of
-    /// the case that decides it, the index of the case of this call, and for each position the unit
-    /// that this case would read. The units are arbitrary numbers for other positions, and for a
-    /// case with a constant.
+    /// The arguments of `each` are the first position of the group, the index of the deciding case
+    /// of each position, the index of the case of this call, and the unit that each position would
+    /// read by this case. The units are arbitrary numbers for positions that another case decides,
+    /// and for a case with a constant.
     pub(super) fn each_case<L: Lane>(
         &self,
         positions: usize,
@@ -236,8 +237,9 @@ impl Gathered<'_> {
         }
     }
 
-    /// Finds the case that decides each row of the group in `columns`. `case_of` must contain
-    /// [`NO_CASE`] for every row. `values` is scratch space.
+    /// Finds the case that decides each row of the group in `columns`, and stores its index in
+    /// `case_of`. The caller must have filled `case_of` with [`NO_CASE`]. `values` is scratch
+    /// memory.
     fn decide<L: Lane>(&self, columns: &mut RowValues<L>, values: &mut [L], case_of: &mut [u8]) {
         for (case, number) in self.nest.cases().iter().zip(0..) {
             let mut of_case = [true; LANES];
@@ -257,8 +259,8 @@ impl Gathered<'_> {
         }
     }
 
-    /// Fills the rows of the group in `columns`. `values` is scratch space with one number for each
-    /// row.
+    /// Fills the rows of the group in `columns`. `values` is scratch memory with one number for
+    /// each row.
     fn rows<L: Lane>(&self, columns: &mut RowValues<L>, values: &mut [L], out: &mut [u8]) {
         let mut of_all = [NO_CASE; LANES];
         let case_of = &mut of_all[..values.len()];
@@ -345,8 +347,8 @@ fn set<const BYTES: usize>(bits: [u8; 16], takes: impl Fn(usize) -> bool, out: &
     }
 }
 
-/// Copies units of `unit` bytes. `place` returns the index of the unit that a row takes, or `None`
-/// if the row takes none.
+/// Copies units of `unit` bytes, one for each row. `place` returns the index of the source unit for
+/// a row, or `None` if the row keeps its contents.
 pub(super) fn copy_units(
     unit: usize,
     source: &[u8],
@@ -370,8 +372,8 @@ pub(super) fn copy_units(
 }
 
 /// Copies units of `BYTES` bytes, as [`copy_units`] does. A branch for each row would often be
-/// mispredicted. So every row loads and stores a unit: a row that takes none loads the first unit
-/// of the source, and stores its old contents.
+/// mispredicted. To avoid it, a row without a unit loads the first unit of the source, and stores
+/// its old contents.
 fn each<const BYTES: usize>(source: &[u8], out: &mut [u8], place: impl Fn(usize) -> Option<usize>) {
     let (source, _) = source.as_chunks::<BYTES>();
     if source.is_empty() {
@@ -384,8 +386,8 @@ fn each<const BYTES: usize>(source: &[u8], out: &mut [u8], place: impl Fn(usize)
     }
 }
 
-/// Copies units of `BYTES` bytes that follow each other in the source, which is the most frequent
-/// order. Returns false, with nothing written, if they do not follow each other.
+/// Copies units of `BYTES` bytes if they are consecutive in the source, which is the most frequent
+/// order. Returns false and writes nothing otherwise.
 fn follow<const BYTES: usize, L: Lane>(
     source: &[u8],
     units: &[L],

@@ -1,8 +1,8 @@
 //! Remembers the steps of a thread's most recent small copies, so that a repeated copy is not
 //! planned again.
 //!
-//! Planning a copy of a few hundred bytes takes longer than the copy itself. The steps depend on
-//! the nest and the processor alone, unless the nest has lookups.
+//! Planning a copy of a few hundred bytes takes longer than the copy itself. The steps can be used
+//! again because they depend only on the nest and the processor, unless the nest has lookups.
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -12,8 +12,8 @@ use crate::nest::CopyNest;
 /// The number of copies whose steps a thread remembers.
 const COPIES: usize = 8;
 
-/// The maximum memory for the steps of one copy, in bytes. The steps of a copy that needs more are
-/// not kept.
+/// The maximum memory for the steps of one copy, in bytes. If a copy needs more, its steps are not
+/// remembered.
 const BYTES: usize = 1 << 18;
 
 /// The steps of an earlier copy, with the nest and the processor that they were planned for.
@@ -40,8 +40,8 @@ pub(super) fn find(machine: &'static Machine, nest: &CopyNest) -> Option<Rc<Cach
     })
 }
 
-/// A recorder of the steps of a copy. The steps are kept for the next copy of the nest, or printed
-/// as a plan. The list is `None` if nobody needs the steps, or if they take too much memory.
+/// A recorder of the steps of a copy. The steps are remembered for the next copy of the same nest,
+/// or printed as a plan. The list is `None` if the steps are not needed, or take too much memory.
 pub(super) struct Record {
     steps: Option<Vec<CopyStep>>,
     bytes: usize,

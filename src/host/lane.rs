@@ -1,15 +1,15 @@
-//! The integer type of the numbers in columns. It has 64 bits, or 32 if these hold every number
-//! that a nest computes; narrow columns are four times as fast.
+//! The integer type of the numbers in columns. It has 32 bits if these can hold every number that a
+//! nest computes, and otherwise 64. Columns of 32 bits are four times as fast.
 
 use std::ops::{BitAnd, BitOr};
 
 use crate::nest::{Bounds, CopyNest, Integer, LookupExpr, signed};
 
-/// A signed integer, one for each row of a column. Sums, differences and products wrap around.
+/// A signed integer type for the numbers of a column. Sums, differences and products wrap around.
 pub(super) trait Lane:
     Copy + Default + Ord + BitAnd<Output = Self> + BitOr<Output = Self>
 {
-    /// Converts a number. Only its low bits are kept.
+    /// Converts a number, and keeps only the low bits that fit.
     fn of(value: i64) -> Self;
 
     /// Returns the number as the index of a unit. A negative number becomes an index past the end
@@ -29,8 +29,8 @@ pub(super) trait Lane:
     /// Returns the quotient, rounded towards zero. A division by 0 gives -1.
     fn divided(self, by: Self) -> Self;
 
-    /// Returns the remainder that belongs to [`divided`](Self::divided). A division by 0 gives the
-    /// dividend.
+    /// Returns the remainder of the division by [`divided`](Self::divided). If `by` is 0, the
+    /// remainder is the dividend.
     fn remainder(self, by: Self) -> Self;
 
     /// Returns the number wrapped to the range of an integer type. A number of type `pred` becomes

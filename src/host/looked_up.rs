@@ -1,37 +1,39 @@
-//! Copies through a table: nests whose elements are looked up by bytes or smaller codes, such as
-//! the normalisation of an image.
+//! Copies through a table: nests that look up each element by a code of at most a byte, such as the
+//! normalisation of an image.
 //!
-//! A slab of the destination at a time, the codes are copied to a buffer in the order of the
-//! destination, and then replaced by the entries of the table, run by run.
+//! The destination is filled slab by slab. For each slab, the codes are first copied to a buffer in
+//! the order of the destination. Each code is then replaced by its entry in the table, run by run.
 
 use rayon::prelude::*;
 
 use super::run::run;
 use crate::nest::{CopyNest, TableCopy, Value, signed, slabs};
 
-/// The size of a slab, in codes. Codes and entries of a slab fit the L2 cache together; smaller
-/// slabs would be planned more often.
+/// The number of codes in a slab. The codes and entries of a slab fit the L2 cache together;
+/// smaller slabs would be planned more often.
 const SLAB_CODES: u64 = 1 << 17;
 
-/// The shortest run of positions with one table for which the entries of all codes are gathered
-/// first. That takes 256 steps.
+/// The shortest run of positions with the same table for which the entries of all 256 codes are
+/// gathered first. Shorter runs do not repay these 256 steps.
 const LONG_RUN: usize = 1 << 9;
 
-/// The shortest run whose table is computed for the run. For shorter ones, computing it takes
-/// longer than looking up the elements.
+/// The shortest run of positions with the same table that this module accepts if tables are not
+/// listed. For a shorter run, finding its table takes longer than looking up the elements.
 const LEAST_RUN: usize = 1 << 4;
 
-/// The longest period of tables that is listed, in positions.
+/// The greatest number of positions after which tables may repeat. The tables of a longer period
+/// are not listed.
 const MAX_PERIOD: usize = 1 << 12;
 
-/// The least number of positions in a list of tables; shorter periods are repeated.
+/// The least number of positions in a list of tables. A shorter period is repeated until the list
+/// is this long.
 const LEAST_LISTED: usize = 1 << 6;
 
-/// The entries of a table, for each code.
+/// The entry of every code in one table.
 type Entries<const BYTES: usize> = [[u8; BYTES]; 256];
 
-/// Fills the destination, if every element of it is looked up in a table. Returns false and writes
-/// nothing for any other nest.
+/// Fills the destination if every element of the nest is looked up in a table. Returns false and
+/// writes nothing for any other nest.
 pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) -> bool {
     let Some(copy) = nest.table_copy() else { return false };
     match nest.dst_bits() {
@@ -75,22 +77,23 @@ fn fill_units<const BYTES: usize>(
     true
 }
 
-/// The table of each position.
+/// The tables that the positions of a nest use.
 struct Tables<'a, const BYTES: usize> {
-    /// The units of the table.
+    /// The elements of all tables.
     units: &'a [[u8; BYTES]],
     copy: &'a TableCopy,
     extents: &'a [u64],
-    /// The number of consecutive positions with one table.
+    /// The number of consecutive positions that use the same table.
     run: usize,
-    /// If runs are short, the tables of a period, and the number of the table of each of
-    /// consecutive positions, which are one period or several.
+    /// If runs are short, `entries` has the tables of a period. `listed` has the index of the table
+    /// of each position, for one period or several.
     entries: Vec<Entries<BYTES>>,
     listed: Vec<u16>,
 }
 
 impl<'a, const BYTES: usize> Tables<'a, BYTES> {
-    /// Returns `None` if runs are short, and tables too many for a list.
+    /// Prepares the tables of a nest. Returns `None` if runs are short and there are too many
+    /// tables to list.
     fn new(nest: &'a CopyNest, copy: &'a TableCopy, table: &'a [u8]) -> Option<Self> {
         let (units, _) = table.as_chunks();
         let extents = nest.extents();
@@ -110,7 +113,7 @@ impl<'a, const BYTES: usize> Tables<'a, BYTES> {
         Some(tables)
     }
 
-    /// Returns the first entry that a position uses.
+    /// Returns the index in `units` at which the table of a position begins.
     fn start(&self, position: usize) -> usize {
         let mut rest = position as u64;
         let mut start = self.copy.start.offset();
@@ -121,20 +124,21 @@ impl<'a, const BYTES: usize> Tables<'a, BYTES> {
         start.unsigned_abs() as usize
     }
 
-    /// Returns the entry of a code in the table that begins at `start`. Codes that no element has
-    /// may have no entry.
+    /// Returns the element for a code in the table that begins at `start`. A code that does not
+    /// occur may have no element.
     fn entry(&self, start: usize, code: usize) -> [u8; BYTES] {
         let unit = self.units.get(start + self.copy.entries[code] as usize);
         unit.copied().unwrap_or([0; BYTES])
     }
 
-    /// Returns the entries of the table for a position.
+    /// Returns the elements for all codes in the table of a position.
     fn entries_of(&self, position: usize) -> Entries<BYTES> {
         let start = self.start(position);
         std::array::from_fn(|code| self.entry(start, code))
     }
 
-    /// Looks up the codes of consecutive positions from `first` on.
+    /// Looks up the elements for the codes of consecutive positions, beginning with position
+    /// `first`.
     fn look_up(&self, first: usize, codes: &[u8], units: &mut [[u8; BYTES]]) {
         let mut done = 0;
         while done < codes.len() {

@@ -116,8 +116,8 @@ const OTHER: Machine = Machine {
 };
 
 impl Machine {
-    /// Returns the row for this processor, with the size of its last-level cache filled in. The
-    /// processor is detected once.
+    /// Returns the row for this processor, with the actual size of its last-level cache. The
+    /// processor is detected by the first call only.
     pub(super) fn here() -> &'static Self {
         static HERE: OnceLock<Machine> = OnceLock::new();
         HERE.get_or_init(|| {
@@ -137,8 +137,8 @@ impl Machine {
         }
     }
 
-    /// Returns which kinds of copies use non-temporal stores, if a destination of `bytes` bytes is
-    /// divided among threads.
+    /// Returns the kinds of copies that should use non-temporal stores if the destination has
+    /// `bytes` bytes.
     pub(super) fn streams(&'static self, bytes: usize) -> Streams {
         let usable = self.cache_bytes.min(MOST_CACHE_BYTES);
         let reaches = |share: usize| bytes >= usable / share;
@@ -188,8 +188,8 @@ fn last_level_bytes() -> Option<usize> {
     (0..8).filter(is_data).filter_map(|index| bytes(&read(index, "size")?)).max()
 }
 
-/// Parses a cache size such as `32768K`, as Linux writes it, to bytes. Returns `None` for other
-/// text.
+/// Parses a cache size as Linux reports it, such as `32768K`, and returns the number of bytes.
+/// Returns `None` for other text.
 fn bytes(size: &str) -> Option<usize> {
     let kibibytes: usize = size.trim().strip_suffix('K')?.parse().ok()?;
     (kibibytes > 0).then_some(kibibytes << 10)

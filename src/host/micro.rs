@@ -1,5 +1,6 @@
 //! Transposes squares in registers of 16 bytes, with instructions that every processor of the build
-//! target has. On processors with more instructions, the code in `simd` is faster.
+//! target has. If a processor has more instructions, the code in `simd` is faster and is used
+//! instead.
 
 use bytemuck::cast;
 use wide::{u8x16, u16x8, u32x4, u64x2};
@@ -14,8 +15,8 @@ pub(super) fn transpose<const N: usize, const E: usize>(rows: &[Bytes; E]) -> [B
     let mut out = [[0; 16]; E];
     match N {
         1 => {
-            // A perfect shuffle interleaves the upper and the lower half of the rows. Four of them
-            // move unit j of row i to unit i of row j.
+            // A perfect shuffle interleaves the upper and the lower half of the rows. Four of these
+            // shuffles move unit j of row i to unit i of row j.
             let mut rows: [u8x16; E] = std::array::from_fn(|row| u8x16::new(rows[row]));
             for _ in 0..4 {
                 let halves = rows;

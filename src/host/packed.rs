@@ -6,12 +6,12 @@ use wide::{i16x8, u8x16, u16x8};
 /// True on little-endian processors: the first byte of a 16-bit word is its lower half.
 const LITTLE: bool = cfg!(target_endian = "little");
 
-/// The number of units from which on the units of whole source bytes are unpacked separately from
-/// those before them. Fewer units take less time in words that begin inside bytes.
+/// The least number of units for which those in whole source bytes are unpacked separately from the
+/// units before them. Fewer units are unpacked faster through words that begin inside bytes.
 const LONG_PIECE: usize = 64;
 
-/// Unpacks units of `BITS` bits, `PER` in a byte, from number `first` on: one unit for each byte of
-/// `out`.
+/// Unpacks units of `BITS` bits (`PER` in a byte), beginning with unit `first`. Writes one unit to
+/// each byte of `out`.
 pub(super) fn spread<const BITS: usize, const PER: usize>(
     source: &[u8],
     first: usize,
@@ -37,8 +37,8 @@ pub(super) fn spread<const BITS: usize, const PER: usize>(
     }
 }
 
-/// Unpacks `count` units as [`spread`] does. Bytes of `out` past them, up to a multiple of eight,
-/// may be overwritten.
+/// Unpacks `count` units as [`spread`] does. May also overwrite the bytes of `out` after them, up
+/// to a multiple of eight.
 pub(super) fn spread_past<const BITS: usize, const PER: usize>(
     source: &[u8],
     first: usize,
@@ -62,7 +62,7 @@ pub(super) fn spread_past<const BITS: usize, const PER: usize>(
     }
 }
 
-/// Unpacks the eight units in the lowest bits of a word.
+/// Unpacks the eight units in the lowest bits of a word to the eight bytes of the result.
 #[inline(always)]
 fn spread_word<const BITS: usize>(word: u64) -> u64 {
     (0..3).rev().fold(word, |word, step| {
@@ -80,7 +80,7 @@ fn spread_registers<const BITS: usize, const PER: usize>(
     let blocks = units.chunks_exact_mut(2 * PER).zip(source.as_chunks::<16>().0);
     for (units, &packed) in blocks {
         let mut registers = [u8x16::new(packed); PER];
-        // Each step makes two registers of one, whose bytes have half as many units.
+        // Each pass turns one register into two, whose bytes hold half as many units.
         let mut made = 1;
         while made < PER {
             let shift = 8 / (2 * made);
@@ -98,8 +98,8 @@ fn spread_registers<const BITS: usize, const PER: usize>(
     count
 }
 
-/// Splits each byte into its lowest `shift` bits and the `shift` bits above them. Returns both as
-/// bytes, in the order of the units.
+/// Splits each byte into its lowest `shift` bits and the `shift` bits above them. Returns the parts
+/// as bytes of two registers, in the order of the units.
 #[inline(always)]
 fn halves(packed: u8x16, shift: u32) -> [u8x16; 2] {
     let mask = u8x16::splat(u8::MAX >> (8 - shift));
@@ -121,7 +121,7 @@ fn gather_registers<const BITS: usize, const PER: usize>(
         for (register, units) in registers.iter_mut().zip(units.as_chunks::<2>().0) {
             *register = bytemuck::cast(*units);
         }
-        // Each step makes one register of two, whose bytes have twice as many units.
+        // Each pass turns two registers into one, whose bytes hold twice as many units.
         let mut left = PER;
         while left > 1 {
             let shift = (8 / left) as u32;
@@ -142,13 +142,13 @@ fn gather_registers<const BITS: usize, const PER: usize>(
     count
 }
 
-/// Returns a mask of the low `ones` bits of every lane of `lane` bits.
+/// Returns a 64-bit mask that has the low `ones` bits of every group of `lane` bits.
 const fn lanes(lane: usize, ones: usize) -> u64 {
     u64::MAX / (u64::MAX >> (64 - lane)) * (u64::MAX >> (64 - ones))
 }
 
-/// Packs the low bits of each byte into the units of the destination from number `first` on. The
-/// other units keep their values.
+/// Packs the low bits of each byte of `values` into consecutive units of the destination, beginning
+/// with unit `first`. All other units keep their values.
 pub(super) fn pack(values: &[u8], destination: &mut [u8], first: usize, bits: u32) {
     match bits {
         1 => gather::<1, 8>(values, destination, first),
@@ -158,7 +158,7 @@ pub(super) fn pack(values: &[u8], destination: &mut [u8], first: usize, bits: u3
     }
 }
 
-/// Packs units of `BITS` bits, `PER` in a byte; see [`pack`].
+/// Packs units of `BITS` bits (`PER` in a byte); see [`pack`].
 fn gather<const BITS: usize, const PER: usize>(
     values: &[u8],
     destination: &mut [u8],
@@ -194,8 +194,8 @@ pub(super) fn unit(image: &[u8], index: usize, bits: u32) -> u8 {
     image[index / per] >> (index % per * bits as usize) & u8::MAX >> (8 - bits)
 }
 
-/// Copies the units from number `first` on to the start of `line`. Bits past the end of the source
-/// are zero.
+/// Copies consecutive units, beginning with unit `first`, to the start of `line`, and so aligns
+/// them to a byte. Bits past the end of the source are read as zero.
 pub(super) fn take(source: &[u8], first: usize, line: &mut [u8], bits: u32) {
     let start = first * bits as usize;
     let (source, shift) = (&source[start / 8..], start % 8);
@@ -214,7 +214,7 @@ pub(super) fn take(source: &[u8], first: usize, line: &mut [u8], bits: u32) {
     }
     let after = source.get(1..).unwrap_or_default();
     let (most, last) = inside.split_at_mut(length.min(after.len()));
-    // Eight bytes at a time, each group from nine bytes of the source.
+    // Shift eight bytes at a time, each group from nine bytes of the source.
     let words = most.as_chunks_mut::<8>().0.iter_mut();
     let of = source.as_chunks::<8>().0.iter().zip(after.as_chunks::<8>().0);
     for (to, (low, high)) in words.zip(of) {
@@ -230,14 +230,14 @@ pub(super) fn take(source: &[u8], first: usize, line: &mut [u8], bits: u32) {
     }
 }
 
-/// Copies the first `count` units of a line to those of an image from number `first` on. The other
-/// units of the image keep their values.
+/// Copies the first `count` units of `line` to consecutive units of an image, beginning with unit
+/// `first`. All other units of the image keep their values.
 pub(super) fn put(line: &[u8], count: usize, image: &mut [u8], first: usize, bits: u32) {
     let (start, length) = (first * bits as usize, count * bits as usize);
     let (image, shift) = (&mut image[start / 8..(start + length).div_ceil(8)], start % 8);
     let Some(last) = image.len().checked_sub(1) else { return };
     let end = (shift + length) % 8;
-    // The bits of the first and of the last byte that are written.
+    // `from` and `until` mask the bits of the first and of the last byte that are written.
     let (from, until) = (u8::MAX << shift, if end == 0 { u8::MAX } else { !(u8::MAX << end) });
     let (kept_first, kept_last) = (image[0] & !from, image[last] & !until);
     if shift == 0 {
@@ -247,7 +247,7 @@ pub(super) fn put(line: &[u8], count: usize, image: &mut [u8], first: usize, bit
         let inside = last.min(line.len() - 1);
         let (line_before, line_after) = (&line[..inside], &line[1..=inside]);
         let middle = &mut image[1..=inside];
-        // Eight bytes at a time, each group from nine bytes of the line.
+        // Shift eight bytes at a time, each group from nine bytes of the line.
         let words = middle.as_chunks_mut::<8>().0.iter_mut();
         let of = line_before.as_chunks::<8>().0.iter().zip(line_after.as_chunks::<8>().0);
         for (to, (before, after)) in words.zip(of) {
@@ -272,8 +272,8 @@ pub(super) fn put(line: &[u8], count: usize, image: &mut [u8], first: usize, bit
     }
 }
 
-/// Copies `count` units from number `from` of the source to number `to` of the destination. The
-/// other units of the destination keep their values.
+/// Copies `count` units of the source, beginning with unit `from`, to the destination, beginning
+/// with unit `to`. All other units of the destination keep their values.
 pub(super) fn move_units(
     (source, from): (&[u8], usize),
     (destination, to): (&mut [u8], usize),
@@ -281,7 +281,8 @@ pub(super) fn move_units(
     bits: u32,
 ) {
     let per = 8 / bits as usize;
-    // The units up to the first whole byte of the destination, and those of the last byte.
+    // Units outside the whole bytes of the destination are moved separately: the `head` units
+    // before these bytes, and the units from `tail` on.
     let head = (to.wrapping_neg() % per).min(count);
     let whole = (count - head) / per;
     let tail = head + whole * per;

@@ -23,30 +23,30 @@ use super::{
 };
 use crate::nest::gcd;
 
-/// The longest block that is put together from boxes, in bytes. The tables of longer blocks leave
-/// less room for data in the first-level cache. With 1 KiB instead, the period of `T(6,10)` to
-/// `T(4,8)` of `f32` is cut into runs of 32 bytes and has half the rate.
+/// The longest block that is put together from boxes, in bytes. The tables of a longer block would
+/// leave less room for data in the first-level cache. With 1 KiB instead, the period of `T(6,10)`
+/// to `T(4,8)` of `f32` is cut into runs of 32 bytes and has half the rate.
 pub(super) const MOST_BLOCK_BYTES: usize = 1 << 12;
 
-/// The number of registers from which on a block is long enough. A shorter block is repeated to
-/// become longer, so that it consists of whole registers, or so that the overlap of its last two
-/// registers matters less.
+/// The number of registers that make a block long enough. A shorter block is repeated, so that it
+/// consists of whole registers, or so that the overlap of its last two registers matters less.
 const ENOUGH_REGISTERS: usize = 4;
 
-/// A register filled by at most this many loads is certainly as fast as copies of single units.
+/// The number of loads for one register up to which a pattern is certainly as fast as copying
+/// single units.
 const FEW_LOADS: usize = 4;
 
-/// The number of loads for one register above which a block has only one register. The cache lines
-/// of more loads would evict each other from the first-level cache.
+/// The number of loads for one register above which blocks are kept to a single register. With
+/// more, the cache lines of the loads would evict each other from the first-level cache.
 const MANY_LOADS: usize = 8;
 
-/// A part of a block: a box of units that are read at constant strides from one source, or that all
-/// have one value.
+/// A box of units inside a block. The units are read at constant strides from one source, or all
+/// have the same value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BlockPart {
     /// The axes of the box.
     pub(super) axes: SmallVec<[PlanAxis; 8]>,
-    /// The offset in the block, in bytes, at which the box begins.
+    /// The offset of the first unit of the box in the block, in bytes.
     pub(super) to: isize,
     pub(super) take: BlockValue,
 }
@@ -54,17 +54,17 @@ pub(super) struct BlockPart {
 /// The value of the positions of a [`BlockPart`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BlockValue {
-    /// The unit that starts at byte `from` of a source. `source` is an index of the pattern's own
-    /// list of sources.
+    /// The unit that starts at byte `from` of a source, and the following units. `source` is an
+    /// index into the pattern's own list of sources.
     Unit { source: usize, from: isize },
     /// A constant, in the lowest bits.
     Bits(u128),
 }
 
 impl BlockPart {
-    /// Returns a part that is one unit of a plan, and the loops around it. So a box that has a plan
-    /// can be tried as a pattern. `axes` are the axes of the box, and `scale` is the size of the
-    /// nest's unit in bytes.
+    /// Describes a box that has a plan as a block and loops, so that a pattern can be tried for it.
+    /// Returns one unit of the plan as a part, and the loops around it. `axes` are the axes of the
+    /// box, and `scale` is the size of the nest's unit in bytes.
     pub(super) fn of_box(
         plan: &TilePlan,
         axes: &[PlanAxis],
@@ -114,8 +114,8 @@ impl Pattern {
         }
     }
 
-    /// Returns the pattern of the block, repeated until it has at least `enough` registers if the
-    /// loops allow it.
+    /// Returns the pattern of a block. If the loops allow it, first repeats the block until it has
+    /// at least `enough` registers.
     fn of_block(
         simd: Simd,
         unit: usize,
@@ -149,7 +149,7 @@ impl Pattern {
         Some(Self { registers, loops: around })
     }
 
-    /// Returns true if a register is put together from more than [`MANY_LOADS`] loads on average.
+    /// Returns true if a register needs more than [`MANY_LOADS`] loads on average.
     pub(super) fn gathers(&self) -> bool {
         let (loads, stores) = self.registers.operations();
         loads > MANY_LOADS * stores
@@ -167,8 +167,8 @@ impl Pattern {
         size_of_val(&self.loops[..]) + self.registers.bytes()
     }
 
-    /// Writes every repetition of the block. The first block reads from the place of each source,
-    /// and is written at address `to`.
+    /// Writes the block at every step of the loops. The first block is read from the place that
+    /// each source gives, and written at address `to`.
     pub(super) fn run(
         &self,
         sources: &[PatternSource],
@@ -176,8 +176,8 @@ impl Pattern {
         to: isize,
         stream: Option<&Stream>,
     ) {
-        // A source that stays in place, such as a padding value, may be smaller than a load. It is
-        // read from a longer copy of its bytes.
+        // A source that does not move, such as a padding value, may be smaller than a load, so its
+        // bytes are first copied to longer memory.
         let rooms: SmallVec<[_; 8]> = sources
             .iter()
             .enumerate()
@@ -194,12 +194,12 @@ impl Pattern {
         self.walk(&self.loops, &sources, 0, (destination, to), stream);
     }
 
-    /// Writes the blocks of all steps of the loops.
+    /// Writes the block at every step of `loops`.
     ///
-    /// If all loads are inside the sources and all stores inside one slice, the steps run together.
-    /// Otherwise they are halved again and again, so that only the few steps at the ends are
-    /// written alone. `moved` is the distance of the first step from the places of the sources,
-    /// before scaling.
+    /// If all loads lie inside the sources and all stores inside one slice, all steps are written
+    /// by the same fast loop. Otherwise the steps are halved repeatedly, so that only a few at the
+    /// ends need slower code. `moved` is the distance of the first step from the places of the
+    /// sources, before scaling.
     fn walk(
         &self,
         loops: &[PatternLoop],
@@ -220,7 +220,8 @@ impl Pattern {
                 .collect();
             return self.registers.write(&starts, destination.place(to), loops, stream);
         }
-        // Loops that lead from slice to slice become outer loops, so that the others run together.
+        // Move a loop that leads from slice to slice outside, so that the steps of all other loops
+        // can be written together.
         let leaves = |of: &PatternLoop| !destination.same_slice(0, of.dst.abs());
         if let Some(number) = loops.iter().position(leaves)
             && number > 0
@@ -262,14 +263,14 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// Returns the scale of a source that moves by the loops' own source strides: 1, or 0 if no loop
-/// moves it.
+/// Returns the scale of a source that moves by exactly the source strides of `loops`: 1, or 0 if
+/// none of them moves it.
 pub(super) fn scale_of(loops: &[PlanAxis]) -> isize {
     isize::from(loops.iter().any(|axis| axis.src != 0))
 }
 
-/// Returns a loop over blocks of `steps` steps of an axis. If blocks do not divide the axis, the
-/// last one overlaps the one before it.
+/// Returns a loop over blocks of `steps` steps of an axis. If the blocks do not divide the axis,
+/// the last block overlaps the one before it.
 pub(super) fn blocks_of_axis(axis: PlanAxis, steps: usize) -> PatternLoop {
     let PlanAxis { extent, src, dst } = axis;
     let by = steps.cast_signed();
@@ -282,8 +283,9 @@ pub(super) fn blocks_of_axis(axis: PlanAxis, steps: usize) -> PatternLoop {
     }
 }
 
-/// Returns the number of steps of an axis that form one block, in whole registers if possible. The
-/// axis has `extent` steps, each with `bytes` bytes of the destination.
+/// Returns the number of steps of an axis that form one block, so that the block fills whole
+/// registers if possible. The axis has `extent` steps, and each step fills `bytes` bytes of the
+/// destination.
 fn steps_of_block(simd: Simd, bytes: usize, extent: usize, enough: usize) -> usize {
     if bytes * extent <= 2 * enough * simd.width() {
         return extent;
@@ -294,12 +296,12 @@ fn steps_of_block(simd: Simd, bytes: usize, extent: usize, enough: usize) -> usi
     if steps <= extent && steps * bytes <= 4 * enough * width {
         return steps;
     }
-    // In a longer block, the overlap of the last two registers is a smaller part.
+    // A longer block makes the overlap of its last two registers matter less.
     (2 * enough * width / bytes).clamp(1, extent)
 }
 
-/// Repeats a block until it has `steps` copies of itself. Each copy reads its sources `src` bytes,
-/// times their scale, after the copy before it.
+/// Makes a block longer, until it contains `steps` copies of itself. Each copy reads its sources
+/// further on than the previous copy, by `src` bytes times the scale of the source.
 fn repeat(block: &mut Vec<PatternByte>, steps: usize, src: isize, scales: &[isize]) {
     let length = block.len();
     for step in 1..steps.cast_signed() {
@@ -314,12 +316,12 @@ fn repeat(block: &mut Vec<PatternByte>, steps: usize, src: isize, scales: &[isiz
     }
 }
 
-/// The bytes of a block as contiguous runs of the destination: for each run, its offset and its
-/// bytes.
+/// The bytes of a block, divided into contiguous runs of the destination. Each entry has the offset
+/// of a run and its bytes.
 type BlockBytes = SmallVec<[(isize, Vec<PatternByte>); 1]>;
 
-/// Returns the bytes of the parts, as runs in the order of the destination. Returns `None` if they
-/// are more than [`MOST_BLOCK_BYTES`].
+/// Returns the bytes of all parts of a block, as runs in the order of the destination. Returns
+/// `None` if there are more than [`MOST_BLOCK_BYTES`].
 fn bytes_of_parts(unit: usize, parts: &[BlockPart]) -> Option<BlockBytes> {
     let positions = |part: &BlockPart| part.axes.iter().map(|axis| axis.extent).product::<usize>();
     let count = parts.iter().map(positions).fold(0, usize::saturating_add);

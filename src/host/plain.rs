@@ -1,14 +1,15 @@
-//! Copies a nest position by position, as [`CopyNest::read`] defines it. It is slow but short code,
-//! for builds in which size matters more.
+//! Copies a nest position by position, as [`CopyNest::read`] defines it. This code is slow but
+//! short, for builds in which size matters more than speed.
 
 use super::bits::{Bits, load, store};
 use crate::nest::{CopyNest, Gaps, PositionValue};
 
-/// Fills the image of the destination from the images of the sources.
+/// Fills the destination image from the images of the sources.
 pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
     let bits = Bits::of(nest);
     if nest.gaps() == Gaps::Fill {
-        // The bits after the last unit belong to no place, and are zero.
+        // Clear the destination, because the bits after the last unit belong to no place and must
+        // be zero.
         destination.fill(0);
     }
     for unit in 0..nest.dst_units() {

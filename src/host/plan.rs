@@ -1,9 +1,9 @@
-//! The plan of a box: how it is copied.
+//! The plan of a box: the order in which its units are copied, and the code that moves them.
 //!
-//! A copy with different orders on the two sides cannot use both caches and registers well in its
-//! natural order. A plan cuts the box into tiles that fit the cache, with one side along cache
-//! lines of the destination and the other along cache lines of the source, and chooses the mover
-//! for a tile.
+//! If the axes have different orders in the source and in the destination, a copy in the order of
+//! either of them uses caches and registers badly. Therefore a plan cuts the box into tiles that
+//! fit the cache. One side of a tile lies along cache lines of the destination, and the other along
+//! cache lines of the source. The plan also chooses the mover for a tile.
 
 use std::fmt;
 
@@ -20,22 +20,21 @@ use super::{
 };
 use crate::nest::gcd;
 
-// The sizes below are in bytes, except if their names say units, columns or pages. The size of a
-// tile is a pair: along the destination, and along the source. They were chosen with the everyday
-// shapes and the transposes of TTC, in `cargo bench --bench host`.
+// The sizes below are in bytes, unless their names contain "units", "columns" or "pages". A pair of
+// sizes is a tile: its length along the destination, and its length along the source. The values
+// were chosen with the everyday shapes and the transposes of TTC, in `cargo bench --bench host`.
 
-/// The greatest size of a tile of a copy that streams whole lines in the order of the source: along
-/// the destination, and along the source. Rows of the source may be longer; the hardware prefetcher
-/// loads the rest.
+/// The greatest tile of a copy that streams whole lines in the order of the source. Rows of the
+/// source may be longer than the tile, because the hardware prefetcher loads the rest.
 const STRIPS_TILE: (usize, usize) = (1 << 14, 1 << 11);
 
-/// The least number of units of such a tile along the destination, if they fill whole lines and no
-/// column leaves its slice. Longer rows would leave the order of the source, or make its runs
-/// shorter. Columns in several slices are looked up separately, which costs as much as moving a few
-/// units.
+/// The least number of units along the destination of a tile as in [`STRIPS_TILE`], if its rows
+/// fill whole lines and no column leaves its slice. Longer rows would depart from the order of the
+/// source, or shorten its runs. This minimum does not apply to columns in several slices, because
+/// finding the slice of each column takes the time of moving a few units.
 const SHORT_ROW_UNITS: usize = 32;
 
-/// The greatest number of units of such a tile along the destination.
+/// The greatest number of units along the destination of a tile as in [`STRIPS_TILE`].
 const STRIP_UNITS: usize = 1 << 12;
 
 /// The longest tile along the source, and the greatest number of columns, if the columns have
@@ -43,8 +42,8 @@ const STRIP_UNITS: usize = 1 << 12;
 const UNEVEN_BYTES: usize = 1 << 9;
 const UNEVEN_COLUMNS: usize = 1 << 7;
 
-/// The greatest number of such columns if lines are joined in registers. One line of each column
-/// then waits in the L1 cache.
+/// The greatest number of columns with different alignments if their lines are joined in registers.
+/// In this case, one line of each column waits in the L1 cache.
 const JOINED_COLUMNS: usize = 1 << 9;
 
 /// The shortest row that is streamed with lines joined in registers.
@@ -54,57 +53,58 @@ const JOINED_ROW: usize = 1 << 10;
 const UNITS_TILE: usize = 1 << 12;
 
 /// The greatest number of runs in a row of a tile that is copied run by run, and the size of such a
-/// tile along the source. The hardware prefetcher follows this many runs. Between two runs of a
-/// row, at most a tile's size is copied, so the L2 cache still has the end of the first.
+/// tile along the source. The hardware prefetcher can follow this many runs. Between two
+/// consecutive runs of a row, at most the size of a tile is copied, so the end of the earlier run
+/// is still in the L2 cache.
 const RUNS: usize = 1 << 9;
 const RUNS_TILE: usize = 1 << 16;
 
-/// The greatest number of pages that are written in turn. The processor remembers the addresses of
-/// no more.
+/// The greatest number of pages that are written in turn. The processor caches the address
+/// translations of no more pages than this.
 const PAGES: usize = 1 << 9;
 
-/// The shortest row of a tile that is streamed if rows are not contiguous. Shorter ones consist
+/// The shortest row that is streamed in a tile whose rows are not contiguous. Shorter rows consist
 /// mostly of partial lines: `f16[65,31,2982]` to `T(4,16)`.
 const LEAST_STREAMED: usize = 1 << 8;
 
-/// The shortest row whose first and last line may be partial if lines are streamed.
+/// The shortest row that may be streamed although its first and last lines are partial.
 const LONG_ROW: usize = 1 << 11;
 
 /// The shortest run for which `memcpy` is used, on processors whose `memcpy` is faster than
 /// streaming.
 const LONG: usize = 1 << 12;
 
-/// The smallest unit whose first and last line may be partial if units are streamed.
+/// The smallest unit that may be streamed although its first and last lines are partial.
 const LONG_UNIT: usize = 1 << 8;
 
-/// The tile of units of at most [`SMALL`] bytes. Its runs are so long on both sides that few lines
-/// are shared with other tiles, and that the hardware prefetcher finds the next ones.
+/// The tile for units of at most [`SMALL`] bytes. Its runs are long on both sides, so that few
+/// lines are shared with other tiles, and the hardware prefetcher can predict the next lines.
 const SMALL_TILE: (usize, usize) = (1 << 10, 1 << 9);
 
-/// The tile of such units if whole lines are transposed. It halves the number of squares that
-/// overlap others.
+/// The tile for units of at most [`SMALL`] bytes if squares of whole lines are transposed. Compared
+/// with a smaller tile, half as many squares overlap others.
 const LINES_TILE: (usize, usize) = (1 << 10, 1 << 10);
 
-/// The tile of larger units.
+/// The tile for units of more than [`SMALL`] bytes.
 const LARGE_TILE: (usize, usize) = (1 << 8, 1 << 7);
 
-/// The largest small unit.
+/// The size of the largest unit that counts as small.
 const SMALL: usize = 16;
 
-/// The least number of small units of a tile along the destination: the number of loads from the
-/// source that are in flight at a time.
+/// The least number of small units along the destination of a tile. It is also the number of loads
+/// from the source that are in flight at the same time.
 const ROW_UNITS: usize = 64;
 
-/// The least size of a tile whose rows are short.
+/// The least size of a tile with short rows.
 const LEAST_TILE_BYTES: usize = 1 << 12;
 
-/// The shortest row or column that is transposed as a part of a square, without and with streaming.
-/// Shorter ones are shuffled.
+/// The shortest row or column that is transposed as part of a square: without streaming, and with
+/// streaming. Shorter ones are filled by byte selections instead.
 const NARROW: usize = 6;
 const STREAMED_NARROW: usize = 9;
 
-/// The tile of shuffled rows, without and with streaming. With streaming, each row begins and ends
-/// with a partial line.
+/// The size of a tile of shuffled rows: without streaming, and with streaming. The streamed tile is
+/// larger because each row begins and ends with a partial line.
 const SHUFFLED_BYTES: usize = 1 << 12;
 const STREAMED_BYTES: usize = 1 << 14;
 
@@ -112,8 +112,9 @@ const STREAMED_BYTES: usize = 1 << 14;
 /// whose steps start faster.
 const SHORT_ROW: usize = 1 << 10;
 
-/// The number of blocks of one size that make a block of the next size. With several sizes, some
-/// block fits each cache, and the pages that the processor remembers, whatever their sizes.
+/// The number of blocks of one size in a block of the next larger size. Nested blocks of several
+/// sizes fit every level of cache, and the cache of page addresses, without depending on their
+/// exact sizes.
 const LEVEL: usize = 16;
 
 /// The plan of a box: loops around tiles.
@@ -130,24 +131,25 @@ const LEVEL: usize = 16;
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct TilePlan {
-    /// The length of a unit, in the measure of the strides: in bytes, or in units of the nest if
-    /// these are not whole bytes of one size on both sides.
+    /// The length of a unit, as a number of addresses: its bytes, or units of the nest if these are
+    /// not whole bytes of the same size on both sides.
     pub(super) unit: usize,
-    /// The permutation of the bytes inside a unit, if there is one. Only squares and strips can
-    /// have one.
+    /// The order into which the bytes of each unit are brought, if it changes. Only squares and
+    /// strips support this.
     pub(super) inner: Option<Inner>,
     /// The code that moves a tile.
     pub(super) mover: Mover,
     /// The loops around a tile, outermost first.
     pub(super) loops: SmallVec<[Loop; 16]>,
-    /// The extents of the axes that the loops cover: first that of the rows, then that of the
-    /// columns, then the others.
+    /// The extents of all axes: first the axes of the rows and of the columns, and then the
+    /// remaining loops.
     pub(super) extents: SmallVec<[usize; 8]>,
     /// The axes along which the destination is contiguous if possible.
     pub(super) rows: Group,
     /// The axes along which the source is contiguous if possible.
     pub(super) columns: Group,
-    /// The offsets of the start of the source and of the destination, if axes are reversed.
+    /// The offsets of the box's first unit in the source and in the destination. They are not 0 if
+    /// an axis is reversed.
     pub(super) start: (isize, isize),
     /// True if the units of a row are contiguous in the destination.
     pub(super) rows_touch: bool,
@@ -162,11 +164,11 @@ pub(super) struct TilePlan {
 /// The alignment of a box to the cache lines of the destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LineAlignment {
-    /// The slices of the destination have different alignments.
+    /// The slices of the destination start at different offsets from a cache-line boundary.
     Uneven,
-    /// The slices have one alignment, and the box begins inside a line.
+    /// The slices have the same alignment, and the box begins inside a line.
     Inside,
-    /// The slices have one alignment, and the box begins with a line.
+    /// The slices have the same alignment, and the box begins at the start of a line.
     Line,
 }
 
@@ -174,20 +176,20 @@ pub(super) enum LineAlignment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a threshold of its own")]
 pub(super) struct Streams {
-    /// The processor.
+    /// The processor model, whose preferences decide further details.
     pub(super) machine: &'static Machine,
     /// True if short units are streamed.
     pub(super) short: bool,
     /// True if long units are streamed.
     pub(super) long: bool,
-    /// True if long units are streamed that begin or end inside a line.
+    /// True if long units are streamed even if they begin or end inside a line.
     pub(super) cut: bool,
     /// True if shuffled rows of short units are streamed.
     pub(super) shuffled: bool,
-    /// The alignment of the box.
+    /// The alignment of the box to cache lines.
     pub(super) start: LineAlignment,
-    /// The number of low bits of an address that are the offset in a slice, and the distance
-    /// between two slices in bytes, if there are several.
+    /// The shape of the addresses if the destination has several slices: the number of low bits
+    /// that are the offset in a slice, and the distance between two slices in bytes.
     pub(super) pieces: Option<(u32, isize)>,
 }
 
@@ -198,15 +200,15 @@ pub(super) enum Mover {
     Transpose(Option<Simd>),
     /// Rows are assembled in registers from a few loads.
     Shuffle(Shuffle),
-    /// Squares are transposed in strips that fill whole cache lines of every column, and these are
+    /// Squares are transposed in strips that fill whole cache lines of every column. The lines are
     /// streamed.
     Strips(Option<Simd>),
     /// Units are copied separately, in the order of the destination.
     Units,
     /// Units are copied separately, in the order of the source.
     OrderedUnits,
-    /// The units of a row are copied in order. If two of them share a line, it is joined and
-    /// written once.
+    /// Units of a row, which are long runs, are copied in order. A cache line that two of them
+    /// share is put together and written once.
     OrderedRuns,
 }
 
@@ -217,15 +219,15 @@ pub(super) struct Loop {
     pub(super) axis: usize,
     /// The number of steps of the axis in a block.
     pub(super) step: usize,
-    /// The distance of two blocks in the source.
+    /// The distance between two blocks in the source.
     pub(super) src: isize,
-    /// The distance of two blocks in the destination.
+    /// The distance between two blocks in the destination.
     pub(super) dst: isize,
 }
 
 impl TilePlan {
-    /// Returns the plan of a box with the given axes, outermost first, and units of `unit` bytes.
-    /// If there is `simd`, rows can be filled by shuffles.
+    /// Returns the plan of a box with the given axes, outermost first, in units of `unit` bytes. If
+    /// `simd` is set, rows may be filled by shuffle instructions.
     pub(super) fn new(
         axes: impl IntoIterator<Item = PlanAxis>,
         mut unit: usize,
@@ -239,7 +241,8 @@ impl TilePlan {
             unit *= extent;
             axes.pop();
         }
-        // Units that are contiguous on both sides, but in two orders, are moved as one.
+        // Units that together fill the same contiguous bytes on both sides, but in different
+        // orders, are treated as one larger unit.
         if let Some((inner_unit, inner, outer)) = simd.and_then(|_| dense(&axes, unit)) {
             let plan = Self::of_axes(outer, inner_unit, simd, streams);
             if matches!(plan.mover, Mover::Transpose(_) | Mover::Strips(_)) {
@@ -249,8 +252,9 @@ impl TilePlan {
         Self::of_axes(axes, unit, simd, streams)
     }
 
-    /// Returns true if the rows of a shuffle can be streamed from registers: all must have the same
-    /// alignment, one that the shuffle can start from. The first is written to byte `to`.
+    /// Returns true if shuffled rows can be streamed directly from registers. For this, all rows
+    /// need the same alignment, and the shuffle must be able to start at the first line boundary.
+    /// The first row is written to byte `to`.
     pub(super) fn streams_rows(
         &self,
         shuffle: &Shuffle,
@@ -264,7 +268,7 @@ impl TilePlan {
             && shuffle.streams_after(of.bytes(to, 1).as_ptr().addr().wrapping_neg() % LINE)
     }
 
-    /// Returns true if a pattern may be better than the plan.
+    /// Returns true if the units are so short that a pattern may be faster than this plan.
     pub(super) fn may_be_pattern(&self, simd: Simd) -> bool {
         self.unit < simd.width()
             && match self.mover {
@@ -284,7 +288,7 @@ impl TilePlan {
         size_of::<Self>() + offsets(&self.rows) + offsets(&self.columns) + mover
     }
 
-    /// Returns the plan of merged axes, without a permutation inside units.
+    /// Returns the plan for axes that are merged already. The bytes inside units keep their order.
     fn of_axes(
         axes: SmallVec<[PlanAxis; 8]>,
         unit: usize,
@@ -300,7 +304,8 @@ impl TilePlan {
             let ordered = axes.windows(2).all(descends);
             let streamed = streams.cut || streams.lines(unit, &axes) || !ordered;
             let mut plan = Self::of_units(axes, unit, streamed);
-            // Units that are read again are in the cache, so only the writes matter.
+            // If the source is read repeatedly, it is in the cache, so that streaming depends on
+            // the writes alone.
             let again = plan.loops.iter().any(|of| of.src == 0);
             plan.streams &= again || unit < LONG || streams.machine.streams_runs;
             return plan;
@@ -325,7 +330,8 @@ impl TilePlan {
         let least = if unit > SMALL { 1 } else { ROW_UNITS };
         let rows = Group::new(&plane.rows, (tile.0 / unit).max(least));
         let row = rows.dst.len() * unit;
-        // The bytes between columns that are close together count too.
+        // If columns are close together in the source, the bytes between them count as part of the
+        // tile.
         let close = |axis: &&PlanAxis| (unit..LINE).contains(&axis.src.unsigned_abs());
         let column = plane.columns.first().filter(close);
         let column = column.map_or(unit, |axis| axis.src.unsigned_abs());
@@ -338,7 +344,7 @@ impl TilePlan {
         });
         let shuffle = simd.filter(|_| rows_touch && !square).and_then(|simd| {
             let bytes = if streams.shuffled { STREAMED_BYTES } else { SHUFFLED_BYTES };
-            // Rows are whole lines long, so that all are aligned like the first.
+            // Make rows a whole number of lines, so that all have the alignment of the first row.
             let lines = LINE / gcd(LINE, rows.inner * unit) * rows.inner;
             // Columns that are pages apart share no cache lines, so long rows are better than
             // several columns.
@@ -374,8 +380,8 @@ impl TilePlan {
         Self::around(unit, Mover::OrderedUnits, rows, columns, plane, streamed)
     }
 
-    /// Returns a plan of rows of runs that begin or end inside lines, streamed in the order of the
-    /// source; `None` if the box has no such rows.
+    /// Returns a plan that streams runs in the order of the source, for rows of runs that begin or
+    /// end inside lines. Returns `None` if the box has no such rows.
     fn of_runs(axes: &[PlanAxis], unit: usize, streams: Streams) -> Option<Self> {
         let long = LINE..if streams.machine.streams_runs { usize::MAX } else { LONG };
         if !streams.cut || !long.contains(&unit) || streams.lines(unit, axes) {
@@ -389,8 +395,9 @@ impl TilePlan {
         runs.then(|| Self::around(unit, Mover::OrderedRuns, rows, columns, plane, true))
     }
 
-    /// Returns a plan of streamed strips of rows; `None` if the box is not suitable. If all columns
-    /// have one alignment, lines are stored from registers, and otherwise through a buffer.
+    /// Returns a plan that transposes strips and streams whole lines, or `None` if the box is not
+    /// suitable. Lines are stored from registers if all columns have the same alignment, and
+    /// otherwise through a buffer.
     fn of_strips(axes: &[PlanAxis], unit: usize, simd: Simd, streams: Streams) -> Option<Self> {
         let edge = edge(unit, true)?;
         let of = |row_bytes| {
@@ -430,7 +437,7 @@ impl TilePlan {
         strips.then(|| Self::around(unit, Mover::Strips(Some(simd)), rows, columns, plane, true))
     }
 
-    /// Returns a plan with the loops around its groups.
+    /// Returns a plan with loops around tiles of the given rows and columns.
     fn around(
         unit: usize,
         mover: Mover,
@@ -491,7 +498,7 @@ impl fmt::Display for TilePlan {
 }
 
 impl Streams {
-    /// No copy is streamed.
+    /// Returns the choice to stream no copy at all.
     pub(super) fn none(machine: &'static Machine) -> Self {
         Self {
             machine,
@@ -504,7 +511,7 @@ impl Streams {
         }
     }
 
-    /// Returns true if a step of the destination moves by whole pages of memory.
+    /// Returns true if a destination stride of `step` is a whole number of memory pages.
     fn whole_pages(self, step: isize) -> bool {
         let bytes = match self.pieces {
             Some((shift, pitch)) => (step >> shift) * pitch + (step & ((1 << shift) - 1)),
@@ -513,12 +520,13 @@ impl Streams {
         bytes % PAGE.cast_signed() == 0
     }
 
-    /// Returns true if a step of the destination leads to another slice.
+    /// Returns true if a destination stride of `step` leads to another slice.
     fn leaves_piece(self, step: isize) -> bool {
         self.pieces.is_some_and(|(shift, _)| step >> shift != 0)
     }
 
-    /// Returns true if runs of `run` bytes along the axes are whole cache lines.
+    /// Returns true if a copy fills whole cache lines: the box begins at the start of a line, and
+    /// the length `run` and all destination strides of `axes` are multiples of a line.
     fn lines(self, run: usize, axes: &[PlanAxis]) -> bool {
         let line = |bytes: usize| bytes.is_multiple_of(LINE);
         self.start == LineAlignment::Line
@@ -527,8 +535,8 @@ impl Streams {
     }
 }
 
-/// Returns the number of units along the edge of a square that is transposed in registers; `None`
-/// if there is no such square.
+/// Returns the number of units along the edge of a square that can be transposed in registers, or
+/// `None` if there is no square for this unit size.
 fn edge(unit: usize, simd: bool) -> Option<usize> {
     match unit {
         1 | 2 | 4 | 8 => Some(16 / unit),
@@ -537,8 +545,9 @@ fn edge(unit: usize, simd: bool) -> Option<usize> {
     }
 }
 
-/// Finds innermost axes whose units fill the same number of contiguous bytes on both sides, in two
-/// orders. Returns the number of bytes, their permutation and the other axes.
+/// Finds innermost axes whose units together fill the same number of contiguous bytes on both
+/// sides, but in different orders. Returns that number, the permutation of the bytes, and the
+/// remaining axes.
 fn dense(axes: &[PlanAxis], unit: usize) -> Option<(usize, Inner, SmallVec<[PlanAxis; 8]>)> {
     let (mut reads, mut best) = (vec![0], None);
     for (number, axis) in axes.iter().enumerate().rev() {
@@ -594,8 +603,9 @@ fn loops(
     (loops, extents)
 }
 
-/// Sorts loops in the order of the source. If the inner loops would lead to more than [`PAGES`]
-/// pages of the destination, a loop whose steps are shorter than a page is moved inside first.
+/// Sorts loops in the order of the source. If the inner loops would then write to more than
+/// [`PAGES`] pages of the destination, first moves a loop whose steps are shorter than a page
+/// inside.
 fn sorted_by_source(mut loops: SmallVec<[Loop; 16]>, extents: &[usize]) -> SmallVec<[Loop; 16]> {
     loops.sort_by_key(|of| of.src.abs());
     let (mut inner, mut pages): (SmallVec<[Loop; 16]>, usize) = (SmallVec::new(), 1);

@@ -1,5 +1,5 @@
-//! Sorts the axes of a box into the rows of a tile, its columns, and loops around the tile. The
-//! destination is contiguous along the rows if possible, and the source along the columns.
+//! Assigns the axes of a box to the rows of a tile, to its columns, and to loops around the tile.
+//! Along the rows, the destination is contiguous if possible, and along the columns the source.
 
 use smallvec::SmallVec;
 
@@ -11,8 +11,8 @@ use super::{shuffle::Shuffle, simd::Simd, stream::LINE};
 /// 16 bytes").
 const FEW_UNITS: usize = 4;
 
-/// A loop: its number of steps, and the distance that one step moves in the source and in the
-/// destination. Distances are in addresses: bytes, or units if they are smaller than a byte.
+/// One loop of a box: its number of steps, and the distance that one step moves in the source and
+/// in the destination. Distances count addresses: bytes, or units if these are smaller than a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PlanAxis {
     pub(super) extent: usize,
@@ -20,8 +20,8 @@ pub(super) struct PlanAxis {
     pub(super) dst: isize,
 }
 
-/// A few axes of a box, flattened into the rows or the columns of its tiles. A tile contains all
-/// steps of the inner axes, and a block of steps of the outermost axis.
+/// A few axes of a box that are flattened into one: the rows or the columns of its tiles. A tile
+/// contains all steps of the inner axes, and a block of steps of the outermost axis.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
     /// The outermost axis of the group, which is cut into blocks.
@@ -33,10 +33,11 @@ pub(super) struct Group {
     /// The source offset of each position of the tile along the group, relative to the first
     /// position.
     pub(super) src: Vec<isize>,
-    /// The destination offset of each position, likewise.
+    /// The destination offset of each position of the tile along the group, relative to the first
+    /// position.
     pub(super) dst: Vec<isize>,
-    /// The distance from each position to the next, in the source and in the destination. `None`
-    /// unless both distances are constant and positive.
+    /// The distance between neighbouring positions in the source and in the destination. It is
+    /// `None` unless both distances are constant and positive.
     pub(super) step: Option<(usize, usize)>,
 }
 
@@ -53,11 +54,11 @@ pub(super) fn is_narrow(rows: usize, columns: usize, unit: usize, narrow: Option
         && narrow.is_some_and(|least| shorter * unit >= least)
 }
 
-/// The axes of a box, sorted into the rows of a tile, its columns, and the loops around it.
+/// The axes of a box, assigned to the rows of a tile, to its columns, and to the loops around it.
 pub(super) struct Plane {
     /// The unit size, in bytes.
     unit: usize,
-    /// The wanted size of a tile, in bytes: along the destination, and along the source.
+    /// The size of a tile to aim at, in bytes: along the destination, and along the source.
     tile: (usize, usize),
     /// The loops around a tile, outermost first.
     pub(super) axes: SmallVec<[PlanAxis; 8]>,
@@ -65,14 +66,14 @@ pub(super) struct Plane {
     pub(super) rows: SmallVec<[PlanAxis; 8]>,
     /// The axes of the columns, innermost first.
     pub(super) columns: SmallVec<[PlanAxis; 8]>,
-    /// The offsets of the first position of a tile, in the source and in the destination. They are
-    /// not 0 if a column axis is reversed so that the source is read forwards.
+    /// The offsets of a tile's first unit in the source and in the destination. They are not 0 if a
+    /// column axis is reversed so that the source is read forwards.
     pub(super) start: (isize, isize),
 }
 
 impl Plane {
-    /// Sorts the axes of a box, given outermost first. The innermost axis becomes the rows. `unit`
-    /// and `tile` are the fields of these names.
+    /// Assigns the axes of a box, which are given outermost first. The innermost axis becomes the
+    /// row. `unit` and `tile` are stored in the fields of the same names.
     pub(super) fn new(
         mut axes: SmallVec<[PlanAxis; 8]>,
         unit: usize,
@@ -95,13 +96,13 @@ impl Plane {
         self
     }
 
-    /// Returns true if the first column axis is better used as the outermost row axis, so that the
-    /// rows become longer.
+    /// Returns true if the first column axis should become the outermost row axis, to make the rows
+    /// longer.
     ///
-    /// The axis must continue the rows in the destination. In addition, either both groups are
-    /// shorter than a cache line, or a row has at most 16 bytes and byte selections can fill a
-    /// register from several columns. Returns false if the matrix is transposed in partly filled
-    /// squares; see [`is_narrow`].
+    /// For this, the axis must continue the rows in the destination. In addition, either both
+    /// groups are shorter than a cache line, or a row has at most 16 bytes and byte selections can
+    /// fill a register from several columns. Returns false if the matrix is transposed in partly
+    /// filled squares; see [`is_narrow`].
     pub(super) fn is_joined_better(&self, simd: Option<Simd>, narrow: Option<usize>) -> bool {
         let Some(&column) = self.columns.first() else { return false };
         let [units, columns] = [&self.rows, &self.columns].map(|axes| length(axes));
@@ -113,7 +114,7 @@ impl Plane {
             && !(row <= 16 && is_narrow(units, columns, self.unit, narrow))
     }
 
-    /// Makes the first column axis the outermost row axis, and chooses the columns anew.
+    /// Makes the first column axis the outermost row axis, and chooses new columns.
     pub(super) fn join(&mut self) {
         self.rows.push(self.columns.remove(0));
         self.axes.append(&mut self.columns);
@@ -122,8 +123,8 @@ impl Plane {
         self.grow();
     }
 
-    /// Moves the loop with the smallest source stride to the columns, unless the source stride of
-    /// the row is at least as small. The axis is reversed if its source stride is negative.
+    /// Makes the loop with the smallest source stride a column axis, unless the row has a source
+    /// stride that is as small. Reverses the axis if its source stride is negative.
     fn take_nearest(&mut self) {
         self.start = (0, 0);
         let row = self.rows.last().filter(|_| self.rows.len() == 1).map_or(0, |row| row.src.abs());
@@ -141,8 +142,8 @@ impl Plane {
         self.start = (last * axis.src, last * axis.dst);
     }
 
-    /// Makes the rows and the columns longer until each has the size of a tile, by moving loops to
-    /// them. A loop must continue the rows in the destination, or the columns in the source.
+    /// Moves loops to the rows and the columns until each group has the size of a tile. A loop is
+    /// moved only if it continues the rows in the destination, or the columns in the source.
     fn grow(&mut self) {
         let Self { unit, tile: (row_bytes, column_bytes), axes, rows, columns, .. } = self;
         let find = |axes: &[PlanAxis], group: &[PlanAxis], side: StrideOf, bytes: usize| {
@@ -164,20 +165,20 @@ impl Plane {
 /// A function that returns the stride of an axis, either in the source or in the destination.
 type StrideOf = fn(&PlanAxis) -> isize;
 
-/// Returns the number of positions that a group of axes has together.
+/// Returns the number of positions of a group of axes.
 fn length(group: &[PlanAxis]) -> usize {
     group.iter().map(|axis| axis.extent).product()
 }
 
-/// Returns the stride that an axis must have to continue a group as one longer axis. Returns `None`
-/// if the group is empty.
+/// Returns the stride with which another axis would continue the group, as if both were one longer
+/// axis. Returns `None` if the group is empty.
 fn next(group: &[PlanAxis], side: StrideOf) -> Option<isize> {
     group.last().map(|last| side(last) * last.extent.cast_signed())
 }
 
 impl Group {
-    /// Flattens axes, given innermost first. The block of the outermost axis is chosen so that a
-    /// tile has about `length` positions.
+    /// Flattens axes, which are given innermost first. Chooses the block of the outermost axis so
+    /// that a tile has about `length` positions.
     pub(super) fn new(axes: &[PlanAxis], length: usize) -> Self {
         let (inner, axis) = match axes {
             [inner @ .., axis] => (inner, *axis),

@@ -1,7 +1,7 @@
 //! Lists the boxes of a nest that read its source, with their strides.
 //!
-//! This is for code that copies in the other direction, from the destination of a nest back to its
-//! source: resharding unpacks received messages in this way.
+//! Resharding needs this list to unpack received messages, because it copies in the other
+//! direction: from the destination of a nest back to the source.
 
 use smallvec::SmallVec;
 
@@ -12,18 +12,19 @@ use crate::nest::{CaseValue, CopyNest, PositionValue, Value};
 pub(crate) struct ReadBox {
     /// The first position of the box, as an index of the walk.
     pub(crate) position: u64,
-    /// The unit of the source that the first position reads, counted from the start of the image.
+    /// The unit of the source that the first position reads, as an index from the start of the
+    /// image.
     pub(crate) unit: u64,
     /// The loops over the box, outermost first, each as (number of steps, destination stride,
     /// source stride). Strides are in units.
     pub(crate) steps: SmallVec<[(u64, i64, i64); 8]>,
 }
 
-/// Calls `each` for disjoint boxes that cover every position at which the nest reads its source.
-/// Positions that take constants are left out.
+/// Calls `each` for disjoint boxes that together contain every position at which the nest reads its
+/// source. Positions that take constants are left out.
 ///
 /// The nest must have no lookups that read the sources, because the contents of the sources are not
-/// known here.
+/// given here.
 pub(crate) fn each_read_box(nest: &CopyNest, mut each: impl FnMut(&ReadBox)) {
     let of = NestWithImages { nest, images: &[] };
     resolve(of, WalkBox::whole(nest), false, &mut |found| {

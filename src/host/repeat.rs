@@ -3,14 +3,14 @@
 use super::boxes::FoundBox;
 use crate::nest::PositionValue;
 
-/// A sequence of boxes of equal extents at equal distances. Each box follows the one before at the
-/// same number of steps of one axis, and at the same number of source units.
+/// A sequence of boxes of equal extents. From each box to the next, the distance is the same, both
+/// along one axis and in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Series {
     /// The number of boxes, at least 1.
     pub(super) count: usize,
-    /// The axis along which the boxes follow each other. From each box to the next there are
-    /// `steps` steps of this axis, and `units` units in the source.
+    /// The axis along which the boxes follow each other, and the distance from each box to the
+    /// next: `steps` steps of this axis, and `units` units of the source.
     pub(super) axis: usize,
     pub(super) steps: i64,
     pub(super) units: i64,

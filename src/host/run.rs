@@ -1,7 +1,7 @@
 //! The entry points of the host: [`run`], [`run_sources`] and [`plan`].
 //!
-//! They check the buffers, decide if the destination is large enough for several threads and for
-//! non-temporal stores, and give each thread its shares of the destination.
+//! They check the lengths of the buffers, and decide if the destination is large enough for several
+//! threads and for non-temporal stores. Then they give each thread its shares of the destination.
 
 use rayon::prelude::*;
 
@@ -172,12 +172,10 @@ pub(super) fn fill(
     fill_shares(&task, destination);
 }
 
-/// Fills the destination of a nest with [`Gaps::Keep`]: writes the elements and leaves all other
-/// bits.
+/// Fills the destination of a nest with [`Gaps::Keep`]: writes the elements and no other bits.
 ///
-/// Only the part of the walk that can write is visited. So the time depends on the number of
-/// elements, and not on the length of the destination, as for an update of one row of a large
-/// array.
+/// Only positions that can write are visited. Therefore the time depends on the number of elements,
+/// and not on the length of the destination. This matters if one row of a large array is updated.
 fn fill_keeping_gaps(
     machine: &'static Machine,
     nest: &CopyNest,
@@ -208,7 +206,8 @@ fn fill_shares(task: &Task, destination: &mut [u8]) {
 }
 
 impl<'a> Task<'a> {
-    /// Returns the task that fills a destination of `bytes` bytes, and decides what is streamed.
+    /// Returns the task that fills a destination of `bytes` bytes, and decides which copies are
+    /// streamed.
     fn new(
         machine: &'static Machine,
         nest: &'a CopyNest,
@@ -219,8 +218,8 @@ impl<'a> Task<'a> {
         let is_small = is_small(bytes, whole_bytes);
         let none = Streams::none(machine);
         let streams = if is_small { none } else { machine.streams(bytes) };
-        // Movers of units that are not whole bytes decide themselves if they stream. They stream
-        // from the same size on as short units of whole bytes.
+        // Units of a fraction of a byte, or of two sizes, ignore `streams`, because their movers
+        // decide about streaming. They stream from the same size on as short units of whole bytes.
         let (streams, is_streamed) =
             if whole_bytes { (streams, streams.long) } else { (none, streams.short) };
         Self {
@@ -245,10 +244,10 @@ impl<'a> Task<'a> {
     }
 }
 
-/// Fills a destination that is one share, on this thread.
+/// Fills a destination that is a single share, on this thread.
 ///
-/// If the thread still has the steps of its last copy of this nest, it runs them. Otherwise it
-/// calls `share` for the share to fill, plans the steps, and keeps them.
+/// If the thread remembers the steps of an earlier copy of this nest, it runs them again. Otherwise
+/// it obtains the share from `share`, plans the steps, and remembers them.
 fn fill_small<'a>(
     task: &Task,
     destination: &'a mut [u8],

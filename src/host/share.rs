@@ -15,37 +15,39 @@ use super::{
 };
 use crate::nest::CopyNest;
 
-/// The least size of a share that is worth another thread, in bytes. Smaller shares spend more time
-/// on handing work over than on copying; larger ones leave threads idle in copies of medium size.
+/// The least size of a share for which another thread pays off, in bytes. With smaller shares,
+/// threads spend more time on handing work over than on copying; with larger ones, some threads are
+/// idle in copies of medium size.
 pub(super) const LEAST_SHARE_BYTES: usize = 1 << 17;
 
-/// The size of a destination of whole bytes that is worth a second thread, as a multiple of
-/// [`LEAST_SHARE_BYTES`].
+/// The size of a destination from which on a second thread pays off if units are whole bytes, as a
+/// multiple of [`LEAST_SHARE_BYTES`].
 ///
-/// A smaller destination is copied before another thread wakes up. It is also a single share, so
-/// that its steps are kept. With 2 instead of 4, `f32[256,256]` took 11.6 instead of 7.8 µs,
-/// because its plan was not kept; two threads gain from 512 KiB on (`benches/NOTES.md`).
+/// A smaller destination would be copied before another thread wakes up. It is a single share,
+/// which also allows its steps to be remembered. With 2 instead of 4, `f32[256,256]` took 11.6
+/// instead of 7.8 µs, because its plan was not kept; two threads gain from 512 KiB on
+/// (`benches/NOTES.md`).
 const SHARES_OF_BYTES: usize = 4;
 
-/// The size of a destination that is worth a second thread if units are not whole bytes, as a
-/// multiple of [`LEAST_SHARE_BYTES`]. Such units take longer to copy.
+/// The size of a destination from which on a second thread pays off if units are not whole bytes,
+/// as a multiple of [`LEAST_SHARE_BYTES`]. It is smaller because such units take longer to copy.
 const SHARES_OF_BITS: usize = 2;
 
-/// The number of shares that each thread gets. With fewer shares, a slow thread holds up the
-/// others; with more, each share has shorter runs.
+/// The number of shares for each thread. With fewer shares, a slow thread holds up the others; with
+/// more, each share has shorter runs.
 const SHARES_PER_THREAD: usize = 4;
 
-/// The size of a pair of neighbouring cache lines, in bytes. Processors fetch the two together, so
-/// that shares are cut at multiples of this size in the source. At smaller multiples, two threads
-/// read the same lines.
+/// The size of two neighbouring cache lines that processors fetch together, in bytes. Shares are
+/// cut at multiples of this size in the source, because two threads would otherwise fetch the same
+/// lines.
 const LINE_PAIR_BYTES: usize = 128;
 
-/// The cost of starting another slice of a share, as the number of bytes that are copied in that
+/// The cost of another slice in a share, as the number of bytes that could be copied in the same
 /// time. A slice has a cost because the loops of a copy end with it.
 const SLICE_BYTES: u64 = 1 << 11;
 
-/// The greatest number of slices in a share. A higher limit allows cuts along more axes, but every
-/// write looks up its slice in a table with one entry for each.
+/// The greatest number of slices in a share. A higher limit would allow cuts along more axes, but
+/// every write looks up its slice in a table with one entry for each slice.
 const MOST_SLICES: u64 = 1 << 12;
 
 /// The part of the destination that one thread fills at a time.
@@ -54,15 +56,15 @@ pub(super) struct Share<'a> {
     pub(super) boxes: SmallVec<[WalkBox; 1]>,
     /// The slices of the destination that contain these places.
     pub(super) destination: DestinationSlices<'a>,
-    /// The position of the walk whose place is the first of the first slice.
+    /// The position of the walk that fills the first place of the first slice.
     pub(super) first: u64,
-    /// The number of outer axes whose steps lead to another slice. It is 0 if the share is one
-    /// slice.
+    /// The number of outer axes along which a step leads to another slice. It is 0 if the share is
+    /// a single slice.
     pub(super) axis: usize,
 }
 
-/// Returns true if a destination of `bytes` bytes is always one share, whatever the number of
-/// threads. `whole_bytes` says that its units are whole bytes.
+/// Returns true if a destination of `bytes` bytes is so small that it is a single share, whatever
+/// the number of threads. `whole_bytes` is true if its units are whole bytes.
 pub(super) fn is_small(bytes: usize, whole_bytes: bool) -> bool {
     bytes < LEAST_SHARE_BYTES * if whole_bytes { SHARES_OF_BYTES } else { SHARES_OF_BITS }
 }
@@ -95,7 +97,7 @@ pub(super) fn shares<'a>(
     }
 }
 
-/// A choice of an axis whose steps are divided among the shares.
+/// A way to divide the destination: the shares get different steps of one axis.
 struct Cut {
     axis: usize,
     extent: u64,
@@ -112,20 +114,20 @@ impl Cut {
         self.extent.div_ceil(self.steps)
     }
 
-    /// Returns an estimate of the part of the threads' time that is spent on copying, for
-    /// comparisons between cuts: a product of fractions, each in units of 1/1024.
+    /// Returns a score of the cut, to compare it with others. The score estimates the fraction of
+    /// the threads' time that is spent on copying, as a product of fractions in units of 1/1024.
     ///
-    /// `read` is the length of the contiguous pieces of the source that a share reads, in bytes,
-    /// and `slice` the length of its slices of the destination. `None` means that nothing is lost
-    /// on that side, because there is only one piece.
+    /// `read` is the length in bytes of the contiguous pieces that a share reads in the source, and
+    /// `slice` the length of its slices of the destination. `None` means that this side costs
+    /// nothing extra, because it has only one piece.
     fn worth(&self, read: Option<u64>, slice: Option<u64>, (wanted, threads): (u64, u64)) -> u64 {
         let part = |of: u64, all: u64| (u128::from(of) << 10) / u128::from(all);
         let of_run = |bytes: Option<u64>, cost: u64| {
             bytes.map_or(1 << 10, |bytes| part(bytes, bytes.saturating_add(cost)))
         };
         let count = self.share_count();
-        // All threads wait for the thread with the most steps. With more shares, a slow thread gets
-        // fewer of them.
+        // All threads wait for the thread with the most steps. If there are more shares, a slow
+        // thread gets fewer of them.
         let busy = part(self.extent, count.div_ceil(threads) * threads * self.steps);
         let few = part(count.min(wanted), count.min(wanted) + 1);
         let runs = of_run(read, LINE_PAIR_BYTES as u64) * of_run(slice, SLICE_BYTES);
@@ -159,9 +161,8 @@ impl Cut {
     }
 }
 
-/// Returns the cut whose shares are worth most, or `None` if no axis gives every thread a share.
-///
-/// `wanted` is the number of shares to aim at.
+/// Returns the cut with the best score, or `None` if no axis gives every thread a share. `wanted`
+/// is the number of shares to aim at.
 fn cut(nest: &CopyNest, wanted: u64, threads: u64) -> Option<Cut> {
     if !nest.is_exact() {
         return None;
@@ -201,17 +202,17 @@ fn cut(nest: &CopyNest, wanted: u64, threads: u64) -> Option<Cut> {
     best.map(|(cut, _)| cut)
 }
 
-/// Returns a number of steps per share that gives every thread the same number of shares.
+/// Returns a number of steps for each share with which all threads get the same number of shares.
 ///
-/// The result is the greatest such multiple of `granule` that is at most `steps`. If there is none,
-/// the result is `steps`.
+/// The result is the greatest multiple of `granule` that has this property and is at most `steps`,
+/// or `steps` if there is none.
 fn even_steps(extent: u64, steps: u64, granule: u64, threads: u64) -> u64 {
     let mut fewer = (1..=steps / granule).rev().map(|granules| granules * granule);
     fewer.find(|&steps| extent.div_ceil(steps).is_multiple_of(threads)).unwrap_or(steps)
 }
 
-/// Rounds the number of steps of a share up to whole periods of the nest's quotients. The boxes of
-/// a period are computed once for each share, and once more for a partial period.
+/// Rounds the number of steps of a share up to whole periods of the nest's quotients. This saves
+/// time because a share computes the boxes of a period once, and once more for a partial period.
 ///
 /// Returns `steps` unchanged if the nest has no quotients, or if the result would exceed `most`.
 fn whole_periods(nest: &CopyNest, axis: usize, steps: u64, most: u64) -> u64 {
@@ -222,8 +223,8 @@ fn whole_periods(nest: &CopyNest, axis: usize, steps: u64, most: u64) -> u64 {
     if whole <= most { whole } else { steps }
 }
 
-/// Returns shares that are one slice each: ranges of about equal length, cut between whole steps of
-/// an outer axis if possible.
+/// Divides the destination into shares that are a single slice each: ranges of about equal length.
+/// The cuts lie between whole steps of an outer axis if possible.
 fn ranges<'a>(nest: &CopyNest, destination: &'a mut [u8], wanted: usize) -> Vec<Share<'a>> {
     let bits = u64::from(nest.dst_bits());
     let per_byte = (8 / bits).max(1);
@@ -252,7 +253,7 @@ pub(super) fn share_of_box<'a>(
     Share { boxes: smallvec![walk_box], destination, first, axis: 0 }
 }
 
-/// Returns the share that fills one slice, which begins at place `first` of the image.
+/// Returns a share that is the given slice. The slice begins at place `first` of the image.
 pub(super) fn contiguous<'a>(nest: &CopyNest, slice: &'a mut [u8], first: u64) -> Share<'a> {
     let base = nest.dst_base().unsigned_abs();
     let places = slice.len() as u64 * 8 / u64::from(nest.dst_bits());
@@ -261,7 +262,7 @@ pub(super) fn contiguous<'a>(nest: &CopyNest, slice: &'a mut [u8], first: u64) -
     Share { boxes, destination: DestinationSlices::whole(slice), first: base + first, axis: 0 }
 }
 
-/// Converts a count to a length. Buffers are in memory, so their lengths always fit.
+/// Converts a count to a length in memory. The count always fits, because buffers are in memory.
 fn length(n: u64) -> usize {
     usize::try_from(n).unwrap_or(usize::MAX)
 }

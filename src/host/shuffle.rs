@@ -33,8 +33,8 @@ const SELECTION_BYTES: usize = 1 << 13;
 /// register").
 const SHORT_ROW_PREFETCH_DST_BYTES: usize = 1 << 12;
 
-/// The maximum number of loads that are selected from to fill 16 bytes of the destination. More
-/// loads may take longer than a copy unit by unit.
+/// The maximum number of loads whose bytes are combined to fill 16 bytes of the destination. With
+/// more loads, copying unit by unit may be faster.
 const MOST_TERMS: usize = 8;
 
 /// A mover that fills each row of a tile with bytes selected from a few loads.
@@ -42,8 +42,8 @@ const MOST_TERMS: usize = 8;
 pub(super) struct Shuffle {
     /// The unit size, in bytes.
     unit: usize,
-    /// The length of a step in the row, and the distance from step to step in the source, both in
-    /// bytes. `None` if the selection covers the whole row at once.
+    /// The length of a step of the row, and the distance between two steps in the source, both in
+    /// bytes. It is `None` if the selection fills the whole row at once.
     step: Option<(usize, isize)>,
     selection: Selection,
 }
@@ -51,9 +51,9 @@ pub(super) struct Shuffle {
 impl Shuffle {
     /// Returns the selection for rows of `count` steps.
     ///
-    /// A step consists of one unit at each of `offsets` in the source. Each step reads `step` bytes
-    /// further than the one before. All distances are in bytes. Returns `None` if copies of single
-    /// units are as fast, because the units are far apart or few.
+    /// One step reads a unit at each of `offsets`, and every step reads `step` bytes further in the
+    /// source than the previous one. All distances are in bytes. Returns `None` if copying single
+    /// units is as fast, because the units are far apart or few.
     pub(super) fn new(
         simd: Simd,
         unit: usize,
@@ -90,7 +90,8 @@ impl Shuffle {
             }
         }
         if (registers, terms) == (TRIPLE, TRIPLE) {
-            // If all registers select from the same three loads, each load is made once.
+            // If all registers select from the same three loads, a selection can make each load
+            // once.
             let shared = cover((0..row.min(registers * width)).map(read), width);
             if shared.len() == terms {
                 windows.fill(shared);
@@ -120,8 +121,9 @@ impl Shuffle {
         Some(Self { unit, step, selection })
     }
 
-    /// Returns true if a row can be streamed that has `gap` bytes before its first cache-line
-    /// boundary. The gap must consist of whole steps, because a selection can only start at a step.
+    /// Returns true if the selection can stream a row that has `gap` bytes before its first
+    /// cache-line boundary. These bytes must be whole steps, because a selection can only start at
+    /// a step.
     pub(super) fn streams_after(&self, gap: usize) -> bool {
         gap == 0 || self.step.is_some_and(|(bytes, _)| gap.is_multiple_of(bytes))
     }
@@ -184,8 +186,8 @@ impl Shuffle {
         self.selection.prefetch(source, from);
     }
 
-    /// Returns the greatest number of loads for one register with which a selection is faster than
-    /// copying the units of the register, of `unit` bytes each, one by one.
+    /// Returns the greatest number of loads with which it is faster to fill a register by a
+    /// selection than by copying each of its units, which have `unit` bytes.
     pub(super) fn most_terms(simd: Simd, unit: usize) -> usize {
         let width = simd.width();
         (width / unit).saturating_sub(1).min(MOST_TERMS * width / 16)
@@ -198,8 +200,8 @@ impl MoveTile for Shuffle {
     }
 }
 
-/// Returns the starts of loads of `width` bytes that together contain all of `bytes`. These are
-/// source offsets, in any order.
+/// Returns the starts of loads of `width` bytes that together contain every byte in `bytes`. The
+/// bytes are offsets in the source, in any order.
 fn cover(bytes: impl Iterator<Item = isize>, width: usize) -> SmallVec<[isize; 8]> {
     let mut bytes: SmallVec<[isize; 64]> = bytes.collect();
     bytes.sort_unstable();
@@ -207,7 +209,7 @@ fn cover(bytes: impl Iterator<Item = isize>, width: usize) -> SmallVec<[isize; 8
     let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) else { return starts };
     for byte in bytes {
         if !starts.last().is_some_and(|&start| holds(start, width, byte)) {
-            // A load may not pass the last byte, which may be the last byte of the image.
+            // A load must not go past the last byte, which may be the end of the image.
             starts.push(byte.min(last + 1 - width.cast_signed()).max(first));
         }
     }

@@ -32,29 +32,30 @@ use super::{
     tile::byte_index,
 };
 
-/// The sizes of a tile, in units of the buffer.
+/// The limits by which a [`TileChoice`] chooses pieces, runs and tiles, in units of the buffer.
 #[derive(Clone, Copy)]
 struct TileSizes {
-    /// The longest piece.
+    /// The greatest length of a piece.
     piece: usize,
-    /// The shortest run of the destination that is long enough.
+    /// The length at which a run of the destination is long enough and need not grow.
     run: usize,
-    /// The size of the tile.
+    /// The greatest size of a tile.
     tile: usize,
 }
 
-/// The sizes for units of whole bytes. Longer pieces are read line by line by any mover. Shorter
-/// runs leave more lines of the destination to be completed by later tiles. Larger tiles leave the
-/// first-level cache, and smaller ones read less of the source in its order: `s32[2,96,14,35]`
-/// from blocks of 32 in the first dimension.
+/// The limits for units of whole bytes. A longer piece needs no buffer, because any mover reads it
+/// line by line. Shorter runs leave more lines of the destination to be completed by later tiles. A
+/// larger tile does not fit the first-level cache, and a smaller one reads less of the source in
+/// its order: `s32[2,96,14,35]` from blocks of 32 in the first dimension.
 const WHOLE: TileSizes = TileSizes { piece: 2 * LINE, run: 4 * LINE, tile: 1 << 14 };
 
-/// The sizes for units below a byte, each of which is a byte of the buffer. Shorter pieces and runs
-/// spend more time on the bytes at their ends, which they share with others: `s4[96,12,118]`.
+/// The limits for units below a byte, each of which takes a byte of the buffer. If pieces and runs
+/// were shorter, more time would go to the bytes at their ends, which they share with their
+/// neighbours: `s4[96,12,118]`.
 const PACKED: TileSizes = TileSizes { piece: 1 << 9, run: 1 << 9, tile: 1 << 14 };
 
-/// The length of the parts in which pieces are copied, in bytes. The last part of a piece may reach
-/// past its end, to bytes of the buffer that later pieces overwrite.
+/// The number of bytes of a piece that are copied at a time. The last part of a piece may be longer
+/// than the rest of the piece, because later pieces overwrite the following bytes of the buffer.
 const PART: usize = 16;
 
 /// A copy of a box through a buffer.
@@ -69,21 +70,22 @@ pub(super) struct StagedCopy {
     /// The offset of the tile's first unit in the buffer, in bytes.
     first: isize,
     mover: TileMover,
-    /// The runs that are packed from the second buffer: the offset of each in the destination, in
-    /// the order of the buffer, and their length.
+    /// The third pass, if units are smaller than a byte: the offset in the destination of each run
+    /// that is packed, in the order of the second buffer, and the length of a run.
     packed: Option<(Vec<isize>, usize)>,
 }
 
 /// The code that copies the pieces of a tile to the buffer.
 #[derive(Clone, Debug)]
 enum Gatherer {
-    /// The offset of each piece in the source, in the order of the buffer, and its length.
+    /// The offset of each piece in the source, in the order of the buffer, and the length of a
+    /// piece.
     Pieces(Vec<isize>, usize),
     /// A pattern that copies the units of pieces, without the bytes between them.
     Pattern(Box<Pattern>),
 }
 
-/// The mover of a tile from or to a buffer.
+/// The code that moves a tile from or to a buffer.
 #[derive(Clone, Debug)]
 pub(super) enum TileMover {
     Plan(Box<TilePlan>),
@@ -100,7 +102,8 @@ pub(super) struct StagingBuffers {
 impl StagedCopy {
     /// Returns the copy of a box with the given axes, outermost first, in units of `unit` bytes.
     ///
-    /// Returns `None` if units that share a piece do not lead to distant places.
+    /// Returns `None` if the units of a piece do not lead to distant places of the destination,
+    /// because a buffer then gains nothing.
     pub(super) fn of_bytes(
         machine: &'static Machine,
         axes: impl IntoIterator<Item = PlanAxis>,
@@ -112,7 +115,7 @@ impl StagedCopy {
         (tile.reuse >= 2).then(|| Self::of_tile(machine, &axes, (unit, simd), &tile, false))
     }
 
-    /// Returns the copy of a box of units that are bytes in the buffer.
+    /// Returns the copy of a box of units below a byte, which are unpacked to bytes in the buffer.
     pub(super) fn of_packed(
         machine: &'static Machine,
         axes: impl IntoIterator<Item = PlanAxis>,
@@ -131,7 +134,7 @@ impl StagedCopy {
     ) -> Self {
         let loops = loops_around(axes, &tile.blocks);
         let (piece, low) = tile.piece(axes, unit);
-        // In the buffer, pieces are sorted by their distance in the source.
+        // In the buffer, pieces follow each other in the order of the source.
         let mut inner: SmallVec<[PlanAxis; 8]> = axes.into();
         for (axis, &block) in inner.iter_mut().zip(&tile.blocks) {
             axis.extent = block;
@@ -181,7 +184,7 @@ impl StagedCopy {
         Self { loops, gatherer, size, first: first.cast_signed(), mover, packed }
     }
 
-    /// Copies a box of whole bytes that starts at byte `from` of the source and at address `to`.
+    /// Copies a box of whole bytes from byte `from` of the source to address `to`.
     pub(super) fn run_bytes(
         &self,
         (source, from): (&[u8], isize),
@@ -208,8 +211,8 @@ impl StagedCopy {
         });
     }
 
-    /// Copies a box of units of at most a byte that starts at unit `from` of the source and at unit
-    /// `to` of the destination.
+    /// Copies a box of units of at most a byte, from unit `from` of the source to unit `to` of the
+    /// destination.
     pub(super) fn run_packed(
         &self,
         bits: Bits,
@@ -228,7 +231,7 @@ impl StagedCopy {
         each_tile(&self.loops, from, to, &mut |from, to| {
             for (number, at) in pieces.iter().enumerate() {
                 let start = LINE + number * piece;
-                // Room for a multiple of eight units, which may be overwritten.
+                // Pass a multiple of eight bytes, because `unpack_past` may overwrite as many.
                 let out = &mut room[start..start + piece.next_multiple_of(8)];
                 bits.unpack_past(source, byte_index(from + at), (out, *piece));
             }
@@ -240,7 +243,7 @@ impl StagedCopy {
         });
     }
 
-    /// Returns about how many bytes the copy occupies.
+    /// Returns the approximate memory that the copy occupies, in bytes.
     pub(super) fn bytes(&self) -> usize {
         let runs = self.packed.as_ref().map_or(0, |(runs, _)| size_of_val(&runs[..]));
         let gatherer = match &self.gatherer {
@@ -293,7 +296,7 @@ impl TileMover {
         Self::Plan(Box::new(plan))
     }
 
-    /// Returns about how many bytes the mover occupies.
+    /// Returns the approximate memory that the mover occupies, in bytes.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Plan(plan) => plan.bytes(),
@@ -319,9 +322,9 @@ impl TileMover {
     }
 }
 
-/// Returns the pattern that copies the pieces of a tile to a buffer without the bytes between their
-/// units, the axes of the tile from the buffer, and the size of the buffer. `order` has the axes
-/// that move in the source, the one with the shortest stride first.
+/// Builds the first pass for pieces with unused bytes between their units. Returns a pattern that
+/// leaves these bytes out, the axes of a tile when it is read from the buffer, and the size of the
+/// buffer. `order` has the axes that move in the source, beginning with the shortest source stride.
 fn dense(
     axes: &[PlanAxis],
     unit: usize,
@@ -345,7 +348,7 @@ fn dense(
     Some((pattern, inner, size))
 }
 
-/// The choice of a tile of a box.
+/// A choice of the tile of a box, and of the pieces in it.
 struct TileChoice {
     /// The number of steps of each axis in a tile.
     blocks: SmallVec<[usize; 8]>,
@@ -356,9 +359,9 @@ struct TileChoice {
 }
 
 impl TileChoice {
-    /// Chooses the tile of a box. Units that are close together in the source make a piece, and
-    /// those that are contiguous in the destination a run. The rest of the tile is filled in the
-    /// order of the source.
+    /// Chooses the tile of a box. Units that are close together in the source become a piece, and
+    /// units that are contiguous in the destination a run. The tile then grows in the order of the
+    /// source, as far as its size allows.
     fn new(axes: &[PlanAxis], unit: usize, sizes: TileSizes) -> Self {
         let mut blocks: SmallVec<[usize; 8]> = smallvec![1; axes.len()];
         let mut in_piece: SmallVec<[bool; 8]> = smallvec![false; axes.len()];
@@ -369,7 +372,7 @@ impl TileChoice {
         for &axis in &order {
             let PlanAxis { extent, src, .. } = axes[axis];
             let step = src.unsigned_abs();
-            // At least half of the bytes of a piece are used.
+            // At least half of the bytes of a piece must be used.
             if step > 2 * span || span + step > sizes.piece {
                 break;
             }
@@ -380,7 +383,8 @@ impl TileChoice {
                 break;
             }
         }
-        // The units of a piece that are close together in the destination too need no buffer.
+        // A buffer gains nothing for units of a piece that are close together in the destination as
+        // well.
         let apart = |axis: &usize| in_piece[*axis] && axes[*axis].dst.unsigned_abs() >= LINE;
         let mut distant: SmallVec<[usize; 8]> = (0..axes.len()).filter(apart).collect();
         // The axes of the run, innermost first.
@@ -419,8 +423,8 @@ impl TileChoice {
     }
 }
 
-/// Returns the size of blocks of about `most` steps of an axis, of which the last is as long as
-/// the others if possible.
+/// Returns the number of steps of a block: about `most`, chosen so that the last block is as long
+/// as the others if possible.
 pub(super) fn balanced(extent: usize, most: usize) -> usize {
     let most = most.clamp(1, extent);
     extent.div_ceil(extent.div_ceil(most))
@@ -438,7 +442,7 @@ pub(super) fn loops_around(axes: &[PlanAxis], blocks: &[usize]) -> SmallVec<[Pat
     loops
 }
 
-/// Calls `each` with the offsets of every tile.
+/// Calls `each` with the offsets of every tile, in the order of the loops.
 pub(super) fn each_tile(
     loops: &[PatternLoop],
     from: isize,
@@ -454,8 +458,8 @@ pub(super) fn each_tile(
     }
 }
 
-/// Copies a piece to byte `to` of the buffer. Bytes after the piece may be overwritten, up to the
-/// end of a part: later pieces follow there.
+/// Copies a piece to byte `to` of the buffer. May also overwrite the bytes after it, up to the end
+/// of its last part, because later pieces are copied there.
 #[inline(always)]
 fn copy_piece(source: &[u8], from: usize, room: &mut [u8], to: usize, length: usize) {
     let parts = length.next_multiple_of(PART);

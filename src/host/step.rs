@@ -1,6 +1,5 @@
 //! The steps that fill a share, in order, and the code that runs them. A step contains every
-//! decision that was made for its boxes, so that it can be run again later without planning, or
-//! printed.
+//! decision about its boxes, so that it can be printed, or run again later without planning.
 
 use std::{fmt, sync::Arc};
 
@@ -23,19 +22,20 @@ use super::{
     tile::byte_index,
 };
 
-/// A place in a source from which a pattern reads.
+/// The place in a source from which a pattern starts to read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct PatternPlace {
     /// The index of the source, and the byte in it from which offsets are counted.
     pub(super) source: usize,
     pub(super) from: isize,
-    /// A factor for the source distances of the loops: a loop that moves by `d` bytes moves this
-    /// place by `scale * d`. It is 0 for a place that stays, such as a padding value.
+    /// The factor by which the source distances of the loops are multiplied: a loop that moves by
+    /// `d` bytes moves this place by `scale * d`. It is 0 for a place that does not move, such as a
+    /// padding value.
     pub(super) scale: isize,
 }
 
-/// One step in filling a share. In all variants, `source` is the index of a source, `from` a byte
-/// of it, and `to` an address of the share.
+/// One step of filling a share. In all variants, `source` is the index of a source, `from` a byte
+/// of that source, and `to` an address of the share.
 pub(super) enum CopyStep {
     /// Copies a box by a plan.
     Copy { plan: Arc<TilePlan>, source: usize, from: isize, to: isize },
@@ -43,17 +43,17 @@ pub(super) enum CopyStep {
     Staged { copy: Arc<StagedCopy>, source: usize, from: isize, to: isize },
     /// Copies a box whose units change their element type.
     Converted { copy: Arc<ConvertedCopy>, source: usize, from: isize, to: isize },
-    /// Copies runs of `bytes` bytes, one for each combination of steps of the axes, outermost
-    /// first.
+    /// Copies runs of `bytes` bytes, one at every combination of steps of the axes, which are given
+    /// outermost first.
     Runs { axes: SmallVec<[PlanAxis; 4]>, bytes: usize, source: usize, from: isize, to: isize },
-    /// Writes a block and its repetitions. `places` has the place of each source that the block
-    /// reads.
+    /// Writes a block of bytes and its repetitions. `places` has an entry for each source that the
+    /// block reads.
     Pattern { pattern: Arc<Pattern>, places: SmallVec<[PatternPlace; 2]>, to: isize },
-    /// Writes a block and its repetitions as `Pattern` does, but through a buffer.
+    /// Writes a block of bytes and its repetitions, as `Pattern` does, but through a buffer.
     Expanded { copy: Arc<ExpandedCopy>, places: SmallVec<[PatternPlace; 2]>, to: isize },
-    /// Copies `bytes` bytes, which are in the destination already, to the `count` places directly
-    /// after them. This is repeated at every combination of steps of the axes, given as (extent,
-    /// stride). Broadcasts use it.
+    /// Repeats `bytes` bytes that an earlier step wrote: copies them to the `count` places directly
+    /// after them. This is done at every combination of steps of the axes, given as (extent,
+    /// stride). Broadcasts use this step.
     Again { axes: SmallVec<[(usize, isize); 8]>, bytes: usize, count: usize, to: isize },
     /// Writes one value to all places of a box. The axes are given as (extent, stride).
     Fill { value: FillValue, axes: SmallVec<[(usize, isize); 8]>, to: isize },
@@ -113,8 +113,8 @@ impl fmt::Display for CopyStep {
 pub(super) struct StepRunner<'a, 'b> {
     pub(super) task: &'a Task<'a>,
     pub(super) destination: DestinationSlices<'b>,
-    /// The permission to use non-temporal stores, if there is one, and true if all slices start at
-    /// the same offset from a cache-line boundary.
+    /// The permission to use non-temporal stores, if the share is streamed. The flag is true if all
+    /// slices start at the same offset from a cache-line boundary.
     pub(super) stream: Option<(&'a Stream, bool)>,
     room: TileBuffer,
     buffers: StagingBuffers,
@@ -217,12 +217,12 @@ fn sources_at<'a>(task: &Task<'a>, places: &[PatternPlace]) -> SmallVec<[Pattern
     places.iter().map(source).collect()
 }
 
-/// The number of bytes that are copied at a time when a shorter row is repeated. A row that is
-/// shorter than this together with its repetitions is filled by a pattern instead. The first-level
-/// cache holds this many bytes; shorter copies take longer to start than to run.
+/// The number of bytes that are copied at a time to repeat a shorter row. If a row and its
+/// repetitions are shorter than this, a pattern fills them instead. This many bytes fit the
+/// first-level cache, and shorter copies would take longer to start than to run.
 pub(super) const REPEATED_BYTES: usize = 1 << 13;
 
-/// Repeats the first `bytes` bytes of `row` until the row is full.
+/// Fills `row` with repetitions of its first `bytes` bytes.
 fn repeat(row: &mut [u8], bytes: usize, stream: Option<&Stream>) {
     let most = bytes.max(REPEATED_BYTES / bytes * bytes);
     let mut done = bytes;
@@ -237,8 +237,8 @@ fn repeat(row: &mut [u8], bytes: usize, stream: Option<&Stream>) {
     }
 }
 
-/// Calls `each` with the source offset and the destination address of every combination of steps of
-/// the axes. `from` and `to` are those of step 0.
+/// Calls `each` with the source offset and the destination address at every combination of steps of
+/// the axes. `from` and `to` belong to step 0 of every axis.
 pub(super) fn each_run(
     axes: &[PlanAxis],
     from: isize,

@@ -11,12 +11,12 @@ pub(super) const LINE: usize = 64;
 /// The size of a page, in bytes.
 pub(super) const PAGE: usize = 1 << 12;
 
-/// The permission to use non-temporal stores. Only [`streaming`] creates one, so that all such
-/// stores happen before the fence at its end.
+/// The permission to use non-temporal stores. Only [`streaming`] creates it, because that function
+/// ends with the fence that such stores need.
 pub(super) struct Stream(());
 
-/// Calls `each` with a [`Stream`]. Afterwards, a fence makes its non-temporal stores visible to
-/// other threads.
+/// Calls `each` with a [`Stream`], and then executes a fence, so that other threads see the
+/// non-temporal stores of `each`.
 pub(super) fn streaming(each: impl FnOnce(&Stream)) {
     each(&Stream(()));
     #[cfg(target_arch = "x86_64")]
@@ -28,8 +28,8 @@ pub(super) fn streaming(each: impl FnOnce(&Stream)) {
 
 #[expect(clippy::unused_self, reason = "a stream is the right to leave writes unfenced")]
 impl Stream {
-    /// Copies between slices of equal length. Whole cache lines of the destination get non-temporal
-    /// stores, and its ends ordinary ones.
+    /// Copies `source` to `destination`, which must be equally long. Whole cache lines of the
+    /// destination get non-temporal stores, and its ends ordinary ones.
     #[inline]
     pub(super) fn copy(&self, destination: &mut [u8], source: &[u8]) {
         let gap = destination.as_ptr().addr().wrapping_neg() % LINE;
@@ -45,7 +45,8 @@ impl Stream {
         copy_small(&mut destination[lines..], &source[lines..]);
     }
 
-    /// Copies `N` bytes as [`Self::copy`] does, but faster if they are whole aligned lines.
+    /// Copies `N` bytes as [`Self::copy`] does, but faster if the destination is whole aligned
+    /// lines.
     #[inline]
     pub(super) fn copy_chunk<const N: usize>(&self, destination: &mut [u8; N], source: &[u8; N]) {
         if destination.as_ptr().addr().is_multiple_of(LINE) && N.is_multiple_of(LINE) {
@@ -55,12 +56,12 @@ impl Stream {
         }
     }
 
-    /// Copies `run`, which has at least a line, to byte `place` of `slice`. The run is one of a
-    /// sequence of runs that follow each other in the destination.
+    /// Copies `run`, which is at least a cache line long, to byte `place` of `slice`. The run
+    /// belongs to a sequence of runs that follow each other in the destination.
     ///
-    /// A cache line that two runs share is written once, together with the second run. `before` has
-    /// the last 64 bytes of the run before this one, if there is one. The bytes at the end of this
-    /// run that do not fill a line are left to the next run, unless `last` is true.
+    /// A cache line that two runs share is written only once, together with the later run. `before`
+    /// has the last 64 bytes of the previous run, if there is one. Bytes at the end of this run
+    /// that do not fill a line are left to the next run, unless `last` is true.
     #[inline]
     pub(super) fn copy_run(
         &self,
@@ -114,8 +115,8 @@ pub(super) fn prefetch(address: *const u8) {
     let _ = address;
 }
 
-/// Copies less than a line, in parts of 16 bytes. In the same parts, a mover wrote these bytes to
-/// the tile buffer.
+/// Copies less than a line, 16 bytes at a time, which is also the size in which a mover wrote these
+/// bytes to the tile buffer.
 #[inline]
 fn copy_small(destination: &mut [u8], source: &[u8]) {
     let (pieces, last) = destination.as_chunks_mut::<16>();

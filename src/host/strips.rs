@@ -1,7 +1,7 @@
 //! Transposes tiles with non-temporal stores, strip by strip.
 //!
-//! A strip is the rows of a tile that fill whole cache lines of each column. It has 16 rows in the
-//! case of f32 and lines of 64 bytes. The lines that a strip completes are streamed at once.
+//! A strip consists of as many rows of a tile as fill whole cache lines of each column: 16 rows for
+//! f32 and lines of 64 bytes. The lines that a strip completes are streamed at once.
 
 use super::{
     box_copy::TileBuffer,
@@ -17,8 +17,8 @@ use super::{
 /// from 9.7 to 11.7 GB/s (`benches/NOTES.md`, "Odd matrices of f16").
 const BUFFERED_LINES: usize = 4;
 
-/// Returns true if registers are used to put together whole lines of columns that are not aligned
-/// to cache lines. Otherwise a buffer is used.
+/// Returns true if columns that are not aligned to cache lines are put together as whole lines in
+/// registers. Otherwise a buffer is used.
 pub(super) fn joins(simd: Simd) -> bool {
     simd.joins_lines() && simd.machine.streams_single_lines
 }
@@ -28,8 +28,8 @@ pub(super) struct Strips<'a, 'd> {
     pub(super) simd: Simd,
     /// True if whole lines are put together in registers; see [`joins`].
     pub(super) joins: bool,
-    /// The size of a unit in bytes, and the permutation of the bytes inside each unit, if there is
-    /// one.
+    /// The size of a unit in bytes, and the permutation of the bytes inside each unit if they
+    /// change their order.
     pub(super) of: (usize, Option<&'a Inner>),
     pub(super) source: &'a [u8],
     pub(super) destination: &'a mut DestinationSlices<'d>,
@@ -38,12 +38,12 @@ pub(super) struct Strips<'a, 'd> {
 }
 
 impl Strips<'_, '_> {
-    /// Moves a tile. The partial cache lines at the ends of each column get ordinary stores, and
-    /// whole lines non-temporal ones.
+    /// Moves a tile. Whole cache lines of each column get non-temporal stores, and the partial
+    /// lines at its ends ordinary ones.
     ///
     /// Returns false if a part of the tile was not moved, because the tile is smaller than a
-    /// register or too short for a line. The caller must then move the whole tile in another way;
-    /// bytes that were written already are overwritten.
+    /// register or too short for a line. The caller must then move the whole tile by other code,
+    /// which overwrites the bytes that were written already.
     pub(super) fn tile(&mut self, tile: &CopyTile) -> bool {
         let CopyTile { from, to, rows: (rows, _), columns: (_, writes), .. } = *tile;
         let (unit, _) = self.of;
@@ -53,8 +53,8 @@ impl Strips<'_, '_> {
             return false;
         };
         let pages = self.joins && unit <= SHORT_UNIT && columns.are_pages_apart();
-        // Rows that are short and consist of whole lines skip the checks below, which would take
-        // too long.
+        // Rows that are short and consist of whole lines skip the checks below, because these would
+        // take too long.
         if !pages && length.is_multiple_of(LINE) {
             let reads = (self.source, from, rows);
             if self.simd.stream_transpose(self.of, reads, (&mut columns, 0), self.stream) {
@@ -68,8 +68,8 @@ impl Strips<'_, '_> {
         }
     }
 
-    /// Streams whole cache lines directly from registers. Every column has `gap` bytes, a whole
-    /// number of units, before its first line. Returns false if a part was not moved, as
+    /// Streams whole cache lines directly from registers. Every column must have `gap` bytes, which
+    /// are whole units, before its first line. Returns false if a part was not moved, as
     /// [`Self::tile`] does.
     fn through_registers(&mut self, tile: &CopyTile, gap: usize) -> bool {
         let (unit, _) = self.of;
@@ -98,9 +98,9 @@ impl Strips<'_, '_> {
             })
     }
 
-    /// Puts together whole cache lines from the bytes of consecutive strips, in registers, and
-    /// streams them. This is for columns that start at different offsets from a cache line. Returns
-    /// false if a part was not moved, as [`Self::tile`] does.
+    /// Streams columns that start at different offsets from a cache line. Joins the bytes of
+    /// consecutive strips in registers to whole cache lines. Returns false if a part was not moved,
+    /// as [`Self::tile`] does.
     fn joined(&mut self, tile: &CopyTile) -> bool {
         let Self { simd, of, source, ref mut destination, stream, ref mut room, .. } = *self;
         let CopyTile { from, to, rows: (rows, _), columns: (_, writes), .. } = *tile;
@@ -138,7 +138,7 @@ impl Strips<'_, '_> {
                 return false;
             }
             for ((room, write), &place) in bytes.chunks_exact_mut(pitch).zip(writes).zip(&places) {
-                // The bytes of the first line that are in the buffer already, before the new ones.
+                // The number of bytes that the buffer already holds of the first line.
                 let held = if first == 0 { 0 } else { place };
                 let length = count * LINE + held - place;
                 let at = to + write + (first * LINE - held).cast_signed();

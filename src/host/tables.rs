@@ -1,9 +1,9 @@
 //! Runs gathers whose indices do not depend on the outer axes, such as `x[:, ids]` and a constant
 //! order of channels.
 //!
-//! In such a gather, the distances between the places that are read are the same at every step of
-//! the outer axes. They are computed once, as a table of offsets for one step. If a step is short,
-//! the table becomes a [`Pattern`].
+//! In such a gather, each step of the outer axes reads at the same distances from its start. These
+//! distances are computed once, as a table of offsets. If a step is short, a [`Pattern`] takes the
+//! place of the table.
 
 use rayon::prelude::*;
 use smallvec::{SmallVec, smallvec};
@@ -23,30 +23,30 @@ use crate::nest::{Affine, CaseValue, CopyNest, Value, signed};
 /// second-level cache between two uses.
 const MOST_POSITIONS: u64 = 1 << 16;
 
-/// The minimum number of steps that use a table. If there are fewer, computing the table costs more
-/// than it saves.
+/// The minimum number of steps that use a table. With fewer, computing the table costs more than it
+/// saves.
 const LEAST_STEPS: u64 = 4;
 
-/// The longest step that becomes a pattern, in bytes. The tables of a longer pattern would be
-/// larger than the table of offsets.
+/// The longest step for which a pattern is used, in bytes. For a longer step, the tables of the
+/// pattern would be larger than the table of offsets.
 const PATTERN_BYTES: usize = 1 << 9;
 
-/// The source of every position in one step of the outer axes. The table is computed for the first
-/// step; later steps read at a constant distance from there.
+/// The source unit of every position in one step of the outer axes. The table is computed for the
+/// first step; each later step reads at a constant distance from it.
 pub(super) struct SourceTable {
     /// The number of outer axes, along which the table is reused.
     outer: usize,
     /// The index of the case that decides each position, or [`NO_CASE`].
     case_of: Vec<u8>,
-    /// The index of the case of all positions, if it is the same for all.
+    /// The index of the case that decides all positions, if a single case decides all.
     only_case: Option<u8>,
     /// The source unit that each position reads in the first step.
     units: Vec<i64>,
 }
 
-/// Returns the number of outer axes on which no quotient, lookup or guard depends. One table for
-/// the axes inside them then serves all their steps. Returns `None` if the table would be too
-/// large, or would be used for too few steps.
+/// Returns the number of outer axes on which no quotient, lookup or guard depends, so that all of
+/// their steps can share one table. Returns `None` if the table would be too large, or would be
+/// used for too few steps.
 pub(super) fn outer_axes(nest: &CopyNest) -> Option<usize> {
     let moves = |axis| forms_except_reads(nest).any(|form| form.weight(Value::Axis(axis)) != 0);
     let outer = (0..nest.extents().len()).take_while(|&axis| !moves(axis)).count();
@@ -136,8 +136,8 @@ impl SourceTable {
     }
 
     /// Fills the steps `first..first + steps` of the outermost axis by a [`Pattern`]. Returns false
-    /// and writes nothing if the cases move by different distances from step to step, or if a step
-    /// has no pattern.
+    /// and writes nothing if cases move by different distances from step to step, or if there is no
+    /// pattern for a step.
     fn as_pattern(&self, of: &Gathered, first: usize, steps: usize, out: &mut [u8]) -> bool {
         let Some(simd) = Simd::here() else { return false };
         let unit = of.unit.cast_signed();

@@ -24,16 +24,18 @@ use super::{
 };
 use crate::nest::{Case, CaseValue, CopyAxis, CopyNest, PositionValue, Value, gcd};
 
-/// The number of plans of each kind that a copy keeps. If a copy needs more, it drops the list and
-/// starts again, because a search compares every plan.
+/// The number of plans of each kind that a copy caches. Looking for a plan compares it with every
+/// cached one, so a full list is cleared instead of growing.
 const CACHED_PLANS: usize = 16;
 
-/// A copy, and everything that its shares have in common. Threads use one task together.
+/// A copy, with the data that all of its shares need. The threads that fill the shares use the same
+/// task at the same time.
 pub(super) struct Task<'a> {
     pub(super) nest: &'a CopyNest,
-    /// The contents of each source of the nest. The list is empty if steps are only planned.
+    /// The contents of each source of the nest. Empty if the copy is only described and not run.
     pub(super) sources: &'a [&'a [u8]],
-    /// True if the destination is one share, whatever the number of threads.
+    /// True if the destination is so small that it is a single share, whatever the number of
+    /// threads.
     pub(super) is_small: bool,
     /// The instruction set for shuffles of bytes; `None` if the processor has none, or if units are
     /// not whole bytes.
@@ -46,8 +48,8 @@ pub(super) struct Task<'a> {
     pub(super) plans: Plans,
 }
 
-/// The plans of a copy, which all of its shares use. Most shares have the same boxes, and making a
-/// plan takes longer than filling a small share.
+/// A cache of the plans of a copy, for all of its shares. Most shares have the same boxes, and
+/// making a plan takes longer than filling a small share.
 #[derive(Default)]
 pub(super) struct Plans {
     kinds: Mutex<CachedPlans>,
@@ -59,17 +61,18 @@ struct CachedPlans {
     tiles: Vec<CachedPlan>,
     patterns: Vec<CachedBlock<Pattern>>,
     expanded: Vec<CachedBlock<ExpandedCopy>>,
-    /// The copies through a buffer, each with the axes of its box. The copy is `None` for a box
-    /// that is better copied without a buffer; that is remembered too.
+    /// The copies through a buffer, each with the axes of its box. The copy is `None` for axes with
+    /// which a buffer is no gain, so that this is not computed again.
     staged: Vec<CachedStaged>,
     converted: Vec<CachedConverted>,
 }
 
 impl Plans {
-    /// Returns a plan from one of the lists. If `found` returns `None` for every entry, `plan`
-    /// makes a new one, which is added to the list.
+    /// Returns the cached plan that `found` accepts. If there is none, caches and returns a new
+    /// plan from `plan`.
     ///
-    /// Other threads wait meanwhile, since they often need the same plan.
+    /// The cache stays locked while `plan` runs. Other threads wait, because they often need the
+    /// same plan.
     fn get<P, T: Clone>(
         &self,
         list: impl FnOnce(&mut CachedPlans) -> &mut Vec<P>,
@@ -89,9 +92,9 @@ impl Plans {
         plan
     }
 
-    /// Returns the plan that fills a block of units of `unit` bytes along the loops, and makes it
-    /// if it is not in the list. Returns `None` if the parts of the block are better copied
-    /// separately.
+    /// Returns the plan that fills `block`, in units of `unit` bytes, at every step of `loops`.
+    /// Takes it from the cache if possible, and otherwise from `plan`. Returns `None` if the parts
+    /// of the block are better copied separately.
     fn of_block<P>(
         &self,
         list: impl FnOnce(&mut CachedPlans) -> &mut Vec<CachedBlock<P>>,
@@ -110,7 +113,8 @@ impl Plans {
     }
 }
 
-/// Returns true if units have the same size on both sides, and it is a whole number of bytes.
+/// Returns true if a unit has the same size in the source and in the destination, and that size is
+/// a whole number of bytes.
 pub(super) fn has_whole_bytes(nest: &CopyNest) -> bool {
     nest.keeps_units() && nest.dst_bits().is_multiple_of(8)
 }
@@ -118,8 +122,8 @@ pub(super) fn has_whole_bytes(nest: &CopyNest) -> bool {
 /// The number of steps of a box along each axis, outermost first.
 type Extents = SmallVec<[usize; 8]>;
 
-/// A plan, with the boxes that it copies: their extents, their strides and their alignment to cache
-/// lines.
+/// A plan, with a description of the boxes that it can copy: their extents, strides and alignment
+/// to cache lines.
 struct CachedPlan {
     start: LineAlignment,
     extents: Extents,
@@ -131,8 +135,8 @@ struct CachedPlan {
 type AxisStrides = SmallVec<[(isize, isize); 8]>;
 
 impl Task<'_> {
-    /// Fills a share of the destination and adds the steps to `record`. If the record is only a
-    /// plan, nothing is written.
+    /// Fills a share of the destination, and adds each step to `record`. Writes nothing if `record`
+    /// is only meant for printing.
     pub(super) fn run(&self, share: Share, stream: Option<&Stream>, record: &mut Record) {
         let Share { boxes, destination, first, axis } = share;
         let pitch = axis.checked_sub(1).and_then(|outer| self.nest.axes().nth(outer));
@@ -143,7 +147,8 @@ impl Task<'_> {
             _ => self.offset(of.dst_stride.cast_signed()),
         });
         let dst: SmallVec<[isize; 8]> = dst.collect();
-        // Without a case, and in a case with a constant, nothing is read: the source strides are 0.
+        // The source strides are 0 for positions without a case, and in a case with a constant,
+        // because they read nothing.
         let cases = self.nest.cases().iter().map(|case| self.strides(Some(case), &dst));
         let strides: SmallVec<[_; 2]> = cases.chain([self.strides(None, &dst)]).collect();
         let stream = stream.map(|stream| (stream, destination.are_even()));
@@ -173,8 +178,8 @@ impl Task<'_> {
         filling.fill_found();
     }
 
-    /// Returns the strides of the axes in a case. The source strides are 0 if the case reads
-    /// nothing.
+    /// Returns the source and destination stride of each axis for positions that `case` decides.
+    /// The source strides are 0 if these positions read nothing.
     fn strides(&self, case: Option<&Case>, dst: &[isize]) -> AxisStrides {
         let src = |axis: usize| match case.map(|case| &case.take) {
             Some(CaseValue::Read { at, .. }) => self.offset(at.weight(Value::Axis(axis))),
@@ -202,14 +207,14 @@ impl Task<'_> {
         )
     }
 
-    /// Returns the distance between two contiguous units in addresses: their size in bytes, or 1 if
-    /// units are not whole bytes of one size on both sides.
+    /// Returns the amount by which an address grows from one contiguous unit to the next: the size
+    /// of a unit in bytes, or 1 if [`has_whole_bytes`] is false.
     pub(super) fn unit_stride(&self) -> usize {
         if has_whole_bytes(self.nest) { self.nest.dst_bits() as usize / 8 } else { 1 }
     }
 
-    /// Returns the step that writes one unit of a source to all places of a box, as in a broadcast
-    /// of a scalar. Returns `None` if the positions read different units.
+    /// Returns the step that writes one unit of a source to all places of a box, as for a broadcast
+    /// scalar. Returns `None` if positions of the box read different units.
     fn broadcast(
         &self,
         axes: impl Iterator<Item = PlanAxis> + Clone,
@@ -224,7 +229,7 @@ impl Task<'_> {
         })
     }
 
-    /// Converts an offset in units to a distance of addresses.
+    /// Converts an offset that counts units to one that counts addresses.
     fn offset(&self, units: i64) -> isize {
         units as isize * self.unit_stride().cast_signed()
     }
@@ -233,13 +238,13 @@ impl Task<'_> {
 /// Two source distances for each axis: from one step to the next, and from one period to the next.
 type Distances = SmallVec<[(isize, isize); 8]>;
 
-/// Returns distances for loops that move several cases together, and for each case a scale: each of
-/// the case's own distances is the scale times the common distance.
+/// Returns source distances with which the same loops can move the sources of several cases, and a
+/// scale for each case. A case's own distances are the common ones times its scale.
 ///
 /// `around` returns the distances of a case along an axis, and `cases` has the indices of the
 /// cases. For example, if one case reads 3 bytes further at every step and another 1 byte, the
 /// common distance is 1, and the scales are 3 and 1. The scale is 0 for a case that reads the same
-/// unit at all steps, such as a padding value. Returns `None` if there are no cases, or no such
+/// unit at all steps, such as a padding value. Returns `None` if there are no cases, or no common
 /// distances.
 fn common_distances(
     axes: usize,
@@ -272,13 +277,14 @@ fn common_distances(
     Some((base, scales?))
 }
 
-/// Returns true if the boxes, which do not overlap, fill the whole box `hull` that contains them.
+/// Returns true if the boxes of `group` fill the whole box `hull` that contains them. They must not
+/// overlap.
 fn fills(group: &[FoundBox], hull: &WalkBox) -> bool {
     let volume = |of: &WalkBox| of.extents().product::<usize>();
     group.iter().map(|of| volume(&of.walk_box)).sum::<usize>() == volume(hull)
 }
 
-/// Returns the axes of a box with these extents and strides, in their order.
+/// Returns an axis for each pair of an extent and strides, in the order of the iterators.
 fn plan_axes(
     extents: impl Iterator<Item = usize> + Clone,
     strides: &[(isize, isize)],
@@ -286,66 +292,68 @@ fn plan_axes(
     extents.zip(strides).map(|(extent, &(src, dst))| PlanAxis { extent, src, dst })
 }
 
-/// Returns the number of boxes at the start of `found` that differ from the first only along axis
-/// `outer` and the axes inside it.
+/// Returns the number of boxes at the start of `found` that have the same range as the first box
+/// along every axis outside `outer`. These boxes may form one block.
 fn boxes_of_block(outer: usize, found: &[FoundBox]) -> usize {
     let [first, rest @ ..] = found else { return 0 };
     let same = |of: &&FoundBox| of.walk_box.ranges[..outer] == first.walk_box.ranges[..outer];
     1 + rest.iter().take_while(same).count()
 }
 
-/// A share that is being filled.
+/// The state of a thread while it fills one share.
 struct Filling<'a, 'b, 'c> {
     runner: StepRunner<'a, 'b>,
     /// The address of the share's first position, counted from position 0 of the walk.
     first: isize,
-    /// The kinds of boxes that are streamed. The alignment in it is a placeholder: each box has its
-    /// own.
+    /// The kinds of boxes that are streamed. The alignment in this field is a placeholder, because
+    /// each box has its own.
     streams: Streams,
     /// The destination strides of the axes.
     dst: SmallVec<[isize; 8]>,
-    /// The strides on both sides, for each case. The last entry is for positions without a case.
+    /// The source and destination strides of the axes, for each case. The last entry is for
+    /// positions without a case.
     strides: SmallVec<[AxisStrides; 2]>,
-    /// The first axis that can be inside a block: all its steps, with all axes inside, have at most
-    /// the bytes of a block and lie in one slice of the destination.
+    /// The outermost axis that can be inside a block. All its steps, together with the axes inside
+    /// it, have at most as many bytes as a block may have, and lie in one slice of the destination.
     block_axis: usize,
-    /// The number of outer axes whose steps lead to another slice.
+    /// The number of outer axes along which a step leads to another slice of the destination.
     slice_axis: usize,
-    /// The boxes that were found but are not filled yet.
+    /// The boxes that are still to be filled, collected so that neighbours can be filled as one
+    /// block.
     found: Vec<FoundBox>,
     record: &'c mut Record,
 }
 
-/// The number of boxes that are collected before they are filled. All boxes of a block must be
-/// collected to be filled together.
+/// The number of boxes that are collected before they are filled. A block is filled as a whole only
+/// if all of its boxes are collected.
 const FOUND_BOXES: usize = 1 << 10;
 
-/// The smallest box that is copied through a buffer, in bytes. All lines of a smaller box stay in
-/// the first-level cache without a buffer.
+/// The smallest box that is copied through a buffer, in bytes. A smaller box needs no buffer,
+/// because all of its lines stay in the first-level cache anyway.
 const LEAST_STAGED: usize = 1 << 14;
 
-/// The longest block that is put together through a buffer, in bytes. The rows of a longer block
-/// are blocks of their own, which read more of each cache line at a time.
+/// The longest block that is put together through a buffer, in bytes. Of a longer block, each row
+/// is treated as a block, because then more of each cache line is read at a time.
 const MOST_EXPANDED: usize = 1 << 10;
 
-/// The greatest box that is copied run by run, in bytes. A larger box is worth a plan, which
-/// chooses a better order.
+/// The largest box that is copied run by run, in bytes. For a larger box, making a plan pays off,
+/// because the plan chooses a better order.
 const SMALL_BOX: usize = 1 << 15;
 
-/// The least number of repetitions of a block for which a pattern is worth its tables.
+/// The least number of repetitions of a block for which computing the tables of a pattern pays off.
 const LEAST_REPEATS: usize = 4;
 
-/// The axes of a box, and its copy through a buffer.
+/// The axes of a box, with the copy of that box through a buffer.
 type CachedStaged = (SmallVec<[PlanAxis; 8]>, Option<Arc<StagedCopy>>);
 
-/// The axes of a box with its copy that converts units.
+/// The axes of a box, with the copy of that box that converts units.
 type CachedConverted = (SmallVec<[PlanAxis; 8]>, Option<Arc<ConvertedCopy>>);
 
 /// The parts of a block, and the scale of each of its sources; see [`PatternPlace::scale`].
 type BlockOf = (Vec<BlockPart>, SmallVec<[isize; 2]>);
 
-/// A block, the loops around it, and the plan that fills it. The plan is `None` if the parts are
-/// better copied separately.
+/// A block and the loops around it, with the plan that fills them. The plan is `None` if the parts
+/// of the block are better copied separately.
 struct CachedBlock<P> {
     unit: usize,
     block: BlockOf,
@@ -354,14 +362,15 @@ struct CachedBlock<P> {
 }
 
 impl Filling<'_, '_, '_> {
-    /// Returns the address of the first position of a box.
+    /// Returns the address of the first place of `walk_box`.
     fn first_address(&self, walk_box: &WalkBox) -> isize {
         let ranges = walk_box.ranges.iter().zip(&self.dst);
         let steps = ranges.map(|(&(low, _), stride)| low as isize * stride);
         steps.sum::<isize>() - self.first
     }
 
-    /// Fills one box, or boxes that repeat, without regard to other boxes.
+    /// Fills `found`, which is one box or a set of boxes that repeat, without combining it with
+    /// other boxes.
     fn fill(&mut self, found: &Resolved) {
         let step = match *found {
             Resolved::Box(walk_box, PositionValue::Unit { source, unit }, case) => {
@@ -401,7 +410,8 @@ impl Filling<'_, '_, '_> {
         self.step(step);
     }
 
-    /// Adds a box to the boxes that are filled later. Boxes that repeat are filled at once.
+    /// Collects a box, to be filled later together with its neighbours. Fills boxes that repeat at
+    /// once.
     fn find(&mut self, found: &Resolved) {
         match *found {
             Resolved::Box(walk_box, value, case) => {
@@ -417,7 +427,8 @@ impl Filling<'_, '_, '_> {
         }
     }
 
-    /// Fills the boxes that were collected, together if they form a block of the destination.
+    /// Fills the collected boxes. Boxes that form a block of the destination are filled by one
+    /// step.
     fn fill_found(&mut self) {
         let found = std::mem::take(&mut self.found);
         let mut rest = &found[..];
@@ -428,13 +439,13 @@ impl Filling<'_, '_, '_> {
         }
     }
 
-    /// Fills boxes that differ only along axis `outer` and the axes inside it. If the boxes do not
-    /// form one block, the boxes of each row are tried as a block.
+    /// Fills the boxes of `group`, which differ only along axis `outer` and the axes inside it. If
+    /// they do not form one block, tries the same with each row of boxes.
     fn fill_group(&mut self, group: &[FoundBox], outer: usize) {
         if let Some(step) = self.block(group, None) {
             return self.step(step);
         }
-        // The outermost axis that separates some of the boxes from the others.
+        // The outermost axis along which `group` can be split into rows of boxes.
         let divides = |&axis: &usize| boxes_of_block(axis, group) < group.len();
         let next = (outer + 1..=self.dst.len()).find(divides);
         let mut rest = group;
@@ -450,9 +461,9 @@ impl Filling<'_, '_, '_> {
         }
     }
 
-    /// Returns the step that fills several boxes as one block of the destination, in all periods if
-    /// there are any. Returns `None` if the boxes leave places between them, or are better filled
-    /// separately.
+    /// Returns the step that fills the boxes of `group` as one block of the destination, in every
+    /// period if there is a `period`. Returns `None` if the boxes leave gaps between them, or if
+    /// they are better filled separately.
     fn block(&mut self, group: &[FoundBox], period: Option<&Periods>) -> Option<CopyStep> {
         let [first, _, ..] = group else { return None };
         let mut hull = first.walk_box.clone();
@@ -467,8 +478,8 @@ impl Filling<'_, '_, '_> {
         self.repeated_block(group, &hull, period)
     }
 
-    /// Returns the step that fills the boxes of a period in all periods. Returns `None` if they are
-    /// better filled separately.
+    /// Returns one step that fills all boxes of a period, and repeats them in all periods. Returns
+    /// `None` if the boxes are better filled separately.
     fn period(&mut self, of: &Repeated) -> Option<CopyStep> {
         if !fills(&of.boxes, &of.periods.first) {
             return None; // positions between the boxes keep their bytes
@@ -476,8 +487,9 @@ impl Filling<'_, '_, '_> {
         self.repeated_block(&of.boxes, &of.periods.first, Some(&of.periods))
     }
 
-    /// Returns the step that fills boxes which together are the box `hull`, in all periods if there
-    /// are any. Returns `None` if they are better filled separately.
+    /// Returns the step that fills the boxes of `group`, which together fill the box `hull`, in
+    /// every period if there is a `period`. Returns `None` if the boxes are better filled
+    /// separately.
     fn repeated_block(
         &mut self,
         group: &[FoundBox],
@@ -504,8 +516,8 @@ impl Filling<'_, '_, '_> {
             Some(of) if of.repeats[axis] > 1 => task.offset(of.advances[case][axis]),
             _ => 0,
         };
-        // The distances of a case along an axis outside the block: between steps, and between
-        // periods.
+        // The source distances of a case along an axis outside the block: from step to step, and
+        // from period to period.
         let around = |case: usize, axis: usize| {
             let around = !inside[axis] && hull.extents().nth(axis) != Some(1);
             let step = if around { self.strides[case][axis].0 } else { 0 };
@@ -537,7 +549,8 @@ impl Filling<'_, '_, '_> {
             return None;
         }
         let to = self.first_address(hull);
-        // The offsets of parts in a source are counted from the first unit that a part reads there.
+        // In each source, offsets are counted from the unit that the first part reading that source
+        // reads first.
         let mut places: SmallVec<[PatternPlace; 2]> = SmallVec::new();
         let mut parts = Vec::with_capacity(group.len());
         for FoundBox { walk_box, value, case } in group {
@@ -563,8 +576,8 @@ impl Filling<'_, '_, '_> {
         let pattern = self.pattern(simd, unit, &block, &loops);
         if let Some(pattern) = pattern {
             let (cycles, bytes) = pattern.cost();
-            // A long block of many loads is skipped: its lines would evict each other from the
-            // cache before the next block reads them.
+            // A long block of many loads is not used as a pattern, because its cache lines would
+            // evict each other before the next block reads them.
             if bytes <= LINE || !pattern.gathers() {
                 if cycles > bytes / 4 {
                     let (transposed, positions) = self.transposed(group);
@@ -575,8 +588,8 @@ impl Filling<'_, '_, '_> {
                 return Some(CopyStep::Pattern { pattern, places, to });
             }
         }
-        // With a loop that leads from slice to slice, the second pass would start again at each
-        // step.
+        // A loop from slice to slice rules out the buffer, because the second pass would have to
+        // start again at each step of the loop.
         let leaves = |axis: &PlanAxis| !self.runner.destination.same_slice(0, axis.dst.abs());
         let steps = |axes: &[PlanAxis]| axes.iter().map(|axis| axis.extent).product::<usize>();
         let bytes = block.0.iter().map(|part| steps(&part.axes) * unit).sum::<usize>();
@@ -592,8 +605,8 @@ impl Filling<'_, '_, '_> {
         Some(CopyStep::Expanded { copy, places, to })
     }
 
-    /// Returns the copy of a block through a buffer, from the cache if an equal block has one.
-    /// Returns `None` if the copy would gain nothing.
+    /// Returns a copy that puts a block together through a buffer, from the cache if possible.
+    /// Returns `None` if the buffer would gain nothing.
     fn expanded(
         &self,
         simd: Simd,
@@ -609,9 +622,9 @@ impl Filling<'_, '_, '_> {
         )
     }
 
-    /// Returns the number of positions in the boxes that are better filled without a pattern, and
-    /// the number of all positions. A plan transposes such positions in registers, or they are long
-    /// runs of a constant.
+    /// Counts the positions of `group` that are better filled without a pattern, because a plan
+    /// transposes them in registers, or because they are long runs of a constant. Returns this
+    /// number and the number of all positions.
     fn transposed(&mut self, group: &[FoundBox]) -> (usize, usize) {
         let task = self.runner.task;
         group.iter().fold((0, 0), |(separate, all), of| {
@@ -634,8 +647,8 @@ impl Filling<'_, '_, '_> {
         })
     }
 
-    /// Returns the pattern of a block, from the cache if an equal block has one. Returns `None` if
-    /// the parts are better copied separately.
+    /// Returns the pattern that fills a block, from the cache if possible. Returns `None` if the
+    /// parts of the block are better copied separately.
     fn pattern(
         &self,
         simd: Simd,
@@ -650,9 +663,11 @@ impl Filling<'_, '_, '_> {
         )
     }
 
-    /// Fills the boxes of a period in all periods, together if they form one block. Otherwise each
-    /// box is copied in all periods at once: each axis gets another axis around it, which counts
-    /// the periods. Boxes at equal distances become one box with one more axis.
+    /// Fills the boxes of a period in all periods. Boxes that form one block are filled together.
+    ///
+    /// Each of the others is copied in all periods by one step, which has a second loop around each
+    /// axis to count the periods. Boxes that follow each other at equal distances get one step,
+    /// too.
     fn large(&mut self, Repeated { periods, boxes, .. }: &Repeated) {
         let task = self.runner.task;
         let mut rest = &boxes[..];
@@ -713,7 +728,7 @@ impl Filling<'_, '_, '_> {
     }
 
     /// Returns the step that copies a small box run by run. Returns `None` if the box is large, or
-    /// if it has several runs and they are shorter than a cache line.
+    /// if it consists of several runs that are shorter than a cache line.
     fn runs(
         &self,
         walk_box: &WalkBox,
@@ -741,14 +756,14 @@ impl Filling<'_, '_, '_> {
         small.then_some(CopyStep::Runs { axes, bytes, source, from, to })
     }
 
-    /// Returns the part of a box that is copied once, and the step that repeats it in the
-    /// destination, for a broadcast. Returns `None` if nothing is repeated, if the rows with their
-    /// repetitions are short, or if they are long runs of the source.
+    /// For a broadcast, splits a box into a part that is copied once, and a step that repeats this
+    /// part in the destination. Returns `None` if nothing is repeated, if the rows and their
+    /// repetitions together are short, or if the rows are long runs of the source.
     fn again(&self, walk_box: &WalkBox, case: usize) -> Option<(WalkBox, CopyStep)> {
         let task = self.runner.task;
         has_whole_bytes(task.nest).then_some(())?;
-        // The length of the row so far, in bytes, and the length of its run if the row is one run
-        // of the source so far.
+        // `bytes` is the length of the row so far. `run` is its length in the source if the row is
+        // one run there, and `moves` is true if any of its axes moves in the source.
         let (mut bytes, mut run, mut moves) = (task.unit_stride(), Some(task.unit_stride()), false);
         let axes: SmallVec<[PlanAxis; 8]> =
             plan_axes(walk_box.extents(), &self.strides[case]).collect();
@@ -780,7 +795,7 @@ impl Filling<'_, '_, '_> {
         None
     }
 
-    /// Returns the step that copies a box by a plan, a pattern or a broadcast.
+    /// Returns the step that copies a box from a source, by the fastest means that suits the box.
     fn read(&mut self, walk_box: &WalkBox, source: usize, unit: u64, case: usize) -> CopyStep {
         let task = self.runner.task;
         let (to, extents) = (self.first_address(walk_box), walk_box.extents().collect::<Extents>());
@@ -800,8 +815,8 @@ impl Filling<'_, '_, '_> {
         self.copy(plan, axes, (source, from), to)
     }
 
-    /// Returns the step that copies a box with the given axes: through a buffer or as a pattern if
-    /// that is better than the plan.
+    /// Returns the step that copies a box with the given axes. Uses a buffer or a pattern instead
+    /// of `plan` if that is faster.
     fn copy(
         &mut self,
         plan: Arc<TilePlan>,
@@ -837,8 +852,8 @@ impl Filling<'_, '_, '_> {
         CopyStep::Copy { plan, source, from, to }
     }
 
-    /// Returns the copy of a box through a buffer, from the cache if an equal box has one. Returns
-    /// `None` if the box is better copied without a buffer.
+    /// Returns the copy of a box through a buffer, from the cache if possible. Returns `None` if
+    /// the box is better copied without a buffer.
     fn staged(&self, axes: &[PlanAxis]) -> Option<Arc<StagedCopy>> {
         let task = self.runner.task;
         let same = |(of, copy): &CachedStaged| (of[..] == *axes).then(|| copy.clone());
@@ -858,8 +873,8 @@ impl Filling<'_, '_, '_> {
         )
     }
 
-    /// Returns the copy of a box with these axes that converts units, from the cache if an equal
-    /// box has one.
+    /// Returns the copy that converts the units of a box with these axes, from the cache if
+    /// possible.
     fn converted(&self, axes: &[PlanAxis]) -> Option<Arc<ConvertedCopy>> {
         let task = self.runner.task;
         let same = |(of, copy): &CachedConverted| (of[..] == *axes).then(|| copy.clone());
@@ -874,8 +889,8 @@ impl Filling<'_, '_, '_> {
         )
     }
 
-    /// Returns which boxes are streamed, with the alignment of a box that is written from address
-    /// `to`.
+    /// Returns the kinds of boxes that are streamed, with the alignment of the box that is written
+    /// from address `to`.
     fn streams(&mut self, to: isize) -> Streams {
         let start = match self.runner.stream {
             Some((_, true)) if self.runner.destination.begins_line(to) => LineAlignment::Line,

@@ -6,24 +6,25 @@ use super::{
     simd::{Inner, Simd},
 };
 
-/// A rectangle of units to move. It has one unit for each pair of a position along a row and a
-/// position along a column.
+/// A rectangle of units to move: one unit for each combination of a position along the row and a
+/// position along the column.
 ///
-/// On each side, the offset of a unit is the sum of the tile's start, the offset of its position
-/// along the row, and the offset of its position along the column. All offsets are in bytes.
+/// In the source and in the destination, the offset of a unit is the sum of three offsets: of the
+/// tile's start, of the position along the row, and of the position along the column. All offsets
+/// are in bytes.
 #[derive(Clone, Copy)]
 pub(super) struct CopyTile<'a> {
     pub(super) from: isize,
     pub(super) to: isize,
-    /// The offsets in the source, and in the destination, of the positions along a row. The
+    /// The offsets of the positions along the row, in the source and in the destination. The
     /// destination is usually contiguous in this direction.
     pub(super) rows: (&'a [isize], &'a [isize]),
-    /// The offsets in the source, and in the destination, of the positions along a column. The
+    /// The offsets of the positions along the column, in the source and in the destination. The
     /// source is usually contiguous in this direction.
     pub(super) columns: (&'a [isize], &'a [isize]),
-    /// The distance from each position to the next, in the source and in the destination: first for
-    /// `rows`, then for `columns`. It is `None` unless both distances are constant and positive. A
-    /// destination distance of a whole slice or more leads to another slice.
+    /// The distance between neighbouring positions in the source and in the destination, for the
+    /// row and for the column. It is `None` unless both distances are constant and positive. A
+    /// destination distance of at least the size of a slice leads to another slice.
     pub(super) steps: [Option<(usize, usize)>; 2],
 }
 
@@ -33,20 +34,21 @@ pub(super) trait MoveTile {
     fn tile(&self, source: &[u8], destination: &mut (impl Destination + ?Sized), tile: &CopyTile);
 }
 
-/// Copies one unit of `N` bytes at a time.
+/// A mover that copies one unit of `N` bytes at a time.
 pub(super) struct Units<const N: usize>;
 
-/// Copies one unit at a time. The size of a unit, in bytes, is known only at run time.
+/// A mover that copies one unit at a time. The size of a unit, in bytes, is known only at run time.
 pub(super) struct DynamicUnits(pub(super) usize);
 
-/// Transposes tiles square by square, in plain code. A square has `E` by `E` units of `N` bytes,
-/// and `L` rows are moved at a time. Rows and columns of the tile must be contiguous. A tile
-/// smaller than a square is moved unit by unit.
+/// A mover that transposes tiles square by square, without shuffle instructions. A square has `E`
+/// by `E` units of `N` bytes, and `L` rows are moved at a time. The rows of the tile must be
+/// contiguous in the destination and its columns in the source. A tile smaller than a square is
+/// moved unit by unit.
 pub(super) struct Squares<const N: usize, const E: usize, const L: usize>;
 
-/// Transposes tiles of units of `N` bytes with shuffle instructions. Rows and columns of the tile
-/// must be contiguous. If the processor has no such instructions, or if the tile is too small for
-/// them, `plain` moves the tile.
+/// A mover that transposes tiles of units of `N` bytes with shuffle instructions. The rows of the
+/// tile must be contiguous in the destination and its columns in the source. `plain` moves the tile
+/// if the processor has no such instructions, or if the tile is too small for them.
 pub(super) struct Transpose<M, const N: usize> {
     pub(super) simd: Option<Simd>,
     /// The permutation of the bytes inside each unit, if there is one.
@@ -121,7 +123,7 @@ impl<const N: usize, const E: usize, const L: usize> MoveTile for Squares<N, E, 
     }
 }
 
-/// Calls `each` with the source byte and the destination address of every unit of a tile.
+/// Calls `each` for every unit of a tile, with its source byte and its destination address.
 #[inline(always)]
 pub(super) fn each_unit(tile: &CopyTile, mut each: impl FnMut(usize, isize)) {
     for (&from, &to) in tile.columns.0.iter().zip(tile.columns.1) {
@@ -132,8 +134,8 @@ pub(super) fn each_unit(tile: &CopyTile, mut each: impl FnMut(usize, isize)) {
     }
 }
 
-/// Transposes a tile in strips of `L` rows, each square by square. The last squares may overlap
-/// those before them. The tile must have at least `L` rows and `E` columns.
+/// Transposes a tile in strips of `L` rows, and each strip square by square. The last squares of a
+/// direction may overlap those before them. The tile must have at least `L` rows and `E` columns.
 #[inline(never)]
 fn squares<const N: usize, const E: usize, const L: usize>(
     source: &[u8],
@@ -166,8 +168,9 @@ fn squares<const N: usize, const E: usize, const L: usize>(
     }
 }
 
-/// Transposes the squares of a strip that start at register `column` of its rows. `lines` has the
-/// rows, as registers of 16 bytes. The resulting columns are written at `to` plus each of `writes`.
+/// Transposes the squares of a strip whose first column is `column`. `lines` has the rows of the
+/// strip, as registers of 16 bytes. Each resulting column is written at `to` plus the entry of
+/// `writes` for that column.
 #[inline(always)]
 fn square<const N: usize, const E: usize, const L: usize>(
     lines: &[&[[u8; 16]]; L],
@@ -176,7 +179,7 @@ fn square<const N: usize, const E: usize, const L: usize>(
     to: isize,
     writes: &[isize; E],
 ) {
-    // The loops count explicitly. Iterators over these arrays would keep them out of registers.
+    // Count explicitly, because iterators over these arrays would keep them out of registers.
     let mut out = [[[0; 16]; 4]; E];
     let mut square = 0;
     while square < L / E {
@@ -206,8 +209,8 @@ fn square<const N: usize, const E: usize, const L: usize>(
     }
 }
 
-/// Converts an offset to the index of a byte. The nest guarantees that the offset is inside the
-/// image. A negative offset would become an index that the bounds check of the slice refuses.
+/// Converts an offset to the index of a byte. The nest guarantees that offsets lie inside the
+/// image; a negative one would become an index so large that every bounds check fails.
 #[inline(always)]
 pub(super) fn byte_index(offset: isize) -> usize {
     offset.cast_unsigned()

@@ -1,5 +1,5 @@
-//! Agreement between ranks about failures: if one rank fails, all ranks return its failure.
-//! Otherwise, the other ranks would wait forever for messages from the failed one.
+//! Makes all ranks return the failure of any one rank, because the other ranks would otherwise wait
+//! forever for its messages.
 
 use super::{MpiError, World};
 
@@ -10,19 +10,19 @@ const LONGEST_MESSAGE: usize = 1 << 16;
 /// The failure of one rank, as it is reported to all ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankFailure {
-    /// The lowest rank that failed.
+    /// The rank that failed. If several ranks failed, it is the lowest of them.
     pub rank: u64,
-    /// The code that this rank passed.
+    /// The error code that the failed rank passed to [`World::agreed`].
     pub code: u8,
-    /// The message that this rank passed.
+    /// The error message that the failed rank passed to [`World::agreed`].
     pub message: String,
 }
 
 impl World {
     /// Shares failures between all ranks, so that all of them stop if one fails. `own` is the code
-    /// and the message of this rank's failure, if it has one. Returns the failure of the lowest
-    /// rank that has one, or `None` if no rank failed. All ranks must call this function, which
-    /// waits for all of them.
+    /// and the message of this rank's failure, or `None` if this rank did not fail. Returns the
+    /// failure of the lowest rank that failed, or `None` if there is none. All ranks must call this
+    /// function, which waits for all of them.
     ///
     /// # Errors
     ///
@@ -43,9 +43,9 @@ impl World {
         Ok(Some(RankFailure { rank, code, message }))
     }
 
-    /// Compares `text` on this rank with `text` on rank 0, so that ranks notice if they were
-    /// started differently. Returns the text of rank 0 if the two differ, and `None` if they are
-    /// equal. All ranks must call this function, which waits for all of them.
+    /// Compares `text` with the text that rank 0 passes, so that a rank notices if it was started
+    /// with different arguments. Returns the text of rank 0 if it differs, and otherwise `None`.
+    /// All ranks must call this function, which waits for all of them.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! [`Exchange`]: one rank's part of a reshard, which exchanges the messages of the plan with other
-//! ranks.
+//! [`Exchange`]: runs the part of a reshard that belongs to one rank, by exchanging the messages of
+//! the plan with the other ranks.
 
 use super::{
     MpiError, World,
@@ -11,8 +11,8 @@ use crate::{
     sharding::Placement,
 };
 
-/// The minimum length of runs, in bytes, for which a message is sent with MPI's vector types. A
-/// message with shorter runs is packed and unpacked by this crate.
+/// The minimum length of runs, in bytes, for which MPI's vector types describe a message. A message
+/// with shorter runs is packed and unpacked by this crate instead.
 const LONG_RUN: usize = 1 << 10;
 
 /// The maximum number of messages in transit in each direction.
@@ -20,12 +20,12 @@ const MOST_MESSAGES: usize = 256;
 
 /// The maximum total size of packed messages in transit, in bytes, for both directions together. A
 /// larger amount would not stay in a cache between packing and sending (`benches/mpi`: rows to
-/// columns of `f32[8192,8192]`). With a smaller one, fewer messages can be in transit.
+/// columns of `f32[8192,8192]`). A smaller amount allows fewer messages in transit.
 const MOST_STAGING: u64 = 8 << 20;
 
 /// The maximum length of a message, in bytes. Longer messages would not stay in a cache between
-/// packing and sending (`benches/mpi`: rows to columns of `f32[8192,8192]`). Shorter ones are more
-/// numerous.
+/// packing and sending (`benches/mpi`: rows to columns of `f32[8192,8192]`). With shorter ones,
+/// more messages are needed.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// One rank's part of a reshard.
@@ -59,14 +59,14 @@ impl Message {
         Ok(Self { round, partner, bytes, in_place })
     }
 
-    /// Returns the size of the buffer that the message needs, in bytes. It is 0 if the message is
-    /// not packed.
+    /// Returns the size of the buffer into which the message is packed, in bytes. It is 0 if the
+    /// message needs no buffer.
     fn staged(&self) -> usize {
         if self.in_place.is_some() { 0 } else { self.bytes }
     }
 }
 
-/// The state of the messages that are sent, or of those that are received.
+/// The progress of the messages in one direction: those to send, or those to receive.
 #[derive(Default)]
 struct Queue {
     next: usize,
@@ -75,8 +75,8 @@ struct Queue {
 }
 
 impl Queue {
-    /// Counts the next message as in transit and returns its index. Returns `None` if there is no
-    /// further message, or if the limits require another message to complete first: at most
+    /// Counts the next message as in transit and returns its index. Returns `None` if all messages
+    /// were started, or if another message must complete first because of the limits: at most
     /// [`MOST_MESSAGES`] messages, and packed messages of at most `most` bytes together, may be in
     /// transit.
     fn begin(&mut self, messages: &[Message], most: usize) -> Option<usize> {
@@ -98,9 +98,9 @@ impl Queue {
 }
 
 impl<'a> Exchange<'a> {
-    /// Plans this rank's part of a reshard. `from` and `to` are the placement and the memory layout
-    /// before and after it. Packed messages occupy at most 8 MiB, or `staging_bytes` if that is
-    /// less. All ranks must pass equal arguments.
+    /// Plans the part of a reshard that belongs to this rank. `from` and `to` are the placement and
+    /// the memory layout before and after the reshard. Packed messages occupy at most 8 MiB, or
+    /// `staging_bytes` if that is less. All ranks must pass equal arguments.
     ///
     /// # Errors
     ///
@@ -144,10 +144,10 @@ impl<'a> Exchange<'a> {
         self.member.destination_bytes()
     }
 
-    /// Runs this rank's part of the reshard. `source` is the memory of its source shard.
-    /// `destination` receives the memory of its destination shard and must be all zeros. If the
-    /// rank has no shard on a side, the buffer for that side must be empty. All ranks must call
-    /// this function.
+    /// Runs the part of the reshard that belongs to this rank. `source` is the memory of the rank's
+    /// source shard. `destination` must be all zeros, and receives the memory of the rank's
+    /// destination shard. If the rank has no source or no destination shard, the corresponding
+    /// buffer must be empty. All ranks must call this function.
     ///
     /// If MPI fails while messages are in transit, this function prints the reason and ends the
     /// program on all ranks.
@@ -162,8 +162,7 @@ impl<'a> Exchange<'a> {
         let mut pending = PendingMessages::new(self.world, source, destination);
         let (mut sending, mut receiving) = (Queue::default(), Queue::default());
         let mut buffers = BufferPool::default();
-        // Other ranks wait for the messages of this rank, so these are sent even after a failure on
-        // this rank.
+        // Even after a failure on this rank, send its messages, because other ranks wait for them.
         let mut finished = Ok(());
         let mut copied = false;
         loop {
@@ -211,7 +210,7 @@ impl<'a> Exchange<'a> {
     }
 }
 
-/// The buffers of completed messages, kept for reuse.
+/// The buffers of completed messages, which later messages use again.
 #[derive(Default)]
 struct BufferPool(Vec<Vec<u8>>);
 

@@ -12,7 +12,7 @@ use mpi_sys::{
 use super::{MpiError, World, world::done};
 use crate::reshard::Runs;
 
-/// An MPI datatype that describes runs of bytes in a shard's memory, so that MPI can send them
+/// An MPI datatype that describes runs of bytes in a shard's memory, with which MPI can send them
 /// without packing.
 #[derive(Debug)]
 pub(super) struct Vector {
@@ -20,7 +20,7 @@ pub(super) struct Vector {
     end: usize,
     count: c_int,
     datatype: MPI_Datatype,
-    /// True if the datatype was created by this value, which must then free it.
+    /// True if this value created the datatype and must free it.
     own: bool,
 }
 
@@ -66,22 +66,22 @@ impl Drop for Vector {
     }
 }
 
-/// A message that is no longer in transit, because it was received or because its bytes were sent.
+/// A message whose transfer is complete: it was received, or all of its bytes were sent.
 #[derive(Debug)]
 pub(super) struct CompletedMessage {
-    /// The number that the caller gave to the message.
+    /// The number by which the caller identifies the message.
     pub(super) number: usize,
     pub(super) sent: bool,
-    /// The buffer of the message. `None` if the message was sent from, or received into, the memory
-    /// of a shard.
+    /// The buffer of the message, for further use. `None` if the message was sent directly from the
+    /// memory of a shard, or received directly into it.
     pub(super) message: Option<Vec<u8>>,
 }
 
 /// The messages of one rank that are in transit. The bytes of a message are either in the memory of
-/// a shard or in a buffer of its own.
+/// a shard or in a separate buffer.
 ///
-/// MPI accesses the memory of messages until they complete. If this value is dropped while a
-/// message is in transit, which happens only after an MPI error, the program ends on all ranks.
+/// MPI accesses these bytes until the message completes. If this value is dropped earlier, which
+/// happens only after an MPI error, the program ends on all ranks.
 #[derive(Debug)]
 pub(super) struct PendingMessages<'a> {
     world: &'a World,
@@ -119,7 +119,7 @@ impl<'a> PendingMessages<'a> {
     }
 
     /// Returns the memory of the destination shard. The caller must not access bytes that a message
-    /// in transit will fill in place.
+    /// in transit fills directly.
     pub(super) fn destination(&mut self) -> &mut [u8] {
         // SAFETY: The memory is borrowed for the lifetime of `self`. MPI writes to it only
         // inside functions that take `self` as mutable, or from outside the process. The bytes that
@@ -140,8 +140,9 @@ impl<'a> PendingMessages<'a> {
         self.post_send(number, to, message.as_ptr(), int(message.len()), byte, Some(message));
     }
 
-    /// Starts to send `count` elements of `datatype` from `start`, which points into the memory of
-    /// the source shard or into `message`. `number` identifies the message when it completes.
+    /// Starts to send `count` elements of `datatype` from `start`. `start` points into the memory
+    /// of the source shard, or into `message` if there is one. `number` identifies the message when
+    /// it completes.
     fn post_send(
         &mut self,
         number: usize,
@@ -168,8 +169,8 @@ impl<'a> PendingMessages<'a> {
         self.post_receive(number, from, start, runs.count, runs.datatype, None);
     }
 
-    /// Starts to receive a message from rank `from` into a buffer, `message`, whose length must be
-    /// the length of the message. `number` identifies the message when it completes.
+    /// Starts to receive a message from rank `from` into the buffer `message`, which must be as
+    /// long as the message. `number` identifies the message when it completes.
     pub(super) fn receive(&mut self, number: usize, from: u64, mut message: Vec<u8>) {
         // SAFETY: This is a constant of the library.
         let byte = unsafe { RSMPI_UINT8_T };
@@ -177,8 +178,8 @@ impl<'a> PendingMessages<'a> {
         self.post_receive(number, from, start, count, byte, Some(message));
     }
 
-    /// Starts to receive `count` elements of `datatype` to `start`, which points into the memory of
-    /// the destination shard or into `message`.
+    /// Starts to receive `count` elements of `datatype` to `start`. `start` points into the memory
+    /// of the destination shard, or into `message` if there is one.
     fn post_receive(
         &mut self,
         number: usize,
@@ -279,8 +280,8 @@ impl Drop for PendingMessages<'_> {
     }
 }
 
-/// Converts a number to an `int` for MPI. This cannot fail, because messages have at most 1 MiB and
-/// MPI counts ranks with an `int`.
+/// Converts a number to an `int` for MPI. This cannot fail, because messages have at most 1 MiB,
+/// and ranks are `int`s in MPI itself.
 fn int(number: impl TryInto<c_int>) -> c_int {
     number.try_into().unwrap_or_else(|_| unreachable!("messages are at most 1 MiB"))
 }

@@ -13,10 +13,10 @@ use mpi_sys::{
 
 use super::MpiError;
 
-/// The ranks that were started together, with a communicator for this crate.
+/// The ranks that were started together, with a communicator that only this crate uses.
 ///
-/// Ranks on one machine share its processors. A loop on the host therefore uses only this rank's
-/// share of the threads if it starts on the thread that called [`join`](Self::join).
+/// Ranks on one machine share its processors. Therefore a loop on the host uses only this rank's
+/// share of the threads, if it starts on the thread that called [`join`](Self::join).
 ///
 /// If `join` started MPI, dropping the world finalizes MPI. If the world is dropped during a panic,
 /// the program ends on all ranks.
@@ -27,7 +27,7 @@ pub struct World {
     size: u64,
     /// True if [`join`](Self::join) started MPI.
     started: bool,
-    /// The thread pool of this rank, with its share of the processors. The current thread belongs
+    /// A thread pool with this rank's share of the machine's processors. The current thread belongs
     /// to the pool.
     threads: Option<rayon::ThreadPool>,
     /// Makes the type neither `Send` nor `Sync`, because MPI is called from one thread only.
@@ -80,13 +80,14 @@ impl World {
         }
         (world.rank, world.size) = (u64::from(rank.unsigned_abs()), u64::from(size.unsigned_abs()));
         let own = threads(world.ranks_here()?);
-        // If the thread already belongs to a pool, it stays in that pool.
+        // If the thread already belongs to a pool, it stays in that pool, and the error is ignored.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(own).use_current_thread().build();
         world.threads = pool.ok();
         Ok(world)
     }
 
-    /// Returns the number of this rank, counted from 0. It is also the number of the rank's device.
+    /// Returns the number of this rank, counted from 0, which is also the number of the rank's
+    /// device.
     #[must_use]
     pub fn rank(&self) -> u64 {
         self.rank
@@ -118,8 +119,8 @@ impl World {
         Ok(usize::try_from(size).unwrap_or(1))
     }
 
-    /// Sends `own` to all ranks, and returns the numbers of all ranks in order of rank. All ranks
-    /// must call this function.
+    /// Sends `own` to all ranks, and returns the numbers that all ranks sent, in order of rank. All
+    /// ranks must call this function.
     pub(super) fn all(&self, own: u64) -> Result<Vec<u64>, MpiError> {
         let mut all = vec![0_u64; usize::try_from(self.size).unwrap_or(usize::MAX)];
         // SAFETY: One number is sent, and the list has room for one number from each rank.
@@ -131,8 +132,8 @@ impl World {
         Ok(all)
     }
 
-    /// Copies the bytes of the rank `root` to all ranks. All ranks must call this function with the
-    /// same number of bytes.
+    /// Copies `bytes` from the rank `root` to all other ranks. All ranks must call this function,
+    /// with the same number of bytes.
     pub(super) fn broadcast(&self, root: u64, bytes: &mut [u8]) -> Result<(), MpiError> {
         let root = c_int::try_from(root).unwrap_or(c_int::MAX);
         for part in bytes.chunks_mut(1 << 30) {
@@ -174,13 +175,13 @@ impl Drop for World {
     }
 }
 
-/// Returns the number of threads for each rank if `ranks` ranks share this machine.
+/// Returns the number of threads that each rank may use if `ranks` ranks share this machine.
 fn threads(ranks: usize) -> usize {
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     (processors / ranks.max(1)).max(1)
 }
 
-/// Converts the return code of the MPI function named `function` to a result.
+/// Converts the return code of an MPI function to a result. `function` is its name, for the error.
 pub(super) fn done(function: &'static str, code: c_int) -> Result<(), MpiError> {
     if code == MPI_SUCCESS.cast_signed() {
         return Ok(());

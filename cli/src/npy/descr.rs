@@ -2,8 +2,8 @@
 
 use stridec::{shape::ElementType, stride::StrideDescriptor};
 
-/// Returns the type string of a tensor's elements: numpy's own type if it has one, otherwise the
-/// unsigned integer of the same width.
+/// Returns the type string of a tensor's elements. This is numpy's own type if there is one, and
+/// otherwise the unsigned integer of the same width.
 ///
 /// Elements smaller than a byte are written as the bytes that contain them.
 pub(super) fn of(tensor: &StrideDescriptor) -> String {
@@ -20,8 +20,8 @@ pub(super) fn of(tensor: &StrideDescriptor) -> String {
 
 /// Returns true if a file of this type can hold the elements of a tensor, bit for bit.
 ///
-/// Types that numpy lacks may also be stored as an opaque `V` of the same width, which is how
-/// `ml_dtypes` saves them, and small signed integers in bytes as `i1`.
+/// Types that numpy lacks may also be stored as an opaque `V` of the same width, because
+/// `ml_dtypes` saves them in this way. Small signed integers in bytes may be stored as `i1`.
 pub(super) fn holds(tensor: &StrideDescriptor, descr: &str) -> bool {
     let (expected, descr) = (of(tensor), normal(descr));
     let bits = tensor.element_bits();
@@ -51,7 +51,7 @@ pub(super) fn element_type(descr: &str) -> Result<ElementType, String> {
     })
 }
 
-/// Refuses numbers in the other byte order.
+/// Returns an error if a type string has the other byte order than this processor.
 pub(super) fn check_byte_order(descr: &str) -> Result<(), String> {
     let foreign = if cfg!(target_endian = "little") { '>' } else { '<' };
     match descr.strip_prefix(foreign) {
@@ -66,7 +66,7 @@ pub(super) fn check_byte_order(descr: &str) -> Result<(), String> {
     }
 }
 
-/// Returns the type string with the byte order that numpy itself writes.
+/// Returns the type string in the form in which numpy itself writes the byte order.
 fn normal(descr: &str) -> String {
     match descr.strip_prefix(['<', '>', '=', '|']) {
         Some(rest @ ("u1" | "i1" | "b1")) => format!("|{rest}"),
@@ -76,7 +76,7 @@ fn normal(descr: &str) -> String {
     }
 }
 
-/// Returns numpy's type for an element type, if there is one.
+/// Returns the numpy type that is equal to an element type, or `None` if there is none.
 fn natural(kind: ElementType) -> Option<&'static str> {
     Some(match kind {
         ElementType::Pred => "|b1",

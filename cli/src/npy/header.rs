@@ -11,10 +11,10 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 /// The maximum length of a dtype or a key, in bytes.
 const MAX_STRING: usize = 64;
 
-/// The maximum size of a header, in bytes. numpy's own headers take a few hundred.
+/// The maximum size of a header, in bytes. The headers that numpy writes have a few hundred.
 pub(crate) const MAX_HEADER: usize = 1 << 20;
 
-/// The alignment of the data in a file, in bytes, so that it can be mapped.
+/// The alignment of the data in a file, in bytes, which allows programs to map the data.
 const ALIGNMENT: usize = 64;
 
 /// The fields of a header.
@@ -29,8 +29,8 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Reads the header at the start of a file. Returns it and the offset of the data, which is at
-    /// most [`MAX_HEADER`].
+    /// Parses the header at the start of a file. Returns the header and the offset of the data,
+    /// which is at most [`MAX_HEADER`].
     pub(crate) fn read(file: &[u8]) -> Result<(Self, usize), String> {
         let rest =
             file.strip_prefix(MAGIC).ok_or("expected \\x93NUMPY at the start of the file")?;
@@ -66,7 +66,7 @@ impl Header {
         let descr = &self.descr;
         let mut text =
             format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': ({shape}), }}");
-        // 64 extents of 20 digits fit the two-byte length of version 1.
+        // The two-byte length of version 1 is sufficient for 64 extents of 20 digits.
         let blanks = ALIGNMENT - (MAGIC.len() + 4 + text.len() + 1) % ALIGNMENT;
         text.extend(std::iter::repeat_n(' ', blanks % ALIGNMENT));
         text.push('\n');
@@ -77,8 +77,8 @@ impl Header {
     }
 }
 
-/// Parses the Python dict of a header, with its keys in any order. The methods skip whitespace
-/// before what they read.
+/// Parses the Python dict in a header, whose keys may be in any order. Each method first skips
+/// whitespace.
 struct DictParser<'a> {
     text: &'a str,
     rest: std::iter::Peekable<CharIndices<'a>>,
@@ -128,7 +128,8 @@ impl<'a> DictParser<'a> {
         })
     }
 
-    /// Parses the value of `descr`. A structured dtype, which is a list or a tuple, is refused.
+    /// Parses the value of `descr`. Returns an error for a structured dtype, which is a list or a
+    /// tuple.
     fn descr(&mut self) -> Result<&'a str, String> {
         self.blanks();
         match self.rest.peek() {
@@ -185,14 +186,15 @@ impl<'a> DictParser<'a> {
         }
     }
 
-    /// Reads letters, digits and signs, at most [`MAX_STRING`] characters. The word is empty if
-    /// another character follows.
+    /// Parses a word of letters, digits and signs, up to [`MAX_STRING`] characters. The word is
+    /// empty if another character comes first.
     fn word(&mut self) -> &'a str {
         self.blanks();
         let start = self.position();
         while self.rest.next_if(|&(_, c)| c.is_alphanumeric() || c == '-').is_some() {}
         let word = &self.text[start..self.position()];
-        // All accepted words are shorter; the start of a longer one is enough for the message.
+        // All valid words are shorter, and the start of a longer one is enough for the error
+        // message.
         word.char_indices().nth(MAX_STRING).map_or(word, |(end, _)| &word[..end])
     }
 

@@ -1,4 +1,4 @@
-//! Decides if an array in a `.npy` file has the bytes of a tensor in memory.
+//! Decides if the array in a `.npy` file has the same bytes as a tensor in memory.
 
 use stridec::{
     shape::{Layout, Shape},
@@ -7,15 +7,15 @@ use stridec::{
 
 use super::{Header, descr};
 
-/// The maximum number of extents in a message.
+/// The maximum number of extents that a message lists.
 const MAX_SHOWN: usize = 16;
 
-/// Returns the header of the file that holds a tensor's image.
+/// Returns the header for a `.npy` file that contains the image of a tensor.
 ///
 /// The array in the file has the dimensions of the tensor's memory, such as `[2, 3, 1, 5, 8]` for
-/// `f32[2,24,1,5]{3,2,1,0:T(8,1,1)}`. If memory is not such an array, the array has one dimension
-/// of elements. It has one dimension of bytes if elements are smaller than a byte or follow a
-/// prefix.
+/// `f32[2,24,1,5]{3,2,1,0:T(8,1,1)}`. If the memory does not form such an array, the file has one
+/// dimension of elements. It has one dimension of bytes if elements are smaller than a byte or
+/// follow a prefix.
 pub(crate) fn header_of(tensor: &StrideDescriptor) -> Header {
     let header = |descr: String, shape| Header { descr, fortran_order: false, shape };
     if tensor.element_bits() < 8 || tensor.prefix_bytes() > 0 {
@@ -25,7 +25,7 @@ pub(crate) fn header_of(tensor: &StrideDescriptor) -> Header {
     header(descr::of(tensor), shape)
 }
 
-/// The tensor whose image a file holds.
+/// The role of a tensor whose image is in a file, for error messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileOf {
     /// The source of an operation.
@@ -46,8 +46,9 @@ impl std::fmt::Display for FileOf {
     }
 }
 
-/// Checks that a file's array is the image of a tensor: either the array of its memory, or the
-/// tensor itself in an order that its layout describes.
+/// Checks that the array in a file is the image of a tensor. It can have the dimensions of the
+/// tensor's memory, or the dimensions of the tensor itself if the file can describe the order of
+/// its layout.
 ///
 /// # Errors
 ///
@@ -104,8 +105,8 @@ pub(crate) fn check(header: &Header, tensor: &StrideDescriptor, of: FileOf) -> R
     ))
 }
 
-/// Returns true if a file's array is a storage that has a tensor's memory at its start: one
-/// dimension of at least as many elements.
+/// Returns true if the array in a file is a storage that begins with a tensor's memory. Such an
+/// array has one dimension, with at least as many elements as the memory.
 pub(crate) fn is_storage(header: &Header, tensor: &StrideDescriptor) -> bool {
     let [elements] = header.shape[..] else { return false };
     elements >= tensor.physical_elements()
@@ -115,7 +116,7 @@ pub(crate) fn is_storage(header: &Header, tensor: &StrideDescriptor) -> bool {
         && descr::holds(tensor, &header.descr)
 }
 
-/// Returns extents as text for a message, shortened if there are many.
+/// Formats extents for a message, shortened if there are many.
 fn shown(extents: &[u64]) -> String {
     match extents {
         _ if extents.len() > MAX_SHOWN => {
@@ -126,19 +127,19 @@ fn shown(extents: &[u64]) -> String {
     }
 }
 
-/// Returns true if the memory of a tensor is the tensor as an array: all elements in row-major
-/// order, and nothing else.
+/// Returns true if a tensor's memory is a plain array: all elements in row-major order, without
+/// padding, gaps or a prefix.
 pub(crate) fn is_array(tensor: &StrideDescriptor) -> bool {
     header_of(tensor).shape == tensor.sizes() && lies_in_order(tensor, false)
 }
 
-/// Returns true if the array has the tensor's extents and its elements have the order of the
-/// layout.
+/// Returns true if the array in a file has the extents of the tensor, and stores its elements in
+/// the order of the tensor's layout.
 fn is_logical(header: &Header, tensor: &StrideDescriptor) -> bool {
     header.shape == tensor.sizes() && lies_in_order(tensor, header.fortran_order)
 }
 
-/// Returns the order of a file, `C` or `Fortran`, that describes the tensor's memory. Returns
+/// Returns the order, `C` or `Fortran`, in which a file can describe the tensor's memory. Returns
 /// `None` if neither order does.
 fn file_order(tensor: &StrideDescriptor) -> Option<&'static str> {
     match (lies_in_order(tensor, false), lies_in_order(tensor, true)) {
@@ -148,8 +149,8 @@ fn file_order(tensor: &StrideDescriptor) -> Option<&'static str> {
     }
 }
 
-/// Returns true if the tensor's memory has only its elements, with the last dimension most minor,
-/// or the first if `fortran_order` is true.
+/// Returns true if the tensor's memory contains nothing but its elements, with the last dimension
+/// most minor. If `fortran_order` is true, the first dimension must be most minor instead.
 fn lies_in_order(tensor: &StrideDescriptor, fortran_order: bool) -> bool {
     if tensor.elements() == 0 {
         return tensor.physical_elements() == 0;
@@ -169,7 +170,7 @@ fn lies_in_order(tensor: &StrideDescriptor, fortran_order: bool) -> bool {
         })
 }
 
-/// Returns the shape of an array, from its header alone.
+/// Returns the shape of the array that a header describes.
 pub(crate) fn tensor_of(header: &Header) -> Result<Shape, String> {
     descr::check_byte_order(&header.descr)?;
     let element_type = descr::element_type(&header.descr)?;
@@ -216,7 +217,8 @@ mod tests {
         assert!(accepts("f32[2,3]{0,1:PAD(3,5,zero)}", false, &[5, 3]));
         assert!(!accepts("f32[2,3]{0,1:PAD(3,5,zero)}", true, &[2, 3]));
         assert!(accepts("f32[3,5]{1,0:T(2,2)}", false, &[2, 3, 2, 2]));
-        // nChw8c, as numpy users have it, and with the dimensions of XLA's tile
+        // Accept nChw8c with the dimensions that numpy users expect, and with the dimensions of
+        // XLA's tile.
         assert!(accepts("f32[2,24,1,5]{3,2,1,0:T(8,1,1)}", false, &[2, 3, 1, 5, 8]));
         assert!(accepts("f32[2,24,1,5]{3,2,1,0:T(8,1,1)}", false, &[2, 3, 1, 5, 8, 1, 1]));
         assert!(!accepts("f32[2,24,1,5]{3,2,1,0:T(8,1,1)}", false, &[2, 24, 1, 5]));
@@ -224,7 +226,7 @@ mod tests {
         assert!(accepts("s4[4,4]{1,0:E(4)}", false, &[8]));
         assert!(!accepts("s4[4,4]{1,0:E(4)}", false, &[4, 4]));
         assert!(accepts("f32[]", true, &[]));
-        // An array of the logical extents in another order is not taken for the memory.
+        // An array with the logical extents in another order must not be accepted as the memory.
         assert!(!accepts("f32[2,1,2]{0,2,1}", false, &[2, 1, 2]));
         assert!(accepts("f32[2,1,2]{0,2,1}", false, &[1, 2, 2]));
     }

@@ -1,5 +1,5 @@
-//! numpy's `.npy` files, as the memory of tensors. Their bytes are taken as they are: an array of
-//! another type or order is refused.
+//! Reads and writes numpy's `.npy` files as the memory of tensors. The bytes are never converted,
+//! so an array of another type or order is refused.
 
 mod descr;
 mod header;

@@ -44,10 +44,10 @@ pub fn svg(picture: &Picture<'_>) -> String {
     document(column(parts, GAP), picture.title, true).into_string()
 }
 
-/// Draws a picture as several SVG documents that a page can arrange freely. The first value
-/// contains a document for each side. The second shows the elements that move, if there are any.
+/// Draws a picture as several SVG documents, which a page can arrange as it likes. Returns a
+/// document for each side, and another one with the elements that move, if there are any.
 ///
-/// The first document contains the style sheet for all of them.
+/// Only the first document contains the style sheet for all documents.
 pub(in crate::explain) fn documents(picture: &Picture<'_>) -> (Vec<Markup>, Option<Markup>) {
     let PictureParts { sides, moves } = drawn(picture);
     let names =
@@ -86,8 +86,7 @@ fn drawn(picture: &Picture<'_>) -> PictureParts {
     PictureParts { sides, moves }
 }
 
-/// Creates an SVG document from one part. If `styled` is true, the document contains the style
-/// sheet.
+/// Creates an SVG document from one part. Includes the style sheet if `styled` is true.
 pub(super) fn document(part: SvgPart, title: &str, styled: bool) -> Markup {
     let SvgPart { markup, width, height } = part;
     let (width, height) = (width + 2 * GAP, height + 2 * GAP);
@@ -101,7 +100,8 @@ pub(super) fn document(part: SvgPart, title: &str, styled: bool) -> Markup {
     }
 }
 
-/// Draws one layout: its notation, its description, the array, the memory and the digits.
+/// Draws everything about one layout: its notation, its description, the array, the memory and the
+/// digits.
 fn side(
     side: Side<'_>,
     common: Option<[usize; 2]>,
@@ -130,8 +130,8 @@ fn side(
     let drawn = grids.iter().map(|grid| grid::draw(grid, followed)).collect();
     let array = flow(drawn, width + 60, GAP);
     let memory = strip::draw(descriptor, followed, width);
-    // A single key explains the colours of all parts that are coloured by their place in the whole
-    // memory. A grid with a separate scale has a separate key.
+    // Parts that are coloured by their place in the whole memory share one key. A grid with its own
+    // colour scale has its own key.
     let whole = (descriptor.elements() > 0)
         .then(|| offsets_key([0, descriptor.physical_elements() - 1], words.padding.is_some()));
     if grids.iter().any(Grid::is_coloured_by_all) {

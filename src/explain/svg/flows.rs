@@ -20,7 +20,7 @@ const BETWEEN: usize = 420;
 const THICK: usize = 5;
 
 /// Draws the senders on the left and the receivers on the right, with a curve for each pair that
-/// exchanges bytes. If there are more than [`MAX_ARROWS`], the last senders get none.
+/// exchanges bytes. If there would be more than [`MAX_ARROWS`] curves, the last senders get none.
 pub(super) fn arrows(flows: &Flows) -> SvgPart {
     let groups = flows.groups();
     let high = if groups <= MAX_CELLS { CELL + 4 } else { LINE - 4 };
@@ -39,7 +39,7 @@ pub(super) fn arrows(flows: &Flows) -> SvgPart {
         drawn.extend(from.into_iter().filter(|((from, to), _)| from != to));
         shown = group + 1;
     }
-    // The ends of the arrows at a device are next to each other, in the order of their other ends.
+    // At each device, put the ends of the arrows side by side, in the order of their other ends.
     let mut leaving = vec![0; groups];
     let mut arriving = vec![0; groups];
     for ((from, to), _) in &drawn {
@@ -112,15 +112,17 @@ pub(super) fn arrows(flows: &Flows) -> SvgPart {
     SvgPart { markup, width, height: top + groups * high + 2 }
 }
 
-/// Returns the width of an arrow in pixels, in proportion to `bytes`: an arrow of `most` bytes is
-/// the widest. If `count`, the number of arrows, is large, all arrows are thinner.
+/// Returns the width of an arrow for `bytes` bytes, in pixels. The width is proportional, and an
+/// arrow for `most` bytes is the widest. If `count`, the number of arrows, is large, all arrows are
+/// thinner.
 fn thickness(bytes: u128, most: u128, count: usize) -> usize {
     let thick = if count <= 64 { THICK } else { 2 };
     let share = bytes.saturating_mul(thick as u128) / most;
     usize::try_from(share).unwrap_or(thick).clamp(1, thick)
 }
 
-/// Describes the number of bytes that a group of devices sends, receives and keeps.
+/// Describes the bytes that a group of devices sends, receives and keeps, for the reader who points
+/// at it.
 fn said(flows: &Flows, group: usize) -> String {
     let [sent, received, kept] =
         [&flows.sent, &flows.received, &flows.kept].map(|of| flows::bytes(of[group]));

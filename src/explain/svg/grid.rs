@@ -9,7 +9,7 @@ use super::scene::{
 };
 use crate::explain::{grid::Grid, paint::Paint, shown::Item};
 
-/// The maximum number of cells of a grid in which short lines show the order of memory.
+/// The maximum number of cells in a grid that shows the order of memory by short lines.
 const MAX_PATH: usize = 400;
 /// The maximum length by which a line that shows the order of memory extends into a cell, in
 /// pixels.
@@ -117,8 +117,8 @@ fn label(grid: &Grid<'_>, side: usize, item: Item) -> String {
     }
 }
 
-/// Shows the order of memory: draws a short line between two cells if they are adjacent both in the
-/// drawing and in memory.
+/// Draws a short line between two cells that are neighbours both in the drawing and in memory, so
+/// that the reader sees the order of memory.
 fn path(
     centres: &mut [(u64, [usize; 2])],
     at: impl Fn(usize, usize) -> [usize; 2],

@@ -1,5 +1,5 @@
-//! Draws the elements that move, in the memory of the source and of the destination. A curve
-//! connects the two places of an element.
+//! Draws elements that move, in the memory of the source and of the destination. A curve connects
+//! the two places of each element.
 
 use maud::{Markup, html};
 
@@ -13,7 +13,7 @@ use crate::{
 const BETWEEN: usize = 90;
 
 /// Draws each element of `run` in both memories, in address order, with a curve between its two
-/// places. `all` is true if no other elements move.
+/// places. `all` is true if these are all elements that move.
 pub(super) fn draw(
     [source, destination]: [&StrideDescriptor; 2],
     run: &[Move],
@@ -74,7 +74,8 @@ impl MemoryRow {
     }
 }
 
-/// Draws the cells of the places in `coloured`, in address order, with gaps for the places between.
+/// Draws the cells of the places in `coloured`, in address order. Other places between them are
+/// drawn as gaps.
 fn row(descriptor: &StrideDescriptor, mut coloured: Vec<(u64, Colour)>, width: usize) -> MemoryRow {
     coloured.sort_by_key(|&(place, _)| place);
     coloured.dedup_by_key(|&mut (place, _)| place);

@@ -39,8 +39,8 @@ impl ProgramPicture<'_> {
         document(column(parts.collect(), 2 * GAP), name, true).into_string()
     }
 
-    /// Draws the array of a result and its key as one document. If `styled` is true, the document
-    /// contains the style sheet for all documents of the page.
+    /// Draws the array of a result and its key as one document. Includes the style sheet, for all
+    /// documents of the page, if `styled` is true.
     pub(in crate::explain) fn result_document(
         &self,
         drawn: &ResultDrawing<'_>,
@@ -49,7 +49,7 @@ impl ProgramPicture<'_> {
         document(mosaic(drawn), self.ways.program().name(), styled)
     }
 
-    /// Creates the grids of a result with sizes that suit a document, and passes them to `draw`.
+    /// Creates the grids of a result, with sizes that suit a document, and calls `draw` with them.
     pub(in crate::explain) fn with_drawn<T>(
         &self,
         result: usize,

@@ -28,7 +28,8 @@ pub(in crate::explain) const MAX_GROUPS: usize = 64;
 /// The maximum number of coloured bands in one tile, each for one device.
 const MAX_BANDS: usize = 16;
 
-/// The parts of a drawing, to be joined in one document or drawn as separate ones.
+/// The parts of the drawing of a reshard. They can be joined in one document, or be documents of
+/// their own.
 pub(in crate::explain) struct ReshardParts<T> {
     /// The array before and after the reshard.
     pub(in crate::explain) sides: Vec<T>,
@@ -91,8 +92,8 @@ impl ReshardPicture<'_> {
         ReshardParts { sides, arrows: arrows(&flows), matrix: matrix(&flows) }
     }
 
-    /// Draws the reshard as several documents for a page. The first document contains the style
-    /// sheet for all of them.
+    /// Draws the reshard as several documents, which a page can arrange. Only the first document
+    /// contains the style sheet for all documents.
     pub(in crate::explain) fn documents(&self) -> ReshardParts<Markup> {
         let ReshardParts { sides, arrows, matrix } = self.parts();
         let sides = sides.into_iter().enumerate();
@@ -117,7 +118,7 @@ fn side(map: &TileMap<'_>, view: &View, flows: &Flows) -> SvgPart {
     flow(planes, SIDE + 80, GAP)
 }
 
-/// Draws one plane, to scale unless some strips would become invisible.
+/// Draws one plane of the array. It is to scale, unless some strips would become too thin to see.
 fn plane(map: &TileMap<'_>, view: &View, flows: &Flows, plane: &[Strip], width: usize) -> SvgPart {
     let size = |dimension: Option<usize>| dimension.map_or(1, |dimension| view.sizes[dimension]);
     let [rows, columns] = &map.strips;
@@ -176,8 +177,8 @@ fn who(holders: Holders<'_>, flows: &Flows) -> String {
     format!("{devices} {}{more}", listed(holders))
 }
 
-/// Divides a tile into coloured bands, one for each device up to a maximum. Returns the devices,
-/// each with the start and the end of its band.
+/// Divides a tile into coloured bands, one for each device, up to [`MAX_BANDS`]. Returns each
+/// device with the start and the end of its band.
 fn bands(
     TileRect { x, width, .. }: TileRect,
     holders: Holders<'_>,
@@ -206,12 +207,12 @@ fn tile(place: TileRect, holders: Holders<'_>, flows: &Flows, title: &str) -> Ma
 }
 
 /// Writes the numbers of a tile's devices into their bands, if there is room. `at` is the row and
-/// column of the tile.
+/// the column of the tile.
 fn numbers(place: TileRect, holders: Holders<'_>, flows: &Flows, at: [usize; 2]) -> Markup {
     let bands = bands(place, holders);
     let longest = text_width((flows.devices() - 1).to_string().len()) + 4;
-    // If tiles are small, only every second or third tile has a number, which may extend into
-    // adjacent tiles.
+    // If tiles are small, number only every second or third tile, because the number may extend
+    // into the tiles beside it.
     let fits =
         |at: usize, size: usize, label: usize| at.is_multiple_of(label.div_ceil(size.max(1)));
     let drawn = fits(at[0], place.height, LINE - 4)

@@ -82,7 +82,7 @@ pub(super) fn paragraph(text: &str, width: usize, class: &str) -> SvgPart {
     SvgPart { markup, width, height }
 }
 
-/// Draws a cell: an element in the colour of its place, or padding.
+/// Draws a cell. `colour` is the colour of the element's place, or `None` for padding.
 pub(super) fn cell(
     at: [usize; 2],
     width: usize,
@@ -107,8 +107,8 @@ pub(super) fn ground(
     }
 }
 
-/// Draws the text of a cell, without its background. It can be drawn after other shapes, to stay
-/// readable above them.
+/// Draws the text of a cell, without its background, so that it can be drawn above other shapes and
+/// stay readable.
 pub(super) fn text(
     [x, y]: [usize; 2],
     width: usize,
@@ -123,8 +123,8 @@ pub(super) fn text(
     html! { text class=(class) x=(x + width / 2) y=(y + 16) { (label) } }
 }
 
-/// Draws the key of a colour scale, with labels at both ends. If `hatched` is given, the key also
-/// explains that hatching has this meaning.
+/// Draws the key of a colour scale, with labels at its two ends. If `hatched` is set, the key also
+/// shows hatching with this meaning.
 pub(super) fn key([first, last]: [&str; 2], hatched: Option<&str>) -> SvgPart {
     let swatches = 12;
     let width = |text: &str| text_width(text.chars().count());
@@ -147,7 +147,7 @@ pub(super) fn key([first, last]: [&str; 2], hatched: Option<&str>) -> SvgPart {
     SvgPart { markup, width, height: LINE }
 }
 
-/// Draws the key of a colour scale that shows positions in memory, from the first to the last
+/// Draws the key of a colour scale for positions in memory. Its labels are the first and the last
 /// offset.
 pub(super) fn offsets_key([first, last]: [u64; 2], padding: bool) -> SvgPart {
     let (first, last) = (format!("offset {first}"), format!("offset {last}"));

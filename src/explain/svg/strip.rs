@@ -11,8 +11,8 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The maximum number of lines for which memory is shown completely. Of larger memory, only
-/// selected lines are shown.
+/// The maximum number of lines that are all shown. If memory has more lines, only selected ones are
+/// shown.
 const MAX_LINES: usize = 8;
 
 /// Draws memory in lines of at most `width` pixels. Places in `followed` are outlined, because

@@ -1,4 +1,4 @@
-//! Compares the units that plans move with loops over the axes.
+//! Compares copies by plans with loops over the axes.
 
 use super::*;
 use crate::host::{
@@ -17,9 +17,9 @@ fn numbers(mut state: u64) -> impl FnMut(u64) -> u64 {
     }
 }
 
-/// Compares copied boxes with loops over their axes. The boxes lie in dense images whose axes have
-/// different orders, and start at any byte of a cache line. Every instruction set is used, with and
-/// without non-temporal stores.
+/// Compares copied boxes with loops over their axes, for every instruction set, with and without
+/// non-temporal stores. The images are dense, their axes have different orders, and they start at
+/// any byte of a cache line.
 #[test]
 fn boxes_are_moved_and_nothing_else_is_written() {
     let mut below = numbers(11);
@@ -35,11 +35,11 @@ fn boxes_are_moved_and_nothing_else_is_written() {
                 _ => 1 + below(most) as usize,
             })
             .collect();
-        // Rows of several KiB too.
+        // Also test rows of several KiB.
         if count == 2 && below(3) == 0 {
             extents[1] = 100 + below(900) as usize;
         }
-        // The order of the source is a rotation of the destination's, or its reverse.
+        // The source has the order of the destination, rotated or reversed.
         let turn = below(count as u64) as usize;
         let order: Vec<usize> = (0..count)
             .map(|n| if below(2) == 0 || turn > 0 { (n + turn) % count } else { count - 1 - n })
@@ -119,7 +119,7 @@ fn boxes_are_moved_and_nothing_else_is_written() {
     assert!(Simd::here().is_none() || of_sets.into_iter().all(seen), "{ways:?}");
 }
 
-/// Compares the places that a plan with units of length 1 moves with loops over the axes.
+/// Compares the places that a plan moves, with units of length 1, with loops over the axes.
 #[test]
 fn tiles_cover_a_box() {
     let mut below = numbers(7);

@@ -28,7 +28,7 @@ fn this_processor_has_a_row() {
     assert_eq!(rows.count(), 1, "{}", here.name);
 }
 
-/// Checks that a larger destination is streamed by at least the same kinds of copies.
+/// Checks that a larger destination does not reduce the kinds of copies that are streamed.
 #[test]
 fn more_is_streamed_if_the_destination_is_larger() {
     for machine in &MACHINES {
@@ -45,8 +45,8 @@ fn more_is_streamed_if_the_destination_is_larger() {
     }
 }
 
-/// A copy as text: the source, the destination, and the window of a slice as the offset, size and
-/// stride of each dimension.
+/// A copy as text: the source, the destination, and the window of a slice as (offset, size, stride)
+/// of each dimension.
 type TestCopy = (&'static str, &'static str, &'static [(u64, u64, i64)]);
 
 /// Copies that together use every mover on some processor.
@@ -98,8 +98,8 @@ fn nest((from, to, window): TestCopy) -> CopyNest {
     operation.expect("a copy").nest().clone()
 }
 
-/// Compares copies with the reference copy position by position. They use the preferences and the
-/// last-level cache of every row, and caches so small that every copy is streamed.
+/// Compares copies with the reference copy, position by position. They run with the preferences and
+/// the last-level cache of every row, and also with caches so small that every copy is streamed.
 #[test]
 fn every_row_copies_the_same_bytes() {
     let small = MACHINES.map(|row| &*Box::leak(Box::new(Machine { cache_bytes: 1 << 15, ..row })));
@@ -117,10 +117,10 @@ fn every_row_copies_the_same_bytes() {
     }
 }
 
-/// Compares the plans of the copies, on one thread and on two, with snapshots. With the widest
-/// registers, there is a snapshot for every row of the table, and with narrower ones only for the
-/// row of processors that were not measured. A change of a number or an order that leaves all bytes
-/// unchanged becomes visible here.
+/// Compares the plans of the copies, on one thread and on two, with snapshots, to show changes of
+/// numbers and orders that leave all bytes unchanged. With the widest registers there is a snapshot
+/// for every row of the table. With narrower registers there is one only for the row of processors
+/// that were not measured.
 #[test]
 fn plans_are_those_of_the_snapshots() {
     let other = &MACHINES[3];

@@ -24,9 +24,9 @@ pub(super) enum Starts<'a> {
     Pointers(Vec<*mut u8>),
 }
 
-/// Returns the difference between consecutive offsets if it is constant and does not overflow, so
-/// that no offset lies outside the range from the first to the last. Returns `None` for fewer than
-/// two offsets.
+/// Returns the difference between consecutive offsets if it is constant. Returns `None` if it is
+/// not, if offsets overflow, or if there are fewer than two. If there is a difference, no offset
+/// lies outside the range from the first to the last.
 pub(super) fn pitch(offsets: &[isize]) -> Option<isize> {
     let [first, rest @ ..] = offsets else { return None };
     let pitch = rest.first()?.wrapping_sub(*first);
@@ -72,7 +72,7 @@ impl<'a> ColumnPointers<'a> {
             let start = to.wrapping_sub((first << shift).cast_signed());
             Starts::Offsets(slice.as_mut_ptr().wrapping_offset(start), offsets)
         } else {
-            // Each slice gives one pointer, from which the pointers of its columns are derived.
+            // Take one pointer for each slice, and derive the pointers of its columns from it.
             let slices: SmallVec<[(*mut u8, usize); 8]> = slices
                 .take((last + 1).checked_sub(first)?)
                 .map(|slice| (slice.as_mut_ptr(), slice.len()))

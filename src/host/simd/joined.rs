@@ -111,7 +111,7 @@ impl Simd {
         columns: &ColumnPointers,
     ) {
         let plain = [0; 16];
-        // SAFETY: the caller's matrix and room; the index is that of a column.
+        // SAFETY: the caller meets the requirements of `joined`, and `n` is the index of a column.
         unsafe {
             match (inner, &columns.starts) {
                 (Some(inner), &Starts::Offsets(start, offsets)) => {
@@ -152,7 +152,7 @@ unsafe fn join_columns<const N: usize, const E: usize, const INNER: bool>(
     start: impl Fn(usize) -> *mut u8,
 ) {
     let count = columns.count;
-    // SAFETY: the caller's.
+    // SAFETY: the caller meets the requirements of `joined`, which the functions called here share.
     unsafe {
         let in_blocks = N <= SHORT_UNIT && columns.are_pages_apart() && count >= 4 * E;
         let strips = if in_blocks {
@@ -192,7 +192,7 @@ unsafe fn blocks<const N: usize, const E: usize, const INNER: bool>(
         let (mut column, mut done) = (0, 0);
         loop {
             for (line, rows) in rows.chunks_exact(height).enumerate() {
-                // SAFETY: the block's rows and columns are among the caller's.
+                // SAFETY: the block lies inside the caller's matrix.
                 unsafe {
                     square_of_lines::<N, E, INNER>(
                         table,

@@ -1,11 +1,12 @@
 //! Transposes matrices in squares of whole cache lines, for example 64 by 64 units of one byte.
 //!
-//! If rows or columns are a power of two apart, they share few sets of the first-level cache. If
-//! such a row were read 16 bytes at a time, its line would be evicted before the other bytes are
-//! needed. The same would happen to a line of a column that is written in two parts, with other
-//! columns in between. Here each line is loaded once, and consecutive squares lie along the same
-//! columns. In long matrices, all squares except the first start at cache-line boundaries in the
-//! source and in the destination, if the alignment of rows and columns permits it.
+//! Smaller squares are slow if rows or columns are a power of two apart, because these then share
+//! few sets of the first-level cache. If such a row were read 16 bytes at a time, its line would be
+//! evicted before the other bytes are needed. The line of a column would be evicted between two
+//! partial writes in the same way. Here, each line is loaded only once, and consecutive squares lie
+//! along the same columns. In long matrices, all squares except the first start at cache-line
+//! boundaries in the source and in the destination, if the alignment of rows and columns permits
+//! it.
 #![allow(unsafe_code)] // Register loads and stores take pointers.
 
 use std::arch::x86_64::{__m512i, _mm512_shuffle_i32x4};
@@ -17,9 +18,8 @@ use super::{
 };
 
 /// The minimum number of squares along a side for which all squares except the first are aligned to
-/// cache lines. Alignment costs one additional square. Below this number that square is too large a
-/// part of the side; a higher limit would leave more squares that cross lines. Other values have
-/// not been recorded.
+/// cache lines. Alignment costs one additional square, which is too large a part of a shorter side.
+/// A higher limit would leave more squares that cross lines. Other values have not been recorded.
 const LONG_SIDE: usize = 8;
 
 /// Transposes a matrix of `columns` columns in squares of whole cache lines. Units have `N` bytes,
@@ -61,7 +61,7 @@ pub(super) unsafe fn transpose_lines<const N: usize, const E: usize, const INNER
                 }
             }
             let lines = &rows[top..top + edge];
-            // SAFETY: the square's rows and columns are among the caller's.
+            // SAFETY: the square lies inside the caller's matrix.
             unsafe {
                 square_of_lines::<N, E, INNER>(
                     table,
@@ -79,7 +79,7 @@ struct SquareStarts {
     count: usize,
     edge: usize,
     /// The number of units before the first cache-line boundary, if the side is long and all its
-    /// lines are aligned alike; 0 otherwise.
+    /// lines have the same alignment; 0 otherwise.
     gap: usize,
 }
 
@@ -119,7 +119,7 @@ pub(super) unsafe fn square_of_lines<const N: usize, const E: usize, const INNER
 ) {
     let mut quarters = [[table; E]; 4];
     for (number, quarter) in quarters.iter_mut().enumerate() {
-        // SAFETY: the caller's places.
+        // SAFETY: the caller guarantees that 64 bytes may be read at each address of `place`.
         unsafe {
             let read = |line: usize, _| place(number * E + line);
             *quarter = square!(whole_64, low_64, high_64, permute_64, N, E, table, read);

@@ -1,9 +1,9 @@
 //! Instructions that are detected at run time, for transposing matrices and for selecting bytes.
 //!
-//! `set` detects the instruction sets; `x86` and `neon` wrap their instructions. `transpose`
-//! transposes matrices of small units into the columns of `columns`, with whole cache lines in
-//! `lines` and with few rows or columns in `narrow`. `joined` transposes into columns that are not
-//! aligned to cache lines. `select` fills rows with bytes of a few loads, and `registers` fills
+//! `set` detects the instruction sets, and `x86` and `neon` wrap their instructions. `transpose`
+//! transposes matrices of small units into the columns of `columns`. It uses `lines` for whole
+//! cache lines, and `narrow` for few rows or columns. `joined` transposes into columns that are not
+//! aligned to cache lines. `select` fills rows with bytes from a few loads, and `registers` fills
 //! blocks with any bytes of several sources.
 
 #[macro_use]

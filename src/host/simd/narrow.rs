@@ -43,7 +43,8 @@ pub(super) unsafe fn transpose_few_rows<const N: usize, const E: usize, const IN
             // Rows past the last one are masked out of the store.
             let row = rows.get(line).unwrap_or(&rows[0]);
             let place = from.wrapping_offset(*row).wrapping_add(first * N);
-            // SAFETY: bytes of the caller's rows.
+            // SAFETY: the mask selects bytes of a row, which the caller allows to be read as a
+            // whole.
             *register = unsafe { _mm512_maskz_loadu_epi8(read, place.cast()) };
             if INNER {
                 *register = permute_64(*register, table);
@@ -57,7 +58,8 @@ pub(super) unsafe fn transpose_few_rows<const N: usize, const E: usize, const IN
                     let column = first + $lane * E + number;
                     if column < columns {
                         let bytes = _mm512_extracti32x4_epi32::<$lane>(register);
-                        // SAFETY: the column is one of the caller's.
+                        // SAFETY: the column belongs to the matrix, so the caller allows it to be
+                        // written.
                         unsafe {
                             let to = start(column).wrapping_add(at);
                             _mm_mask_storeu_epi8(to.cast(), written, bytes);
@@ -97,7 +99,8 @@ pub(super) unsafe fn transpose_few_columns<const N: usize, const E: usize, const
         let load = |line: usize, lane: usize| {
             // Rows past the last one are masked out of the store.
             let place = from.wrapping_offset(rows[(lane * E + line).min(last)]);
-            // SAFETY: bytes of the caller's rows.
+            // SAFETY: the mask selects bytes of a row, which the caller allows to be read as a
+            // whole.
             unsafe { _mm_maskz_loadu_epi8(read, place.cast()) }
         };
         let mut square = [table; E];
@@ -114,7 +117,7 @@ pub(super) unsafe fn transpose_few_columns<const N: usize, const E: usize, const
         let written = u64::MAX >> (64 - rows.len() * N);
         for (column, &bytes) in square.iter().enumerate() {
             if column < columns {
-                // SAFETY: the column is one of the caller's.
+                // SAFETY: the column belongs to the matrix, so the caller allows it to be written.
                 unsafe {
                     let to = start(column).wrapping_add(at + number * 64);
                     _mm512_mask_storeu_epi8(to.cast(), written, bytes);

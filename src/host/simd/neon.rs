@@ -28,7 +28,7 @@ strips!(strips_16, "neon", 1, lanes_16, low_16, high_16, permute_16, write_16);
 #[inline]
 #[target_feature(enable = "neon")]
 unsafe fn lanes_16(lane: impl Fn(usize) -> *const u8) -> uint8x16_t {
-    // SAFETY: the caller's lane.
+    // SAFETY: the caller guarantees that 16 bytes may be read at `lane(0)`.
     unsafe { vld1q_u8(lane(0)) }
 }
 
@@ -63,7 +63,7 @@ fn permute_16(bytes: uint8x16_t, table: uint8x16_t) -> uint8x16_t {
 #[inline]
 #[target_feature(enable = "neon")]
 unsafe fn write_16(to: *mut u8, bytes: uint8x16_t) {
-    // SAFETY: the caller's place.
+    // SAFETY: the caller guarantees that 16 bytes may be written at `to`.
     unsafe { vst1q_u8(to, bytes) }
 }
 
@@ -74,7 +74,7 @@ unsafe fn term(
     load: impl Fn(usize) -> *const u8,
     places: *const u8,
 ) -> uint8x16_t {
-    // SAFETY: the caller's load and its places.
+    // SAFETY: the caller guarantees that 16 bytes may be read at `load(0)` and at `places`.
     unsafe {
         let loaded = vld1q_u8(load(0));
         vorrq_u8(bytes, vqtbl1q_u8(loaded, vld1q_u8(places)))
@@ -94,6 +94,6 @@ fn store(to: &mut [u8; 16], bytes: uint8x16_t) {
 unsafe fn store_part_16(to: *mut u8, bytes: uint8x16_t, length: usize) {
     let mut whole = [0; 16];
     store(&mut whole, bytes);
-    // SAFETY: the caller's bytes.
+    // SAFETY: the caller guarantees that `length` bytes may be written at `to`.
     unsafe { copy_part(to, &whole, length) };
 }

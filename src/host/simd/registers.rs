@@ -1,9 +1,9 @@
 //! Fills registers with bytes that are selected from a few loads each, at every step of some loops.
-//! Patterns use this.
+//! Patterns are written in this way.
 //!
 //! For example, a register of four RGB pixels with a zero byte after each needs one load of 16
-//! bytes, and a *table* that says for each byte of the register which byte of the load it takes, or
-//! none.
+//! bytes and a *table*. For each byte of the register, the table has the index of the byte to take
+//! from the load, or an entry for none.
 #![allow(unsafe_code)] // Register loads and stores take pointers.
 #![cfg_attr(
     not(any(target_arch = "x86_64", target_arch = "aarch64")),
@@ -23,19 +23,19 @@ use super::{
     set::{Set, Simd},
 };
 
-/// The number of bytes of the destination between two prefetches.
+/// The interval between two prefetches, as a number of bytes that are written to the destination.
 const PREFETCH_INTERVAL_DST_BYTES: usize = 1 << 10;
 
-/// The prefetch distance, in bytes of the destination. Hardware prefetchers do not foresee rows
-/// that are far apart or read backwards, and memory takes as long as copying a few KiB:
-/// `u64[43300,129]` with every third row, mirrored.
+/// The prefetch distance, as a number of bytes that are written to the destination in the meantime.
+/// Hardware prefetchers do not predict rows that are far apart or read backwards, and a load from
+/// memory takes as long as copying a few KiB: `u64[43300,129]` with every third row, mirrored.
 const PATTERN_PREFETCH_DST_BYTES: usize = 1 << 12;
 
 /// The largest number of loads of a block that are prefetched. Prefetching more takes as long as
 /// the loads themselves.
 const MOST_PREFETCHED: usize = 32;
 
-/// A byte of the destination of a [`Registers`].
+/// The origin of one byte that [`Registers`] write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::host) enum PatternByte {
     /// The byte at an offset in a source.
@@ -51,12 +51,12 @@ pub(super) struct Register {
     pub(super) to: isize,
     /// The number of bytes that are stored.
     pub(super) length: usize,
-    /// The number of loads whose bytes fill it.
+    /// The number of loads whose bytes fill the register.
     pub(super) terms: usize,
 }
 
-/// Registers that are stored at fixed offsets in the destination. The bytes of each are constants,
-/// or a fixed selection from a few loads.
+/// Registers that are filled together and stored at fixed offsets in the destination. Each of their
+/// bytes is a constant, or a byte at a fixed index of one of a few loads.
 #[derive(Clone, Debug)]
 pub(in crate::host) struct Registers {
     simd: Simd,
@@ -64,60 +64,63 @@ pub(in crate::host) struct Registers {
     /// The source and the offset of each load, register by register.
     loads: Vec<(usize, isize)>,
     /// The tables of the registers, aligned to cache lines. A register has one table with its
-    /// constants, and one for each of its loads. For each byte of the register, the table of a load
-    /// has the index of a byte of the load, or at least [`NO_BYTE`] if the load does not give that
-    /// byte.
+    /// constants, and one table for each of its loads. For each byte of the register, the table of
+    /// a load has the index of a byte of the load, or at least [`NO_BYTE`] if another table
+    /// provides that byte.
     tables: Vec<u64x8>,
-    /// The range of bytes that are loaded from each source; the end is exclusive. `None` if there
-    /// are none.
+    /// The range of bytes that the loads read from each source, or `None` if there are no such
+    /// loads. The end is exclusive.
     reach: SmallVec<[Option<(isize, isize)>; 1]>,
-    /// The range of bytes that are stored; the end is exclusive.
+    /// The range of bytes that the registers store. The end is exclusive.
     written: (isize, isize),
     /// True if all registers are stored whole, at multiples of cache lines.
     fills_lines: bool,
-    /// The indices of the loads whose lines are prefetched. They are a line or more apart.
+    /// The indices of loads that are at least a cache line apart, so that each line is prefetched
+    /// only once.
     lines: Vec<usize>,
 }
 
-/// A source of a pattern.
+/// A source of a pattern, and the place from which the pattern reads it.
 #[derive(Clone, Copy)]
 pub(in crate::host) struct PatternSource<'a> {
     pub(in crate::host) image: &'a [u8],
-    /// The byte from which the offsets of loads are counted.
+    /// The byte of the source at which the offsets of loads start to count.
     pub(in crate::host) at: isize,
-    /// The distance by which a step moves the loads, as a multiple of the loop's distance. It is 0
-    /// if every step reads the same bytes. Sources that give a block different numbers of bytes
-    /// have different multiples.
+    /// The factor by which a loop's source distance is multiplied for this source. It is 0 if every
+    /// step reads the same bytes. The factors differ between sources that give a block different
+    /// numbers of bytes.
     pub(in crate::host) scale: isize,
 }
 
-/// A loop around the registers.
+/// A loop that repeats the registers.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::host) struct PatternLoop {
     /// The number of steps.
     pub(in crate::host) times: usize,
-    /// The number of bytes by which a step moves in the sources, and in the destination.
+    /// The distance of one step in the sources, and in the destination, in bytes.
     pub(in crate::host) src: isize,
     pub(in crate::host) dst: isize,
-    /// The offsets in the sources and in the destination of one more step, which overlaps the last
-    /// one. It is needed if blocks do not divide the axis.
+    /// The offsets in the sources and in the destination of one additional step, which overlaps the
+    /// last regular one. This step is needed if blocks do not divide the axis.
     pub(in crate::host) last: Option<(isize, isize)>,
 }
 
 impl PatternLoop {
-    /// Returns the offset of a step in the sources, and that of the last step if it overlaps.
+    /// Returns the source distance of a step, and the source offset of the additional step if there
+    /// is one.
     pub(in crate::host) fn src(&self) -> (isize, Option<isize>) {
         (self.src, self.last.map(|last| last.0))
     }
 
-    /// Returns the offset of a step in the destination, and that of the last step if it overlaps.
+    /// Returns the destination distance of a step, and the destination offset of the additional
+    /// step if there is one.
     pub(in crate::host) fn dst(&self) -> (isize, Option<isize>) {
         (self.dst, self.last.map(|last| last.1))
     }
 }
 
-/// Returns the least and the greatest offset that the loops reach on one side. `side` returns the
-/// offset of one step, and the offset of the last one if it overlaps.
+/// Returns the least and the greatest offset that the loops reach, either in the sources or in the
+/// destination. `side` is the method of [`PatternLoop`] for that side.
 pub(in crate::host) fn span(
     loops: &[PatternLoop],
     side: impl Fn(&PatternLoop) -> (isize, Option<isize>),
@@ -129,7 +132,7 @@ pub(in crate::host) fn span(
     })
 }
 
-/// The start of a load, and its [`PatternSource::scale`].
+/// The address at which a load starts, and its [`PatternSource::scale`].
 #[derive(Clone, Copy)]
 pub(super) struct LoadStart {
     pub(super) start: *const u8,
@@ -139,15 +142,16 @@ pub(super) struct LoadStart {
 /// The options with which all steps of a pattern are written.
 #[derive(Clone, Copy)]
 struct WriteKind {
-    /// True if lines are written with non-temporal stores.
+    /// True if cache lines are written with non-temporal stores.
     streams: bool,
-    /// True if loops do not move all sources by the same distance.
+    /// True if the loops move some sources by different distances than others.
     scales: bool,
     /// True if lines of the source are prefetched.
     prefetches: bool,
 }
 
-/// The steps of the innermost loop. The first one reads `moved` bytes after the starts of loads.
+/// The steps of the innermost loop. The loads of the first step read `moved` bytes after their
+/// starts.
 #[derive(Clone, Copy)]
 pub(super) struct Steps {
     pub(super) times: usize,
@@ -157,10 +161,11 @@ pub(super) struct Steps {
 }
 
 impl Registers {
-    /// Returns the registers that write `runs`, contiguous bytes with their offset in the
-    /// destination. If a run is longer than a register, its last register overlaps the one before.
+    /// Returns the registers that write `runs`. Each run has its offset in the destination and its
+    /// bytes. If a run is longer than a register, its last register overlaps the one before it.
     ///
-    /// Returns `None` if the registers need more than `most` loads in all, or if there are no runs.
+    /// Returns `None` if the registers need more than `most` loads in total, or if there are no
+    /// runs.
     pub(in crate::host) fn new<'a>(
         simd: Simd,
         runs: impl IntoIterator<Item = (isize, &'a [PatternByte])>,
@@ -204,7 +209,7 @@ impl Registers {
         (!of.stores.is_empty()).then_some(of)
     }
 
-    /// Adds a register that stores `bytes` at an offset.
+    /// Adds a register that stores `bytes` at offset `to`, with its loads and tables.
     fn add(&mut self, to: isize, bytes: &[PatternByte], tables: &mut Vec<u8>) {
         let width = self.simd.width();
         let constant = |byte: usize| match bytes.get(byte) {
@@ -227,8 +232,8 @@ impl Registers {
                 if at < covered {
                     continue;
                 }
-                // Let a load end at the last byte that is needed, if possible: it may be the last
-                // one of the image.
+                // If possible, let a load end at the last byte that is needed, because that byte
+                // may be the last one of the image.
                 let start = at.min(last + 1 - width.cast_signed()).max(first);
                 covered = start + width.cast_signed();
                 self.load(source, start, bytes, tables);
@@ -240,8 +245,9 @@ impl Registers {
         self.stores.push(Register { to, length: bytes.len(), terms });
     }
 
-    /// Adds a load from `start` of a source, and the table of the bytes that it contains. A byte
-    /// that an earlier load contains too is taken from both; the value is the same.
+    /// Adds a load from `start` of a source, and a table of the bytes that it provides. If an
+    /// earlier load provides the same byte, both are used, which is harmless because the values are
+    /// equal.
     fn load(&mut self, source: usize, start: isize, bytes: &[PatternByte], tables: &mut Vec<u8>) {
         let width = self.simd.width();
         self.loads.push((source, start));
@@ -263,7 +269,7 @@ impl Registers {
         tables.extend((0..width).map(place));
     }
 
-    /// Returns about how many bytes the registers and their tables occupy.
+    /// Returns the approximate memory that the registers and their tables occupy, in bytes.
     pub(in crate::host) fn bytes(&self) -> usize {
         size_of_val(&self.stores[..])
             + size_of_val(&self.loads[..])
@@ -281,8 +287,8 @@ impl Registers {
         self.written
     }
 
-    /// Returns true if all loads of the registers lie inside the sources, however the loops move
-    /// them. `moved` has the least and the greatest offset of the loops in the sources.
+    /// Returns true if all loads stay inside the sources at every step of the loops. `moved` has
+    /// the least and the greatest offset that the loops reach in the sources.
     pub(in crate::host) fn loads_fit(
         &self,
         sources: &[PatternSource],
@@ -296,9 +302,9 @@ impl Registers {
         })
     }
 
-    /// Returns a longer copy of the bytes that are read of a source that does not move, and the
-    /// offset in it from which loads are counted. Returns `None` if all loads lie inside the
-    /// source.
+    /// Prepares a source that does not move and is shorter than its loads. Returns a longer copy of
+    /// its bytes, and the offset in that copy at which the loads start to count. Returns `None` if
+    /// all loads lie inside the source.
     pub(in crate::host) fn room(
         &self,
         number: usize,
@@ -385,7 +391,8 @@ impl Registers {
             [inner] => (once, *inner),
             [outer, inner] => (*outer, *inner),
             [outer, inner @ ..] => {
-                // SAFETY: the caller's steps.
+                // SAFETY: the caller guarantees that all loads and stores of these steps lie inside
+                // their images.
                 unsafe {
                     for step in 0..outer.times.cast_signed() {
                         let at = (moved + step * outer.src, to.wrapping_offset(step * outer.dst));
@@ -399,7 +406,8 @@ impl Registers {
                 return;
             }
         };
-        // SAFETY: the caller's steps.
+        // SAFETY: the caller guarantees that all loads and stores of these steps lie inside their
+        // images.
         unsafe { self.rows(starts, (moved, to), (outer, inner), kind) };
     }
 
@@ -417,7 +425,8 @@ impl Registers {
     ) {
         let write = |moved: isize, to: *mut u8, times: usize| {
             let steps = Steps { times, moved, src: inner.src, dst: inner.dst };
-            // SAFETY: the caller's steps.
+            // SAFETY: the caller guarantees that all loads and stores of these steps lie inside
+            // their images.
             unsafe {
                 match (kind.streams, kind.scales) {
                     (false, false) => self.write_by_set::<false, false>(starts, to, steps),
@@ -427,9 +436,10 @@ impl Registers {
                 }
             }
         };
-        // The lines of a part are prefetched while an earlier part is written, also across rows.
+        // Prefetch the lines of a part while an earlier part is written, even if that part is in
+        // another row.
         let bytes = (self.written.1 - self.written.0).unsigned_abs();
-        // Steps that read the same lines are in one part.
+        // Put steps that read the same lines into one part.
         let gap = (LINE / inner.src.unsigned_abs().max(1)).max(1);
         let most = if kind.prefetches {
             (PREFETCH_INTERVAL_DST_BYTES / bytes).max(gap)
@@ -475,7 +485,8 @@ impl Registers {
         to: *mut u8,
         steps: Steps,
     ) {
-        // SAFETY: the set was found on this processor; the caller's steps.
+        // SAFETY: the set was found on this processor, and the caller guarantees that all loads and
+        // stores of the steps lie inside their images.
         unsafe {
             match self.simd.set {
                 #[cfg(target_arch = "x86_64")]
@@ -490,13 +501,13 @@ impl Registers {
         }
     }
 
-    /// Returns the address of the tables.
+    /// Returns the address of the first table.
     pub(super) fn tables(&self) -> *const u8 {
         self.tables.as_ptr().cast()
     }
 
-    /// Writes the registers once, byte by byte, at byte `to` of `destination`. Loads may reach past
-    /// the ends of the sources.
+    /// Writes the registers once, byte by byte, at byte `to` of `destination`. Unlike
+    /// [`Self::write`], this also works if whole loads would reach past the ends of the sources.
     ///
     /// # Panics
     ///
@@ -533,7 +544,7 @@ impl Registers {
 /// There are at least `N` bytes on both sides.
 #[inline(always)]
 unsafe fn copy_ends<const N: usize>(from: *const u8, to: *mut u8, length: usize) {
-    // SAFETY: the caller's bytes.
+    // SAFETY: the caller guarantees at least `N` bytes on both sides.
     unsafe {
         to.copy_from_nonoverlapping(from, N);
         to.add(length - N).copy_from_nonoverlapping(from.add(length - N), N);
@@ -578,8 +589,9 @@ macro_rules! registers {
             for _ in 0..steps.times {
                 let (mut table, mut start) = (of.tables(), starts.as_ptr());
                 for register in &of.stores {
-                    // SAFETY: a register has a table for its constants and for each load, which
-                    // has a start; the caller's loads and stores.
+                    // SAFETY: a register has a table for its constants and one for each load, every
+                    // load has a start, and the caller guarantees that loads and stores lie inside
+                    // their images.
                     unsafe {
                         let mut bytes = $load(|_| table);
                         table = table.add($width);

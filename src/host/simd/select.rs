@@ -20,7 +20,7 @@ use super::{
     set::{Set, Simd},
 };
 
-/// The table entry for a byte of the register that its load does not provide.
+/// The table entry for a byte of the register that the load of the table does not provide.
 pub(in crate::host) const NO_BYTE: u8 = 0x80;
 
 /// Calls a function with the number of terms as a constant if it is at most four, so that the loop
@@ -207,7 +207,7 @@ impl Selection {
         stream: bool,
         ahead: isize,
     ) {
-        // SAFETY: the caller's, as for this function.
+        // SAFETY: the called functions have the same requirements as this one.
         unsafe {
             if stream {
                 self.periods_by_set::<true>(start, row, ahead);
@@ -229,7 +229,8 @@ impl Selection {
         row: &mut [u8],
         ahead: isize,
     ) {
-        // SAFETY: the set was found on this processor; the caller's loads and row.
+        // SAFETY: the set was found on this processor, and the caller guarantees the loads and the
+        // row.
         unsafe {
             match self.simd.set {
                 #[cfg(target_arch = "x86_64")]
@@ -244,8 +245,8 @@ impl Selection {
         }
     }
 
-    /// Fills periods byte by byte. Needed near the ends of the source, if a load of a whole
-    /// register would read past it.
+    /// Fills periods byte by byte. This is needed near the ends of the source, because a load of a
+    /// whole register could read past them.
     fn byte_by_byte(&self, source: &[u8], mut from: isize, row: &mut [u8]) {
         let width = self.simd.width();
         for period in row.chunks_mut(self.registers * width) {
@@ -265,11 +266,13 @@ impl Selection {
     }
 }
 
-/// The value of the constant parameter `TERMS` if the number of terms is read at run time.
+/// The value of the constant parameter `TERMS` for functions that read the number of terms at run
+/// time.
 pub(super) const MANY: usize = 0;
 
-/// The number of loads, and the number of registers, in a period for which there is a special loop:
-/// all its registers share the loads. Interleaving three channels to pixels is the usual case.
+/// The number of loads, and the number of registers, in a period for which there is a special loop.
+/// All registers of such a period share the loads. The usual case is interleaving three channels to
+/// pixels.
 pub(in crate::host) const TRIPLE: usize = 3;
 
 /// Defines a function that fills a row with one instruction set. It makes `$registers` registers of
@@ -304,7 +307,8 @@ macro_rules! select {
                 for to in whole.as_chunks_mut::<BYTES>().0 {
                     let mut bytes = $zero;
                     for (starts, table) in starts.iter().zip(&tables) {
-                        // SAFETY: the caller's loads; a table has the places of each.
+                        // SAFETY: the caller guarantees that every load may be read, and each load
+                        // has a table.
                         bytes = unsafe {
                             let at = |number: usize| starts[number].wrapping_offset(moved);
                             prefetch(at(0).wrapping_offset(to_ahead));
@@ -334,7 +338,8 @@ macro_rules! select {
                         let start = start.wrapping_offset(moved);
                         prefetch(start.wrapping_offset(to_ahead));
                         for (bytes, table) in bytes.iter_mut().zip(tables) {
-                            // SAFETY: the caller's loads; a table has the places of each.
+                            // SAFETY: the caller guarantees that every load may be read, and each
+                            // load has a table.
                             *bytes = unsafe { $term(*bytes, |_| start, table.as_ptr()) };
                         }
                     }
@@ -413,14 +418,14 @@ mod tests {
             let places = vec![0; registers * simd.width()];
             Selection::new(simd, registers, vec![0; registers], places, advance)
         };
-        // A hundred periods of 64 bytes, then a row that begins 10,000 bytes after this one. The
-        // last 4 KiB are 64 periods.
+        // This row has a hundred periods of 64 bytes, and the next row begins 10,000 bytes after
+        // it. The last 4 KiB are 64 periods.
         assert_eq!(of(64).ahead_of_end(5, Some(10_005), 100), (36, 4096 + 10_000 - 6400));
         assert_eq!(of(-64).ahead_of_end(5, Some(10_005), 100), (36, -4096 + 10_000 + 6400));
-        // Contiguous rows are read like one.
+        // Contiguous rows are prefetched like a single row.
         assert_eq!(of(64).ahead_of_end(5, Some(6405), 100), (100, 4096));
         assert_eq!(of(64).ahead_of_end(5, None, 100), (100, 4096));
-        // A short row prefetches the whole next one.
+        // The next row is prefetched as a whole if rows are short.
         assert_eq!(of(64).ahead_of_end(5, Some(10_005), 10), (0, 10_000));
         assert_eq!(of(0).ahead_of_end(5, Some(10_005), 1), (0, 10_000));
     }

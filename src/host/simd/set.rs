@@ -109,8 +109,8 @@ impl Simd {
         }
     }
 
-    /// Returns the number of registers of [`Self::width`] bytes that are made together. The number
-    /// of registers of a row's period must be a multiple of it.
+    /// Returns the number of registers, of [`Self::width`] bytes each, that are filled together. A
+    /// period of a row must be a multiple of this number of registers.
     pub(in crate::host) fn registers_at_once(self) -> usize {
         match self.set {
             #[cfg(target_arch = "x86_64")]

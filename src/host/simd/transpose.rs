@@ -1,8 +1,8 @@
 //! Transposes matrices in registers.
 //!
 //! The unpack instructions of a processor interleave two registers: from `a0 a1 …` and `b0 b1 …`
-//! they make `a0 b0 a1 b1 …`. A few rounds of them transpose a square, such as 16 by 16 bytes in 16
-//! registers.
+//! they make `a0 b0 a1 b1 …`. A square, such as 16 registers of 16 bytes, is transposed by
+//! repeating this a few times.
 #![allow(unsafe_code)] // Register loads and stores take pointers.
 #![cfg_attr(
     not(any(target_arch = "x86_64", target_arch = "aarch64")),
@@ -20,9 +20,9 @@ use super::{
 use super::{lines, narrow, x86};
 
 /// The prefetch distance along a row of the source, in bytes. Near the end of a row, the prefetch
-/// continues in the rows that are transposed next. It gains up to a tenth; 512 and 1024 bytes were
-/// no faster in TTC cases of `f64` (`benches/NOTES.md`, "Transposes in strips", "Lines streamed in
-/// pairs").
+/// continues in the rows that are transposed next. Prefetching gains up to a tenth; 512 and 1024
+/// bytes were no faster in TTC cases of `f64` (`benches/NOTES.md`, "Transposes in strips", "Lines
+/// streamed in pairs").
 pub(super) const ROW_PREFETCH_SRC_BYTES: usize = 256;
 
 /// A permutation of the bytes inside units, as a shuffle table for 16 bytes: entry `n` is the index
@@ -304,7 +304,7 @@ macro_rules! squares {
                     prefetch($from.wrapping_offset(*row).wrapping_add(column * $n));
                 }
             }
-            // SAFETY: the square's rows and columns are among the caller's.
+            // SAFETY: the square lies inside the caller's matrix.
             unsafe {
                 let read = |line: usize, lane: usize| place(column, line, lane);
                 let square = square!($load, $low, $high, $permute, $n, $e, $table, read);
@@ -342,8 +342,8 @@ macro_rules! transpose {
             // SAFETY: a table has the 16 bytes of a lane.
             let table = unsafe { $load(|_| inner.as_ptr()) };
             let height = E * $lanes;
-            // A few rows are described by one address and the distance between them, more rows by
-            // their addresses.
+            // A few rows are read through one address and the distance between two rows, more rows
+            // through an address for each.
             let pitch = if E <= 4 { super::columns::pitch(rows) } else { None };
             let mut lines: [*const u8; 16 * $lanes] = [from; 16 * $lanes];
             let mut row = 0;
@@ -428,7 +428,8 @@ macro_rules! strips {
             let (height, width) = (SQUARES * $lanes * E, (columns * N).next_multiple_of(LINE));
             let (strips_ahead, bytes_ahead) =
                 (ROW_PREFETCH_SRC_BYTES / width, ROW_PREFETCH_SRC_BYTES % width);
-            // Hardware prefetchers foresee a strip that is one run of at most a page.
+            // A strip that is one run of at most a page needs no prefetches, because hardware
+            // prefetchers predict it.
             let run = matches!(rows, [first, second, ..] if second - first == width.cast_signed());
             let prefetches = !run || height * width > PAGE;
             let mut lines: [*const u8; LINE] = [from; LINE];
@@ -452,7 +453,7 @@ macro_rules! strips {
                             prefetch(from.wrapping_offset(*row).wrapping_add(place));
                         }
                     }
-                    // SAFETY: the squares' rows and columns are among the caller's.
+                    // SAFETY: the squares lie inside the caller's matrix.
                     unsafe {
                         // A closure passed to an array constructor would not be inlined here.
                         macro_rules! read {

@@ -79,14 +79,14 @@ strips!(strips_32, "avx2", 2, lanes_32, low_32, high_32, permute_32, stream_32);
 #[inline]
 #[target_feature(enable = "sse2")]
 unsafe fn lanes_16(lane: impl Fn(usize) -> *const u8) -> __m128i {
-    // SAFETY: the caller's lane.
+    // SAFETY: the caller guarantees that 16 bytes may be read at `lane(0)`.
     unsafe { _mm_loadu_si128(lane(0).cast()) }
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn lanes_32(lane: impl Fn(usize) -> *const u8) -> __m256i {
-    // SAFETY: the caller's lanes.
+    // SAFETY: the caller guarantees that 16 bytes may be read at the address of each lane.
     unsafe {
         let first = _mm256_castsi128_si256(_mm_loadu_si128(lane(0).cast()));
         _mm256_inserti128_si256::<1>(first, _mm_loadu_si128(lane(1).cast()))
@@ -118,7 +118,7 @@ fn high_16<const N: usize>(a: __m128i, b: __m128i) -> __m128i {
 #[inline]
 #[target_feature(enable = "sse2")]
 unsafe fn write_16(to: *mut u8, bytes: __m128i) {
-    // SAFETY: the caller's place.
+    // SAFETY: the caller guarantees that 16 bytes may be written at `to`.
     unsafe { _mm_storeu_si128(to.cast(), bytes) }
 }
 
@@ -147,14 +147,14 @@ fn high_32<const N: usize>(a: __m256i, b: __m256i) -> __m256i {
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn write_32(to: *mut u8, bytes: __m256i) {
-    // SAFETY: the caller's place.
+    // SAFETY: the caller guarantees that 32 bytes may be written at `to`.
     unsafe { _mm256_storeu_si256(to.cast(), bytes) }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) unsafe fn lanes_64(lane: impl Fn(usize) -> *const u8) -> __m512i {
-    // SAFETY: the caller's lanes.
+    // SAFETY: the caller guarantees that 16 bytes may be read at the address of each lane.
     unsafe {
         let first = _mm512_castsi128_si512(_mm_loadu_si128(lane(0).cast()));
         let two = _mm512_inserti32x4::<1>(first, _mm_loadu_si128(lane(1).cast()));
@@ -167,7 +167,7 @@ pub(super) unsafe fn lanes_64(lane: impl Fn(usize) -> *const u8) -> __m512i {
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) unsafe fn whole_64(lane: impl Fn(usize) -> *const u8) -> __m512i {
-    // SAFETY: the caller's bytes.
+    // SAFETY: the caller guarantees that 64 bytes may be read at `lane(0)`.
     unsafe { _mm512_loadu_si512(lane(0).cast()) }
 }
 
@@ -196,7 +196,7 @@ pub(super) fn high_64<const N: usize>(a: __m512i, b: __m512i) -> __m512i {
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) unsafe fn write_64(to: *mut u8, bytes: __m512i) {
-    // SAFETY: the caller's place.
+    // SAFETY: the caller guarantees that 64 bytes may be written at `to`.
     unsafe { _mm512_storeu_si512(to.cast(), bytes) }
 }
 
@@ -221,28 +221,28 @@ fn permute_32(bytes: __m256i, table: __m256i) -> __m256i {
 #[inline]
 #[target_feature(enable = "sse2")]
 unsafe fn stream_16(to: *mut u8, bytes: __m128i) {
-    // SAFETY: the caller's place, a multiple of 16.
+    // SAFETY: the caller guarantees that 16 bytes may be written at `to`, a multiple of 16.
     unsafe { _mm_stream_si128(to.cast(), bytes) }
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn stream_32(to: *mut u8, bytes: __m256i) {
-    // SAFETY: the caller's place, a multiple of 32.
+    // SAFETY: the caller guarantees that 32 bytes may be written at `to`, a multiple of 32.
     unsafe { _mm256_stream_si256(to.cast(), bytes) }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) unsafe fn stream_64(to: *mut u8, bytes: __m512i) {
-    // SAFETY: the caller's place, a multiple of 64.
+    // SAFETY: the caller guarantees that 64 bytes may be written at `to`, a multiple of 64.
     unsafe { _mm512_stream_si512(to.cast(), bytes) }
 }
 
 #[inline]
 #[target_feature(enable = "ssse3")]
 unsafe fn term_16(bytes: __m128i, load: impl Fn(usize) -> *const u8, places: *const u8) -> __m128i {
-    // SAFETY: the caller's load and its places.
+    // SAFETY: the caller guarantees that 16 bytes may be read at `load(0)` and at `places`.
     unsafe {
         let loaded = _mm_loadu_si128(load(0).cast());
         _mm_or_si128(bytes, _mm_shuffle_epi8(loaded, _mm_loadu_si128(places.cast())))
@@ -263,7 +263,7 @@ unsafe fn store_part_16(to: *mut u8, bytes: __m128i, length: usize) {
     let mut whole = [0; 16];
     // SAFETY: the array has the register's length.
     unsafe { _mm_storeu_si128(whole.as_mut_ptr().cast(), bytes) };
-    // SAFETY: the caller's bytes.
+    // SAFETY: the caller guarantees that `length` bytes may be written at `to`.
     unsafe { copy_part(to, &whole, length) };
 }
 
@@ -271,7 +271,7 @@ unsafe fn store_part_16(to: *mut u8, bytes: __m128i, length: usize) {
 #[inline]
 #[target_feature(enable = "avx512bw")]
 unsafe fn store_part_64(to: *mut u8, bytes: __m512i, length: usize) {
-    // SAFETY: the caller's bytes.
+    // SAFETY: the caller guarantees that `length` bytes may be written at `to`.
     unsafe { _mm512_mask_storeu_epi8(to.cast(), u64::MAX >> (64 - length), bytes) };
 }
 
@@ -280,7 +280,7 @@ unsafe fn store_part_64(to: *mut u8, bytes: __m512i, length: usize) {
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn term_32(bytes: __m256i, load: impl Fn(usize) -> *const u8, places: *const u8) -> __m256i {
-    // SAFETY: the caller's loads and their places.
+    // SAFETY: the caller guarantees that 16 bytes may be read at both loads, and 32 at `places`.
     unsafe {
         let first = _mm_loadu_si128(load(0).cast());
         let second = _mm_loadu_si128(load(1).cast());
@@ -300,7 +300,7 @@ fn store_32(to: &mut [u8; 32], bytes: __m256i) {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 unsafe fn term_64(bytes: __m512i, load: impl Fn(usize) -> *const u8, places: *const u8) -> __m512i {
-    // SAFETY: the caller's load and its places.
+    // SAFETY: the caller guarantees that 64 bytes may be read at `load(0)` and at `places`.
     unsafe {
         let loaded = _mm512_loadu_si512(load(0).cast());
         let places = _mm512_loadu_si512(places.cast());

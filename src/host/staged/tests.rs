@@ -1,4 +1,4 @@
-//! Copies through a buffer against loops over the axes of their boxes.
+//! Compares copies through a buffer with loops over the axes of their boxes.
 
 use super::{
     super::{
@@ -15,8 +15,8 @@ fn numbers(seed: u64) -> impl FnMut(u64) -> u64 {
 }
 
 /// Returns random axes, outermost first, the number of units of the source and of the destination,
-/// and the first unit of the source. The destination is contiguous except for gaps. The source has
-/// another order and gaps; some axes are reversed, and some do not move in it.
+/// and the index of the first source unit. The destination is contiguous except for gaps. The
+/// source has gaps and another order; some axes are reversed in it, and some do not move in it.
 fn random_axes(below: &mut impl FnMut(u64) -> u64) -> (Vec<PlanAxis>, [usize; 2], isize) {
     let rank = 1 + below(4) as usize;
     let mut axes = vec![PlanAxis { extent: 1, src: 0, dst: 0 }; rank];
@@ -58,7 +58,7 @@ fn places(axes: &[PlanAxis], first: isize) -> Vec<(usize, usize)> {
     places.into_iter().map(|(from, to)| (byte_index(from), byte_index(to))).collect()
 }
 
-/// Returns small sizes of tiles, so that boxes have several tiles, or sometimes `large`.
+/// Returns random small sizes, so that boxes have several tiles, or sometimes `large`.
 fn sizes(below: &mut impl FnMut(u64) -> u64, large: TileSizes) -> TileSizes {
     let [piece, run, tile] = [1 + below(40), 1 + below(40), 1 + below(400)].map(|n| n as usize);
     if below(4) == 0 { large } else { TileSizes { piece, run, tile } }

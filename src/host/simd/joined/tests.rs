@@ -19,7 +19,7 @@ fn columns_that_begin_anywhere_are_written_and_nothing_else() {
             .flat_map(|(rows, count, of)| [false, true].map(|page| (rows, count, of, page)))
         {
             let (length, each) = (rows * unit, count.div_ceil(slices));
-            // Whole pages apart, too.
+            // Also test columns that are whole pages apart.
             let pitch = if page { 1 << 12 } else { length + 5 };
             let mut out = vec![0xa5; each * slices * pitch];
             let mut expected = out.clone();

@@ -3,11 +3,11 @@
 use super::*;
 use crate::host::stream::streaming;
 
-/// The shift of addresses in one slice.
+/// The shift of addresses if the destination is a single slice.
 const SHIFT: u32 = isize::BITS - 2;
 
-/// Tests every instruction set of this processor with matrices of every size around its registers.
-/// Every second matrix has the bytes of its units reversed.
+/// Tests every instruction set of this processor with matrices whose sides are around the size of
+/// its registers. In every second matrix, the bytes of each unit are reversed.
 #[test]
 fn matrices_are_transposed_and_nothing_else_is_written() {
     let source: Vec<u8> = (0..60_000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
@@ -48,8 +48,8 @@ fn matrices_are_transposed_and_nothing_else_is_written() {
     }
 }
 
-/// Tests sides of many registers whose lines are whole cache lines apart, from places before and
-/// after the start of a line.
+/// Tests matrices with sides of many registers whose lines are whole cache lines apart. The
+/// matrices start shortly before and shortly after the start of a line.
 #[test]
 fn long_matrices_are_transposed_and_nothing_else_is_written() {
     let source: Vec<u8> = (0..400_000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
@@ -118,7 +118,7 @@ fn lines_are_streamed_and_nothing_else_is_written() {
         Simd::all_with_every_machine().flat_map(|simd| [1, 2, 4, 8, 16].map(|unit| (simd, unit)))
     {
         let edge = 16 / unit;
-        // The bytes of every unit in the opposite order.
+        // Reverse the bytes of every unit.
         let turned: Inner = std::array::from_fn(|byte| (byte ^ (unit - 1)) as u8);
         let inner = (unit > 1).then_some(&turned);
         for (lines, count, slices) in
