@@ -85,7 +85,7 @@ impl PositionValue {
     }
 }
 
-/// Guards with a common fallback: the value of the positions at which any of them fails.
+/// Guards that give a position the same value if any of them fails.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal<'a> {
     /// The guards, in the order in which a kernel tests them.

@@ -14,7 +14,7 @@ use super::{
     position::Position,
 };
 
-/// The offset of a nest that reads no source.
+/// The source offset of a nest that reads no source, for `CopyNest::src`.
 static NOWHERE: LazyLock<Affine> = LazyLock::new(Affine::default);
 
 /// A copy as a loop nest over the whole memory image of the destination.
@@ -27,8 +27,8 @@ static NOWHERE: LazyLock<Affine> = LazyLock::new(Affine::default);
 /// negative or there are more positions than places; positions outside the image are then skipped.
 ///
 /// An ordered list of [`cases`](Self::cases) defines the value of a position. The first case whose
-/// guards, or conditions, all hold applies. If there is none, the value is zero, or the destination
-/// keeps its own bits, as [`gaps`](Self::gaps) says. A case takes a unit, such as an element, of
+/// guards, or conditions, all hold applies. If none applies, [`gaps`](Self::gaps) decides if the
+/// value is zero or if the destination keeps its bits. A case takes a unit, such as an element, of
 /// one of the [`sources`](Self::sources), or constant bits. A relayout or a slice has one source,
 /// and one case that reads it.
 ///
@@ -88,12 +88,14 @@ pub struct CopyNest {
     /// The width, in bits, of a unit in the destination. It differs from `src_bits` only if the
     /// operation changes the element size or the element type.
     pub(super) dst_bits: u32,
-    /// True if elements that are widened are sign-extended, unless there is a conversion.
+    /// True if elements of the source that are narrower than those of the destination are
+    /// sign-extended. It has no effect if there is a conversion.
     pub(super) sign_extend: bool,
-    /// The change of the element type of all units that are read; `None` if they are copied as they
-    /// are. Fixed bits are not converted: they are of the destination's type.
+    /// The conversion between element types that is applied to every unit that is read; `None` if
+    /// units are copied as they are. The constant bits of cases already have the destination's
+    /// type, so they are not converted.
     pub(super) conversion: Option<Conversion>,
-    /// The marks that the nest stores instead of copying; `None` for a copy.
+    /// The marks that the nest of a scatter stores instead of copying elements; `None` for a copy.
     pub(super) marks: Option<Marks>,
 }
 
@@ -209,8 +211,8 @@ impl CopyNest {
         &self.sources
     }
 
-    /// Returns the cases. The first whose guards all hold gives a position its value; if there is
-    /// none, [`gaps`](Self::gaps) decides.
+    /// Returns the cases. The first whose guards all hold gives a position its value; if no case
+    /// applies, [`gaps`](Self::gaps) decides.
     #[must_use]
     pub fn cases(&self) -> &[Case] {
         &self.cases
@@ -331,13 +333,14 @@ impl CopyNest {
         self.dst_bits
     }
 
-    /// Returns true if elements that are widened are sign-extended, unless there is a conversion.
+    /// Returns true if elements of the source that are narrower than those of the destination are
+    /// sign-extended. This has no effect if there is a conversion.
     pub(crate) fn sign_extend(&self) -> bool {
         self.sign_extend
     }
 
-    /// Returns the change of the element type of all units that are read; `None` if they are copied
-    /// as they are.
+    /// Returns the conversion between element types that is applied to every unit that is read;
+    /// `None` if units are copied as they are.
     #[must_use]
     pub fn conversion(&self) -> Option<Conversion> {
         self.conversion
@@ -398,8 +401,8 @@ impl CopyNest {
         Position::new(self, images, axes)
     }
 
-    /// Replaces each lookup that is equal at all positions by its value, which is read from
-    /// `images`.
+    /// Replaces each lookup that is the same at all positions by its value, which is computed from
+    /// the sources in `images`.
     ///
     /// A lookup whose index contains such a lookup is kept, because its load may be in bounds only
     /// if the guards on that index hold.

@@ -71,7 +71,8 @@ pub(crate) fn interleaved(nest: &CopyNest) -> Option<Interleaved> {
 }
 
 impl CopyNest {
-    /// Removes an axis from the source offset. The caller must add its contribution.
+    /// Removes an axis from the source offset. The caller must account for the steps of this axis
+    /// in another way.
     pub(crate) fn without_axis(&mut self, axis: usize) {
         self.set_src(self.src().substituted(Value::Axis(axis), &Affine::default()));
     }
