@@ -1,8 +1,8 @@
 //! [`Block`]: the units that one invocation of a kernel moves.
 //!
 //! A block decides how well a kernel uses memory: its runs should be as long as an access on both
-//! sides, and its units must fit in registers. A block also fixes, at compile time, the loaded
-//! value for each part of a stored word, so that a kernel needs no arithmetic for this.
+//! sides, and its units must fit in registers. A block also determines, at compile time, which
+//! loaded value fills each part of a stored word, so that a kernel needs no arithmetic to find it.
 
 use std::sync::Arc;
 
@@ -52,15 +52,16 @@ pub struct Block {
     /// The nest in which each axis is split in two: the blocks along the axis, and the steps inside
     /// a block.
     pub(super) tiled: Box<CopyNest>,
-    /// The part of a block along each axis of the nest, outermost first.
+    /// The steps of a block along each axis of the nest, outermost first.
     pub(super) axes: SmallVec<[BlockAxis; 8]>,
     /// The number of innermost axes along which a run of the destination has several steps.
     pub(super) run_axes: usize,
     pub(super) row_alignment: RowAlignment,
     /// The number of steps along the outermost axis of a run that one aligned access covers.
     pub(super) steps_per_access: u64,
-    /// True if a block has one access in each of several rows, and the last block of these rows
-    /// lacks some of them. A row that starts late inside an access needs one access less.
+    /// True if a block has one access in each of several rows, and the last block along these rows
+    /// has none in some of them. The reason is that a row that starts late inside an access
+    /// contains one whole access less.
     pub(super) cuts_rows: bool,
     /// The number of units in a store.
     pub(super) store: u64,
@@ -68,8 +69,8 @@ pub struct Block {
     pub(super) order: BlockOrder,
     /// The number of blocks that an invocation moves in sequence.
     pub(super) rounds: u64,
-    /// The source for each step along the axis of [`Interleaved::axis`], as an index. Empty if the
-    /// block reads one source.
+    /// The index of the source that each step along the axis [`Interleaved::axis`] reads. Empty if
+    /// the block reads only one source.
     sources: SmallVec<[usize; 4]>,
 }
 
@@ -109,7 +110,7 @@ impl BlockAxis {
 /// Contiguous units of a block in the destination.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The index of the run's first access, counted from the first access of the block.
+    /// The first access of the run in the destination, counted from the first access of the block.
     pub place: u64,
     /// The step of the run along each axis of the nest.
     pub steps: SmallVec<[u64; 8]>,
@@ -120,12 +121,12 @@ pub struct Run {
 }
 
 impl Block {
-    /// Returns a block with the given number of steps along each axis of the nest, or `None` if it
-    /// is not possible.
+    /// Returns a block with the given number of steps along each axis of the nest, or `None` if a
+    /// kernel could not move such a block.
     ///
     /// In the destination, a run of the block covers the last `run_axes` axes: the first of these
-    /// in part, the others in full. Blocks start on an `align`-byte boundary even if rows do not. A
-    /// block is not possible, for example, if a quotient changes inside it, or if rows of the
+    /// in part, the others in full. Blocks start on an `align`-byte boundary even if rows do not.
+    /// The result is `None`, for example, if a quotient changes inside the block, or if rows of the
     /// destination start inside words at offsets that differ between blocks.
     pub(super) fn new(
         nest: &Arc<CopyNest>,
@@ -211,8 +212,8 @@ impl Block {
         (source.copied().unwrap_or(0), place - number * distance)
     }
 
-    /// Returns true if the kernel can recognize the blocks in which a guard holds for some units
-    /// only. It copies these blocks word by word.
+    /// Returns true if no guard varies inside the block, or if the kernel can recognize the blocks
+    /// in which a guard holds for only some units. The kernel copies these blocks word by word.
     fn can_vary(&self) -> bool {
         let can = |guard: &Guard| {
             let (low, high) = self.inside(&guard.of);
@@ -446,7 +447,8 @@ impl Block {
         self.load.count
     }
 
-    /// Returns true if words of the source are stored as they are.
+    /// Returns true if the kernel stores whole words of the source, without taking them apart into
+    /// units.
     pub(crate) fn moves_words(&self) -> bool {
         let inner = self.axes[self.axes.len() - 1];
         let word = u64::from((32 / self.nest.dst_bits()).max(1));
@@ -507,8 +509,8 @@ impl Block {
         Bounds::of_box(&self.tiled, axes)
     }
 
-    /// Returns the form with the value of `form` at the first unit of a block. It lacks the terms
-    /// for steps inside blocks.
+    /// Returns a form that computes the value of `form` at the first unit of a block: `form`
+    /// without its terms for steps inside blocks.
     pub(crate) fn at_first(&self, form: &Affine) -> Affine {
         let alone = self
             .axes

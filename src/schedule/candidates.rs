@@ -98,7 +98,7 @@ impl Candidate {
         self.body.block()
     }
 
-    /// Returns the reason why this strategy is possible, as words for readers of a kernel.
+    /// Returns the reason why this strategy is possible, as text for readers of a kernel.
     #[must_use]
     pub fn reason(&self) -> &'static str {
         self.reason
@@ -227,8 +227,8 @@ fn is_copy(nest: &CopyNest) -> bool {
         && (stride == 1 || extent == 1)
 }
 
-/// The longest row, in bits, that one CPU invocation moves whole. If a row that starts inside an
-/// access were divided, two invocations would load the access at the cut.
+/// The length, in bits, of the longest row that one CPU invocation moves as a whole. If two
+/// invocations divided a row that starts inside an access, both would load the access at the cut.
 const WHOLE_ROW_BITS: u64 = 1024;
 
 /// Adds the candidates that divide a nest into blocks, with runs of several lengths in the
@@ -288,7 +288,8 @@ fn add_blocks(
             }
             let run_axes = run_axes.max(run_of(&axes, &steps));
             seen.push(steps.clone());
-            // Rows start inside accesses, and neighbouring invocations store one access each.
+            // If rows start inside accesses, a run of the destination has at most one access, so
+            // that neighbouring invocations store neighbouring accesses.
             let begins_anywhere = is_seamed && !is_aligned && !shares_run && run_axes <= 1;
             if begins_anywhere && dst_run > stored {
                 continue;
@@ -371,8 +372,8 @@ fn equally_aligned_rows(
     all
 }
 
-/// Adds candidates in which an invocation moves the same block at several steps of another axis. It
-/// then computes addresses only once.
+/// Adds candidates in which an invocation repeats a block at several steps of another axis, so that
+/// it computes addresses only once for all of these steps.
 fn add_repeated(
     whole: &Arc<CopyNest>,
     axes: &[CopyAxis],
@@ -526,9 +527,10 @@ fn repeated_until_aligned(block: &Block, axes: &[CopyAxis], target: &Target) -> 
     })
 }
 
-/// Returns the maximum number of units in a block. The code for a block is unrolled, so that
-/// drivers take long to compile a larger one. Squares of 16 by 16 units of 2 bits, or of 32 by 32
-/// bits, are still short, because an operation on a word moves all of its units.
+/// Returns the maximum number of units in a block. The code for a block is unrolled, so drivers
+/// would take long to compile a larger block. Narrow units may form squares of 16 by 16 units of 2
+/// bits, or of 32 by 32 single bits: their code is still short, because one operation on a word
+/// moves all units in the word.
 fn most_units(bits: u32, shares_run: bool) -> u64 {
     match bits {
         _ if shares_run => u64::MAX,

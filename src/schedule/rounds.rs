@@ -29,8 +29,8 @@ impl Block {
     }
 
     /// Returns the number of invocations in a workgroup. It is smaller if stores of several words
-    /// go to unaligned rows: each invocation then moves more, and with fewer invocations, smaller
-    /// workgroups still give work to all cores.
+    /// go to unaligned rows. Each invocation then moves more, so there are fewer invocations, and
+    /// smaller workgroups divide them among all cores.
     pub(super) fn workgroup(&self) -> u32 {
         if self.may_pass_ends() { 64 } else { 256 }
     }
@@ -46,8 +46,8 @@ impl Block {
         }
     }
 
-    /// Sets the number of rounds. It stays 1 if some block indices lead past the end of an axis, or
-    /// if some blocks are moved unit by unit.
+    /// Sets the number of rounds. If some block indices lead past the end of an axis, or if some
+    /// blocks are moved unit by unit, the number becomes 1 instead.
     pub(super) fn set_rounds(&mut self, rounds: u64) {
         let have_work = self.numbers() == self.count();
         let is_one_way = !self.moves_unit_by_unit();

@@ -172,7 +172,7 @@ impl RowSegments {
         (self.runs() + met, self.rows() * busy.sum::<u64>() + met)
     }
 
-    /// Returns, for each group of a row, the number of its accesses in each segment.
+    /// Returns, for each group of accesses in a row, the number of its accesses in each segment.
     fn shares(&self) -> impl Iterator<Item = SmallVec<[u64; 8]>> {
         let group = self.group();
         (0..self.groups()).map(move |number| {
@@ -182,8 +182,8 @@ impl RowSegments {
         })
     }
 
-    /// Returns the greatest number of loop iterations of an invocation, over its accesses or over
-    /// the units of a meeting.
+    /// Returns the maximum number of loop iterations in one invocation. The loops are those over
+    /// the accesses of the invocation, or over the units of a meeting.
     pub(crate) fn trips(&self) -> u32 {
         let bits = self.nest.dst_bits();
         let of_meeting = if bits < 8 && !self.meetings().is_empty() { 4 * 32 / bits } else { 0 };
@@ -235,8 +235,8 @@ fn cuts(nest: &CopyNest, axis: Value, row: u64) -> Option<SmallVec<[u64; 8]>> {
 }
 
 /// Returns the segment from unit `first` to unit `end` of a row, inside which no guard changes. A
-/// guard that depends on `axis` holds in the whole segment or fails there. In the first case the
-/// guard is removed, and in the second one its case.
+/// guard that depends on `axis` either holds or fails in the whole segment. A guard that holds is
+/// removed from its case. If a guard fails, its case is left out.
 fn segment(nest: &CopyNest, axis: Value, first: u64, end: u64) -> Option<RowSegment> {
     let mut cases: SmallVec<[Case; 1]> = SmallVec::new();
     let zero = Case { when: Vec::new(), take: CaseValue::Bits(0) };

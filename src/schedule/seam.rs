@@ -101,8 +101,8 @@ impl Block {
         if self.run_axes == 0 || !run.is_multiple_of(word) || aligned > word && image == row {
             return None;
         }
-        // Single units can be moved only if stores are a fixed number of words apart. Here the
-        // distance varies.
+        // If a guard varies inside a block, the kernel moves single units. This is possible only if
+        // stores are a fixed number of words apart, and here the distance varies.
         if self.varying_guards().next().is_some() {
             return None;
         }
@@ -114,7 +114,8 @@ impl Block {
         let fits = |units: &u64| start.is_multiple_of(*units) && run.is_multiple_of(*units);
         self.store = accesses(bits).map(u64::from).find(fits).unwrap_or(word);
         // If a block has one such access in each of several rows, the last block has it only in
-        // some of these rows. The others start too late inside an access for one more.
+        // some of these rows. The other rows start so late inside an access that they contain one
+        // whole access less.
         let outermost = self.outermost_of_run();
         let block_axis = &mut self.axes[outermost];
         self.cuts_rows = self.row_alignment == RowAlignment::Fixed
