@@ -1,13 +1,13 @@
 //! [`Assembly`]: builds a nest case by case.
 //!
 //! To find the copy that a program performs, the compiler loops over the memory of the program's
-//! result. For the element at each place, it traces the index backwards through the instructions
-//! until it reaches a source or a constant. It does this for all places at once: an index is not a
-//! number but an [`Index`], an affine expression of the loop counters with its bounds. An
-//! instruction such as `concatenate` takes some places from one operand and the others from
-//! another. A [`WalkRegion`] therefore records the conditions, called guards, that select the
-//! places for which the index is valid. When the index reaches a source or constant bits, the
-//! region becomes an entry of the nest's list of [cases](Case).
+//! result. For the element at each place, the compiler traces the index backwards through the
+//! instructions, until the index reaches a source or a constant. All places are handled at once,
+//! because an index is not a number but an [`Index`], an affine expression of the loop counters
+//! with its bounds. An instruction such as `concatenate` takes some places from one operand and the
+//! others from another. A [`WalkRegion`] therefore records the conditions, called guards, that
+//! select the places for which the index is valid. When the index reaches a source or constant
+//! bits, the region becomes an entry of the nest's list of [cases](Case).
 //!
 //! The [module](super) explains *walk*, *form* and *guard*.
 

@@ -60,7 +60,7 @@ pub enum PositionValue {
         /// The offset of the unit from the start of the source, in units.
         unit: u64,
     },
-    /// Fixed bits, such as a padding value. They are zero if no case applies.
+    /// Fixed bits, such as a padding value; zero if no case applies and gaps are filled.
     Bits(u128),
     /// The bits that the destination has, if no case applies and gaps are kept.
     Kept,

@@ -50,7 +50,7 @@ static NOWHERE: LazyLock<Affine> = LazyLock::new(Affine::default);
 ///
 /// Nests are created only by lowering, from descriptors and windows that are valid by construction,
 /// and every pass preserves the values of all positions. The proof that a kernel stays in bounds
-/// relies on both facts. The fields are therefore private:
+/// relies on the nest being valid, so the fields are private:
 ///
 /// ```compile_fail,E0451
 /// # let nest = stridec::Operation::relayout("u8[4]".parse()?, "u8[4]".parse()?)?.nest().clone();
@@ -99,7 +99,8 @@ pub struct CopyNest {
     pub(super) marks: Option<Marks>,
 }
 
-/// One loop of a copy: a number of steps, and the distance that a step moves on each side.
+/// One loop of a copy: the number of steps, and the distance from one step to the next in the
+/// source and in the destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CopyAxis {
     /// The number of steps.
@@ -240,9 +241,9 @@ impl CopyNest {
         self
     }
 
-    /// Returns the guards of the only case that reads. They are grouped by the value of the
-    /// positions at which they fail. Returns `None` if the nest has lookups, several sources or
-    /// several cases that read, or if a case lacks a guard of the case after it.
+    /// Returns the guards of the only case that reads, grouped by the value that a position has if
+    /// the guards fail. Returns `None` if the nest has lookups, several sources or several cases
+    /// that read, or if a case lacks a guard of the case after it.
     pub(crate) fn refusals(&self) -> Option<SmallVec<[Refusal<'_>; 2]>> {
         let is_one = self.sources.len() == 1 && self.lookups.is_empty();
         if is_one { refusals(&self.cases, self.gaps) } else { None }

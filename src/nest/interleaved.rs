@@ -9,8 +9,8 @@ use smallvec::{SmallVec, smallvec};
 use super::{Affine, Case, CaseValue, CopyNest, Value};
 
 /// The distance between consecutive sources in the single address space of an [`Interleaved`] nest,
-/// in units. It exceeds the size of any source of a kernel, so sources cannot overlap. It is a
-/// multiple of the number of units in any access, so loads stay aligned.
+/// in units. The distance exceeds the size of any source of a kernel, so that sources do not
+/// overlap. It is a multiple of the number of units in any access, so that loads stay aligned.
 pub(crate) const SOURCE_DISTANCE: i64 = 1 << 40;
 
 /// The maximum number of steps along the axis at which sources alternate. An invocation moves a

@@ -151,8 +151,8 @@ impl Operator {
         }
     }
 
-    /// Returns the symbol of the operator, or its name if it is written as a function. It is used
-    /// in printed nests, and in WGSL for integers of up to 32 bits.
+    /// Returns the symbol of the operator, or the name of the function if there is no symbol, for
+    /// printed nests and for WGSL with integers of up to 32 bits.
     pub(crate) fn symbol(self) -> &'static str {
         match self {
             Self::And => "&",

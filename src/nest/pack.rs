@@ -62,9 +62,9 @@ impl CopyNest {
         self.loaded_bits(source).is_some()
     }
 
-    /// Replaces the sources in `packed` by the one buffer that [`pack`] makes from them. Either
-    /// lookups read all of these sources, or cases do. The packed buffer becomes the last source;
-    /// the other sources keep their order.
+    /// Replaces the sources in `packed` by the one buffer that [`pack`] makes from them, so that
+    /// the nest has fewer sources. These sources must be read only by lookups or only by cases. The
+    /// packed buffer becomes the last source; the other sources keep their order.
     pub(crate) fn with_packed(mut self, packed: &[usize]) -> Self {
         let images = packed.iter().map(|&source| self.sources[source].bytes);
         let (places, bytes) = places(images);

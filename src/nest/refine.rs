@@ -90,9 +90,9 @@ fn drop_unreachable_cases(nest: &mut CopyNest) {
     }
 }
 
-/// Returns the quotient with common factors removed, so that it divides smaller numbers: `⌊of / g⌋`
-/// divided by `by / g`, for the largest `g` for which `⌊of / g⌋` is a form. Returns the quotient
-/// unchanged if there is no such `g`.
+/// Removes common factors from a quotient, because a division of smaller numbers is easier to split
+/// or to replace. The result is `⌊of / g⌋` divided by `by / g`, for the largest `g` for which `⌊of
+/// / g⌋` is a form. Returns the quotient unchanged if there is no such `g`.
 fn reduced(quotient: &Quotient, bounds: &Bounds) -> Quotient {
     let Quotient { of, by } = quotient;
     let mut weights: SmallVec<[i64; 8]> =

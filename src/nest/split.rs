@@ -55,8 +55,8 @@ pub fn split<T, E, F: FnMut(&CopyNest) -> Result<T, E>>(
 /// Cuts a copy into slabs: ranges of at most `max_bytes` bytes of the destination, in order. A
 /// limit below 64 bytes counts as 64.
 ///
-/// A slab is a copy that reads the whole source. It is returned with the offset of its range in the
-/// destination, in bits.
+/// Each item has a slab, which is a copy that reads the whole source, and the offset of the slab's
+/// range in the destination, in bits.
 pub fn slabs(nest: &CopyNest, max_bytes: u64) -> impl Iterator<Item = (CopyNest, u64)> + '_ {
     let mut remaining = Remaining::new(nest);
     let most = max_bytes.max(MIN_BYTES) * 8 / u64::from(nest.dst_bits);
