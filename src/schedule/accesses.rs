@@ -33,7 +33,7 @@ pub(super) struct Accesses {
     pub(super) inside: SmallVec<[Progression; 4]>,
     /// The distances between invocations. The index of an invocation is split into mixed-radix
     /// digits, the fastest-varying first. An entry is the number of values of a digit, and the
-    /// distance in bytes by which accesses move when the digit grows by 1.
+    /// distance in bytes between the accesses of two invocations whose digits differ by 1.
     pub(super) outside: SmallVec<[Progression; 8]>,
     /// The number of neighbouring invocations that can share sectors. Loads share them if the
     /// invocations use one cache, and stores if the invocations store at the same time.

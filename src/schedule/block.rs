@@ -204,7 +204,7 @@ impl Block {
     }
 
     /// Splits an offset in the source of an [`Interleaved`] nest into the index of the real source
-    /// and the offset there. Both offsets are in accesses of `access` units.
+    /// and the offset there. The given and the returned offset count accesses of `access` units.
     pub(crate) fn source_of(&self, place: i64, access: i64) -> (usize, i64) {
         let distance = SOURCE_DISTANCE / access;
         let number = (place + distance / 2).div_euclid(distance);
@@ -244,9 +244,9 @@ impl Block {
     /// either the word or these bits, without a branch. Returns `None` if this is not possible, or
     /// if no guard varies.
     ///
-    /// It is possible if all guards give excluded units the same bits, if each guard holds for all
-    /// units of a word or for none, and if no unit before the start of the image would be read,
-    /// even if its guards fail.
+    /// Guards can be applied to whole words if they all give excluded units the same bits, if each
+    /// guard holds for all units of a word or for none, and if no unit before the start of the
+    /// image would be read, even if its guards fail.
     pub(crate) fn word_guards(&self) -> Option<(SmallVec<[&Guard; 2]>, u128)> {
         let guards: SmallVec<[&Guard; 2]> = self.varying_guards().collect();
         if guards.is_empty() {
@@ -271,8 +271,8 @@ impl Block {
         self.varying_guards().next().is_some() && self.word_guards().is_none()
     }
 
-    /// Returns true if blocks may read more units than they store. This happens at the end of an
-    /// axis that they do not divide, and if guards exclude words that were loaded.
+    /// Returns true if blocks may read more units than they store: at the end of an axis that
+    /// blocks do not divide, or if guards exclude words that were loaded.
     pub(crate) fn reads_more(&self) -> bool {
         self.cuts_rows || self.axes.iter().any(BlockAxis::is_ragged) || self.word_guards().is_some()
     }

@@ -111,8 +111,8 @@ impl Candidate {
         self.cost
     }
 
-    /// Returns the [`cost`](Self::cost) by the model of another target. The other target must have
-    /// the same kind of adapter.
+    /// Returns the [`cost`](Self::cost) of this candidate by the cost model of `target`, which must
+    /// have the same kind of adapter as the target of the candidate.
     #[must_use]
     pub fn cost_by(&self, target: &Target) -> u64 {
         match &self.body {
@@ -131,8 +131,8 @@ pub fn block_of_candidate(candidate: &Candidate) -> Option<&Block> {
     candidate.block()
 }
 
-/// Returns the candidate with another number of rounds. In each round, an invocation moves one
-/// block. The number is 1 if the block cannot have rounds.
+/// Returns the candidate with `rounds` rounds, in each of which an invocation moves one block. A
+/// candidate whose block cannot have several rounds gets one round.
 #[must_use]
 pub fn in_rounds(mut candidate: Candidate, rounds: u64) -> Candidate {
     if let Body::Block(block) = &mut candidate.body {
@@ -453,8 +453,8 @@ fn strategy_of(nest: &CopyNest, steps: &[u64], is_woven: bool) -> (Strategy, &'s
 /// The number of rows whose bytes together are a multiple of 16, whatever the length of a row in
 /// bytes.
 const ALIGNED_ROWS: u64 = 16;
-/// The maximum number of words that a GPU invocation holds, apart from intermediate values. It is
-/// half of the registers that an invocation has when a core runs as many invocations as it can.
+/// The maximum number of words that a GPU invocation holds, apart from intermediate values. If a
+/// core runs as many invocations as it can, this is half of the registers that each invocation has.
 const MOST_HELD_WORDS: u64 = 32;
 /// The least number of blocks that keeps the cores of a GPU busy. Blocks are combined into larger
 /// ones only if at least this number remains. With 2^16, transposed TPU tiles get worse, from 5.5

@@ -19,11 +19,11 @@
 //! - *words* are the words of 32 bits that the access moves in one lane.
 //! - *lines* are the lines of 128 bytes that all lanes of the access touch together.
 //! - *fetched* bytes are the bytes that all lanes move, including the unused bytes of their sectors
-//!   of 32 bytes. All loads of a workgroup can share a sector, because a cache keeps it; a store
-//!   shares a sector only with the same store in other lanes. On average, a range that starts
+//!   of 32 bytes. All loads of a workgroup can share a sector, because a cache keeps the sector. A
+//!   store shares a sector only with the same store in other lanes. On average, a range that starts
 //!   inside a sector touches a part of one more sector.
-//! - *stored* lines are the lines that all stores of the lanes touch together. A CPU reads each of
-//!   these lines into its cache before it writes to it, and the store waits for that access.
+//! - *stored* lines are the lines that all stores of the lanes touch together. Before a CPU writes
+//!   to a line, it reads the line into its cache, and the store waits for this access.
 //! - *spilled* words are the words after the first 16 that an invocation holds at a time. An
 //!   invocation loads all its words before it stores any. On a GPU they take registers from other
 //!   invocations, so that fewer run at a time.
@@ -105,15 +105,15 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     let model = &target.model.clamped();
     let digits = block.digits();
     let (loads, stores) = (block.loads(), block.rows() * block.width() / block.store());
-    // Each access takes an operation for its address, and one for its value. To move a unit into a
-    // word takes a shift, a mask and an `or`.
+    // Each access takes one operation for its address and one for its value. Inserting a unit into
+    // a word takes three: a shift, a mask and an `or`.
     let shifting = loads * block.load.shifting(nest.src_bits());
     let mut operations = decoding(&digits) + evaluation(tiled) + 2 * (loads + stores) + shifting;
     if nest.dst_bits() < 32 && !block.moves_words() {
         operations += 3 * block.rows() * block.width();
     }
-    // The last block along an axis may be incomplete, and some stores belong to complete blocks
-    // only. This takes a test for each such axis: a comparison, an `and` and a branch.
+    // The last block along an axis may be incomplete, and then lacks some of the stores. A test for
+    // these stores takes three operations for each such axis: a comparison, an `and` and a branch.
     operations +=
         3 * block.axes().iter().filter(|block_axis| block_axis.is_ragged()).count() as u64;
     let word_guards = block.word_guards();

@@ -1,4 +1,4 @@
-//! The order of blocks: it decides which blocks neighbouring invocations move.
+//! The order of blocks, which decides the blocks that neighbouring invocations move.
 //!
 //! Invocations that run together should touch neighbouring memory, in the source and in the
 //! destination. In a transpose, the order along the rows of the source scatters the stores, and the
@@ -74,7 +74,7 @@ pub struct BlockDigit {
     pub axis: usize,
     /// The number of values of the digit.
     pub extent: u64,
-    /// The number of steps of the axis by which one step of the digit moves the block.
+    /// The number of steps along the axis that correspond to an increase of the digit by 1.
     pub step: u64,
 }
 

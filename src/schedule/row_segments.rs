@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::AdapterKind;
 use crate::nest::{ACCESS_BYTES, Affine, Case, CaseValue, CopyNest, GreatestSums, Guard, Value};
 
-/// The maximum number of loops in a kernel. It has a loop for each source of each segment.
+/// The maximum number of loops in a kernel, which has one loop for each source of each segment.
 const MAX_LOOPS: usize = 12;
 
 /// A division of a destination's rows among the cases of a nest. A row is all steps of the
@@ -34,9 +34,9 @@ pub(crate) struct RowSegments {
     pub(crate) accesses: u64,
     /// The number of invocations in a group. Together they copy a row or a part of it.
     pub(crate) lanes: u64,
-    /// The number of contiguous accesses that an invocation copies in one turn. It is up to 4 on a
-    /// CPU, because consecutive unaligned accesses share loads: one takes two loads, but two take
-    /// three.
+    /// The number of contiguous accesses that an invocation copies in one turn. The width is up to
+    /// 4 on a CPU, because consecutive unaligned accesses share loads: a single access takes two
+    /// loads, but two consecutive accesses take three.
     pub(crate) width: u64,
     /// The number of turns in which a group copies its part of a row, if the part is in one
     /// segment.
@@ -118,8 +118,8 @@ impl RowSegments {
         let width = accesses.min(width);
         let lanes = (accesses / width).min(lanes);
         let turns = accesses.div_ceil(lanes * width).min(turns);
-        // The kernel computes with 32 bits. It adds to a form at most the units of a row and of all
-        // accesses of a group, so this sum must fit.
+        // The kernel computes with 32-bit integers. It adds at most the units of a row and of all
+        // accesses of a group to a form, so this sum must fit in 32 bits.
         let most = GreatestSums::of(nest).any.checked_add(row + lanes * width * turns * units)?;
         if most > u64::from(u32::MAX) {
             return None;

@@ -45,7 +45,8 @@ impl WordRuns {
         let lows = written.iter().zip(&axes).map(|(&(low, _), &(_, stride))| low * stride);
         let start = nest.dst_base() + lows.sum::<i64>();
         // The length of a run in units, with gaps. Axes are added to the run, the innermost first,
-        // until each step of the remaining loops moves by whole words and no two runs share a word.
+        // until the distance between two steps of each remaining loop is a whole number of words,
+        // and no two runs share a word.
         let mut reach = 1;
         for inner in (0..=axes.len()).rev() {
             let loops = axes[..inner].iter().filter(|(steps, _)| *steps > 1);
