@@ -155,7 +155,8 @@ impl StrideDescriptor {
     /// whole.
     #[must_use]
     pub fn image_bytes(&self) -> u64 {
-        // This cannot saturate: lowering has checked that the image has at most 2^63-1 bytes.
+        // The sum cannot saturate, because lowering has checked that the image has at most 2^63-1
+        // bytes.
         let places = bytes_of(self.physical_elements, self.element_bits).unwrap_or(u64::MAX);
         self.prefix_bytes.saturating_add(places)
     }

@@ -10,7 +10,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StrideError {
-    /// The shape itself is invalid.
+    /// A shape that is invalid in itself, independent of lowering.
     #[error(transparent)]
     Shape(#[from] ShapeError),
     /// A token, tuple, opaque value or buffer, which has no elements to copy.
