@@ -57,7 +57,7 @@ pub(crate) fn pack(images: &[u64]) -> CopyNest {
 }
 
 impl CopyNest {
-    /// Returns true if lookups load integers from a source, so that no case copies from it.
+    /// Returns true if lookups load integers from `source`. No case then copies from this source.
     pub(crate) fn is_of_numbers(&self, source: usize) -> bool {
         self.loaded_bits(source).is_some()
     }

@@ -7,8 +7,9 @@ use smallvec::{SmallVec, smallvec};
 
 use super::{Affine, Case, CopyNest, Guard, Quotient, Value, numbers::signed};
 
-/// A position of the walk, by its step along each axis. Quotients and lookups are computed only if
-/// a form needs them, because they may have no meaning at positions that a guard excludes.
+/// A position of the walk, given by the current step along each axis. Quotients and lookups are
+/// computed only if a form needs them, because they may have no meaning at positions that a guard
+/// excludes.
 pub(crate) struct Position<'a> {
     nest: &'a CopyNest,
     /// The bytes of each source. If it is `None`, every lookup is 0. If the bytes of a source are
