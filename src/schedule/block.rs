@@ -11,7 +11,8 @@ use smallvec::{SmallVec, smallvec};
 use super::{CostModel, load::Load, numbering::BlockOrder, seam::RowAlignment};
 use crate::nest::{Affine, Bounds, CopyNest, Guard, Interleaved, SOURCE_DISTANCE, Value, tile};
 
-/// The units that one invocation moves: a few steps along each of some axes of the nest.
+/// The units that one invocation moves: all combinations of a few steps along some axes of the
+/// nest.
 ///
 /// Usually a block has steps along two kinds of axes: those along which the destination is
 /// contiguous, and those along which the source is. In the destination, a block consists of
@@ -79,8 +80,7 @@ pub struct Block {
 pub struct BlockAxis {
     /// The number of steps in a block.
     pub steps: u64,
-    /// The number of steps in all blocks together. This is the whole axis, except for steps in
-    /// seams.
+    /// The number of steps of the axis that belong to blocks: all steps, except the steps in seams.
     pub covered: u64,
     /// The axis of the tiled nest that counts the blocks along this axis. In the tiled nest, an
     /// axis of 100 steps in blocks of 4 becomes two axes, of 25 and of 4 steps.
@@ -265,8 +265,8 @@ impl Block {
         if can { Some((guards, refusal.bits?)) } else { None }
     }
 
-    /// Returns true if guards vary inside the block and cannot be applied to whole words. The
-    /// kernel then copies a block in which such a guard fails unit by unit.
+    /// Returns true if guards vary inside the block and cannot be applied to whole words. If such a
+    /// guard fails in a block, the kernel then copies the block unit by unit.
     pub(crate) fn moves_unit_by_unit(&self) -> bool {
         self.varying_guards().next().is_some() && self.word_guards().is_none()
     }

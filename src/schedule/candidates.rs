@@ -1,4 +1,4 @@
-//! [`candidates`]: the possible ways to run a nest, each with its estimated cost.
+//! [`candidates`]: the kernels that are possible for a nest, each with its estimated cost.
 //!
 //! This file makes all blocks that may be fast for a nest. The cost model then compares them.
 
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::nest::{ACCESS_BYTES, CopyAxis, CopyNest, Gaps, Interleaved, Value, gcd, interleaved};
 
-/// A possible way to run a nest, and its estimated cost.
+/// A division of a nest among the invocations of a kernel, and its estimated cost.
 ///
 /// Only [`candidates`] creates candidates, and they cannot be changed:
 ///
@@ -131,7 +131,7 @@ pub fn block_of_candidate(candidate: &Candidate) -> Option<&Block> {
     candidate.block()
 }
 
-/// Returns the candidate with `rounds` rounds, in each of which an invocation moves one block. A
+/// Returns the candidate with `rounds` rounds. An invocation moves one block in each round. A
 /// candidate whose block cannot have several rounds gets one round.
 #[must_use]
 pub fn in_rounds(mut candidate: Candidate, rounds: u64) -> Candidate {
@@ -155,8 +155,8 @@ impl fmt::Display for Candidate {
     }
 }
 
-/// Returns the possible ways to run a nest, the cheapest first: all blocks and segments that can
-/// divide it, and a gather, which is possible for every nest.
+/// Returns the possible divisions of a nest among invocations, the cheapest first: all blocks and
+/// segments that can divide it, and a gather, which is possible for every nest.
 ///
 /// The kernels of all candidates write the same bytes. If the nest is one contiguous run, all
 /// candidates are copies.
@@ -301,8 +301,9 @@ fn add_blocks(
                 else {
                     continue;
                 };
-                // A cache must keep the sectors of partial loads until neighbouring invocations
-                // load the rest. So the block must not be large.
+                // If loads are narrow, a cache must keep their sectors until neighbouring
+                // invocations load the rest of them. Large blocks are left out, because they would
+                // need too much of the cache.
                 let is_partial = block.load() * u64::from(bits) < ACCESS_BYTES * 8;
                 if begins_anywhere && is_partial && units * u64::from(bits) > 9 * 32 {
                     continue;
@@ -373,7 +374,7 @@ fn equally_aligned_rows(
 }
 
 /// Adds candidates in which an invocation repeats a block at several steps of another axis, so that
-/// it computes addresses only once for all of these steps.
+/// one computation of addresses serves all steps.
 fn add_repeated(
     whole: &Arc<CopyNest>,
     axes: &[CopyAxis],

@@ -95,8 +95,9 @@ impl Block {
 }
 
 /// Returns the number of accesses of `units` units that load a run, if the run may start inside an
-/// access. It is one more than the number of values of `units` units in the run, except if the last
-/// value has only one unit; then the two numbers are equal.
+/// access. Usually it is one more than the number of values of `units` units in the run, because
+/// the first and the last access are used only in part. If the last value has only one unit, no
+/// additional access is needed.
 pub(crate) fn shifted_accesses(run: &(i64, i64), units: u64) -> u64 {
     let values = run_words(run, units);
     let is_single = (run.1 - run.0).unsigned_abs().is_multiple_of(units);

@@ -1,4 +1,5 @@
-//! [`Schedule`]: the chosen way to run a nest, with the numbers of its invocations and workgroups.
+//! [`Schedule`]: the chosen kind of kernel for a nest, with the number of its invocations and
+//! workgroups.
 
 use std::fmt;
 
@@ -241,7 +242,7 @@ impl Candidate {
 }
 
 /// Checks that a kernel is within the target's limits. The sizes of its bindings are multiples of
-/// `access` bytes. `varies` is true if a guard may hold for some units of a block only.
+/// `access` bytes. `varies` is true if a guard may hold for only some units of a block.
 fn check_limits(
     nest: &CopyNest,
     tiled: &CopyNest,

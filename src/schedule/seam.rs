@@ -4,7 +4,7 @@
 //! Kernels store whole words. With rows of 7 bytes, for example, word 1 has the last 3 bytes of row
 //! 0 and the first byte of row 1. Two invocations must not write one word, because the later store
 //! would undo the earlier one. So blocks write only words that belong to a single row. Additional
-//! invocations write the words between, the seam.
+//! invocations write the words between these blocks, the seam.
 
 use super::{Block, block::BlockAxis, load::accesses};
 use crate::nest::{Affine, Value, gcd};
@@ -22,8 +22,8 @@ pub enum RowAlignment {
     Computed,
 }
 
-/// The accesses between the blocks of one row and the blocks of the next. No block writes them; the
-/// invocations of seams do.
+/// The accesses between the blocks of one row and the blocks of the next. Additional invocations
+/// write these accesses, because no block does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Seam {
     /// The number of rows in the destination. A seam follows the blocks of each row.
