@@ -12,7 +12,8 @@ use smallvec::SmallVec;
 
 use super::{Step, StrideDescriptor};
 
-/// The values of the coordinates of a descriptor, or of the first few coordinates.
+/// The values of all coordinates of a descriptor, or of the first few, such as the dimensions of
+/// the array.
 pub(crate) type Coordinates<V> = SmallVec<[V; 8]>;
 
 /// A coordinate from which a step computes, or that is recovered when a step is reversed.
