@@ -55,7 +55,8 @@ impl Affine {
         self.constant
     }
 
-    /// Returns the constant term if the form has no values, so that it is the same everywhere.
+    /// Returns the value of the form if it is the same at all positions, because the form consists
+    /// of a constant alone. Otherwise returns `None`.
     pub(crate) fn as_constant(&self) -> Option<i64> {
         self.terms.is_empty().then_some(self.constant)
     }
@@ -123,7 +124,7 @@ impl Affine {
         self
     }
 
-    /// Evaluates the form. `at` returns the current number of an axis, a quotient or a lookup.
+    /// Evaluates the form. `at` returns the current value of an axis, a quotient or a lookup.
     pub(crate) fn evaluate(&self, at: impl Fn(Value) -> i64) -> i64 {
         self.terms.iter().map(|&(value, weight)| weight * at(value)).sum::<i64>() + self.constant
     }

@@ -1,13 +1,13 @@
 //! [`Assembly`]: builds a nest case by case.
 //!
 //! To find the copy that a program performs, the compiler loops over the memory of the program's
-//! result. For the element at each place, it traces the index backwards through the instructions
-//! until it reaches a source or a constant. It does this for all places at once: an index is not a
-//! number but an [`Index`], an affine expression of the loop counters with its bounds. An
-//! instruction such as `concatenate` takes some places from one operand and the others from
-//! another. A [`WalkRegion`] therefore records the conditions, called guards, that select the
-//! places for which the index is valid. When the index reaches a source or constant bits, the
-//! region becomes an entry of the nest's list of [cases](Case).
+//! result. For the element at each place, the compiler traces the index backwards through the
+//! instructions, until the index reaches a source or a constant. All places are handled at once,
+//! because an index is not a number but an [`Index`], an affine expression of the loop counters
+//! with its bounds. An instruction such as `concatenate` takes some places from one operand and the
+//! others from another. A [`WalkRegion`] therefore records the conditions, called guards, that
+//! select the places for which the index is valid. When the index reaches a source or constant
+//! bits, the region becomes an entry of the nest's list of [cases](Case).
 //!
 //! The [module](super) explains *walk*, *form* and *guard*.
 
@@ -180,8 +180,8 @@ impl Assembly {
         Ok(self.add_source(units, descriptor.image_bytes()))
     }
 
-    /// Returns the offset in `source`, in integers of its type, of the integer at `index`. A lookup
-    /// that is used in the region loads it.
+    /// Returns the offset of the integer at `index` in `source`, in integers of its type. A lookup
+    /// that is used in `region` loads this integer, so the offset is recorded as read.
     ///
     /// # Errors
     ///
@@ -223,8 +223,9 @@ impl Assembly {
         Ok(Index { form: Affine::value(Value::Lookup(number)), low: 0, high })
     }
 
-    /// Splits a region into the positions at which `low <= index < end`, the inside, and the
-    /// others, the outside. The inside must become a case before the outside does.
+    /// Splits a region into the positions at which `low <= index < end`, the inside, and all
+    /// others, the outside. The inside must become a case before the outside does, because the
+    /// outside has no guard that excludes the inside.
     ///
     /// # Errors
     ///
@@ -372,7 +373,7 @@ impl Assembly {
         Ok(at.cut(bounds))
     }
 
-    /// Returns the coordinates in memory of the element at `index`: a number for each axis of
+    /// Returns the coordinates in memory of the element at `index`: one for each axis of
     /// `descriptor`, from major to minor.
     ///
     /// # Errors
@@ -391,8 +392,8 @@ impl Assembly {
 
     /// Returns the index of the element that has the given coordinates in memory, the opposite of
     /// [`along_axes`](Self::along_axes). Returns `None` if the coordinates may lie in padding at
-    /// some position. If a coordinate of the result equals a coordinate in `known`, it takes the
-    /// bounds of that coordinate, which may be narrower.
+    /// some position. A coordinate of the result whose form also occurs in `known` takes the bounds
+    /// from `known`, because they may be narrower.
     ///
     /// # Errors
     ///
@@ -478,7 +479,8 @@ impl Assembly {
         Ok(())
     }
 
-    /// Sets the change of the element type of all units that cases read.
+    /// Sets the conversion between element types that is applied to every unit that a case reads.
+    /// Without a conversion, units are copied as they are.
     pub(crate) fn convert(&mut self, conversion: Option<Conversion>) {
         self.nest.conversion = conversion;
     }
@@ -490,7 +492,7 @@ impl Assembly {
 
     /// Returns the nest of a copy into a buffer that already holds the image of `source`. Positions
     /// that would copy a unit of the source to the place where it already lies are not written.
-    /// Padding keeps the bits that it has too.
+    /// Padding is not written either.
     ///
     /// Returns `None` if the copy reads places of the source that it may have overwritten, or if it
     /// takes too many cases.
@@ -530,8 +532,9 @@ impl NestError {
 
 const PAST_LIMIT: NestError = NestError::PAST_LIMIT;
 
-/// Turns an index into coordinates in memory, for [`StrideDescriptor::forward`], and back. A split
-/// by a tile may add a quotient to the nest.
+/// Computes coordinates in memory from an index, for [`StrideDescriptor::forward`], and an index
+/// from coordinates. Indices and coordinates are forms. A split by a tile may add a quotient to the
+/// nest.
 struct CoordinateBuilder<'a> {
     assembly: &'a mut Assembly,
     region: &'a mut WalkRegion,

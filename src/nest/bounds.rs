@@ -34,8 +34,8 @@ impl Bounds {
         Self { axes: axes.into_iter().collect(), quotients, lookups }
     }
 
-    /// Adds intervals for the quotients and lookups at the end of the two lists for which there are
-    /// none yet.
+    /// Adds intervals for the quotients and lookups that have none yet, because they were added to
+    /// the nest after these bounds were computed. They are the last ones of the two lists.
     pub(super) fn extend(&mut self, quotients: &[Quotient], lookups: &[Lookup]) {
         self.lookups.extend(lookups[self.lookups.len()..].iter().map(lookup_interval));
         for Quotient { of, by } in &quotients[self.quotients.len()..] {
@@ -58,16 +58,17 @@ impl Bounds {
         bounds
     }
 
-    /// Sets a lookup to a known value, and computes the intervals of the quotients again.
+    /// Sets a lookup to a known value, and computes the intervals of the quotients again, because
+    /// their dividends may contain the lookup.
     pub(crate) fn know(&mut self, nest: &CopyNest, lookup: usize, value: u64) {
         self.lookups[lookup] = (signed(value), signed(value));
         self.quotients.clear();
         self.extend(&nest.quotients, &nest.lookups);
     }
 
-    /// Returns the bounds over the positions at which all guards of some case hold. The quotients
-    /// that such a case uses are not negative at these positions, so the lower bound of every
-    /// quotient is 0.
+    /// Returns bounds that hold at the positions at which all guards of some case hold. They equal
+    /// the bounds of the whole walk, except that the lower bound of every quotient is 0: the
+    /// quotients that a case uses are not negative at its positions.
     pub(crate) fn of_guarded(nest: &CopyNest) -> Self {
         let mut bounds = Self::of_axes(nest.extents.iter().map(|&extent| (0, signed(extent) - 1)));
         bounds.lookups.extend(nest.lookups.iter().map(lookup_interval));
@@ -194,24 +195,25 @@ fn lookup_interval(lookup: &Lookup) -> Interval {
 
 /// The largest intermediate results in the evaluation of the forms of a nest, at positions at which
 /// the guards of some case hold. Positive terms are added first, then the magnitudes of the others
-/// are subtracted. A kernel computes with 32 bits and can run the nest only if they suffice.
+/// are subtracted. A kernel computes with 32-bit integers, so it can run the nest only if these
+/// results fit.
 ///
 /// The numbers saturate at 2^64-1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GreatestSums {
-    /// The largest number that must be exact: in a form that is divided, compared or used as the
-    /// index of a lookup.
+    /// The largest intermediate result that must be exact, because its form is divided, compared or
+    /// used as the index of a lookup.
     ///
     /// Intermediate results of a form that only addresses a source may wrap around, because the
     /// final result lies inside the source. The constants of such a form count nevertheless,
     /// because they are written into the kernel.
     pub(crate) tested: u64,
-    /// The largest number in any form, including those that may wrap around.
+    /// The largest intermediate result of any form, including those that may wrap around.
     pub(crate) any: u64,
 }
 
 impl GreatestSums {
-    /// Returns the largest numbers of a nest.
+    /// Returns the largest intermediate results of all forms of a nest.
     pub(crate) fn of(nest: &CopyNest) -> Self {
         let bounds = Bounds::of_guarded(nest);
         let sum = |form: &Affine| {

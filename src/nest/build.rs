@@ -98,7 +98,8 @@ fn check_update(
 
 /// Builds the nest of an operation whose window has been checked. If `start_indices` are given, the
 /// window fills only the box of the destination that begins there and has the window's extents. If
-/// there is a table, elements are looked up in it; otherwise they are converted if the types differ.
+/// there is a table, elements are looked up in the table. Otherwise they are converted if the types
+/// differ.
 fn build_at(
     source: &StrideDescriptor,
     destination: &StrideDescriptor,
@@ -144,15 +145,17 @@ fn build_at(
     assembly.finish()
 }
 
-/// Returns the part of a region in which the index lies in a box of the extents of `window` that
-/// begins at `starts`, and the index relative to that box; `None` if there is no such position.
+/// Narrows a region to the positions whose index lies in the box that begins at `starts` and has
+/// the extents of `window`. Returns the narrowed region and the index relative to the start of the
+/// box; `None` if there is no such position.
 fn inside(
     assembly: &Assembly,
     (mut region, mut index): WalkStart,
     window: &Window,
     starts: &[u64],
 ) -> Result<Option<WalkStart>, NestError> {
-    // An element may be split into several units, which have a dimension of their own.
+    // If elements are split into units, the index has an additional dimension without an entry in
+    // `starts`. It needs no guard, because the box contains whole elements.
     for (number, (along, &start)) in window.dimensions().iter().zip(starts).enumerate() {
         let (low, end) = (start, start + along.extent());
         let Some((within, own)) = assembly.split_region(&region, &index[number], low, end)?.inside

@@ -60,7 +60,7 @@ pub enum PositionValue {
         /// The offset of the unit from the start of the source, in units.
         unit: u64,
     },
-    /// Fixed bits, such as a padding value. They are zero if no case applies.
+    /// Fixed bits, such as a padding value; zero if no case applies and gaps are filled.
     Bits(u128),
     /// The bits that the destination has, if no case applies and gaps are kept.
     Kept,
@@ -85,7 +85,7 @@ impl PositionValue {
     }
 }
 
-/// Guards with a common fallback: the value of the positions at which any of them fails.
+/// Guards that give a position the same value if any of them fails.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal<'a> {
     /// The guards, in the order in which a kernel tests them.

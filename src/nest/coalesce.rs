@@ -7,9 +7,9 @@ use super::{Affine, CopyNest, Value};
 /// Merges adjacent axes that one longer axis can replace, and drops axes of one step. At least one
 /// axis remains. The value of every position is unchanged.
 ///
-/// An outer axis and the next inner one can be merged if one step of the outer axis moves as far as
-/// all steps of the inner axis together, in every source offset, quotient and guard. In the
-/// destination this always holds, because the walk visits every place.
+/// An outer axis and the next inner axis can be merged if, in every source offset, quotient and
+/// guard, one step of the outer axis adds as much as all steps of the inner axis together. In the
+/// destination this condition always holds, because the walk visits every place.
 ///
 /// For example, a source `f32[2,3,4]` with rows padded to 8 has strides 24, 8 and 1. Its three axes
 /// become two: one of 6 steps, with stride 8 in the source and 4 in a dense destination, and one of

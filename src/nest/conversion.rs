@@ -1,9 +1,9 @@
 //! [`Conversion`]: a change of element type, and the value that each element has after it.
 //!
 //! A value is rounded once, to the nearest value of the new type with ties to even, and subnormal
-//! numbers are numbers like all others. These are the rules of XLA's `convert`, without the
-//! exceptions of its CPU backend; `docs/conversions.md` has all of them. [`Conversion::apply`] is
-//! the definition: kernels and the movers of the host give the same bits, on every device.
+//! numbers are not flushed to zero. These are the rules of XLA's `convert`, without the exceptions
+//! of its CPU backend; `docs/conversions.md` has all of them. [`Conversion::apply`] defines the
+//! result: kernels and the movers of the host must give the same bits, on every device.
 
 use std::fmt;
 
@@ -78,8 +78,8 @@ impl Conversion {
     }
 
     /// Returns the bits of an element after the conversion. Only the low bits of `bits` count, as
-    /// many as the type has; the bits of the result above those of its type are zero. So an `s4`
-    /// that takes a byte is written as XLA writes it.
+    /// many as the type has; the bits of the result above those of its type are zero. An `s4` that
+    /// takes a byte is therefore written as in XLA, with four zero bits.
     #[must_use]
     pub fn apply(self, bits: u128) -> u128 {
         let number = self.number(bits);
@@ -122,8 +122,8 @@ impl Conversion {
     }
 
     /// Returns a unit of `dst` bits with an element after the conversion. If the layout gives the
-    /// element more room than its type has in memory, the rest is filled as in a copy to such a
-    /// layout: with the sign of a signed integer.
+    /// element more bits than its type takes in memory, signed integers are sign-extended into the
+    /// additional bits, as in a copy to such a layout. Other types leave these bits zero.
     pub(crate) fn unit(self, bits: u128, dst: u32) -> u128 {
         let element = self.apply(bits);
         let own = self.to.storage_bits().unwrap_or(dst);
@@ -151,8 +151,9 @@ impl Conversion {
         }
     }
 
-    /// Returns the one conversion that gives the same elements as this one with `next` after it, or
-    /// `None` if there is none, because this one loses something that the result depends on.
+    /// Combines this conversion with `next`, which follows it, into one conversion that gives the
+    /// same elements. Returns `None` if there is none, because this conversion loses information on
+    /// which the result depends, or because the two types at the ends are equal.
     pub(crate) fn then(self, next: Self) -> Option<Self> {
         use NumberKind::{Float, Integer, Pred};
         debug_assert_eq!(self.to, next.from, "conversions in a row");
@@ -165,7 +166,7 @@ impl Conversion {
             }
             (Integer { is_signed: a }, Integer { is_signed: b }) => {
                 let is_kept = self.to.bits() > self.from.bits() && (a == b || b);
-                // Integers wrap around, so that a narrower one consists of the same low bits.
+                // Integers wrap around, so a narrower integer is the low bits of the wider one.
                 let takes_low_bits =
                     matches!(to, Integer { .. }) && self.to.bits() >= next.to.bits();
                 is_kept || takes_low_bits
@@ -189,11 +190,11 @@ impl fmt::Display for Conversion {
     }
 }
 
-/// Returns the integer itself if an `f64` has it. Otherwise returns that one of the two nearest
-/// numbers whose last digit is one.
+/// Returns `integer` as an `f64` if it is exactly representable. Otherwise returns the one of the
+/// two neighbouring `f64` numbers whose last mantissa bit is 1.
 ///
-/// Rounding such a number to a narrower type gives the same as rounding the integer: an inexact
-/// number is never in the middle between two numbers of the narrower type.
+/// Rounding this number to a narrower type gives the same result as rounding the integer directly,
+/// because an inexact result never lies halfway between two numbers of the narrower type.
 fn rounded_to_odd(integer: i128) -> f64 {
     let magnitude = integer.unsigned_abs();
     let digits = u128::BITS - magnitude.leading_zeros();

@@ -14,7 +14,7 @@ use super::{
     position::Position,
 };
 
-/// The offset of a nest that reads no source.
+/// The source offset of a nest that reads no source, for `CopyNest::src`.
 static NOWHERE: LazyLock<Affine> = LazyLock::new(Affine::default);
 
 /// A copy as a loop nest over the whole memory image of the destination.
@@ -27,8 +27,8 @@ static NOWHERE: LazyLock<Affine> = LazyLock::new(Affine::default);
 /// negative or there are more positions than places; positions outside the image are then skipped.
 ///
 /// An ordered list of [`cases`](Self::cases) defines the value of a position. The first case whose
-/// guards, or conditions, all hold applies. If there is none, the value is zero, or the destination
-/// keeps its own bits, as [`gaps`](Self::gaps) says. A case takes a unit, such as an element, of
+/// guards, or conditions, all hold applies. If none applies, [`gaps`](Self::gaps) decides if the
+/// value is zero or if the destination keeps its bits. A case takes a unit, such as an element, of
 /// one of the [`sources`](Self::sources), or constant bits. A relayout or a slice has one source,
 /// and one case that reads it.
 ///
@@ -50,7 +50,7 @@ static NOWHERE: LazyLock<Affine> = LazyLock::new(Affine::default);
 ///
 /// Nests are created only by lowering, from descriptors and windows that are valid by construction,
 /// and every pass preserves the values of all positions. The proof that a kernel stays in bounds
-/// relies on both facts. The fields are therefore private:
+/// relies on the nest being valid, so the fields are private:
 ///
 /// ```compile_fail,E0451
 /// # let nest = stridec::Operation::relayout("u8[4]".parse()?, "u8[4]".parse()?)?.nest().clone();
@@ -88,16 +88,19 @@ pub struct CopyNest {
     /// The width, in bits, of a unit in the destination. It differs from `src_bits` only if the
     /// operation changes the element size or the element type.
     pub(super) dst_bits: u32,
-    /// True if elements that are widened are sign-extended, unless there is a conversion.
+    /// True if elements of the source that are narrower than those of the destination are
+    /// sign-extended. It has no effect if there is a conversion.
     pub(super) sign_extend: bool,
-    /// The change of the element type of all units that are read; `None` if they are copied as they
-    /// are. Fixed bits are not converted: they are of the destination's type.
+    /// The conversion between element types that is applied to every unit that is read; `None` if
+    /// units are copied as they are. The constant bits of cases already have the destination's
+    /// type, so they are not converted.
     pub(super) conversion: Option<Conversion>,
-    /// The marks that the nest stores instead of copying; `None` for a copy.
+    /// The marks that the nest of a scatter stores instead of copying elements; `None` for a copy.
     pub(super) marks: Option<Marks>,
 }
 
-/// One loop of a copy: a number of steps, and the distance that a step moves on each side.
+/// One loop of a copy: the number of steps, and the distance from one step to the next in the
+/// source and in the destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CopyAxis {
     /// The number of steps.
@@ -209,8 +212,8 @@ impl CopyNest {
         &self.sources
     }
 
-    /// Returns the cases. The first whose guards all hold gives a position its value; if there is
-    /// none, [`gaps`](Self::gaps) decides.
+    /// Returns the cases. The first whose guards all hold gives a position its value; if no case
+    /// applies, [`gaps`](Self::gaps) decides.
     #[must_use]
     pub fn cases(&self) -> &[Case] {
         &self.cases
@@ -238,9 +241,9 @@ impl CopyNest {
         self
     }
 
-    /// Returns the guards of the only case that reads. They are grouped by the value of the
-    /// positions at which they fail. Returns `None` if the nest has lookups, several sources or
-    /// several cases that read, or if a case lacks a guard of the case after it.
+    /// Returns the guards of the only case that reads, grouped by the value that a position has if
+    /// the guards fail. Returns `None` if the nest has lookups, several sources or several cases
+    /// that read, or if a case lacks a guard of the case after it.
     pub(crate) fn refusals(&self) -> Option<SmallVec<[Refusal<'_>; 2]>> {
         let is_one = self.sources.len() == 1 && self.lookups.is_empty();
         if is_one { refusals(&self.cases, self.gaps) } else { None }
@@ -331,13 +334,14 @@ impl CopyNest {
         self.dst_bits
     }
 
-    /// Returns true if elements that are widened are sign-extended, unless there is a conversion.
+    /// Returns true if elements of the source that are narrower than those of the destination are
+    /// sign-extended. This has no effect if there is a conversion.
     pub(crate) fn sign_extend(&self) -> bool {
         self.sign_extend
     }
 
-    /// Returns the change of the element type of all units that are read; `None` if they are copied
-    /// as they are.
+    /// Returns the conversion between element types that is applied to every unit that is read;
+    /// `None` if units are copied as they are.
     #[must_use]
     pub fn conversion(&self) -> Option<Conversion> {
         self.conversion
@@ -398,8 +402,8 @@ impl CopyNest {
         Position::new(self, images, axes)
     }
 
-    /// Replaces each lookup that is equal at all positions by its value, which is read from
-    /// `images`.
+    /// Replaces each lookup that is the same at all positions by its value, which is computed from
+    /// the sources in `images`.
     ///
     /// A lookup whose index contains such a lookup is kept, because its load may be in bounds only
     /// if the guards on that index hold.

@@ -1,6 +1,6 @@
 //! The text form of a nest. `--emit stages` prints it, and the header of each kernel repeats it as
-//! a comment. Readers check a kernel against it, so it gives all offsets in units of the nest, as
-//! the kernel does, and lists every guard.
+//! a comment. Readers compare a kernel with this text, so it gives all offsets in units of the
+//! nest, like the kernel, and lists every guard.
 
 use std::{cmp::Ordering, fmt};
 

@@ -170,7 +170,7 @@ pub enum NestError {
         /// The width of the widest elements that have a table, in bits.
         limit: u32,
     },
-    /// A table for elements of a width in memory that lookups do not load.
+    /// A table for elements whose width in memory no lookup can load.
     #[error(
         "a table for elements of {bits} bits each in memory is not supported; expected 2, 4, 8, 16, 32 or 64 bits: copy the source to such a layout first"
     )]
@@ -186,7 +186,7 @@ pub enum NestError {
         /// The rank of the source.
         rank: usize,
     },
-    /// A table of another size than the source and the destination need.
+    /// A table whose size differs from the one that the source and the destination need.
     #[error("expected a table {shape} of {expected} bytes, got {given} bytes")]
     TableSize {
         /// The shape that the table must have.

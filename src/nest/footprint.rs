@@ -1,4 +1,4 @@
-//! [`footprint`]: the part of a nest's loops in which it writes the destination.
+//! [`footprint`]: the ranges of steps in which a nest writes its destination.
 
 use smallvec::SmallVec;
 
@@ -8,8 +8,8 @@ use super::{Bounds, Case, CopyNest, Gaps, Value, numbers::signed};
 /// these ranges. Returns `None` if nothing is written.
 ///
 /// A nest that fills the places between elements writes at every step. If these places keep their
-/// bits, the guards of the cases narrow the ranges. So a copy into a small window of a large
-/// destination visits only the window.
+/// bits, the guards of the cases narrow the ranges. A copy into a small window of a large
+/// destination therefore visits only the window.
 pub(crate) fn footprint(nest: &CopyNest) -> Option<SmallVec<[(i64, i64); 8]>> {
     if nest.extents.contains(&0) {
         return None;
@@ -37,7 +37,8 @@ pub(crate) fn footprint(nest: &CopyNest) -> Option<SmallVec<[(i64, i64); 8]>> {
 /// Returns bounds of the positions to which a case applies; `None` if there are none.
 fn of_case(nest: &CopyNest, case: &Case) -> Option<Bounds> {
     let mut bounds = Bounds::of_walk(nest);
-    // A guard that narrows an axis can make another guard narrow more axes.
+    // The guards are applied twice, because an axis that one guard narrows can let an earlier guard
+    // narrow another axis.
     for _ in 0..2 {
         for guard in &case.when {
             bounds.assume(&nest.quotients, &guard.of, 0, signed(guard.extent) - 1)?;

@@ -11,9 +11,9 @@ pub enum Gaps {
     #[default]
     Fill,
     /// Places without an element keep their bits, so that an operation can write into a part of a
-    /// buffer whose other contents are still needed. A word that holds both elements and other bits
-    /// is read, changed and written by one invocation or thread; words without an element are not
-    /// written.
+    /// buffer whose other contents are still needed. To change a word that holds elements and other
+    /// bits, a single invocation or thread reads the whole word, replaces the elements, and writes
+    /// the word back. Words without an element are not written.
     Keep,
 }
 

@@ -7,8 +7,8 @@ use super::{
 
 /// Returns the nest of a copy into a buffer that already holds the image of `source`. Positions
 /// that would copy a unit of that source to the place where it already lies are not written, and
-/// all others have the same value as before. An update of a window therefore writes only the
-/// window.
+/// all other positions have the same value as in `nest`. An update of a window therefore writes
+/// only the window.
 ///
 /// Returns `None` if a position reads a different place of the source, because that place may be
 /// overwritten first. Also returns `None` if the copy takes too many cases.
@@ -47,7 +47,8 @@ fn bounds<'a>(nest: &CopyNest, guards: impl IntoIterator<Item = &'a Guard>) -> O
     Some(bounds)
 }
 
-/// Returns true if the positions of a case read the place that they write.
+/// Returns true if every position of `case` reads the place that it writes, so that no copy is
+/// needed.
 fn stays(nest: &CopyNest, case: &Case) -> bool {
     let CaseValue::Read { at, .. } = &case.take else { return false };
     let axes = nest.axes().enumerate();
@@ -58,8 +59,9 @@ fn stays(nest: &CopyNest, case: &Case) -> bool {
     bounds(nest, &case.when).is_none_or(|bounds| bounds.of(&distance) == (0, 0))
 }
 
-/// Returns cases that do not overlap and that together cover the positions of `case` at which some
-/// guard of `kept` fails. Returns `None` if the opposite of a guard cannot be written as one guard.
+/// Excludes the positions of `kept`, an earlier case that was removed, from `case`. Returns cases
+/// that do not overlap and that together cover the positions of `case` at which some guard of
+/// `kept` fails. Returns `None` if the opposite of a guard cannot be written as one guard.
 fn outside(nest: &CopyNest, kept: &Case, case: &Case) -> Option<Vec<Case>> {
     if bounds(nest, kept.when.iter().chain(&case.when)).is_none() {
         return Some(vec![case.clone()]);

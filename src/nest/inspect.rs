@@ -1,5 +1,5 @@
-//! Access to the parts of a nest that only stridec's own tests and benchmarks need. They are a
-//! trait of their own so that the public type does not show them.
+//! Access to the parts of a nest that only stridec's own tests and benchmarks need. They are
+//! methods of a separate trait, so that the public type does not have them.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -11,8 +11,8 @@ use super::{
 /// Returns a nest with the given parts, for tests of nests that no operation would give. Units have
 /// `bits` bits on both sides, and each source has `src_units` of them.
 ///
-/// The last unit that it reads is unknown, so its kernels have no proof that they stay inside their
-/// buffers.
+/// The last unit that the nest reads is unknown, so there is no proof that its kernels stay inside
+/// their buffers.
 #[must_use]
 pub fn unproved_nest(
     extents: &[u64],

@@ -9,8 +9,8 @@ use smallvec::{SmallVec, smallvec};
 use super::{Affine, Case, CaseValue, CopyNest, Value};
 
 /// The distance between consecutive sources in the single address space of an [`Interleaved`] nest,
-/// in units. It exceeds the size of any source of a kernel, so sources cannot overlap. It is a
-/// multiple of the number of units in any access, so loads stay aligned.
+/// in units. The distance exceeds the size of any source of a kernel, so that sources do not
+/// overlap. It is a multiple of the number of units in any access, so that loads stay aligned.
 pub(crate) const SOURCE_DISTANCE: i64 = 1 << 40;
 
 /// The maximum number of steps along the axis at which sources alternate. An invocation moves a
@@ -71,7 +71,8 @@ pub(crate) fn interleaved(nest: &CopyNest) -> Option<Interleaved> {
 }
 
 impl CopyNest {
-    /// Removes an axis from the source offset. The caller must add its contribution.
+    /// Removes an axis from the source offset. The caller must account for the steps of this axis
+    /// in another way.
     pub(crate) fn without_axis(&mut self, axis: usize) {
         self.set_src(self.src().substituted(Value::Axis(axis), &Affine::default()));
     }

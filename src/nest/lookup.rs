@@ -32,26 +32,26 @@ pub struct Lookup {
     /// The steps of the computation. Each may use the results of earlier ones. The result of the
     /// last step becomes the value of the lookup after `out_of_range` is applied to it.
     pub(crate) numbers: Vec<Number>,
-    /// The greatest value.
+    /// The greatest value that the lookup can have.
     pub(crate) last: u64,
-    /// The result for values outside `0..=last`.
+    /// The treatment of results outside `0..=last`.
     pub(crate) out_of_range: OutOfRange,
 }
 
-/// The result for values outside `0..=last`.
+/// The treatment of results of a computation that are outside `0..=last`, the range of a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum OutOfRange {
     /// Negative values become 0, and values greater than `last` become `last`.
     Clamp,
-    /// All of them become `last`. A guard of the nest compares the lookup with `last` and treats it
-    /// as out of range.
+    /// All values outside become `last`, which is not a valid index. A guard of the nest compares
+    /// the lookup with `last`, and so finds the positions whose index is out of range.
     Last,
 }
 
 /// One step of the computation of a lookup: an integer or a predicate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Number {
-    /// The type of the result, which wraps around like XLA's.
+    /// The type of the result. A number that does not fit wraps around, as in XLA.
     pub(crate) integer: Integer,
     /// The expression that gives the result.
     pub(crate) of: LookupExpr,
@@ -83,9 +83,11 @@ pub(crate) enum LookupExpr {
     Index(Affine),
     /// A constant.
     Constant(i128),
-    /// Another number, converted to this type. A predicate is true if the number is not 0.
+    /// An earlier number, converted to the type of this one. A predicate is true if the earlier
+    /// number is not 0.
     Convert(usize),
-    /// The second number if the first is true, otherwise the third.
+    /// A choice between two numbers: if the first operand, a predicate, is true, the second
+    /// operand, otherwise the third.
     Select(usize, usize, usize),
     /// An operation on two numbers of one type.
     Binary(Operator, usize, usize),
@@ -127,7 +129,8 @@ pub(crate) enum Operator {
 }
 
 impl Operator {
-    /// Returns the result before it wraps around to a type.
+    /// Applies the operator to `a` and `b`. The caller then wraps the result around to the type of
+    /// the number.
     pub(crate) fn of(self, a: i128, b: i128) -> i128 {
         match self {
             Self::And => a & b,
@@ -148,8 +151,8 @@ impl Operator {
         }
     }
 
-    /// Returns the symbol of the operator, or its name if it is written as a function. It is used
-    /// in printed nests, and in WGSL for integers of up to 32 bits.
+    /// Returns the symbol of the operator, or the name of the function if there is no symbol, for
+    /// printed nests and for WGSL with integers of up to 32 bits.
     pub(crate) fn symbol(self) -> &'static str {
         match self {
             Self::And => "&",
@@ -207,7 +210,7 @@ impl Integer {
 }
 
 impl Lookup {
-    /// Returns the affine expressions of loop counters in the steps of the computation.
+    /// Returns all forms in the steps of the computation: the offsets of loads, and indices.
     pub(crate) fn forms(&self) -> impl Iterator<Item = &Affine> {
         self.numbers.iter().filter_map(|number| match &number.of {
             LookupExpr::Load { at: form, .. } | LookupExpr::Index(form) => Some(form),

@@ -7,8 +7,8 @@ use super::{Affine, CopyNest, Gaps};
 /// there.
 ///
 /// The loops visit the windows of a scatter and the places inside each window, not the table in
-/// order of address. At the end, each entry of the table is the number of the last window that
-/// covers the place, whatever order the positions are visited in.
+/// order of address. Because the greatest number wins, each entry of the table finally is the
+/// number of the last window that covers its place, whatever the order of the positions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Marks {
     /// The place of the mark.
@@ -20,7 +20,8 @@ pub(crate) struct Marks {
 impl CopyNest {
     /// Returns the marks of the nest; `None` if it copies.
     pub(crate) fn marks(&self) -> Option<&Marks> {
-        // The web page compiles no nest with marks. Returning `None` keeps their code out of it.
+        // The web page compiles no nest with marks. Because of this `None`, the compiler leaves out
+        // all code for marks there.
         if cfg!(stridec_plain_host) { None } else { self.marks.as_ref() }
     }
 

@@ -1,8 +1,9 @@
 //! The copy of an operation as a loop nest, and the passes that simplify it.
 //!
-//! A [`CopyNest`] sits between the description of two tensors, which says where each element lies,
-//! and the kernel, which moves many elements at a time. The GPU and the CPU both run it, and
-//! [`CopyNest::read`] defines which bytes are correct.
+//! A [`CopyNest`] is the intermediate form between the descriptors of two tensors, which locate
+//! each element in memory, and a kernel, which moves many elements at a time. Kernels for the GPU
+//! and copies on the CPU are both made from it, and [`CopyNest::read`] defines the bytes that they
+//! must write.
 //!
 //! For example, `f32[2,3]{1,0}` is copied to `f32[2,3]{0,1:PAD(3,5,zero)}`, column by column in
 //! columns of 3 with room for 5 columns:
@@ -150,7 +151,7 @@ pub(crate) fn lower_through(
     Ok(simplified(nest))
 }
 
-/// Applies the passes to a nest.
+/// Applies all passes after `build` to a nest.
 fn simplified(nest: CopyNest) -> CopyNest {
     widen(coalesce(refine(nest)))
 }

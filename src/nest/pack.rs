@@ -57,14 +57,14 @@ pub(crate) fn pack(images: &[u64]) -> CopyNest {
 }
 
 impl CopyNest {
-    /// Returns true if lookups load integers from a source, so that no case copies from it.
+    /// Returns true if lookups load integers from `source`. No case then copies from this source.
     pub(crate) fn is_of_numbers(&self, source: usize) -> bool {
         self.loaded_bits(source).is_some()
     }
 
-    /// Replaces the sources in `packed` by the one buffer that [`pack`] makes from them. Either
-    /// lookups read all of these sources, or cases do. The packed buffer becomes the last source;
-    /// the other sources keep their order.
+    /// Replaces the sources in `packed` by the one buffer that [`pack`] makes from them, so that
+    /// the nest has fewer sources. These sources must be read only by lookups or only by cases. The
+    /// packed buffer becomes the last source; the other sources keep their order.
     pub(crate) fn with_packed(mut self, packed: &[usize]) -> Self {
         let images = packed.iter().map(|&source| self.sources[source].bytes);
         let (places, bytes) = places(images);

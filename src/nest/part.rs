@@ -1,8 +1,9 @@
 //! [`Part`]: the copy of one contiguous range of the destination.
 //!
-//! A copy that is too large for a device is done part by part. Each part must be small on both
-//! sides, so the source is not uploaded whole: the host packs the rows that the part reads into a
-//! buffer.
+//! A copy that is too large for the memory of a device is divided into smaller copies, the parts. A
+//! part writes one contiguous range of the destination, but the elements that it reads may be
+//! spread over the whole source. To keep the source side small too, the host packs only the rows
+//! that the part reads into a buffer, and uploads that buffer.
 //!
 //! For example, a part of the transpose of `u8[8192,8192]` writes columns 0 to 127. It reads the
 //! first 128 bytes of each of the 8192 rows. These bytes are packed at a *pitch*, the distance from
@@ -19,8 +20,9 @@ use super::{
 /// leaves out most of the source.
 const SHORT_ROW: u64 = 64;
 
-/// The minimum ratio of two sizes: of the contiguous range of the source that contains all short
-/// rows of a part, to the rows after they are packed. Below this ratio, short rows are not packed.
+/// The minimum factor by which packing must shrink the data before short rows are packed. The
+/// factor is the size of the contiguous range of the source that contains all rows of a part,
+/// divided by the size of the packed rows.
 const WORTH: u64 = 8;
 
 /// A copy that writes one contiguous range of a destination. It reads rows of the source that were
@@ -31,7 +33,7 @@ pub struct Part {
     pub nest: CopyNest,
     /// The rows of the source to pack.
     pub rows: Rows,
-    /// The offset of the range from the start of the destination, in bits.
+    /// The offset, in bits, of the range that the part writes, from the start of the destination.
     pub destination_bit: u64,
 }
 
@@ -47,8 +49,8 @@ pub struct Rows {
     /// The distance from the start of a packed row to the start of the next, in bytes.
     pub pitch: u64,
     first: i64,
-    /// The loops that enumerate the rows, outermost first: the number of steps, and the distance of
-    /// a step in bits.
+    /// The loops that enumerate the rows, outermost first. Each has a number of steps, and the
+    /// distance in the image from one step to the next, in bits.
     loops: SmallVec<[(u64, i64); 4]>,
 }
 
@@ -77,8 +79,8 @@ impl Rows {
     }
 }
 
-/// Returns the part of `nest` that covers `ranges`, each a first step and a number of steps along
-/// one axis. Together they must be one contiguous range of the destination.
+/// Returns the part of `nest` that executes only the steps in `ranges`, which has a first step and
+/// a number of steps for each axis. These steps must write one contiguous range of the destination.
 ///
 /// Returns `None` if the packed rows would exceed `max_source_bytes`.
 pub(super) fn part(nest: &CopyNest, ranges: &[(u64, u64)], max_source_bytes: u64) -> Option<Part> {
@@ -89,8 +91,9 @@ pub(super) fn part(nest: &CopyNest, ranges: &[(u64, u64)], max_source_bytes: u64
     Some(Part { nest: widen(coalesce(refine(own))), rows, destination_bit })
 }
 
-/// Returns the part of `nest` that covers `ranges`, as a copy that reads the whole source, and the
-/// offset of its range in the destination, in bits.
+/// Returns a copy that executes only the steps of `nest` in `ranges` and reads the whole source,
+/// without packed rows. Also returns the offset, in bits, of the range of the destination that the
+/// copy writes.
 pub(super) fn slab(nest: &CopyNest, ranges: &[(u64, u64)]) -> (CopyNest, u64) {
     let (own, first) = restricted(nest, ranges);
     (widen(coalesce(refine(own))), first * u64::from(nest.dst_bits))
@@ -98,8 +101,9 @@ pub(super) fn slab(nest: &CopyNest, ranges: &[(u64, u64)]) -> (CopyNest, u64) {
 
 /// Returns the nest restricted to `ranges`, and the first unit of the destination that it writes.
 ///
-/// The restricted nest reads the whole source. Where possible, constants are removed from quotients
-/// and guards. Parts whose forms differ only in the source offset can then share one kernel.
+/// The restricted nest reads the whole source. Constants are removed from quotients and guards
+/// where possible, so that the nests of different parts differ only in the source offset and can
+/// share one kernel.
 fn restricted(nest: &CopyNest, ranges: &[(u64, u64)]) -> (CopyNest, u64) {
     let mut own = nest.clone();
     let mut first = 0;
@@ -136,8 +140,8 @@ fn restricted(nest: &CopyNest, ranges: &[(u64, u64)]) -> (CopyNest, u64) {
     (own, start.unsigned_abs())
 }
 
-/// Replaces a guard by one with the smallest possible constants that is equivalent for values
-/// within `bounds`.
+/// Replaces `guard` by a guard with the smallest possible constants. The two are equivalent at all
+/// positions within `bounds`.
 fn simplify(guard: &mut Guard, bounds: &Bounds) {
     let (low, high) = bounds.of(&guard.of);
     let end = signed(guard.extent);
@@ -184,8 +188,8 @@ fn pack(nest: &mut CopyNest, max_bytes: u64) -> Option<Rows> {
         .sum();
     let first_row: i64 = outer.iter().map(|moving| moving.weight * moving.low).sum();
     let first = nest.src().offset() + still + lowest + first_row;
-    // If this overflows, the bounds are wider than the units that are read. The caller then cuts
-    // the part further, which narrows the bounds.
+    // If this product overflows, the bounds are wider than the units that are read. The caller then
+    // cuts the part further, which narrows the bounds.
     let in_bits = |units: i64| units.checked_mul(signed(bits));
     let loops = outer.iter().map(|moving| Some((moving.count, in_bits(moving.weight)?)));
     let loops = loops.collect::<Option<_>>()?;
@@ -227,10 +231,11 @@ fn moving_terms(src: &Affine, bounds: &Bounds) -> SmallVec<[Moving; 8]> {
     moving
 }
 
-/// Returns the number of terms that select the row, counted from the largest weight, and the pitch
-/// of packed rows in bytes. Returns `None` if no choice fits.
+/// Divides the terms of the source offset into those that select a row and those that select a unit
+/// inside the row. Returns the number of terms that select the row, which are the ones with the
+/// largest weights, and the pitch of packed rows in bytes. Returns `None` if no division fits.
 ///
-/// The result is the smallest number for which the packed rows fit in `max_bytes` and are long
+/// The number of terms is the smallest for which the packed rows fit in `max_bytes` and are long
 /// enough. Short rows count as long enough if together they are much smaller than the range of the
 /// source that contains them.
 fn row_shape(moving: &[Moving], bits: u64, max_bytes: u64) -> Option<(usize, u64)> {

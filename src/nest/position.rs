@@ -1,5 +1,5 @@
-//! [`Position`]: evaluates the forms of a nest at one position of its walk. It is the slow and
-//! simple way to run a nest, against which the fast ways are tested.
+//! [`Position`]: evaluates the forms of a nest at one position of its walk. It runs a nest slowly
+//! but simply, so that the fast implementations can be tested against it.
 
 use std::cell::RefCell;
 
@@ -7,12 +7,13 @@ use smallvec::{SmallVec, smallvec};
 
 use super::{Affine, Case, CopyNest, Guard, Quotient, Value, numbers::signed};
 
-/// A position of the walk, by its step along each axis. Quotients and lookups are computed only if
-/// a form needs them, because they may have no meaning at positions that a guard excludes.
+/// A position of the walk, given by the current step along each axis. Quotients and lookups are
+/// computed only if a form needs them, because they may have no meaning at positions that a guard
+/// excludes.
 pub(crate) struct Position<'a> {
     nest: &'a CopyNest,
-    /// The bytes of each source. Without them, every lookup is 0. A source without bytes has
-    /// unknown contents, and every number that is loaded from it is 0.
+    /// The bytes of each source. If it is `None`, every lookup is 0. If the bytes of a source are
+    /// empty, its contents are unknown, and every number that is loaded from it is 0.
     images: Option<&'a [&'a [u8]]>,
     axes: SmallVec<[i64; 8]>,
     quotients: RefCell<SmallVec<[Option<i64>; 8]>>,

@@ -17,9 +17,9 @@ use super::{
 /// factors are divided out of the others. Then the first axis that keeps a quotient from becoming a
 /// form is split.
 ///
-/// For example, an axis of 24 with a tile of 8 becomes axes of 3 and 8, and `a / 8` becomes the
-/// outer one. An axis of 300 with a tile of 128 becomes axes of 75 and 4; the quotient remains, but
-/// divides the axis of 75 by 32.
+/// For example, an axis `a` of 24 steps with a tile of 8 becomes two axes of 3 and 8 steps, and the
+/// outer axis replaces `a / 8`. An axis of 300 steps with a tile of 128 becomes two axes of 75 and
+/// 4 steps. The quotient remains, but it now divides the outer axis by 32.
 #[must_use]
 pub fn refine(mut nest: CopyNest) -> CopyNest {
     loop {
@@ -90,9 +90,9 @@ fn drop_unreachable_cases(nest: &mut CopyNest) {
     }
 }
 
-/// Returns the quotient with common factors removed, so that it divides smaller numbers: `⌊of / g⌋`
-/// divided by `by / g`, for the largest `g` for which `⌊of / g⌋` is a form. Returns the quotient
-/// unchanged if there is no such `g`.
+/// Removes common factors from a quotient, because a division of smaller numbers is easier to split
+/// or to replace. The result is `⌊of / g⌋` divided by `by / g`, for the largest `g` for which `⌊of
+/// / g⌋` is a form. Returns the quotient unchanged if there is no such `g`.
 fn reduced(quotient: &Quotient, bounds: &Bounds) -> Quotient {
     let Quotient { of, by } = quotient;
     let mut weights: SmallVec<[i64; 8]> =

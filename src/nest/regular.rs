@@ -18,11 +18,11 @@ const MAX_TERMS: usize = 4;
 /// Replaces cases that read one source at regular offsets by one case. The value of every position
 /// is unchanged.
 ///
-/// A form is divided into steps of equal width, and each case reads the positions of one step. For
-/// example, the 9 slices of an image of 3 by 3 patches are read under the guards `a2 < 1` to
-/// `a2 < 9`, at offsets 0, 1, 2, 10, 11, 12, 20, 21 and 22. They become one case with the guard
-/// `a2 < 9`, whose offset has the terms `a2` and `7·⌊a2 / 3⌋`. The pass `refine` then splits the
-/// axis into 3 by 3 steps, and no quotient is left.
+/// The values of a form are divided into intervals of equal width, and each case reads the
+/// positions at which the form lies in one interval. For example, the 9 slices of an image of 3 by
+/// 3 patches are read under the guards `a2 < 1` to `a2 < 9`, at offsets 0, 1, 2, 10, 11, 12, 20, 21
+/// and 22. They become one case with the guard `a2 < 9`, whose offset has the terms `a2` and `7·⌊a2
+/// / 3⌋`. The pass `refine` then splits the axis into 3 by 3 steps, and no quotient is left.
 #[must_use]
 pub fn regular(mut nest: CopyNest) -> CopyNest {
     let mut first = 0;
@@ -34,8 +34,8 @@ pub fn regular(mut nest: CopyNest) -> CopyNest {
                 nest = whole;
                 1
             }
-            // A shorter part of an irregular run may be regular, but long lists are common, and
-            // they are searched once.
+            // A shorter run that starts here might be regular. But long lists of cases are common,
+            // so each case is tried only once.
             (None, Some(run)) => run.offsets.len(),
             (None, None) => 1,
         };
@@ -54,16 +54,17 @@ struct CaseRun {
     common: Vec<Guard>,
     /// The form that selects the case.
     of: Affine,
-    /// The number of values of the form in each case.
+    /// The number of values of the form that select the same case.
     width: u64,
-    /// The constant of each case's offset.
+    /// The constant term of each case's source offset.
     offsets: Vec<i64>,
-    /// True if the last case has the guard too.
+    /// True if the last case also has a guard on `of`. Without one, it applies to all remaining
+    /// values.
     is_guarded: bool,
 }
 
 impl CaseRun {
-    /// Returns the longest run that starts at a case, if it has at least two cases.
+    /// Returns the longest run that starts at the case `first`, if it has at least two cases.
     fn longest(nest: &CopyNest, first: usize) -> Option<Self> {
         let guards = 0..nest.cases[first].when.len();
         let runs = guards.filter_map(|guard| Self::along(nest, first, guard));
@@ -161,14 +162,15 @@ impl CaseRun {
         Some(nest)
     }
 
-    /// Returns the divisor of the form that counts groups of `period` cases.
+    /// Returns the number by which the form is divided to count groups of `period` cases.
     fn divisor(&self, period: usize) -> u64 {
         self.width * period as u64
     }
 }
 
-/// Returns periods and weights with which offset `n` is the first offset plus the sum of
-/// `weight · ⌊n / period⌋`. Returns `None` if that takes more than [`MAX_TERMS`] terms.
+/// Finds the pattern of a list of offsets: pairs of a period and a weight, such that offset `n` is
+/// the first offset plus the sum of `weight · ⌊n / period⌋`. Returns `None` if the pattern needs
+/// more than [`MAX_TERMS`] pairs.
 fn terms(offsets: &[i64]) -> Option<SmallVec<[(usize, i64); MAX_TERMS]>> {
     let mut terms: SmallVec<[(usize, i64); MAX_TERMS]> = SmallVec::new();
     loop {

@@ -1,10 +1,10 @@
 //! [`NestParts`]: a nest that was read from a file. It becomes a [`CopyNest`] only if its bounds
 //! can be proved again.
 //!
-//! Lowering proves its bounds with what it knows about shapes. Here only the loops, guards and
-//! forms are known, so intervals of forms are computed from them alone, and the walk is halved
-//! where these are too wide. Nothing that the file says is trusted: neither the last unit of a
-//! source, nor that a dividend is not negative.
+//! Lowering proves bounds with the help of the shapes, but a file has no shapes. The proof here
+//! uses only loops, guards and forms: it computes the interval of each form, and halves the walk if
+//! an interval is too wide. Nothing in the file is trusted. For example, the proof checks the last
+//! unit that is read from each source, and that no dividend is negative.
 
 use std::cell::Cell;
 
@@ -20,7 +20,7 @@ use super::{
     numbers::{LIMIT, signed},
 };
 
-/// The parts of a nest, none of which is checked.
+/// The fields of a [`CopyNest`], before any of them is checked.
 #[derive(Debug)]
 pub(crate) struct NestParts {
     pub(crate) extents: Vec<u64>,
@@ -39,7 +39,7 @@ pub(crate) struct NestParts {
     pub(crate) marks: Option<Marks>,
 }
 
-/// The parts of a [`Source`].
+/// The fields of a [`Source`], before any of them is checked.
 #[derive(Debug)]
 pub(crate) struct SourceParts {
     pub(crate) units: u64,
@@ -51,19 +51,20 @@ pub(crate) struct SourceParts {
 
 /// The maximum number of axes, and of sources.
 const MAX_AXES: usize = 256;
-/// The maximum number of cases, of guards of a case, and of quotients. They bound the time of a
-/// proof; nests of real programs have a tenth of them at most.
+/// The maximum number of cases, of quotients, and of guards in one case. The limit bounds the time
+/// of a proof. Nests of real programs stay below a tenth of it.
 const MAX_ITEMS: usize = 512;
 /// The maximum number of terms of all forms together.
 const MAX_TERMS: usize = 1 << 14;
-/// The maximum number of forms that are tried in order to bound one form.
+/// The maximum number of other forms that the proof bounds in order to bound one form.
 const MAX_FORM_TRIALS: u32 = 60;
-/// The maximum number of forms that are tried for a nest.
+/// The maximum number of such other forms for a whole nest.
 const MAX_TRIALS: u32 = 20_000;
-/// The maximum number of times that a part of a walk is halved. Intervals are exact at single
-/// positions, so more halves prove more nests. Both numbers together bound the time of a proof.
+/// The maximum number of times that the proof halves a box of the walk. Intervals are narrower in
+/// smaller boxes, and exact at single positions, so a greater limit proves more nests. This limit
+/// and `MAX_TRIALS` bound the time of a proof.
 const MAX_BOXES: u32 = 1_000;
-/// The number of values of the integers with which a kernel computes.
+/// The number of values of a 32-bit integer, the type with which kernels compute.
 const WORD_VALUES: i64 = 1 << 32;
 
 impl From<&CopyNest> for NestParts {
@@ -113,12 +114,12 @@ impl From<&CopyNest> for NestParts {
 }
 
 impl NestParts {
-    /// Returns the nest, whose bounds are proved anew.
+    /// Returns the nest, after it has proved again that every access is inside its image.
     ///
     /// # Errors
     ///
-    /// Returns [`NestError::Unproved`] if a part is invalid, or if an access cannot be proved to be
-    /// inside its image.
+    /// Returns [`NestError::Unproved`] if a field is invalid, or if an access cannot be proved to
+    /// be inside its image.
     pub(crate) fn proved(self) -> Result<CopyNest, NestError> {
         let sources = self.sources.iter();
         let sources = sources
@@ -161,7 +162,7 @@ fn check(holds: bool, what: &'static str) -> Result<(), NestError> {
     if holds { Ok(()) } else { Err(unproved(what)) }
 }
 
-/// Checks the lengths of all lists.
+/// Checks that no list is too long, so that a proof takes a limited time.
 fn check_sizes(nest: &CopyNest) -> Result<(), NestError> {
     check((1..=MAX_AXES).contains(&nest.extents.len()), "1 to 256 axes")?;
     check(nest.sources.len() <= MAX_AXES, "at most 256 sources")?;
@@ -175,7 +176,7 @@ fn check_sizes(nest: &CopyNest) -> Result<(), NestError> {
     check(terms <= MAX_TERMS, "forms of at most 16384 terms together")
 }
 
-/// Checks the walk and the sizes of images.
+/// Checks that all units lie inside their images, and that the walk covers the whole destination.
 fn check_images(nest: &CopyNest) -> Result<(), NestError> {
     let product = |product: u64, &extent: &u64| product.checked_mul(extent);
     let positions = nest.extents.iter().try_fold(1, product).filter(|&all| all <= LIMIT);
@@ -206,7 +207,7 @@ fn check_images(nest: &CopyNest) -> Result<(), NestError> {
     check(u128::from(positions) >= walked, "a walk over the whole destination")
 }
 
-/// Checks that forms name values that exist, and that no value is computed from itself.
+/// Checks that forms contain only values that exist, and that no value depends on itself.
 fn check_names(nest: &CopyNest) -> Result<(), NestError> {
     let is_there = |value: Value| match value {
         Value::Axis(axis) => axis < nest.extents.len(),
@@ -229,7 +230,8 @@ fn check_names(nest: &CopyNest) -> Result<(), NestError> {
             check(is_read, "cases that read a source of elements")?;
         }
     }
-    // Values without an order depend on each other.
+    // Repeatedly find a value that needs only known ones. Values that are left depend on each
+    // other.
     let (mut quotients, mut lookups) =
         (vec![false; nest.quotients.len()], vec![false; nest.lookups.len()]);
     loop {
@@ -254,8 +256,8 @@ fn check_names(nest: &CopyNest) -> Result<(), NestError> {
     check(all, "values that are computed from earlier ones")
 }
 
-/// Returns true if each number of a lookup is computed from earlier numbers, of types that fit the
-/// operation.
+/// Returns true if each step of `lookup` uses only results of earlier steps, and their types fit
+/// the operation.
 fn is_computable(nest: &CopyNest, lookup: &Lookup) -> bool {
     let numbers = &lookup.numbers;
     let computable = numbers.iter().enumerate().all(|(place, number)| {
@@ -294,7 +296,7 @@ fn is_computable(nest: &CopyNest, lookup: &Lookup) -> bool {
             }
         }
     });
-    // A predicate is not compared with the last value.
+    // Kernels do not compare a predicate with `last`, so `last` must allow both of its values.
     let is_pred = numbers.last().is_some_and(|number| number.integer == super::Integer::PRED);
     let is_type = |bits: u32| [1, 2, 4, 8, 16, 32, 64].contains(&bits);
     computable
@@ -307,13 +309,13 @@ struct Prover<'a> {
     nest: &'a CopyNest,
     /// The number of bits of each source up to the end of the last unit that is read.
     ends: Vec<u64>,
-    /// The number of forms that may still be tried.
+    /// The number of other forms that the proof may still bound, at first `MAX_TRIALS`.
     trials: Cell<u32>,
-    /// The number of boxes that may still be looked at.
+    /// The number of times that the proof may still halve a box, at first `MAX_BOXES`.
     boxes: u32,
 }
 
-/// The first and the last step of each axis in a part of the walk.
+/// A box of the walk: the first and the last step along each axis.
 type PartOfWalk = SmallVec<[Interval; 8]>;
 
 impl<'a> Prover<'a> {
@@ -342,7 +344,9 @@ impl<'a> Prover<'a> {
         (0..nest.cases.len()).try_for_each(|case| self.check_box(case, &whole))
     }
 
-    /// Checks a case in a part of the walk. If its intervals are too wide there, checks the halves.
+    /// Checks that the case with index `case` reads and marks inside its images at all positions in
+    /// `part`. If the intervals over `part` are too wide for a proof, halves its longest axis and
+    /// checks both halves.
     fn check_box(&mut self, case: usize, part: &PartOfWalk) -> Result<(), NestError> {
         let Err(error) = self.check_whole(case, part) else { return Ok(()) };
         let steps = |&(low, high): &Interval| high - low;
@@ -373,11 +377,12 @@ impl<'a> Prover<'a> {
     }
 }
 
-/// The positions to which a case applies, and the values whose meaning is proved there.
+/// Bounds of the positions in a box to which a case applies, and the quotients and lookups that are
+/// proved to have a meaning at these positions.
 ///
-/// A quotient has a meaning where its dividend is not negative, because a kernel computes without
-/// signs. A lookup has one where its loads are inside their sources. A guard narrows the positions
-/// only if the values in it have a meaning.
+/// A quotient has a meaning if its dividend is not negative, because a kernel divides unsigned
+/// integers. A lookup has a meaning if its loads are inside their sources. A guard narrows the
+/// bounds only after all values in its form are proved to have a meaning.
 struct CaseRegion<'a> {
     prover: &'a Prover<'a>,
     nest: &'a CopyNest,
@@ -387,8 +392,8 @@ struct CaseRegion<'a> {
     lookups: Vec<bool>,
 }
 
-/// A form and an interval in which it lies everywhere in a region: the remainder of a division, or
-/// a guard that holds or fails.
+/// An interval that contains the value of `form` at all positions of a region. The form is the
+/// remainder of a division, or comes from a guard that always holds or always fails in the region.
 struct Fact {
     form: Affine,
     low: i64,
@@ -397,7 +402,8 @@ struct Fact {
 }
 
 impl<'a> CaseRegion<'a> {
-    /// Returns the region of a case in a part of the walk; `None` if the case never applies there.
+    /// Returns the positions in `part` to which the case with index `number` applies; `None` if
+    /// there are none.
     fn of(
         prover: &'a Prover<'a>,
         number: usize,
@@ -422,8 +428,8 @@ impl<'a> CaseRegion<'a> {
             let mut goes_on = region.settle();
             for (guard, assumed) in case.when.iter().zip(&mut assumed) {
                 if !region.has_meaning(&guard.of) {
-                    // A lookup is computed when the guards before it hold, so they alone may bound
-                    // its loads. A quotient may be computed at any time.
+                    // A kernel computes a lookup after it has tested the guards before it, so only
+                    // these guards may bound its loads. A quotient may be computed after any guard.
                     if region.awaits_lookup(&guard.of) {
                         break;
                     }
@@ -465,8 +471,8 @@ impl<'a> CaseRegion<'a> {
         Ok(Some(region))
     }
 
-    /// Narrows the region to the positions to which an earlier case does not apply, if only one
-    /// guard of that case can fail.
+    /// Narrows the region to the positions to which `earlier` does not apply. This is possible only
+    /// if exactly one guard of `earlier` can fail.
     fn exclude(&mut self, earlier: &Case, case: &Case) -> Exclusion {
         let open: SmallVec<[&Guard; 4]> = earlier
             .when
@@ -498,14 +504,15 @@ impl<'a> CaseRegion<'a> {
         self.has_meaning(of) && (holds(self.bounds.of(of)) || holds(self.range(of)))
     }
 
-    /// Finds the quotients and lookups that have a meaning in the region so far. Returns true if
-    /// there are more than before.
+    /// Records the quotients and lookups that have a meaning in the region as it is now. Returns
+    /// true if any of them had none before.
     fn settle(&mut self) -> bool {
         let mut found = false;
         for (number, Quotient { of, by }) in self.nest.quotients.iter().enumerate() {
             let ((low, high), by) = (self.range(of), signed(*by));
             let value = Value::Quotient(number);
-            // An empty interval belongs to a case that never applies, which a guard shows too.
+            // If the interval is empty, the case never applies. This needs no special treatment,
+            // because a guard then shows it too.
             let _ = self.bounds.restrict(value, low.div_euclid(by), high.div_euclid(by));
         }
         loop {
@@ -545,7 +552,8 @@ impl<'a> CaseRegion<'a> {
         })
     }
 
-    /// Returns true if a form contains a lookup without a meaning, or a quotient of one.
+    /// Returns true if `form` depends, directly or through a quotient, on a lookup that is not yet
+    /// proved to have a meaning.
     fn awaits_lookup(&self, form: &Affine) -> bool {
         form.terms().iter().any(|&(value, _)| match value {
             Value::Axis(_) => false,
@@ -556,13 +564,14 @@ impl<'a> CaseRegion<'a> {
         })
     }
 
-    /// Returns true if no negative value of a guard's form wraps around to one that passes.
+    /// Returns true if 32-bit integers suffice to test the guard: no negative value of its form
+    /// wraps around to a value below `extent`.
     fn is_compared(&self, Guard { of, extent }: &Guard) -> bool {
         let low = self.range(of).0;
         low >= 0 || low >= signed(*extent) - WORD_VALUES
     }
 
-    /// Returns an error if a form may be negative, or `end` or more.
+    /// Returns an error if the value of `form` may lie outside `0..end`.
     fn inside(&self, form: &Affine, end: u64) -> Result<(), NestError> {
         let is_inside = |(low, high): Interval| low >= 0 && i128::from(high) < i128::from(end);
         let proved = is_inside(self.bounds.of(form)) || is_inside(self.range(form));
@@ -575,9 +584,11 @@ impl<'a> CaseRegion<'a> {
         self.range_without(form, &mut SmallVec::new(), &mut trials)
     }
 
-    /// Bounds a form by the intervals of its values, and by facts that are not in `used`: the form
-    /// is written as a multiple of a fact's form and a rest of fewer terms, or as many if the fact
-    /// is a remainder.
+    /// Bounds `form` by the intervals of its values, and by the facts that are not in `used`.
+    ///
+    /// To use a fact, `form` is written as a multiple of the fact's form plus a rest, and the rest
+    /// is bounded in the same way. So that this ends, the rest must have fewer terms than `form`,
+    /// or at most as many if the fact is a remainder.
     fn range_without(
         &self,
         form: &Affine,
@@ -650,12 +661,14 @@ impl Fact {
     }
 }
 
-/// The outcome of narrowing a region to the positions to which an earlier case does not apply.
+/// The result of an attempt to narrow a region to the positions to which an earlier case does not
+/// apply.
 enum Exclusion {
-    /// Nothing is known, or several guards of the case may fail.
+    /// The region is unchanged, because too little is known or several guards of the earlier case
+    /// can fail.
     Unknown,
     /// The region was narrowed.
     Done,
-    /// The earlier case applies everywhere.
+    /// The earlier case applies at all positions, so the region is empty.
     Nowhere,
 }

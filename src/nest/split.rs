@@ -1,8 +1,8 @@
 //! [`split`] and [`slabs`]: cut a copy into parts of a limited size.
 //!
 //! A part fills a contiguous range of the destination, so the results of all parts together, one
-//! after the other, are the destination. The two functions differ in the source: a part of `split`
-//! reads rows of the source that are packed into a smaller buffer, and a slab reads the whole
+//! after the other, are the destination. The two functions differ in the source that a part reads:
+//! in `split`, rows of the source that are packed into a smaller buffer; in `slabs`, the whole
 //! source.
 
 use std::cmp::Ordering;
@@ -55,8 +55,8 @@ pub fn split<T, E, F: FnMut(&CopyNest) -> Result<T, E>>(
 /// Cuts a copy into slabs: ranges of at most `max_bytes` bytes of the destination, in order. A
 /// limit below 64 bytes counts as 64.
 ///
-/// A slab is a copy that reads the whole source. It is returned with the offset of its range in the
-/// destination, in bits.
+/// Each item has a slab, which is a copy that reads the whole source, and the offset of the slab's
+/// range in the destination, in bits.
 pub fn slabs(nest: &CopyNest, max_bytes: u64) -> impl Iterator<Item = (CopyNest, u64)> + '_ {
     let mut remaining = Remaining::new(nest);
     let most = max_bytes.max(MIN_BYTES) * 8 / u64::from(nest.dst_bits);
@@ -100,7 +100,7 @@ impl<T, E, F: FnMut(&CopyNest) -> Result<T, E>> Iterator for Split<'_, F> {
 }
 
 /// A range of positions of the walk: `steps` steps along `axis`, from position `first` on. Axes
-/// inside `axis` are complete.
+/// inside `axis` are complete, so the positions are consecutive.
 #[derive(Clone, Copy, Debug)]
 struct WalkRange {
     first: u64,
@@ -108,7 +108,7 @@ struct WalkRange {
     steps: u64,
 }
 
-/// The part of a walk that was not yet returned.
+/// The remaining positions of a walk, which belong to no part yet.
 #[derive(Debug)]
 struct Remaining<'a> {
     nest: &'a CopyNest,
@@ -139,8 +139,9 @@ impl<'a> Remaining<'a> {
         }
     }
 
-    /// Drops steps at the start of a range that lie entirely before the destination, in whole
-    /// pieces of about `steps` steps, so that the pieces need not be skipped one by one.
+    /// Drops the steps at the start of a range that lie entirely before the destination, so that
+    /// the iterator need not skip them piece by piece. The number of dropped steps is a whole
+    /// number of pieces of about `steps` steps.
     fn without_start(&self, positions: WalkRange, steps: u64) -> WalkRange {
         let inner = self.inner(positions.axis);
         let before = self.nest.dst_base.unsigned_abs().saturating_sub(positions.first) / inner;
@@ -152,8 +153,7 @@ impl<'a> Remaining<'a> {
         }
     }
 
-    /// Returns about `steps` steps along `axis`: a number for which [`even()`] rounds down, but at
-    /// least 1.
+    /// Rounds a number of steps along `axis` down with [`even()`], to at least 1.
     fn even(&self, axis: usize, steps: u64) -> u64 {
         even(steps.max(1), self.inner(axis) * u64::from(self.nest.dst_bits))
     }
@@ -193,9 +193,9 @@ impl<'a> Remaining<'a> {
         self.nest.extents.iter().enumerate().map(range).collect()
     }
 
-    /// Replaces a range by its first `steps` steps, approximately, and the rest. The first piece is
-    /// then the next range. A range of one step along `axis` instead becomes a range along the next
-    /// axis, so that it can be cut further.
+    /// Cuts a range after about `steps` steps and puts both pieces back, so that the first piece is
+    /// the next range. A range of one step along its axis instead becomes a range along the next
+    /// inner axis, so that it can be cut further.
     fn cut(&mut self, mut positions: WalkRange, steps: u64) {
         if positions.steps == 1 && positions.axis + 1 < self.nest.extents.len() {
             positions.axis += 1;
@@ -212,9 +212,9 @@ impl<'a> Remaining<'a> {
     }
 }
 
-/// Rounds `steps` down to a multiple of 16 for which a piece has a multiple of 256 bytes, so that
-/// kernels can divide it into whole blocks. A step has `bits` bits. If `steps` is too small for
-/// that, it is rounded down to a power of two.
+/// Rounds the number of steps in a piece down, so that kernels can divide the piece into whole
+/// blocks. A step has `bits` bits. The result is a multiple of 16 for which the piece is a multiple
+/// of 256 bytes. If `steps` is too small for that, the result is a power of two.
 fn even(steps: u64, bits: u64) -> u64 {
     let whole = (2048 >> bits.trailing_zeros().min(11)).max(16);
     if steps >= whole { steps - steps % whole } else { 1 << steps.ilog2() }

@@ -1,9 +1,9 @@
 //! [`TableRead`]: a copy that looks its elements up in a table. [`TableCopy`]: such a copy as two
 //! passes, for the host.
 //!
-//! The bits of a source element are the number of the entry of the table that is copied in its
-//! place. So a nest with a table has two sources: a lookup loads the bits from the first, and the
-//! case reads the entry from the second, the table.
+//! Each element of the source is replaced by an entry of the table, and the bits of the element are
+//! the index of that entry. A nest with a table therefore has two sources: a lookup loads the bits
+//! from source 0, and a case reads the entry from source 1, the table.
 
 use smallvec::smallvec;
 
@@ -20,11 +20,13 @@ use crate::{
 /// each of their values.
 const MAX_TABLE_BITS: u32 = 8;
 
-/// A table, and how a source is looked up in it.
+/// A table, and the rule by which the elements of a source select its entries.
 pub(crate) struct TableRead<'a> {
-    /// The table: `[entries]`, or `[extent, entries]` if each index of a dimension has its own.
+    /// The memory of the table. Its shape is `[entries]`, or `[extent, entries]` if each index of
+    /// `dimension` has entries of its own.
     pub(crate) descriptor: &'a StrideDescriptor,
-    /// The dimension of the source whose indices have tables of their own.
+    /// The dimension of the source for which each index has entries of its own; `None` if all
+    /// elements use the same entries.
     pub(crate) dimension: Option<usize>,
 }
 
@@ -42,8 +44,8 @@ pub(crate) fn table_entries(of: ElementType) -> Result<u64, NestError> {
 }
 
 impl TableRead<'_> {
-    /// Adds the table, and the case that reads it at the elements of `start`. The source is number
-    /// 0 of the nest already.
+    /// Adds the table as a source, and a case that reads the entry for each element at the
+    /// positions of `start`. The caller must have added the original source already, as source 0.
     pub(super) fn read(
         &self,
         assembly: &mut Assembly,
@@ -55,7 +57,8 @@ impl TableRead<'_> {
         let along = self.dimension.map(|dimension| index[dimension].clone());
         let bits = source.element_bits();
         let last = table_entries(source.element_type())? - 1;
-        // The width of what counts: the bits of the type, or the byte of a predicate.
+        // The number of bits of an element that select the entry: the width of the type, or the
+        // whole byte of a predicate.
         let (is_pred, own) = match source.element_type() {
             ElementType::Pred => (true, 8),
             _ => (false, (last + 1).ilog2()),
@@ -81,24 +84,25 @@ impl TableRead<'_> {
     }
 }
 
-/// A nest that looks every element up in a table, as two passes: a copy of the codes of the
-/// elements, and a pass over the copied codes.
+/// A nest that looks up every element in a table, divided into two passes. The first pass copies
+/// the codes of the elements, the bits that select an entry. The second pass replaces each code by
+/// its entry.
 pub(crate) struct TableCopy {
-    /// Copies the code of each position to a byte. A code is the bits that the lookup loads.
+    /// The first pass, which copies the code of each position to a byte.
     pub(crate) codes: CopyNest,
     /// The source from which codes are copied.
     pub(crate) source: usize,
     /// The source that has the table.
     pub(crate) table: usize,
-    /// The entry for each code, in units of the table.
+    /// The distance of each code's entry from `start`, in units of the table.
     pub(crate) entries: Box<[u64; 256]>,
-    /// The first entry of the table that a position uses, as a form of its axes.
+    /// The offset in the table of the first entry that a position can use, as a form of the axes.
     pub(crate) start: Affine,
 }
 
 impl CopyNest {
-    /// Returns the nest as two passes. Returns `None` if some positions are no elements of the
-    /// source, or if their values depend on more than one load of at most 8 bits.
+    /// Returns the nest as two passes. Returns `None` if some positions hold no element of the
+    /// source, or if a value depends on anything but one load of at most 8 bits.
     pub(crate) fn table_copy(&self) -> Option<TableCopy> {
         let ([lookup], [Case { when, take: CaseValue::Read { source: table, at } }]) =
             (&self.lookups[..], &self.cases[..])

@@ -8,11 +8,11 @@ use super::{
 
 /// Widens the unit to at most 16 bytes, if the innermost units are contiguous on both sides.
 ///
-/// The unit is doubled repeatedly. This is possible if the innermost axis has an even number of
-/// steps and moves every source by one unit, and if 2 divides everything else: bases, strides,
-/// quotients, guards and the length of the destination. Offsets and fixed bits then count in wider
-/// units. The copied bytes are unchanged. If a single step of the innermost axis is left, the axis
-/// is dropped, and the steps of the next axis may be joined too.
+/// The unit is doubled repeatedly. A unit can be doubled if the innermost axis has an even number
+/// of steps, each of which reads the next unit of every source, and if 2 divides everything else:
+/// bases, strides, quotients, guards and the length of the destination. Offsets and fixed bits then
+/// count in wider units. The copied bytes are unchanged. If a single step of the innermost axis is
+/// left, the axis is dropped, and the steps of the next axis may be joined too.
 #[must_use]
 pub fn widen(mut nest: CopyNest) -> CopyNest {
     while let Some(wider) = doubled(&nest) {

@@ -33,7 +33,7 @@ pub(super) struct Accesses {
     pub(super) inside: SmallVec<[Progression; 4]>,
     /// The distances between invocations. The index of an invocation is split into mixed-radix
     /// digits, the fastest-varying first. An entry is the number of values of a digit, and the
-    /// distance in bytes by which accesses move when the digit grows by 1.
+    /// distance in bytes between the accesses of two invocations whose digits differ by 1.
     pub(super) outside: SmallVec<[Progression; 8]>,
     /// The number of neighbouring invocations that can share sectors. Loads share them if the
     /// invocations use one cache, and stores if the invocations store at the same time.
@@ -61,8 +61,9 @@ impl Accesses {
         steps.extend(self.inside.iter().copied());
         steps.retain(|step| step.0 > 1);
         steps.sort_unstable_by_key(|step| step.1);
-        // `used` is the number of bytes in items, and `span` the length of the range that contains
-        // these bytes, while every sector of the range has some of them.
+        // Extend a range by one progression after the other, the closest first, while every sector
+        // of the range contains bytes of items. `used` is the number of these bytes, and `span` the
+        // length of the range.
         let (mut used, mut span) = (self.unit, self.unit);
         let mut apart = &steps[..];
         while let [(extent, distance), rest @ ..] = apart
@@ -79,14 +80,15 @@ impl Accesses {
     }
 }
 
-/// Returns the number of cache lines that places in nested progressions touch together.
+/// Returns the total number of cache lines that contain the locations of nested progressions.
 pub(super) fn lines(steps: impl Iterator<Item = Progression>) -> u64 {
     steps
         .map(|(extent, distance)| (extent * distance.min(LINE_BYTES)).div_ceil(LINE_BYTES).max(1))
         .product()
 }
 
-/// Returns the digits, limited to the first `lanes` invocations.
+/// Limits the digits of an invocation's index to the values that occur in the first `lanes`
+/// invocations.
 pub(super) fn first_lanes(
     digits: &[Progression],
     mut lanes: u64,

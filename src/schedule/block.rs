@@ -1,8 +1,8 @@
 //! [`Block`]: the units that one invocation of a kernel moves.
 //!
 //! A block decides how well a kernel uses memory: its runs should be as long as an access on both
-//! sides, and its units must fit in registers. A block also fixes, at compile time, the loaded
-//! value for each part of a stored word, so that a kernel needs no arithmetic for this.
+//! sides, and its units must fit in registers. A block also determines, at compile time, which
+//! loaded value fills each part of a stored word, so that a kernel needs no arithmetic to find it.
 
 use std::sync::Arc;
 
@@ -11,7 +11,8 @@ use smallvec::{SmallVec, smallvec};
 use super::{CostModel, load::Load, numbering::BlockOrder, seam::RowAlignment};
 use crate::nest::{Affine, Bounds, CopyNest, Guard, Interleaved, SOURCE_DISTANCE, Value, tile};
 
-/// The units that one invocation moves: a few steps along each of some axes of the nest.
+/// The units that one invocation moves: all combinations of a few steps along some axes of the
+/// nest.
 ///
 /// Usually a block has steps along two kinds of axes: those along which the destination is
 /// contiguous, and those along which the source is. In the destination, a block consists of
@@ -52,15 +53,16 @@ pub struct Block {
     /// The nest in which each axis is split in two: the blocks along the axis, and the steps inside
     /// a block.
     pub(super) tiled: Box<CopyNest>,
-    /// The part of a block along each axis of the nest, outermost first.
+    /// The steps of a block along each axis of the nest, outermost first.
     pub(super) axes: SmallVec<[BlockAxis; 8]>,
     /// The number of innermost axes along which a run of the destination has several steps.
     pub(super) run_axes: usize,
     pub(super) row_alignment: RowAlignment,
     /// The number of steps along the outermost axis of a run that one aligned access covers.
     pub(super) steps_per_access: u64,
-    /// True if a block has one access in each of several rows, and the last block of these rows
-    /// lacks some of them. A row that starts late inside an access needs one access less.
+    /// True if a block has one access in each of several rows, and the last block along these rows
+    /// has none in some of them. The reason is that a row that starts late inside an access
+    /// contains one whole access less.
     pub(super) cuts_rows: bool,
     /// The number of units in a store.
     pub(super) store: u64,
@@ -68,8 +70,8 @@ pub struct Block {
     pub(super) order: BlockOrder,
     /// The number of blocks that an invocation moves in sequence.
     pub(super) rounds: u64,
-    /// The source for each step along the axis of [`Interleaved::axis`], as an index. Empty if the
-    /// block reads one source.
+    /// The index of the source that each step along the axis [`Interleaved::axis`] reads. Empty if
+    /// the block reads only one source.
     sources: SmallVec<[usize; 4]>,
 }
 
@@ -78,8 +80,7 @@ pub struct Block {
 pub struct BlockAxis {
     /// The number of steps in a block.
     pub steps: u64,
-    /// The number of steps in all blocks together. This is the whole axis, except for steps in
-    /// seams.
+    /// The number of steps of the axis that belong to blocks: all steps, except the steps in seams.
     pub covered: u64,
     /// The axis of the tiled nest that counts the blocks along this axis. In the tiled nest, an
     /// axis of 100 steps in blocks of 4 becomes two axes, of 25 and of 4 steps.
@@ -109,7 +110,7 @@ impl BlockAxis {
 /// Contiguous units of a block in the destination.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The index of the run's first access, counted from the first access of the block.
+    /// The first access of the run in the destination, counted from the first access of the block.
     pub place: u64,
     /// The step of the run along each axis of the nest.
     pub steps: SmallVec<[u64; 8]>,
@@ -120,12 +121,12 @@ pub struct Run {
 }
 
 impl Block {
-    /// Returns a block with the given number of steps along each axis of the nest, or `None` if it
-    /// is not possible.
+    /// Returns a block with the given number of steps along each axis of the nest, or `None` if a
+    /// kernel could not move such a block.
     ///
     /// In the destination, a run of the block covers the last `run_axes` axes: the first of these
-    /// in part, the others in full. Blocks start on an `align`-byte boundary even if rows do not. A
-    /// block is not possible, for example, if a quotient changes inside it, or if rows of the
+    /// in part, the others in full. Blocks start on an `align`-byte boundary even if rows do not.
+    /// The result is `None`, for example, if a quotient changes inside the block, or if rows of the
     /// destination start inside words at offsets that differ between blocks.
     pub(super) fn new(
         nest: &Arc<CopyNest>,
@@ -203,7 +204,7 @@ impl Block {
     }
 
     /// Splits an offset in the source of an [`Interleaved`] nest into the index of the real source
-    /// and the offset there. Both offsets are in accesses of `access` units.
+    /// and the offset there. The given and the returned offset count accesses of `access` units.
     pub(crate) fn source_of(&self, place: i64, access: i64) -> (usize, i64) {
         let distance = SOURCE_DISTANCE / access;
         let number = (place + distance / 2).div_euclid(distance);
@@ -211,8 +212,8 @@ impl Block {
         (source.copied().unwrap_or(0), place - number * distance)
     }
 
-    /// Returns true if the kernel can recognize the blocks in which a guard holds for some units
-    /// only. It copies these blocks word by word.
+    /// Returns true if no guard varies inside the block, or if the kernel can recognize the blocks
+    /// in which a guard holds for only some units. The kernel copies these blocks word by word.
     fn can_vary(&self) -> bool {
         let can = |guard: &Guard| {
             let (low, high) = self.inside(&guard.of);
@@ -243,9 +244,9 @@ impl Block {
     /// either the word or these bits, without a branch. Returns `None` if this is not possible, or
     /// if no guard varies.
     ///
-    /// It is possible if all guards give excluded units the same bits, if each guard holds for all
-    /// units of a word or for none, and if no unit before the start of the image would be read,
-    /// even if its guards fail.
+    /// Guards can be applied to whole words if they all give excluded units the same bits, if each
+    /// guard holds for all units of a word or for none, and if no unit before the start of the
+    /// image would be read, even if its guards fail.
     pub(crate) fn word_guards(&self) -> Option<(SmallVec<[&Guard; 2]>, u128)> {
         let guards: SmallVec<[&Guard; 2]> = self.varying_guards().collect();
         if guards.is_empty() {
@@ -264,14 +265,14 @@ impl Block {
         if can { Some((guards, refusal.bits?)) } else { None }
     }
 
-    /// Returns true if guards vary inside the block and cannot be applied to whole words. The
-    /// kernel then copies a block in which such a guard fails unit by unit.
+    /// Returns true if guards vary inside the block and cannot be applied to whole words. If such a
+    /// guard fails in a block, the kernel then copies the block unit by unit.
     pub(crate) fn moves_unit_by_unit(&self) -> bool {
         self.varying_guards().next().is_some() && self.word_guards().is_none()
     }
 
-    /// Returns true if blocks may read more units than they store. This happens at the end of an
-    /// axis that they do not divide, and if guards exclude words that were loaded.
+    /// Returns true if blocks may read more units than they store: at the end of an axis that
+    /// blocks do not divide, or if guards exclude words that were loaded.
     pub(crate) fn reads_more(&self) -> bool {
         self.cuts_rows || self.axes.iter().any(BlockAxis::is_ragged) || self.word_guards().is_some()
     }
@@ -446,7 +447,8 @@ impl Block {
         self.load.count
     }
 
-    /// Returns true if words of the source are stored as they are.
+    /// Returns true if the kernel stores whole words of the source, without taking them apart into
+    /// units.
     pub(crate) fn moves_words(&self) -> bool {
         let inner = self.axes[self.axes.len() - 1];
         let word = u64::from((32 / self.nest.dst_bits()).max(1));
@@ -507,8 +509,8 @@ impl Block {
         Bounds::of_box(&self.tiled, axes)
     }
 
-    /// Returns the form with the value of `form` at the first unit of a block. It lacks the terms
-    /// for steps inside blocks.
+    /// Returns a form that computes the value of `form` at the first unit of a block: `form`
+    /// without its terms for steps inside blocks.
     pub(crate) fn at_first(&self, form: &Affine) -> Affine {
         let alone = self
             .axes

@@ -1,4 +1,4 @@
-//! [`candidates`]: the possible ways to run a nest, each with its estimated cost.
+//! [`candidates`]: the kernels that are possible for a nest, each with its estimated cost.
 //!
 //! This file makes all blocks that may be fast for a nest. The cost model then compares them.
 
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::nest::{ACCESS_BYTES, CopyAxis, CopyNest, Gaps, Interleaved, Value, gcd, interleaved};
 
-/// A possible way to run a nest, and its estimated cost.
+/// A division of a nest among the invocations of a kernel, and its estimated cost.
 ///
 /// Only [`candidates`] creates candidates, and they cannot be changed:
 ///
@@ -98,7 +98,7 @@ impl Candidate {
         self.body.block()
     }
 
-    /// Returns the reason why this strategy is possible, as words for readers of a kernel.
+    /// Returns the reason why this strategy is possible, as text for readers of a kernel.
     #[must_use]
     pub fn reason(&self) -> &'static str {
         self.reason
@@ -111,8 +111,8 @@ impl Candidate {
         self.cost
     }
 
-    /// Returns the [`cost`](Self::cost) by the model of another target. The other target must have
-    /// the same kind of adapter.
+    /// Returns the [`cost`](Self::cost) of this candidate by the cost model of `target`, which must
+    /// have the same kind of adapter as the target of the candidate.
     #[must_use]
     pub fn cost_by(&self, target: &Target) -> u64 {
         match &self.body {
@@ -131,8 +131,8 @@ pub fn block_of_candidate(candidate: &Candidate) -> Option<&Block> {
     candidate.block()
 }
 
-/// Returns the candidate with another number of rounds. In each round, an invocation moves one
-/// block. The number is 1 if the block cannot have rounds.
+/// Returns the candidate with `rounds` rounds. An invocation moves one block in each round. A
+/// candidate whose block cannot have several rounds gets one round.
 #[must_use]
 pub fn in_rounds(mut candidate: Candidate, rounds: u64) -> Candidate {
     if let Body::Block(block) = &mut candidate.body {
@@ -155,8 +155,8 @@ impl fmt::Display for Candidate {
     }
 }
 
-/// Returns the possible ways to run a nest, the cheapest first: all blocks and segments that can
-/// divide it, and a gather, which is possible for every nest.
+/// Returns the possible divisions of a nest among invocations, the cheapest first: all blocks and
+/// segments that can divide it, and a gather, which is possible for every nest.
 ///
 /// The kernels of all candidates write the same bytes. If the nest is one contiguous run, all
 /// candidates are copies.
@@ -227,8 +227,8 @@ fn is_copy(nest: &CopyNest) -> bool {
         && (stride == 1 || extent == 1)
 }
 
-/// The longest row, in bits, that one CPU invocation moves whole. If a row that starts inside an
-/// access were divided, two invocations would load the access at the cut.
+/// The length, in bits, of the longest row that one CPU invocation moves as a whole. If two
+/// invocations divided a row that starts inside an access, both would load the access at the cut.
 const WHOLE_ROW_BITS: u64 = 1024;
 
 /// Adds the candidates that divide a nest into blocks, with runs of several lengths in the
@@ -288,7 +288,8 @@ fn add_blocks(
             }
             let run_axes = run_axes.max(run_of(&axes, &steps));
             seen.push(steps.clone());
-            // Rows start inside accesses, and neighbouring invocations store one access each.
+            // If rows start inside accesses, a run of the destination has at most one access, so
+            // that neighbouring invocations store neighbouring accesses.
             let begins_anywhere = is_seamed && !is_aligned && !shares_run && run_axes <= 1;
             if begins_anywhere && dst_run > stored {
                 continue;
@@ -300,8 +301,9 @@ fn add_blocks(
                 else {
                     continue;
                 };
-                // A cache must keep the sectors of partial loads until neighbouring invocations
-                // load the rest. So the block must not be large.
+                // If loads are narrow, a cache must keep their sectors until neighbouring
+                // invocations load the rest of them. Large blocks are left out, because they would
+                // need too much of the cache.
                 let is_partial = block.load() * u64::from(bits) < ACCESS_BYTES * 8;
                 if begins_anywhere && is_partial && units * u64::from(bits) > 9 * 32 {
                     continue;
@@ -371,8 +373,8 @@ fn equally_aligned_rows(
     all
 }
 
-/// Adds candidates in which an invocation moves the same block at several steps of another axis. It
-/// then computes addresses only once.
+/// Adds candidates in which an invocation repeats a block at several steps of another axis, so that
+/// one computation of addresses serves all steps.
 fn add_repeated(
     whole: &Arc<CopyNest>,
     axes: &[CopyAxis],
@@ -452,8 +454,8 @@ fn strategy_of(nest: &CopyNest, steps: &[u64], is_woven: bool) -> (Strategy, &'s
 /// The number of rows whose bytes together are a multiple of 16, whatever the length of a row in
 /// bytes.
 const ALIGNED_ROWS: u64 = 16;
-/// The maximum number of words that a GPU invocation holds, apart from intermediate values. It is
-/// half of the registers that an invocation has when a core runs as many invocations as it can.
+/// The maximum number of words that a GPU invocation holds, apart from intermediate values. If a
+/// core runs as many invocations as it can, this is half of the registers that each invocation has.
 const MOST_HELD_WORDS: u64 = 32;
 /// The least number of blocks that keeps the cores of a GPU busy. Blocks are combined into larger
 /// ones only if at least this number remains. With 2^16, transposed TPU tiles get worse, from 5.5
@@ -526,9 +528,10 @@ fn repeated_until_aligned(block: &Block, axes: &[CopyAxis], target: &Target) -> 
     })
 }
 
-/// Returns the maximum number of units in a block. The code for a block is unrolled, so that
-/// drivers take long to compile a larger one. Squares of 16 by 16 units of 2 bits, or of 32 by 32
-/// bits, are still short, because an operation on a word moves all of its units.
+/// Returns the maximum number of units in a block. The code for a block is unrolled, so drivers
+/// would take long to compile a larger block. Narrow units may form squares of 16 by 16 units of 2
+/// bits, or of 32 by 32 single bits: their code is still short, because one operation on a word
+/// moves all units in the word.
 fn most_units(bits: u32, shares_run: bool) -> u64 {
     match bits {
         _ if shares_run => u64::MAX,

@@ -1,8 +1,9 @@
 //! The cost model: estimates the time of a candidate from its operations and memory accesses.
 //!
-//! Short rows, odd strides and CPUs need different blocks, so that candidates are compared by their
-//! estimated cost. It is a number of vector operations, for one word of the destination in each
-//! lane. A vector is a warp of 32 lanes on a GPU, or the lanes of a register on a CPU:
+//! Short rows, odd strides and CPUs need different blocks, so candidates are compared by their
+//! estimated cost. The cost is the number of vector operations that write one word of the
+//! destination in each lane. A vector is a warp of 32 lanes on a GPU, or the lanes of a register on
+//! a CPU:
 //!
 //! ```text
 //! cost = (operations + Σ (ACCESS + words · WORD + lines · LINE) + fetched · BYTE + stored · ACCESS + spilled · SPILL)
@@ -10,7 +11,7 @@
 //! ```
 //!
 //! The sum is over the loads and stores of an invocation. Some invocations have no work, because
-//! their index leads past the end of an axis; they cost as much.
+//! their index leads past the end of an axis; they cost the same.
 //!
 //! - *operations* compute addresses and shift units into words. A term of an affine expression
 //!   counts as one operation, a division or a remainder by a power of two as one, another division
@@ -18,11 +19,11 @@
 //! - *words* are the words of 32 bits that the access moves in one lane.
 //! - *lines* are the lines of 128 bytes that all lanes of the access touch together.
 //! - *fetched* bytes are the bytes that all lanes move, including the unused bytes of their sectors
-//!   of 32 bytes. All loads of a workgroup can share a sector, because a cache keeps it; a store
-//!   shares a sector only with the same store in other lanes. On average, a range that starts
+//!   of 32 bytes. All loads of a workgroup can share a sector, because a cache keeps the sector. A
+//!   store shares a sector only with the same store in other lanes. On average, a range that starts
 //!   inside a sector touches a part of one more sector.
-//! - *stored* lines are the lines that all stores of the lanes touch together. A CPU reads each of
-//!   these lines into its cache before it writes to it, and the store waits for that access.
+//! - *stored* lines are the lines that all stores of the lanes touch together. Before a CPU writes
+//!   to a line, it reads the line into its cache, and the store waits for this access.
 //! - *spilled* words are the words after the first 16 that an invocation holds at a time. An
 //!   invocation loads all its words before it stores any. On a GPU they take registers from other
 //!   invocations, so that fewer run at a time.
@@ -35,14 +36,12 @@
 //! | CPU | 4 | 17.644 | 14.627 | 0.252 | 0 | 0 |
 //!
 //! The row for GPUs was measured on an NVIDIA H100: 3,900 kernels of 173 operations were timed, in
-//! up to nine orders of their blocks, and the numbers have the least squares of the errors of the
-//! logarithms of the times. With them the chosen kernel takes 1.01 times the median of the four
-//! fastest kernels of an operation. The numbers that were computed from the card's data sheet
-//! before (ACCESS 0, LINE 4, BYTE 0.28, SPILL 0) gave 1.08. The row for CPUs was measured with
-//! lavapipe.
-//! `cargo bench --bench relayout -- --cases model` runs every candidate of many operations, and
-//! compares the chosen candidate with the best one. `stridec calibrate` fits the numbers to any
-//! device.
+//! up to nine orders of their blocks. The numbers were fitted by least squares to the logarithms of
+//! the times. With these numbers, the chosen kernel takes 1.01 times the median of the four fastest
+//! kernels of an operation. Earlier numbers, computed from the card's data sheet (ACCESS 0, LINE 4,
+//! BYTE 0.28, SPILL 0), gave 1.08. The row for CPUs was measured with lavapipe. `cargo bench
+//! --bench relayout -- --cases model` runs every candidate of many operations, and compares the
+//! chosen candidate with the best one. `stridec calibrate` fits the numbers to any device.
 
 use smallvec::SmallVec;
 
@@ -93,7 +92,8 @@ impl InvocationWork {
             self.accesses.iter().map(|side| side.count * one(side) + fetched(side)).sum();
         let accesses = accesses + self.stored_lines * access;
         let spilled = self.held.saturating_sub(REGISTERS) * spill;
-        // A partly filled vector takes the time of a full one. The model's costs are thousandths.
+        // A vector in which some lanes have no work takes the time of a full vector. The model's
+        // costs are thousandths of an operation, and the result is in hundredths.
         (self.operations * 1000 + accesses + spilled) * 4 * vector / (self.bytes * lanes * 10)
     }
 }
@@ -105,15 +105,15 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     let model = &target.model.clamped();
     let digits = block.digits();
     let (loads, stores) = (block.loads(), block.rows() * block.width() / block.store());
-    // Each access takes an operation for its address, and one for its value. To move a unit into a
-    // word takes a shift, a mask and an `or`.
+    // Each access takes one operation for its address and one for its value. Inserting a unit into
+    // a word takes three: a shift, a mask and an `or`.
     let shifting = loads * block.load.shifting(nest.src_bits());
     let mut operations = decoding(&digits) + evaluation(tiled) + 2 * (loads + stores) + shifting;
     if nest.dst_bits() < 32 && !block.moves_words() {
         operations += 3 * block.rows() * block.width();
     }
-    // The last block along an axis may be incomplete, and some stores belong to complete blocks
-    // only. This takes a test for each such axis: a comparison, an `and` and a branch.
+    // The last block along an axis may be incomplete, and then lacks some of the stores. A test for
+    // these stores takes three operations for each such axis: a comparison, an `and` and a branch.
     operations +=
         3 * block.axes().iter().filter(|block_axis| block_axis.is_ragged()).count() as u64;
     let word_guards = block.word_guards();
@@ -131,7 +131,8 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     };
     let from = |side: &BlockAxis| side.src_stride.unsigned_abs();
     let inside = block.axes().iter().filter(|block_axis| block_axis.steps > 1);
-    // A sector that several loads share, of an invocation or of neighbouring ones, is fetched once.
+    // Several loads, of one invocation or of neighbouring ones, may share a sector, which is then
+    // fetched only once. So items are counted, not loads.
     let (moved, unit) = match nest.src_bits() {
         bits @ 8.. => (block.rows() * block.width(), u64::from(bits / 8)),
         bits => (loads, bytes(block.load(), bits)),
@@ -150,8 +151,8 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
         align: aligned(nest.src().offset().unsigned_abs(), nest.src_bits()),
     };
     let stored = bytes(block.store(), nest.dst_bits());
-    // Blocks of rows that start inside accesses are moved to multiples of `piece` bytes. So the
-    // distance between the blocks of two rows is such a multiple too.
+    // If rows start inside accesses, their blocks start at multiples of `piece` bytes instead. The
+    // distance between the blocks of two rows is therefore a multiple of `piece` too.
     let piece = match block.row_alignment() {
         RowAlignment::Aligned => 1,
         _ => bytes(block.steps_per_access() * block.run_stride(), nest.dst_bits()).max(1),
@@ -165,8 +166,8 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     let first = first_lanes(&all, model.lanes.into());
     let inside = inside.map(|side| apart((side.steps, bytes(side.dst_stride, nest.dst_bits()))));
     let stored_lines = lines(first.chain(inside.clone()));
-    // Each store touches sectors of its own. They are aligned to the distance between the stores of
-    // a block.
+    // The stores of a block share no sectors. They are aligned to the distance from one store to
+    // the next.
     let steps = inside.filter(|step| step.1 >= stored);
     let written = Accesses {
         count: stores,
@@ -195,8 +196,8 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
         bytes: (bytes(moved, nest.dst_bits()) / count).max(1),
         invocations: count,
     };
-    // Two parts are computed word by word, as in a gather: the words between rows, and the blocks
-    // in which a guard fails for some units. Meanwhile the other lanes of the vector wait.
+    // The words between rows, and the blocks in which a guard fails for some units, are computed
+    // word by word, as in a gather. The other lanes of the vector wait for such a block.
     let rest = nest.dst_units() - moved;
     let waits = block.varying_guards().filter(|_| word_guards.is_none()).map(|guard| {
         let is_along = |side: &&BlockAxis| guard.of.weight(Value::Axis(side.number)) != 0;
@@ -325,9 +326,9 @@ fn bytes(units: u64, bits: u32) -> u64 {
 /// Returns the number of operations that split the index of an invocation into digits, such as
 /// `block / 8 % 4`, and compute the offset in the destination from these digits.
 fn decoding(digits: &[BlockDigit]) -> u64 {
-    // True if the index is not shifted past the previous digit yet. This is so if the extent of
-    // that digit is a power of two; otherwise, the quotient was computed together with the
-    // remainder.
+    // True if a shift must still remove the previous digit from the index. This is necessary if the
+    // extent of that digit is a power of two. Otherwise, the quotient was already computed together
+    // with the remainder.
     let mut is_shifted = false;
     let mut operations = 0;
     for (number, digit) in digits.iter().enumerate() {

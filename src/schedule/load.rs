@@ -39,10 +39,9 @@ impl Load {
 impl Block {
     /// Chooses the loads with the lowest estimated cost in accesses, words and operations.
     ///
-    /// Accesses are aligned to their width. On a CPU, each access costs time, because it loads for
-    /// one lane after the other. Values may then also be read with wide accesses and shifted into
-    /// place. On a GPU, lanes load contiguous words together, and an access counts as much as eight
-    /// words.
+    /// Accesses are aligned to their width. If accesses have a cost in the model, values may also
+    /// be read with wide accesses and shifted into place, because fewer accesses may be worth the
+    /// shifts. If neither accesses nor words have a cost, an access counts like eight words.
     pub(super) fn choose_load(&mut self, model: &CostModel) {
         let [access, word_cost] = match [model.access, model.word].map(u64::from) {
             [0, 0] => [8, 1],
@@ -68,7 +67,8 @@ impl Block {
             is_bound(units) && moved % by == 0 && base.terms().iter().all(|term| term.1 % by == 0)
         };
         let whole = |units: u64| {
-            // The width of an access is a power of two. A shift also rounds negative offsets down.
+            // This divides by the width of an access, a power of two. A shift, unlike a division,
+            // rounds negative offsets down too.
             let place = |offset: &i64| (base.offset() + offset) >> units.trailing_zeros();
             let mut last = None;
             let count =
@@ -95,8 +95,9 @@ impl Block {
 }
 
 /// Returns the number of accesses of `units` units that load a run, if the run may start inside an
-/// access. It is one more than the number of values of `units` units in the run, except if the last
-/// value has only one unit; then the two numbers are equal.
+/// access. Usually it is one more than the number of values of `units` units in the run, because
+/// the first and the last access are used only in part. If the last value has only one unit, no
+/// additional access is needed.
 pub(crate) fn shifted_accesses(run: &(i64, i64), units: u64) -> u64 {
     let values = run_words(run, units);
     let is_single = (run.1 - run.0).unsigned_abs().is_multiple_of(units);

@@ -18,8 +18,8 @@
 //! - A *block* is the set of units that one invocation moves: a few steps along some loops of the
 //!   nest.
 //! - A *word* is 32 bits, and an *access* is one load or store, of 4, 8 or 16 bytes. Kernels can
-//!   address only whole words. So if rows start inside words, the word that two rows share, a
-//!   *seam*, is written by an invocation of its own.
+//!   address only whole words. If rows start inside words, a separate invocation therefore writes
+//!   the word that two rows share, the *seam*.
 //! - A *round* is one of several blocks that an invocation moves in sequence on a CPU.
 //! - A *segment* is a part of every row that one case of the nest fills, as in a concatenation.
 //! - A *lane* is one of the invocations that run together: the 32 of a warp, or the ones that a CPU

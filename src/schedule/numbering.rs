@@ -1,4 +1,4 @@
-//! The order of blocks: it decides which blocks neighbouring invocations move.
+//! The order of blocks, which decides the blocks that neighbouring invocations move.
 //!
 //! Invocations that run together should touch neighbouring memory, in the source and in the
 //! destination. In a transpose, the order along the rows of the source scatters the stores, and the
@@ -38,14 +38,15 @@ impl BlockOrder {
     /// On a GPU, the orders fill whole sectors and cache lines of both sides with the accesses of a
     /// warp and of a workgroup. The loads of a workgroup share a cache, but the stores of a warp do
     /// not wait for the stores of other warps. Which side needs the longer runs depends on the
-    /// block and on the extents, so the cost model compares the orders. Without the last one, which
-    /// grows patches on both sides in turns, an H100 takes 1.02 times the time for the operations
-    /// of `--cases sweep` and the transposes of TTC.
+    /// block and on the extents, so the cost model compares the orders. The last order extends
+    /// patches on both sides in turns. Without it, an H100 needs 1.02 times as long for the
+    /// operations of `--cases sweep` and the transposes of TTC.
     ///
-    /// On a CPU, the invocations of a vector store to contiguous memory or load from it. In the
-    /// first order, the following invocations continue along the run until the processor prefetches
-    /// its lines. The next ones then read the same rows of the source for an equally long stretch,
-    /// before other rows. Only a few pages are therefore in use at a time.
+    /// On a CPU, the invocations of one vector either store to contiguous memory or load from it.
+    /// In the first order, the next invocations continue along the same run of the destination,
+    /// until it is long enough for the processor to prefetch its lines. The invocations after these
+    /// continue along the rows of the source for an equally long distance, before others read new
+    /// rows. Only a few pages of memory are therefore in use at a time.
     ///
     /// If no units of a block are contiguous, blocks are moved in the order of the destination.
     pub(super) fn all(kind: AdapterKind) -> &'static [Self] {
@@ -73,7 +74,7 @@ pub struct BlockDigit {
     pub axis: usize,
     /// The number of values of the digit.
     pub extent: u64,
-    /// The number of steps of the axis by which one step of the digit moves the block.
+    /// The number of steps along the axis that correspond to an increase of the digit by 1.
     pub step: u64,
 }
 
@@ -160,7 +161,7 @@ impl Block {
 /// digit is an index into `axes` here.
 struct DigitBuilder<'a> {
     axes: &'a [BlockAxis],
-    /// The number of blocks that one step of the next digit skips, for each axis.
+    /// The number of blocks by which one step of the next digit along an axis moves, for each axis.
     step: SmallVec<[u64; 8]>,
     /// The number of blocks left for the next digits, for each axis.
     left: SmallVec<[u64; 8]>,
@@ -219,9 +220,9 @@ impl DigitBuilder<'_> {
     }
 }
 
-/// Returns about `wanted` as the number of values of a digit along an axis with `left` remaining
-/// blocks. It is chosen so that few block indices lead past the end of the axis. Returns `left` if
-/// this is at most about twice `wanted`.
+/// Chooses the number of values of a digit along an axis with `left` remaining blocks. The result
+/// is close to `wanted`, and such that few block indices lead past the end of the axis. If `left`
+/// is at most about twice `wanted`, the digit covers all remaining blocks.
 fn about(wanted: u64, left: u64) -> u64 {
     if left / 2 <= wanted {
         return left;

@@ -1,11 +1,12 @@
 //! Rounds: on a CPU, one invocation moves several blocks in sequence.
 //!
-//! Starting an invocation takes time in a software driver, and several blocks share this time. On a
-//! GPU, an invocation always has one round.
+//! Starting an invocation takes time in a software driver. If each invocation moves several blocks,
+//! the driver starts fewer invocations. On a GPU, an invocation always has one round.
 
 use super::{AdapterKind, Block};
 
-/// The number of invocations that a CPU runs together in a vector. They move neighbouring blocks.
+/// The number of invocations that a CPU runs together in a vector. These invocations move
+/// neighbouring blocks.
 pub(crate) const VECTOR_LANES: u64 = 8;
 
 /// The maximum number of rounds of an invocation. On lavapipe, 16 rounds raise a copy from 5.4 to
@@ -17,20 +18,21 @@ const MOST_ROUNDS: u64 = 16;
 const LEAST_WORKGROUPS: u64 = 64;
 
 impl Block {
-    /// Returns the number of blocks that one invocation moves. Their indices are [`VECTOR_LANES`]
-    /// apart.
+    /// Returns the number of blocks that one invocation moves. The indices of these blocks are
+    /// [`VECTOR_LANES`] apart.
     ///
     /// A CPU starts the invocations of a vector together, which takes about a tenth of the time of
     /// one block. In each round, the invocations of a vector move neighbouring blocks, and the next
-    /// round moves the blocks that follow. So the order of blocks is kept.
+    /// round moves the blocks after these. Several rounds therefore do not change the order of
+    /// blocks.
     #[must_use]
     pub fn rounds(&self) -> u64 {
         self.rounds
     }
 
     /// Returns the number of invocations in a workgroup. It is smaller if stores of several words
-    /// go to unaligned rows: each invocation then moves more, and with fewer invocations, smaller
-    /// workgroups still give work to all cores.
+    /// go to unaligned rows. Each invocation then moves more, so there are fewer invocations, and
+    /// smaller workgroups divide them among all cores.
     pub(super) fn workgroup(&self) -> u32 {
         if self.may_pass_ends() { 64 } else { 256 }
     }
@@ -46,8 +48,8 @@ impl Block {
         }
     }
 
-    /// Sets the number of rounds. It stays 1 if some block indices lead past the end of an axis, or
-    /// if some blocks are moved unit by unit.
+    /// Sets the number of rounds. If some block indices lead past the end of an axis, or if some
+    /// blocks are moved unit by unit, the number becomes 1 instead.
     pub(super) fn set_rounds(&mut self, rounds: u64) {
         let have_work = self.numbers() == self.count();
         let is_one_way = !self.moves_unit_by_unit();

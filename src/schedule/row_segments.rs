@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::AdapterKind;
 use crate::nest::{ACCESS_BYTES, Affine, Case, CaseValue, CopyNest, GreatestSums, Guard, Value};
 
-/// The maximum number of loops in a kernel. It has a loop for each source of each segment.
+/// The maximum number of loops in a kernel, which has one loop for each source of each segment.
 const MAX_LOOPS: usize = 12;
 
 /// A division of a destination's rows among the cases of a nest. A row is all steps of the
@@ -34,9 +34,9 @@ pub(crate) struct RowSegments {
     pub(crate) accesses: u64,
     /// The number of invocations in a group. Together they copy a row or a part of it.
     pub(crate) lanes: u64,
-    /// The number of contiguous accesses that an invocation copies in one turn. It is up to 4 on a
-    /// CPU, because consecutive unaligned accesses share loads: one takes two loads, but two take
-    /// three.
+    /// The number of contiguous accesses that an invocation copies in one turn. The width is up to
+    /// 4 on a CPU, because consecutive unaligned accesses share loads: a single access takes two
+    /// loads, but two consecutive accesses take three.
     pub(crate) width: u64,
     /// The number of turns in which a group copies its part of a row, if the part is in one
     /// segment.
@@ -118,8 +118,8 @@ impl RowSegments {
         let width = accesses.min(width);
         let lanes = (accesses / width).min(lanes);
         let turns = accesses.div_ceil(lanes * width).min(turns);
-        // The kernel computes with 32 bits. It adds to a form at most the units of a row and of all
-        // accesses of a group, so this sum must fit.
+        // The kernel computes with 32-bit integers. It adds at most the units of a row and of all
+        // accesses of a group to a form, so this sum must fit in 32 bits.
         let most = GreatestSums::of(nest).any.checked_add(row + lanes * width * turns * units)?;
         if most > u64::from(u32::MAX) {
             return None;
@@ -172,7 +172,7 @@ impl RowSegments {
         (self.runs() + met, self.rows() * busy.sum::<u64>() + met)
     }
 
-    /// Returns, for each group of a row, the number of its accesses in each segment.
+    /// Returns, for each group of accesses in a row, the number of its accesses in each segment.
     fn shares(&self) -> impl Iterator<Item = SmallVec<[u64; 8]>> {
         let group = self.group();
         (0..self.groups()).map(move |number| {
@@ -182,8 +182,8 @@ impl RowSegments {
         })
     }
 
-    /// Returns the greatest number of loop iterations of an invocation, over its accesses or over
-    /// the units of a meeting.
+    /// Returns the maximum number of loop iterations in one invocation. The loops are those over
+    /// the accesses of the invocation, or over the units of a meeting.
     pub(crate) fn trips(&self) -> u32 {
         let bits = self.nest.dst_bits();
         let of_meeting = if bits < 8 && !self.meetings().is_empty() { 4 * 32 / bits } else { 0 };
@@ -235,8 +235,8 @@ fn cuts(nest: &CopyNest, axis: Value, row: u64) -> Option<SmallVec<[u64; 8]>> {
 }
 
 /// Returns the segment from unit `first` to unit `end` of a row, inside which no guard changes. A
-/// guard that depends on `axis` holds in the whole segment or fails there. In the first case the
-/// guard is removed, and in the second one its case.
+/// guard that depends on `axis` either holds or fails in the whole segment. A guard that holds is
+/// removed from its case. If a guard fails, its case is left out.
 fn segment(nest: &CopyNest, axis: Value, first: u64, end: u64) -> Option<RowSegment> {
     let mut cases: SmallVec<[Case; 1]> = SmallVec::new();
     let zero = Case { when: Vec::new(), take: CaseValue::Bits(0) };

@@ -1,4 +1,5 @@
-//! [`Schedule`]: the chosen way to run a nest, with the numbers of its invocations and workgroups.
+//! [`Schedule`]: the chosen kind of kernel for a nest, with the number of its invocations and
+//! workgroups.
 
 use std::fmt;
 
@@ -7,8 +8,9 @@ use super::{
 };
 use crate::nest::{ACCESS_BYTES, CopyNest, Count, GreatestSums, LastRead, Operand, width};
 
-/// The number of greater values of y that are tried if x · y · z exceeds the number of workgroups
-/// by too much. If the excess may be a few thousand workgroups, the least possible y fits already.
+/// The maximum number of greater values of y that `workgroups` tries if the smallest y dispatches
+/// too many workgroups. More are not useful: the smallest y always fits if the dispatch may have a
+/// few thousand additional workgroups.
 const MOST_TRIALS: u64 = 1 << 13;
 
 /// The division of a nest among the invocations of a kernel.
@@ -125,8 +127,9 @@ pub enum Strategy {
     Empty,
     /// The whole copy is one contiguous run. An invocation copies a part of it.
     Copy,
-    /// The innermost axis of the destination has one stride in the source. An invocation copies a
-    /// part of a row. If several cases fill a row, it copies a part from each in turn.
+    /// The source is read with one stride along the innermost axis of the destination. An
+    /// invocation copies a part of a row. If several cases fill a row, the invocation copies a part
+    /// of each segment in turn.
     Rows,
     /// The innermost axes of the two sides differ. An invocation transposes a rectangle of elements
     /// in registers.
@@ -239,7 +242,7 @@ impl Candidate {
 }
 
 /// Checks that a kernel is within the target's limits. The sizes of its bindings are multiples of
-/// `access` bytes. `varies` is true if a guard may hold for some units of a block only.
+/// `access` bytes. `varies` is true if a guard may hold for only some units of a block.
 fn check_limits(
     nest: &CopyNest,
     tiled: &CopyNest,
@@ -270,7 +273,8 @@ fn check_limits(
         let (operand, given, limit) = (Operand::Destination, walked, MAX_UNITS);
         return Err(ScheduleError::Index { operand, given, limit });
     }
-    // With such a guard, the kernel also computes the addresses of units that it does not read.
+    // If a guard varies inside blocks, the kernel also computes the addresses of units that it does
+    // not read.
     check_sums(tiled, varies)?;
     check_sums(nest, varies)
 }
@@ -279,8 +283,8 @@ fn check_limits(
 /// end by a few units, which must not overflow.
 const MAX_UNITS: u64 = u32::MAX as u64 - 64;
 
-/// Checks that code that computes with 32-bit words finds the value of every position, and reads
-/// only units of the sources.
+/// Checks that code with 32-bit integers can compute the value of every position, and that it reads
+/// only units inside the sources.
 ///
 /// # Errors
 ///
@@ -325,8 +329,9 @@ fn check_sums(nest: &CopyNest, computes_all: bool) -> Result<(), ScheduleError> 
 
 /// Divides `count` workgroups among x, y and z. The product may exceed `count`, but not `most`.
 ///
-/// The least z and y are tried first. If their product is too large, a greater y may give a smaller
-/// one: 16,777,215 workgroups as 65,282 by 257 are 259 too many, and as 61,455 by 273 none.
+/// The least z and y are tried first. Because x is rounded up, the product may be too large, and a
+/// greater y may give a smaller product. The least y divides 16,777,215 workgroups into 65,282 by
+/// 257, which is 259 too many, and a greater y divides them into 61,455 by 273 exactly.
 fn workgroups(count: u64, most: u64, target: &Target) -> Result<[u32; 3], ScheduleError> {
     let limit = u64::from(target.max_compute_workgroups_per_dimension);
     let y = count.div_ceil(limit).max(1);

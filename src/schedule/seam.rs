@@ -4,7 +4,7 @@
 //! Kernels store whole words. With rows of 7 bytes, for example, word 1 has the last 3 bytes of row
 //! 0 and the first byte of row 1. Two invocations must not write one word, because the later store
 //! would undo the earlier one. So blocks write only words that belong to a single row. Additional
-//! invocations write the words between, the seam.
+//! invocations write the words between these blocks, the seam.
 
 use super::{Block, block::BlockAxis, load::accesses};
 use crate::nest::{Affine, Value, gcd};
@@ -22,8 +22,8 @@ pub enum RowAlignment {
     Computed,
 }
 
-/// The accesses between the blocks of one row and the blocks of the next. No block writes them; the
-/// invocations of seams do.
+/// The accesses between the blocks of one row and the blocks of the next. Additional invocations
+/// write these accesses, because no block does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Seam {
     /// The number of rows in the destination. A seam follows the blocks of each row.
@@ -101,8 +101,8 @@ impl Block {
         if self.run_axes == 0 || !run.is_multiple_of(word) || aligned > word && image == row {
             return None;
         }
-        // Single units can be moved only if stores are a fixed number of words apart. Here the
-        // distance varies.
+        // If a guard varies inside a block, the kernel moves single units. This is possible only if
+        // stores are a fixed number of words apart, and here the distance varies.
         if self.varying_guards().next().is_some() {
             return None;
         }
@@ -114,7 +114,8 @@ impl Block {
         let fits = |units: &u64| start.is_multiple_of(*units) && run.is_multiple_of(*units);
         self.store = accesses(bits).map(u64::from).find(fits).unwrap_or(word);
         // If a block has one such access in each of several rows, the last block has it only in
-        // some of these rows. The others start too late inside an access for one more.
+        // some of these rows. The other rows start so late inside an access that they contain one
+        // whole access less.
         let outermost = self.outermost_of_run();
         let block_axis = &mut self.axes[outermost];
         self.cuts_rows = self.row_alignment == RowAlignment::Fixed

@@ -1,7 +1,8 @@
 //! [`Target`] as JSON: the format of the file that `stridec calibrate` writes and `--target @FILE`
 //! reads.
 //!
-//! Every field must be present, known and in range. Otherwise an error names the field.
+//! Every field must be known and in range, and all fields except two must be present. Otherwise an
+//! error names the field.
 
 use std::fmt;
 
@@ -149,7 +150,7 @@ impl Target {
     }
 }
 
-/// The fields of a JSON object that were not read yet.
+/// The fields of a JSON object that remain to be read.
 struct ObjectFields {
     /// The name of the field that contains the object. Empty for the outermost object.
     of: &'static str,
@@ -176,8 +177,8 @@ impl ObjectFields {
         TargetError::Field { field, expected: expected.into(), given }
     }
 
-    /// Removes a field from the list and returns its value. Returns an error if there is no such
-    /// field.
+    /// Removes the field `name` from the remaining fields, adds its name to the known fields, and
+    /// returns its value. Returns an error if there is no such field.
     fn take(&mut self, name: &'static str, expected: &str) -> Result<JsonValue, TargetError> {
         self.known.push(name);
         match self.left.iter().position(|(field, _)| field == name) {
@@ -186,7 +187,7 @@ impl ObjectFields {
         }
     }
 
-    /// Checks that no field is left, since such a field would be unknown or repeated.
+    /// Checks that all fields were read. A field that is left is unknown or repeated.
     fn finish(self) -> Result<(), TargetError> {
         match self.left.first() {
             None => Ok(()),
@@ -264,7 +265,8 @@ impl ObjectFields {
         }
     }
 
-    /// Returns true if there is a field of this name. It counts as known in any case.
+    /// Returns true if a field with this name is present. Otherwise adds the name to the known
+    /// fields, so that an error message about an unknown field lists it too.
     fn has(&mut self, name: &'static str) -> bool {
         let has = self.left.iter().any(|(field, _)| field == name);
         if !has {
@@ -298,7 +300,8 @@ impl ObjectFields {
     }
 }
 
-/// A value in the JSON of a target. An object keeps repeated fields, so that they can be reported.
+/// A value in the JSON of a target. An object keeps repeated fields, so that an error can name
+/// them.
 enum JsonValue {
     Object(Vec<(String, JsonValue)>),
     Text(String),

@@ -5,8 +5,8 @@ use smallvec::SmallVec;
 
 use crate::nest::{CopyNest, Gaps, footprint, signed};
 
-/// Runs of contiguous words of the destination. All have the same length, and start at the steps of
-/// a few loops.
+/// Runs of contiguous words of the destination. All runs have the same length, and one run starts
+/// at each step of a few loops.
 ///
 /// If a nest fills its gaps, there is one run, the whole destination. If gaps keep their bits, the
 /// runs contain every word in which the nest writes, and few others. For example, a window of 64
@@ -18,7 +18,8 @@ pub(crate) struct WordRuns {
     pub(crate) first: u64,
     /// The number of words in a run.
     pub(crate) words: u64,
-    /// The loops, outermost first: the number of steps, and the words from one step to the next.
+    /// The loops over the runs, outermost first. Each has a number of steps, and the distance from
+    /// one step to the next, in words.
     pub(crate) loops: SmallVec<[(u64, u64); 4]>,
 }
 
@@ -44,7 +45,8 @@ impl WordRuns {
         let lows = written.iter().zip(&axes).map(|(&(low, _), &(_, stride))| low * stride);
         let start = nest.dst_base() + lows.sum::<i64>();
         // The length of a run in units, with gaps. Axes are added to the run, the innermost first,
-        // until each step of the remaining loops moves by whole words and no two runs share a word.
+        // until the distance between two steps of each remaining loop is a whole number of words,
+        // and no two runs share a word.
         let mut reach = 1;
         for inner in (0..=axes.len()).rev() {
             let loops = axes[..inner].iter().filter(|(steps, _)| *steps > 1);
@@ -67,7 +69,7 @@ impl WordRuns {
             }
         }
         // The box of written positions may be larger than necessary, so that some of its corners
-        // are outside the destination. Then a single run contains all words inside.
+        // are outside the destination. Use a single run of all words of the box that are inside.
         let (first, end) = (start.max(0), (start + reach).min(units));
         (first < end).then(|| whole(first, end))
     }

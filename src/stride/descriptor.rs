@@ -53,7 +53,8 @@ pub struct Axis {
 }
 
 /// A reversible map from the index of an element to its offset in memory, in elements. It consists
-/// of [`Step`]s, and a dot product with strides after them.
+/// of [`Step`]s, which compute coordinates from the index, and of the dot product of these
+/// coordinates with strides.
 ///
 /// Dense, padded and explicitly strided arrays have no steps. Their sizes and strides are enough,
 /// as in DirectML's `DML_BUFFER_TENSOR_DESC`. Each XLA tile splits the coordinates that it covers,
@@ -154,13 +155,14 @@ impl StrideDescriptor {
     /// whole.
     #[must_use]
     pub fn image_bytes(&self) -> u64 {
-        // This cannot saturate: lowering has checked that the image has at most 2^63-1 bytes.
+        // The sum cannot saturate, because lowering has checked that the image has at most 2^63-1
+        // bytes.
         let places = bytes_of(self.physical_elements, self.element_bits).unwrap_or(u64::MAX);
         self.prefix_bytes.saturating_add(places)
     }
 
-    /// Returns the number of elements that take as much memory as the prefix, or `None` if that is
-    /// no whole number.
+    /// Returns the size of the prefix as a number of elements, or `None` if the prefix is not a
+    /// whole number of elements.
     pub(crate) fn prefix_elements(&self) -> Option<u64> {
         let (bits, element) = (u128::from(self.prefix_bytes) * 8, u128::from(self.element_bits));
         let is_whole = bits.is_multiple_of(element);
@@ -176,8 +178,9 @@ impl StrideDescriptor {
     /// Returns the bit pattern of the padding, in the lowest [`element_bits`](Self::element_bits)
     /// bits.
     ///
-    /// Only the padding from `padded_dimensions` has this value. Tile padding, gaps and the tail
-    /// are zero.
+    /// If the layout has `padded_dimensions`, their padding and the padding of tiles have this
+    /// value. Without `padded_dimensions`, the padding of tiles is zero. Gaps and the tail are
+    /// always zero.
     #[must_use]
     pub fn padding(&self) -> u128 {
         self.padding
@@ -303,7 +306,8 @@ impl StrideDescriptor {
             extents,
             axes,
             offset: self.offset.saturating_mul(parts.into()),
-            // Nests refuse images in which this saturates.
+            // If this saturates, the image is too large for a nest, and building the nest returns
+            // an error.
             physical_elements: self.physical_elements.saturating_mul(parts.into()),
             ..self.clone()
         }
@@ -312,9 +316,9 @@ impl StrideDescriptor {
     /// Returns the name of a coordinate, such as `d1` for a dimension, `d0/2` and `d0%2` for the
     /// results of a tile, and `(d0*7+d1)` for a fold.
     ///
-    /// A name of up to 60 bytes is repeated in the names of the coordinates that are computed from
-    /// it. These names contain the coordinate's number instead, such as `c9`, if its name is
-    /// longer.
+    /// The name of a coordinate contains the names of the coordinates from which it is computed. To
+    /// keep names short, a name of more than 60 bytes is replaced there by the coordinate's number,
+    /// such as `c9`.
     #[must_use]
     pub fn coordinate_name(&self, coordinate: usize) -> String {
         let names = self.coordinate_names();
@@ -329,7 +333,7 @@ impl StrideDescriptor {
     }
 }
 
-/// Evaluates the steps with names as values.
+/// Evaluates the steps with names as values, to compute the name of each coordinate.
 struct CoordinateNames;
 
 impl Coordinate<'_, String> {
@@ -381,8 +385,8 @@ pub(crate) fn packed_elements(dimensions: impl Iterator<Item = (i64, u64)>) -> O
     })
 }
 
-/// Converts an extent or an offset to an `i64`. The number always fits, because the image of a
-/// lowered shape has fewer than 2^63 bits.
+/// Converts an extent or an offset to an `i64`. The number always fits, because lowering limits an
+/// image to 2^63-1 places.
 pub(super) fn signed(n: u64) -> i64 {
     i64::try_from(n).expect("a lowered tensor holds fewer than 2^63 elements")
 }

@@ -58,7 +58,8 @@ impl StrideDescriptor {
         let mut steps: SmallVec<[Step; 4]> = smallvec![];
         let mut axes: SmallVec<[Axis; 8]> = smallvec![];
         for (dimension, (&size, digits)) in sizes.iter().zip(digits).enumerate() {
-            // The coordinate that has still to be split: the index divided by all digits so far.
+            // The coordinate that the next digit splits: the index divided by the extents of all
+            // digits so far.
             let mut rest = dimension;
             let (last, lower) = match digits.split_last() {
                 Some((last, lower)) => (last.stride, lower),
@@ -89,9 +90,9 @@ impl StrideDescriptor {
     }
 }
 
-/// Returns the digits of a dimension of extent `size` whose index adds a sum of `weight · ⌊index /
-/// by⌋` to the offset, with one term for each pair `(by, weight)`. Several pairs may have the same
-/// `by`. Returns `None` if the sum cannot be written as a sum over digits.
+/// Returns the digits of a dimension of extent `size`, whose index contributes the sum of `terms`
+/// to the offset. A pair `(by, weight)` is the term `weight · ⌊index / by⌋`, and several pairs may
+/// have the same `by`. Returns `None` if the contribution cannot be written as a sum over digits.
 pub(crate) fn digits_of_terms(terms: &[(u64, i64)], size: u64) -> Option<Vec<Digit>> {
     let mut merged: SmallVec<[(u64, i64); 2]> = smallvec![];
     for &(by, weight) in terms.iter().filter(|&&(by, _)| by < size.max(2)) {
@@ -104,7 +105,8 @@ pub(crate) fn digits_of_terms(terms: &[(u64, i64)], size: u64) -> Option<Vec<Dig
     digits_of(merged, size)
 }
 
-/// Returns the digits like [`digits_of_terms`], but requires that no two terms have the same `by`.
+/// Returns the same digits as [`digits_of_terms`], but requires that no two terms have the same
+/// `by`.
 fn digits_of(mut terms: SmallVec<[(u64, i64); 2]>, size: u64) -> Option<Vec<Digit>> {
     if size < 2 {
         return Some(Vec::new());

@@ -10,7 +10,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StrideError {
-    /// The shape itself is invalid.
+    /// A shape that is invalid in itself, independent of lowering.
     #[error(transparent)]
     Shape(#[from] ShapeError),
     /// A token, tuple, opaque value or buffer, which has no elements to copy.
@@ -57,7 +57,7 @@ pub enum StrideError {
         /// The minimum size for a value of the type, in bits.
         limit: u32,
     },
-    /// A tensor whose memory is larger than 2^63-1 bytes, or has more places than that.
+    /// A tensor whose memory has more than 2^63-1 bytes or places.
     #[error("{what}: expected at most 2^63-1 bytes of memory, got extents whose product is more")]
     TooLarge {
         /// The path of the field that makes the memory exceed the limit.

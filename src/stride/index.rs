@@ -1,8 +1,8 @@
 //! [`StrideDescriptor::index`], which finds the element at an offset: the opposite of
 //! [`StrideDescriptor::offset`].
 //!
-//! For layouts this is a division for each axis. Explicit strides can interleave, as 2 and 3 do, so
-//! that an offset has to be searched for.
+//! In a layout, one division for each axis finds the element. Explicit strides can interleave, as
+//! strides of 2 and 3 do, and then only a search finds the element.
 
 use smallvec::smallvec;
 
@@ -10,8 +10,8 @@ use super::{
     Axis, Coordinates, StrideDescriptor, StrideError, descriptor::signed, steps::IndexValues,
 };
 
-/// The maximum number of candidates that [`StrideDescriptor::index`] tries if strides interleave.
-/// Once it is reached, the function returns an error.
+/// The maximum number of coordinates that [`StrideDescriptor::index`] tries if strides interleave.
+/// The function returns an error if it has not found the element by then.
 const SEARCH_LIMIT: u32 = 1 << 20;
 
 impl StrideDescriptor {
@@ -72,18 +72,19 @@ impl StrideDescriptor {
     }
 }
 
-/// A depth-first search for the coordinates along the axes whose strides add up to an offset. A
-/// branch is abandoned if the remaining distance exceeds the combined span of the remaining axes.
+/// A depth-first search for a coordinate along each axis, such that the products of coordinates and
+/// strides add up to an offset. A branch is abandoned if the remaining distance exceeds the
+/// combined span of the remaining axes.
 struct Search {
     order: Vec<Axis>,
     tries: u32,
 }
 
 impl Search {
-    /// Searches for coordinates along the axes from `depth` on whose strides add up to `distance`,
-    /// and writes them to `digits`. `extents` has the number of values of each coordinate. Returns
-    /// true if the search succeeds, false if there is no solution, and `None` after
-    /// [`SEARCH_LIMIT`] tries.
+    /// Searches for coordinates along the axes from index `depth` on, such that the products of
+    /// coordinates and strides add up to `distance`, and writes the coordinates to `digits`.
+    /// `extents` has the number of values of each coordinate. Returns true if the search succeeds,
+    /// false if there is no solution, and `None` after [`SEARCH_LIMIT`] tries.
     fn digits(
         &mut self,
         depth: usize,

@@ -1,7 +1,7 @@
 //! [`StrideDescriptor::strides`], which returns a stride for each dimension that has one.
 //!
-//! A tiled dimension usually has none, but it does if one tile covers all of it. Users expect to
-//! see strides in these cases, and other systems accept nothing else.
+//! A tiled dimension usually has no single stride, but it has one, for example, if one tile covers
+//! the whole dimension. Users expect to see the stride then, and other systems accept only strides.
 
 use std::convert::Infallible;
 
@@ -102,8 +102,8 @@ impl OffsetShare {
     }
 }
 
-/// Reverses the steps with contributions to the offset as values: contributions of the coordinates
-/// of memory become contributions of the dimensions of the array.
+/// Reverses the steps with contributions to the offset as values, to compute the contribution of
+/// each dimension of the array from the contributions of the coordinates of memory.
 struct OffsetShares;
 
 impl Undo for OffsetShares {

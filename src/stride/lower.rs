@@ -7,8 +7,8 @@ use smallvec::{SmallVec, smallvec};
 use super::{Axis, Step, StrideDescriptor, StrideError, descriptor::signed, size::bytes_of};
 use crate::shape::{ElementType, Layout, PaddingValue, Shape, StridedShape, Tile, TileDimension};
 
-/// The maximum size of an image, in bytes, and the maximum number of its places: what XLA accepts.
-/// It ensures that all byte offsets and all offsets in elements fit an `i64`.
+/// The maximum size of an image, in bytes, and the maximum number of its places, as in XLA. Because
+/// of this limit, all offsets in bytes and in elements fit in an `i64`.
 const MAX_BYTES: u64 = i64::MAX.unsigned_abs();
 
 /// The maximum number of characters of a layout that an error message shows.
@@ -17,8 +17,8 @@ const MOST_SHOWN: usize = 200;
 impl TryFrom<&Shape> for StrideDescriptor {
     type Error = StrideError;
 
-    /// Lowers an XLA array. The physical order is applied first, then padding, then tiles. If there
-    /// are padded dimensions, their value fills the padding of tiles too.
+    /// Lowers an XLA array. The order of dimensions is applied first, then padding, then tiles. If
+    /// there are padded dimensions, the padding value fills the padding of tiles too.
     ///
     /// ```
     /// use stridec::{shape::Shape, stride::StrideDescriptor};
@@ -38,7 +38,8 @@ impl TryFrom<&Shape> for StrideDescriptor {
                 extent.bound().ok_or(StrideError::UnknownExtent { dimension })
             })
             .collect::<Result<_, _>>()?;
-        // An empty order means the default order here, so that it need not be allocated.
+        // This layout has an empty order, which means the default order here, to avoid an
+        // allocation.
         let unordered = Layout::new([]);
         let layout = shape.layout().unwrap_or(&unordered);
         refuse_unsupported(layout)?;
@@ -272,8 +273,8 @@ impl StrideDescriptor {
     }
 }
 
-/// Returns the size of an element in memory, in bits: the `n` of `E(n)`, or the width of the type
-/// rounded up to whole bytes if `given` is 0.
+/// Returns the size of an element in memory, in bits: `given`, which is the `n` of `E(n)`, or the
+/// width of the type rounded up to whole bytes if `given` is 0.
 fn element_bits(
     element_type: ElementType,
     given: u64,

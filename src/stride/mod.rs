@@ -1,11 +1,13 @@
 //! The location of each element in memory.
 //!
-//! A shape with its layout says where elements lie in a form that people write, such as
-//! `f32[3,5]{1,0:T(2,2)}`. [`StrideDescriptor`] is the same in a form to compute with: a short list
-//! of steps that split an index into coordinates, and a stride for each coordinate. Tiles, padding,
-//! explicit strides and the layouts of other systems all become one, so the rest of the crate does
-//! not know how a layout was written. Every step can be reversed, so that a place in memory also
-//! leads back to its index.
+//! A shape with its layout, such as `f32[3,5]{1,0:T(2,2)}`, is a notation for people.
+//! [`StrideDescriptor`] has the same information in a form to compute with: a short list of steps
+//! that split an index into coordinates, and a stride for each coordinate.
+//!
+//! Tiles, padding, explicit strides and the layouts of other systems are all converted to
+//! descriptors, so that the rest of the crate does not depend on the notation of a layout. Every
+//! step can be reversed, so that the index of an element can also be computed from its place in
+//! memory.
 
 mod descriptor;
 mod digits;

@@ -122,8 +122,8 @@ fn padded_extents(tensor: &StrideDescriptor) -> Coordinates<u64> {
     places
 }
 
-/// Reverses the steps with numbers of places as values: places along the axes of memory become
-/// places along the dimensions of the array.
+/// Reverses the steps with numbers of places as values, to compute the number of places along each
+/// dimension of the array from the numbers along the axes of memory.
 struct PlaceCounts;
 
 impl Undo for PlaceCounts {

@@ -68,8 +68,8 @@ pub fn array_size(shape: &Shape) -> Result<u64, StrideError> {
     Ok(StrideDescriptor::try_from(shape)?.image_bytes())
 }
 
-/// Returns the size of elements in bytes, rounded up to whole ones, or `None` if a `u64` does not
-/// hold it.
+/// Returns the size of `elements` elements in bytes, rounded up to a whole byte, or `None` if the
+/// size does not fit in a `u64`.
 pub(crate) fn bytes_of(elements: u64, element_bits: u32) -> Option<u64> {
     u64::try_from((u128::from(elements) * u128::from(element_bits)).div_ceil(8)).ok()
 }

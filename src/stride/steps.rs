@@ -1,9 +1,10 @@
 //! Evaluates the steps of a descriptor with values of any type.
 //!
-//! [`StrideDescriptor::forward`] evaluates them from an index to coordinates in memory, and
-//! [`StrideDescriptor::undo`] reverses them. With numbers as values the result is a place; with
-//! affine expressions it is the nest of a copy; with intervals, bounds; with names, a description
-//! such as `d0/8`. So the meaning of a step is written once.
+//! [`StrideDescriptor::forward`] evaluates the steps from an index to coordinates in memory, and
+//! [`StrideDescriptor::undo`] reverses the steps. The type of the values decides the result:
+//! numbers give a place, affine expressions give the nest of a copy, intervals give bounds, and
+//! names give a description such as `d0/8`. The meaning of a step is therefore implemented only
+//! once.
 
 use std::convert::Infallible;
 
@@ -11,17 +12,18 @@ use smallvec::SmallVec;
 
 use super::{Step, StrideDescriptor};
 
-/// The values of the coordinates of a descriptor, or of the first few coordinates.
+/// The values of all coordinates of a descriptor, or of the first few, such as the dimensions of
+/// the array.
 pub(crate) type Coordinates<V> = SmallVec<[V; 8]>;
 
-/// A coordinate that a step reads, or that undoing a step recovers.
+/// A coordinate from which a step computes, or that is recovered when a step is reversed.
 pub(crate) struct Coordinate<'a, V> {
     /// The number of the coordinate.
     pub(crate) number: usize,
     /// The number of values of the coordinate. See [`StrideDescriptor::extents`].
     pub(crate) extent: u64,
-    /// The value of the coordinate. While a step is being undone, this is the value that will be
-    /// replaced.
+    /// The value of the coordinate. While a step is reversed, this is the old value, which the
+    /// recovered value then replaces.
     pub(crate) value: &'a V,
 }
 
@@ -176,7 +178,7 @@ impl Step {
     }
 }
 
-/// Evaluates the steps of a single index.
+/// Evaluates or reverses the steps with numbers as values, for a single index.
 pub(super) struct IndexValues;
 
 /// The error for a remainder past the end of a partial tile. Such a place is padding, so it has no
@@ -229,7 +231,7 @@ impl Undo for IndexValues {
     }
 }
 
-/// Evaluates the steps of a box of indices, with intervals as values.
+/// Evaluates the steps with intervals as values, for a box of indices.
 struct CoordinateIntervals;
 
 impl Forward for CoordinateIntervals {
