@@ -259,8 +259,8 @@ impl Gathered<'_> {
         }
     }
 
-    /// Fills the rows of the group in `columns`. `values` is scratch memory with one number for
-    /// each row.
+    /// Writes the group of rows that `columns` describes to `out`. `values` is scratch memory with
+    /// one number for each row.
     fn rows<L: Lane>(&self, columns: &mut RowValues<L>, values: &mut [L], out: &mut [u8]) {
         let mut of_all = [NO_CASE; LANES];
         let case_of = &mut of_all[..values.len()];

@@ -107,8 +107,9 @@ fn build_at(
     start_indices: Option<&[u64]>,
     table: Option<&TableRead<'_>>,
 ) -> Result<CopyNest, NestError> {
-    // If the prefix `M(n)` of a dynamic shape is not a whole number of elements, elements do not
-    // start at multiples of their size. Units are then parts of elements.
+    // A dynamic shape is stored after a prefix of `n` bytes, written `M(n)`. If this is not a whole
+    // number of elements, elements do not start at multiples of their size, so units are smaller
+    // than elements.
     let parts = source.element_bits() / unit_bits(source, destination, table.is_some())?;
     let (mut source, mut destination) = (Cow::Borrowed(source), Cow::Borrowed(destination));
     let mut window = Cow::Borrowed(window);

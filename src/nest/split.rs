@@ -14,8 +14,8 @@ use super::{
     part::{part, slab},
 };
 
-/// The smallest limit on the size of a part, in bytes. One unit of 16 bytes in the source and in
-/// the destination always fits.
+/// The smallest limit on the size of a part, in bytes. With this limit, a part has room for at least
+/// one unit of 16 bytes in the source and in the destination.
 const MIN_BYTES: u64 = 64;
 
 /// Cuts a copy into parts that read and write at most `max_bytes` bytes each, for devices that

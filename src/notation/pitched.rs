@@ -4,7 +4,7 @@
 
 use crate::stride::StrideDescriptor;
 
-/// A part of a dimension's index, such as `i / 8`, with its size in memory.
+/// One digit of a dimension's index, such as `i / 8`, and the number of places for it in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PitchedDigit {
     pub(super) dimension: usize,

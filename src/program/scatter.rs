@@ -24,9 +24,9 @@ use crate::{
     shape::{ElementType, Shape},
 };
 
-/// The maximum number of windows that are tested by guards. A higher limit makes kernels longer.
-/// With a lower limit, more scatters need a table, which costs an additional kernel unless the
-/// indices are constant.
+/// The maximum number of windows for which a kernel tests each index. A higher limit makes the text
+/// of kernels longer. With a lower limit, more scatters need a table, which costs an additional
+/// kernel unless the indices are constant.
 const MAX_WINDOWS: u64 = 16;
 
 /// A scatter for one of its arrays, and the shape of its windows. Windows are numbered from 0 in

@@ -23,8 +23,8 @@ pub(super) struct MessageOffsets {
     /// The terms that the coordinates of each dimension add to the offset, in elements. The
     /// outermost dimension is first, and the innermost one is left out.
     outer: Vec<Vec<usize>>,
-    /// The contiguous runs along the message's innermost dimension. A run is a pair of numbers of
-    /// elements: the term that its first coordinate adds to the offset, and its length.
+    /// The contiguous runs along the message's innermost dimension, as `(start, length)` in
+    /// elements. `start` is the term of the first coordinate in the offset.
     runs: Vec<(usize, usize)>,
     folded: Option<Folded>,
     element_bytes: usize,

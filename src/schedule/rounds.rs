@@ -13,8 +13,8 @@ pub(crate) const VECTOR_LANES: u64 = 8;
 /// 6.3 GB/s and a transpose from 5.4 to 7.0 GB/s (`benches/NOTES.md`).
 const MOST_ROUNDS: u64 = 16;
 
-/// The minimum number of workgroups of a kernel with several rounds. With fewer, some threads of
-/// the CPU have no work.
+/// The minimum number of workgroups of a kernel whose invocations move several blocks each. With
+/// fewer workgroups, some threads of a CPU would have no work.
 const LEAST_WORKGROUPS: u64 = 64;
 
 impl Block {

@@ -129,7 +129,7 @@ impl Block {
         Some(())
     }
 
-    /// Aligns the blocks of every row to multiples of `whole` steps. Returns `None` and changes
+    /// Makes the blocks of every row start at multiples of `whole` steps. Returns `None` and changes
     /// nothing if this is not possible.
     fn align_rows(&mut self, whole: u64) -> Option<()> {
         let outermost = self.outermost_of_run();

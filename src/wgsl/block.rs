@@ -460,9 +460,9 @@ fn write_place(writer: &mut Writer, block: &Block, names: &AxisNames) {
     );
 }
 
-/// Writes the conditions `whole…`, which guard the stores that a shorter block must not make. The
-/// last block along an axis may have fewer steps than the others. The condition for that axis is
-/// false for this last block, and true for all blocks that have the full number of steps.
+/// Writes a condition, whose name starts with `whole`, for each axis whose last block has fewer
+/// steps than the others. The condition is false for that last block and true for all others. It
+/// guards the stores that only full blocks make.
 fn whole_conditions(writer: &mut Writer, block: &Block, names: &AxisNames) {
     if block.runs().iter().any(|run| run.is_cut) {
         let axis = block.outermost_of_run();

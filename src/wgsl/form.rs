@@ -159,9 +159,9 @@ impl DigitWriter {
         format!("{of} - {} * {extent}u", self.number)
     }
 
-    /// Returns the expressions for all digits, the fastest-varying digit first. `extents` are the
-    /// numbers of values of the digits. The last digit is the remaining quotient, so its extent is
-    /// not used.
+    /// Returns the expressions for all digits, the fastest-varying digit first. `extents` has the
+    /// number of values of each digit. The last digit is the quotient that remains after all other
+    /// divisions, so its extent is not used.
     pub(super) fn all(
         mut self,
         writer: &mut Writer,

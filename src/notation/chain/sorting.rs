@@ -30,8 +30,8 @@ impl<'a> Sorting<'a> {
         Self { memory, places, is_padded: vec![false; memory.parts.len()], units }
     }
 
-    /// Returns the tile for bit number `bit` of the keys, and applies it to the axes. The tile
-    /// moves all digits with this bit in their key after all other digits.
+    /// Returns the tile that sorts the digits by bit `bit` of their keys: first those whose bit is
+    /// 0, then those whose bit is 1. Also brings the axes into this order.
     pub(super) fn tile(&mut self, keys: &[u64], bit: u32) -> Tile {
         let is_taken = |part: &usize| keys[*part] >> bit & 1 == 1;
         let (taken_units, units) = self.units.iter().copied().partition::<Vec<usize>, _>(is_taken);
