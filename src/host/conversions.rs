@@ -31,8 +31,8 @@ type ConvertUnits = fn(&[u8], &mut [u8]);
 
 /// The code that converts units, chosen once for a pair of types.
 enum UnitLoop {
-    /// For every value of a byte, the unit that it is converted to. Used if units have at most 8
-    /// bits before the conversion.
+    /// The unit after the conversion for every value of a byte. Used if units have at most 8 bits
+    /// before the conversion.
     Table(Box<[u64; 256]>),
     /// A loop that was compiled for this pair of types.
     Loop(ConvertUnits),

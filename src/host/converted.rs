@@ -35,8 +35,8 @@ const TILE_BYTES: usize = 1 << 15;
 /// runs of the destination shorter.
 const SOURCE_BYTES: usize = LINE;
 
-/// For units below a byte, the length of a tile along the source is a multiple of this number of
-/// units. The lines of a tile then start at whole bytes, so that they can be unpacked in registers.
+/// The number of units below a byte of which the length of a tile along the source is a multiple.
+/// The lines of a tile then start at whole bytes, so that they can be unpacked in registers.
 const PACKED_UNITS: usize = 64;
 
 /// The shortest run of the destination that is streamed, in bytes. Shorter ones consist mostly of
@@ -61,9 +61,9 @@ pub(super) struct ConvertedCopy {
 
 /// The code that moves the units of a tile to the buffer.
 enum UnitMover {
-    /// For units of whole bytes, and for units below a byte in long runs or large matrices.
+    /// The mover of units of whole bytes, and of units below a byte in long runs or large matrices.
     Plan(Box<TilePlan>),
-    /// For other units below a byte, which are unpacked in a buffer before they are moved.
+    /// The mover of other units below a byte, which are unpacked in a buffer before they are moved.
     Staged(Box<StagedCopy>),
 }
 

@@ -756,7 +756,7 @@ impl Filling<'_, '_, '_> {
         small.then_some(CopyStep::Runs { axes, bytes, source, from, to })
     }
 
-    /// For a broadcast, splits a box into a part that is copied once, and a step that repeats this
+    /// Splits the box of a broadcast into a part that is copied once, and a step that repeats this
     /// part in the destination. Returns `None` if nothing is repeated, if the rows and their
     /// repetitions together are short, or if the rows are long runs of the source.
     fn again(&self, walk_box: &WalkBox, case: usize) -> Option<(WalkBox, CopyStep)> {

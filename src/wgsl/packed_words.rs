@@ -40,7 +40,7 @@ pub(super) struct PackedWords {
     /// of the computed values.
     constants: Vec<(String, String)>,
     lines: Vec<(String, String)>,
-    /// For each prefix of a name, the number of values whose names have this prefix.
+    /// The prefixes of names, each with the number of values whose names have this prefix.
     counts: Vec<(&'static str, usize)>,
     words: Vec<String>,
     /// The arguments of the `insertBits` that computes each word, or `None` if the word does not

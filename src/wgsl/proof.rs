@@ -33,7 +33,7 @@ use crate::{
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Proof {
-    /// For each source, the index of the last word that the kernel reads, or `None` if it reads
+    /// The index of the last word that the kernel reads from each source, or `None` if it reads
     /// none, and the number of words in the source's binding.
     sources: SmallVec<[(Option<u64>, u64); 1]>,
     last_destination_word: u64,
