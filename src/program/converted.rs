@@ -144,13 +144,15 @@ impl Pull<'_, '_> {
         if !self.buffers.conversions.contains(&node) {
             return Err(Halt::Stop(Stop::Convert(node)));
         }
+        let pending = self.pending.len();
         let of = &mut self.converted;
         if let Some(outer) = of.inside() {
             // Two conversions in a row can be merged to one if the inner conversion keeps the value
-            // exactly.
+            // exactly, and if no other element passes through the outer conversion alone.
+            let is_only = !of.reads && of.below == Some(pending);
             let both = if to == outer.from() { conversion.then(outer) } else { None };
             return match (both, of.of) {
-                (Some(both), Some((_, converts, _))) if !of.reads => {
+                (Some(both), Some((_, converts, _))) if is_only => {
                     of.of = Some((both, converts, operand));
                     Ok(true)
                 }

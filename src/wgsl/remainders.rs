@@ -15,8 +15,8 @@ pub(super) struct RemainderNames<'a> {
     /// The names of the axes.
     axes: SmallVec<[String; 8]>,
     quotients: &'a [Quotient],
-    /// The text of each quotient at its uses if that text is as short as `d0 / 8u`, or `None` if the
-    /// quotient has a variable.
+    /// The text of each quotient at its uses, if that text is as short as `d0 / 8u`. It is `None`
+    /// if the quotient has a variable.
     inlined: Vec<Option<String>>,
 }
 

@@ -4,7 +4,9 @@
 use serde_json::Value;
 use stridec::{
     Operation,
+    hlo::Module,
     nest::{Conversion, Gaps},
+    program::Program,
     shape::{ElementType, Shape},
 };
 
@@ -138,5 +140,27 @@ fn large_images() {
             let given = element(&out, to, destination.element_bits());
             assert_eq!(given, expected, "{} {index:?}", operation.title());
         }
+    }
+}
+
+/// One operand of a `select` passes through a conversion more than the other. The two conversions
+/// must not become one for both.
+#[test]
+fn conversions_of_one_operand_are_not_those_of_the_other() {
+    let text = "HloModule m
+        ENTRY e {
+          x = f8e4m3fn[4] parameter(0)
+          p = pred[] parameter(1)
+          holds = pred[4] convert(x)
+          one = f8e4m3fn[4] convert(holds)
+          chosen = f8e4m3fn[4] select(p, x, one)
+          ROOT whole = s32[4] convert(chosen)
+        }";
+    let program = Program::lower(&Module::parse(text).unwrap()).unwrap();
+    // 2, 0.5, 0 and -3.
+    let x = [0x40, 0x30, 0, 0xc4];
+    for (p, expected) in [(1, [2, 0, 0, -3]), (0, [1, 1, 0, 1])] {
+        let out = program.run_on_host(&[&x, &[p]]).unwrap();
+        assert_eq!(out[0], expected.map(i32::to_le_bytes).concat(), "{p}");
     }
 }

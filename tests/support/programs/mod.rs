@@ -34,7 +34,7 @@ pub fn check_random_programs(
             .and_then(|program| run(&program, &images))
         {
             Ok(out) => {
-                assert!(out == expected, "{seed}: other bytes\n{module:#?}");
+                assert!(out == expected, "{seed}: other bytes\n{module}");
                 "exact".to_owned()
             }
             Err(error) => {
