@@ -147,11 +147,7 @@ impl OpFlags {
         let shape = shape.map_err(|error| Failure::from(Error::from(error)).about("--table"))?;
         let tensor = StrideDescriptor::try_from(&shape).map_err(Error::from)?;
         let file = ImageFile::open(path, &tensor, &shape.to_string(), FileOf::Table)?;
-        let bytes = file.image().to_vec();
-        let table = match self.table_dimension {
-            Some(dimension) => Table::along(dimension, bytes),
-            None => Table::new(bytes),
-        };
+        let table = Table::new(file.image().to_vec(), self.table_dimension);
         Ok(operation.with_table(table)?)
     }
 

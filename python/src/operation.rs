@@ -309,11 +309,7 @@ fn with_table(
     let shape = shape.map_err(raised)?;
     let descriptor = StrideDescriptor::try_from(&shape).map_err(raised)?;
     Image::of(&descriptor).check(table, "table")?;
-    let bytes = table.bytes()?.to_vec();
-    let table = match dimension {
-        Some(dimension) => Table::along(dimension, bytes),
-        None => Table::new(bytes),
-    };
+    let table = Table::new(table.bytes()?.to_vec(), dimension);
     operation.clone().with_table(table).map_err(raised)
 }
 

@@ -30,47 +30,7 @@ pub fn build(
     destination: &StrideDescriptor,
     window: &Window,
 ) -> Result<CopyNest, NestError> {
-    check_types(source, destination)?;
-    check(source, destination, window)?;
-    build_at(source, destination, window, None, None)
-}
-
-/// Builds the nest of a copy of the whole source into the destination, from the index
-/// `start_indices` on. Everything else in the destination is a gap.
-///
-/// # Errors
-///
-/// Returns the errors of [`build`], and an error if the source would extend past the end of the
-/// destination.
-pub(crate) fn build_update(
-    source: &StrideDescriptor,
-    destination: &StrideDescriptor,
-    start_indices: &[u64],
-) -> Result<CopyNest, NestError> {
-    check_types(source, destination)?;
-    check_update(source, destination, start_indices)?;
-    build_at(source, destination, &Window::identity(source.sizes()), Some(start_indices), None)
-}
-
-/// Builds the nest of a copy whose elements are looked up in a table, which becomes the second
-/// source.
-///
-/// # Errors
-///
-/// Returns the errors of [`build`] and [`build_update`], except those about element types, and an
-/// error if the source cannot be looked up in a table.
-pub(crate) fn build_through(
-    table: &TableRead<'_>,
-    source: &StrideDescriptor,
-    destination: &StrideDescriptor,
-    window: &Window,
-    start_indices: Option<&[u64]>,
-) -> Result<CopyNest, NestError> {
-    match start_indices {
-        Some(start_indices) => check_update(source, destination, start_indices)?,
-        None => check(source, destination, window)?,
-    }
-    build_at(source, destination, window, start_indices, Some(table))
+    build_with(source, destination, window, None, None)
 }
 
 /// Checks that an update has the destination's rank and ends inside the destination.
@@ -96,17 +56,29 @@ fn check_update(
     Ok(())
 }
 
-/// Builds the nest of an operation whose window has been checked. If `start_indices` are given, the
-/// window fills only the box of the destination that begins there and has the window's extents. If
-/// there is a table, elements are looked up in the table. Otherwise they are converted if the types
-/// differ.
-fn build_at(
+/// Builds the nest of an operation. If `start_indices` are given, the operation is an update: the
+/// window must be the whole source, and it fills only the box of the destination that begins there.
+/// Everything else in the destination is a gap. If there is a table, it becomes the second source,
+/// and elements are looked up in it. Otherwise elements are converted if the types differ.
+///
+/// # Errors
+///
+/// Returns the errors of [`build`], and an error if an update would extend past the end of the
+/// destination, or if the source cannot be looked up in a table. Any two types fit a table.
+pub(crate) fn build_with(
     source: &StrideDescriptor,
     destination: &StrideDescriptor,
     window: &Window,
     start_indices: Option<&[u64]>,
-    table: Option<&TableRead<'_>>,
+    table: Option<&TableRead>,
 ) -> Result<CopyNest, NestError> {
+    if table.is_none() {
+        check_types(source, destination)?;
+    }
+    match start_indices {
+        Some(start_indices) => check_update(source, destination, start_indices)?,
+        None => check(source, destination, window)?,
+    }
     // A dynamic shape is stored after a prefix of `n` bytes, written `M(n)`. If this is not a whole
     // number of elements, elements do not start at multiples of their size, so units are smaller
     // than elements.
@@ -123,10 +95,6 @@ fn build_at(
     let (mut assembly, start) = Assembly::new(&destination)?;
     // A relayout or a slice is always one kernel, however many tiles a layout has.
     assembly.allow_quotients(usize::MAX);
-    let number = match table {
-        Some(_) => assembly.number_source(&source)?,
-        None => assembly.source(&source)?,
-    };
     let start = match (start, start_indices) {
         (Some(start), Some(at)) => inside(&assembly, start, &window, at)?,
         (start, _) => start,
@@ -137,12 +105,13 @@ fn build_at(
     };
     if let Some(table) = table {
         table.read(&mut assembly, &source, start)?;
-        return assembly.finish();
+    } else {
+        let number = assembly.source(&source)?;
+        if let Some((region, index)) = start {
+            assembly.read(region, number, &source, index)?;
+        }
+        assembly.convert(Conversion::new(source.element_type(), destination.element_type()));
     }
-    if let Some((region, index)) = start {
-        assembly.read(region, number, &source, index)?;
-    }
-    assembly.convert(Conversion::new(source.element_type(), destination.element_type()));
     assembly.finish()
 }
 

@@ -73,7 +73,7 @@ pub(crate) mod widen;
 pub use affine::{Affine, Value};
 pub(crate) use assembly::{Assembly, MAX_CASES, WalkRegion};
 pub(crate) use bounds::{Bounds, GreatestSums};
-pub(crate) use build::{build, build_through, build_update};
+pub(crate) use build::{build, build_with};
 pub(crate) use case::Refusal;
 pub use case::{Case, CaseValue, Guard, PositionValue};
 pub(crate) use coalesce::coalesce;
@@ -116,42 +116,23 @@ pub fn lower(
     destination: &StrideDescriptor,
     window: &Window,
 ) -> Result<CopyNest, NestError> {
-    Ok(simplified(build(source, destination, window)?))
+    lower_with(source, destination, window, None, None)
 }
 
-/// Lowers a copy of all elements of `source` into `destination`, from the index `start_indices` on.
-/// Everything else in the destination is a gap.
+/// Lowers an operation between two tensors that may be an update, with `start_indices`, and may
+/// look elements up in a table.
 ///
 /// # Errors
 ///
-/// Returns the errors of [`lower`], and an error if the elements would extend past the end of the
-/// destination.
-pub(crate) fn lower_update(
-    source: &StrideDescriptor,
-    destination: &StrideDescriptor,
-    start_indices: &[u64],
-) -> Result<CopyNest, NestError> {
-    Ok(simplified(build_update(source, destination, start_indices)?))
-}
-
-/// Lowers a copy whose elements are looked up in a table.
-///
-/// # Errors
-///
-/// Returns the errors of [`lower`] and [`lower_update`], and an error if the table does not fit the
-/// source.
-pub(crate) fn lower_through(
-    table: &TableRead<'_>,
+/// Returns the errors of [`lower`], and an error if an update would extend past the end of the
+/// destination, or if the source cannot be looked up in a table.
+pub(crate) fn lower_with(
     source: &StrideDescriptor,
     destination: &StrideDescriptor,
     window: &Window,
     start_indices: Option<&[u64]>,
+    table: Option<&TableRead>,
 ) -> Result<CopyNest, NestError> {
-    let nest = build_through(table, source, destination, window, start_indices)?;
-    Ok(simplified(nest))
-}
-
-/// Applies all passes after `build` to a nest.
-fn simplified(nest: CopyNest) -> CopyNest {
-    widen(coalesce(refine(nest)))
+    let nest = build_with(source, destination, window, start_indices, table)?;
+    Ok(widen(coalesce(refine(nest))))
 }

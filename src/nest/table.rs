@@ -21,10 +21,10 @@ use crate::{
 const MAX_TABLE_BITS: u32 = 8;
 
 /// A table, and the rule by which the elements of a source select its entries.
-pub(crate) struct TableRead<'a> {
+pub(crate) struct TableRead {
     /// The memory of the table. Its shape is `[entries]`, or `[extent, entries]` if each index of
     /// `dimension` has entries of its own.
-    pub(crate) descriptor: &'a StrideDescriptor,
+    pub(crate) descriptor: StrideDescriptor,
     /// The dimension of the source for which each index has entries of its own; `None` if all
     /// elements use the same entries.
     pub(crate) dimension: Option<usize>,
@@ -43,16 +43,17 @@ pub(crate) fn table_entries(of: ElementType) -> Result<u64, NestError> {
     }
 }
 
-impl TableRead<'_> {
-    /// Adds the table as a source, and a case that reads the entry for each element at the
-    /// positions of `start`. The caller must have added the original source already, as source 0.
+impl TableRead {
+    /// Adds the original source and the table, in this order, and a case that reads the entry for
+    /// each element at the positions of `start`.
     pub(super) fn read(
         &self,
         assembly: &mut Assembly,
         source: &StrideDescriptor,
         start: Option<WalkStart>,
     ) -> Result<(), NestError> {
-        let table = assembly.source(self.descriptor)?;
+        let codes = assembly.number_source(source)?;
+        let table = assembly.source(&self.descriptor)?;
         let Some((mut region, index)) = start else { return Ok(()) };
         let along = self.dimension.map(|dimension| index[dimension].clone());
         let bits = source.element_bits();
@@ -68,8 +69,8 @@ impl TableRead<'_> {
             2 | 4 | 8 | 16 | 32 | 64 => Integer { bits, is_signed: false },
             _ => return Err(NestError::TableBits { bits }),
         };
-        let at = assembly.load(&mut region, 0, source, index)?;
-        let mut numbers = vec![Number { integer, of: LookupExpr::Load { source: 0, at } }];
+        let at = assembly.load(&mut region, codes, source, index)?;
+        let mut numbers = vec![Number { integer, of: LookupExpr::Load { source: codes, at } }];
         if bits > own {
             let mask = (1 << own) - 1;
             numbers.push(Number { integer, of: LookupExpr::Constant(mask) });
@@ -80,7 +81,7 @@ impl TableRead<'_> {
         }
         let value = assembly.lookup(Lookup { numbers, last, out_of_range: OutOfRange::Clamp })?;
         let index: Coordinates<Index> = along.into_iter().chain([value]).collect();
-        assembly.read(region, table, self.descriptor, index)
+        assembly.read(region, table, &self.descriptor, index)
     }
 }
 

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::{Table, Tensor, compilation::validate};
 use crate::{
     error::Error,
-    nest::{self, CopyNest, Gaps, NestError, Operand, TableRead},
+    nest::{self, CopyNest, Gaps, NestError, Operand},
     notation::{NotationError, TensorForm},
     schedule::{Schedule, Target, schedule},
     shape::FieldPath,
@@ -174,8 +174,7 @@ impl Operation {
                 return Err(error.below(&paths.tensor(operand, tensor.kind())));
             }
         }
-        let sides = (source.descriptor(), destination.descriptor());
-        let nest = nest_of(sides, &window, start_indices.as_deref(), None)
+        let nest = nest_of(&source, &destination, &window, start_indices.as_deref(), None)
             .map_err(|error| located(error, paths, &source, &destination))?;
         Ok(Self { title, source, destination, window, start_indices, table: None, nest })
     }
@@ -193,7 +192,7 @@ impl Operation {
     /// // Red, green and blue bytes become planes of numbers from 0 to 1.
     /// let (image, planes) = ("u8[2,2,3]".parse()?, "f32[2,2,3]{1,0,2}".parse()?);
     /// let table: Vec<u8> = (0..=255).flat_map(|x| (x as f32 / 255.0).to_le_bytes()).collect();
-    /// let operation = Operation::relayout(image, planes)?.with_table(Table::new(table))?;
+    /// let operation = Operation::relayout(image, planes)?.with_table(Table::new(table, None))?;
     /// let mut planes = [0; 48];
     /// operation.run_on_host(&[255, 0, 51, 0, 0, 51, 0, 0, 51, 0, 0, 51], &mut planes)?;
     /// assert_eq!(planes[..4], 1_f32.to_le_bytes());
@@ -206,12 +205,9 @@ impl Operation {
     /// Returns an error if the source's elements have more than 8 bits, or if the table does not
     /// have the size of [`Table::shape`].
     pub fn with_table(mut self, table: Table) -> Result<Self, Error> {
-        let located = |error| located(error, &Paths::default(), &self.source, &self.destination);
-        let descriptor = table.descriptor(&self.source, &self.destination).map_err(located)?;
-        let sides = (self.source.descriptor(), self.destination.descriptor());
-        let reads = table.reads(&descriptor);
-        let nest = nest_of(sides, &self.window, self.start_indices.as_deref(), Some(&reads))
-            .map_err(located)?;
+        let nest = self
+            .filling_nest(Some(&table))
+            .map_err(|error| located(error, &Paths::default(), &self.source, &self.destination))?;
         let kept = self.gaps() == Gaps::Keep;
         self.nest = if kept { nest::keep_gaps(nest) } else { nest };
         self.title += &table.words();
@@ -245,20 +241,19 @@ impl Operation {
                 self.title += KEPT;
             }
             (Gaps::Keep, Gaps::Fill) => {
-                let sides = (self.source.descriptor(), self.destination.descriptor());
-                let table = self.table.as_ref().map(|table| {
-                    let descriptor = table.descriptor(&self.source, &self.destination);
-                    (table, descriptor.expect("it was lowered before"))
-                });
-                let reads = table.as_ref().map(|(table, descriptor)| table.reads(descriptor));
-                let start_indices = self.start_indices.as_deref();
-                let lowered = nest_of(sides, &self.window, start_indices, reads.as_ref());
+                let lowered = self.filling_nest(self.table.as_ref());
                 self.nest = lowered.expect("it was lowered before");
                 self.title = self.title.replacen(KEPT, "", 1);
             }
             _ => {}
         }
         self
+    }
+
+    /// Lowers the operation with another table, or without one. The nest fills its gaps.
+    fn filling_nest(&self, table: Option<&Table>) -> Result<CopyNest, NestError> {
+        let start_indices = self.start_indices.as_deref();
+        nest_of(&self.source, &self.destination, &self.window, start_indices, table)
     }
 
     /// Returns the treatment of the places of the destination that hold no element.
@@ -391,16 +386,15 @@ fn located(error: NestError, paths: &Paths, source: &Tensor, destination: &Tenso
 
 /// Returns the nest of an operation that fills its gaps.
 fn nest_of(
-    (source, destination): (&StrideDescriptor, &StrideDescriptor),
+    source: &Tensor,
+    destination: &Tensor,
     window: &Window,
     start_indices: Option<&[u64]>,
-    table: Option<&TableRead<'_>>,
+    table: Option<&Table>,
 ) -> Result<CopyNest, NestError> {
-    match (table, start_indices) {
-        (Some(table), _) => nest::lower_through(table, source, destination, window, start_indices),
-        (None, Some(start_indices)) => nest::lower_update(source, destination, start_indices),
-        (None, None) => nest::lower(source, destination, window),
-    }
+    let table = table.map(|table| table.reads(source, destination)).transpose()?;
+    let (source, destination) = (source.descriptor(), destination.descriptor());
+    nest::lower_with(source, destination, window, start_indices, table.as_ref())
 }
 
 #[cfg(test)]

@@ -58,11 +58,7 @@ impl TryFrom<&proto::CompileRequest> for Operation {
 
 impl From<&proto::Table> for Table {
     fn from(table: &proto::Table) -> Self {
-        let bytes = table.entries.clone();
-        match table.dimension {
-            Some(dimension) => Self::along(dimension as usize, bytes),
-            None => Self::new(bytes),
-        }
+        Self::new(table.entries.clone(), table.dimension.map(|dimension| dimension as usize))
     }
 }
 

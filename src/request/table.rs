@@ -21,18 +21,13 @@ pub struct Table {
 }
 
 impl Table {
-    /// Creates a table for all elements. `bytes` is an array `[entries]` of the destination's type,
-    /// in little-endian order.
+    /// Creates a table from the bytes of an array of the destination's type, in little-endian
+    /// order. Without a dimension, the array is `[entries]` and serves all elements. With a
+    /// dimension of the source, it is `[extent, entries]`, a table for each index along that
+    /// dimension.
     #[must_use]
-    pub fn new(bytes: Vec<u8>) -> Self {
-        Self { bytes, dimension: None }
-    }
-
-    /// Creates a table for each index along a dimension of the source. `bytes` is an array
-    /// `[extent, entries]`, where `extent` is the source's extent in that dimension.
-    #[must_use]
-    pub fn along(dimension: usize, bytes: Vec<u8>) -> Self {
-        Self { bytes, dimension: Some(dimension) }
+    pub fn new(bytes: Vec<u8>, dimension: Option<usize>) -> Self {
+        Self { bytes, dimension }
     }
 
     /// Returns the bytes of the table, which kernels read as their second source.
@@ -71,12 +66,13 @@ impl Table {
         Ok(Shape::array(to, [extent, entries].map(Dimension::Fixed), None)?)
     }
 
-    /// Checks that the table has the size for these tensors, and returns its strides.
-    pub(super) fn descriptor(
+    /// Checks that the table has the size for these tensors, and returns its description for
+    /// lowering.
+    pub(super) fn reads(
         &self,
         source: &Tensor,
         destination: &Tensor,
-    ) -> Result<StrideDescriptor, NestError> {
+    ) -> Result<TableRead, NestError> {
         let to = destination.descriptor().element_type();
         let shape = Self::shape(source, to, self.dimension)?;
         let descriptor = StrideDescriptor::try_from(&shape)?;
@@ -84,13 +80,7 @@ impl Table {
         if given as u64 != expected {
             return Err(NestError::TableSize { shape: shape.to_string(), given, expected });
         }
-        Ok(descriptor)
-    }
-
-    /// Returns the description of this table for lowering. `descriptor` has the strides of the
-    /// table.
-    pub(super) fn reads<'a>(&self, descriptor: &'a StrideDescriptor) -> TableRead<'a> {
-        TableRead { descriptor, dimension: self.dimension }
+        Ok(TableRead { descriptor, dimension: self.dimension })
     }
 
     /// Returns the words that mention the table in the title of an operation.

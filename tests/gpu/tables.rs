@@ -35,7 +35,7 @@ fn a_device_is_given_the_table() {
     let table: Vec<u8> = (0..=255_u8).rev().collect();
     let (from, to) = ("u8[2,3]".parse().unwrap(), "u8[2,3]{0,1}".parse().unwrap());
     let operation = Operation::relayout(from, to).unwrap();
-    let operation = operation.with_table(Table::new(table)).unwrap();
+    let operation = operation.with_table(Table::new(table, None)).unwrap();
     let mut out = [0; 6];
     let ran = operation.run(Device::Gpu, &[0, 1, 2, 3, 4, 5], &mut out, |_| {}).unwrap();
     assert!(matches!(ran, Ran::OnGpu { parts: 1, .. }), "{ran}");

@@ -90,7 +90,7 @@ fn image_to_normalised_planes() {
     check(
         "image_to_normalised_planes",
         "A table for each channel, bound as the second source: each byte becomes the f16 that it says.",
-        &operation.with_table(Table::along(2, entries)).unwrap(),
+        &operation.with_table(Table::new(entries, Some(2))).unwrap(),
         &Target::webgpu(),
     );
 }

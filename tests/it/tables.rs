@@ -67,10 +67,10 @@ fn windows_are_looked_up() {
     let tables = [negated.clone(), doubled].concat();
     let slice = Slice::new([0, 1], [3, 1], [-1, 1]);
     let operation = Operation::slice(tensor("u8[3,2]"), &slice, None).unwrap();
-    let operation = operation.with_table(Table::along(1, tables)).unwrap();
+    let operation = operation.with_table(Table::new(tables, Some(1))).unwrap();
     assert_eq!(ran(&operation, &[1, 2, 3, 4, 5, 6]), [12, 8, 4]);
     let update = Operation::update(tensor("u8[2]"), tensor("u8[5]"), &[2]).unwrap();
-    let update = update.with_table(Table::new(negated)).unwrap();
+    let update = update.with_table(Table::new(negated, None)).unwrap();
     assert_eq!(update.gaps(), Gaps::Keep);
     assert_eq!(update.title(), "update u8[5] at [2] with u8[2], gaps kept through a table");
     let mut out = [7; 5];
@@ -89,19 +89,19 @@ fn tables_of_another_size_are_refused() {
         (error.kind(), error.to_string())
     };
     let message = "table: expected a table f32[256] of 1024 bytes, got 1023 bytes";
-    let given = refused("u8[2,3]", "f32[2,3]", Table::new(vec![0; 1023]));
+    let given = refused("u8[2,3]", "f32[2,3]", Table::new(vec![0; 1023], None));
     assert_eq!(given, (ErrorKind::Invalid, message.to_owned()));
     let message = "table: expected a table bf16[3,16] of 96 bytes, got 32 bytes";
-    let given = refused("u4[2,3]", "bf16[2,3]", Table::along(1, vec![0; 32]));
+    let given = refused("u4[2,3]", "bf16[2,3]", Table::new(vec![0; 32], Some(1)));
     assert_eq!(given, (ErrorKind::Invalid, message.to_owned()));
     let message = "table_dimension: expected a dimension below 2, the source's rank, got 2";
-    let given = refused("u8[2,3]", "f32[2,3]", Table::along(2, vec![]));
+    let given = refused("u8[2,3]", "f32[2,3]", Table::new(vec![], Some(2)));
     assert_eq!(given, (ErrorKind::Invalid, message.to_owned()));
     let message = "source.element_type: expected a source of elements of at most 8 bits, each value of which has an entry in the table, got s16";
-    let given = refused("s16[2,3]", "f32[2,3]", Table::new(vec![]));
+    let given = refused("s16[2,3]", "f32[2,3]", Table::new(vec![], None));
     assert_eq!(given, (ErrorKind::Unsupported, message.to_owned()));
     let message = "source: a table for elements of 1 bits each in memory is not supported; expected 2, 4, 8, 16, 32 or 64 bits: copy the source to such a layout first";
-    let given = refused("u1[2,3]{1,0:E(1)}", "f32[2,3]", Table::new(vec![0; 8]));
+    let given = refused("u1[2,3]{1,0:E(1)}", "f32[2,3]", Table::new(vec![0; 8], None));
     assert_eq!(given, (ErrorKind::Unsupported, message.to_owned()));
 }
 

@@ -87,10 +87,7 @@ pub fn table_relayout(
     });
     let elements: Vec<u8> = elements.collect();
     let expected = relayout(plain(to), destination.clone(), &elements);
-    let table = match dimension {
-        None => Table::new(table),
-        Some(dimension) => Table::along(dimension, table),
-    };
+    let table = Table::new(table, dimension);
     let operation = Operation::relayout(source, destination).unwrap().with_table(table).unwrap();
     TableRelayout { operation, image, expected }
 }
