@@ -218,8 +218,8 @@ fn described<'py>(
     Ok((found, tensor))
 }
 
-/// Returns an array and its layout: the layout `source` of which it is the memory, or its own
-/// strides if there is no `source`.
+/// Returns an array and its layout. If `source` is given, the array is the memory of that layout;
+/// otherwise the layout has the array's own strides.
 fn described_or_whole<'py>(
     array: &Bound<'py, PyAny>,
     source: Option<&Bound<'py, PyAny>>,

@@ -35,8 +35,8 @@ const TILE_BYTES: usize = 1 << 15;
 /// runs of the destination shorter.
 const SOURCE_BYTES: usize = LINE;
 
-/// The number of units below a byte of which the length of a tile along the source is a multiple.
-/// The lines of a tile then start at whole bytes, so that they can be unpacked in registers.
+/// Tiles of units below a byte have a multiple of this number of units along the source. Their
+/// lines then start at whole bytes, so that they can be unpacked in registers.
 const PACKED_UNITS: usize = 64;
 
 /// The shortest run of the destination that is streamed, in bytes. Shorter ones consist mostly of

@@ -6,12 +6,20 @@
 
 use rayon::prelude::*;
 
-use super::run::run;
+use super::{run::run, stream::LINE};
 use crate::nest::{CopyNest, TableCopy, Value, signed, slabs};
 
-/// The number of codes in a slab. The codes and entries of a slab fit the L2 cache together;
-/// smaller slabs would be planned more often.
+/// The least number of positions that are looked up here. For fewer, preparing the tables takes
+/// longer than gathering the elements one by one.
+const LEAST_POSITIONS: u64 = 1 << 12;
+
+/// The number of codes in a slab, unless it needs more to read whole cache lines of the source. The
+/// codes and entries of a slab fit the L2 cache together. With smaller slabs, planning them would
+/// take more time.
 const SLAB_CODES: u64 = 1 << 17;
+
+/// The number of codes that a thread looks up at a time.
+const CHUNK_CODES: usize = 1 << 16;
 
 /// The shortest run of positions with the same table for which the entries of all 256 codes are
 /// gathered first. Shorter runs do not repay these 256 steps.
@@ -35,6 +43,9 @@ type Entries<const BYTES: usize> = [[u8; BYTES]; 256];
 /// Fills the destination if every element of the nest is looked up in a table. Returns false and
 /// writes nothing for any other nest.
 pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) -> bool {
+    if nest.positions() < LEAST_POSITIONS {
+        return false;
+    }
     let Some(copy) = nest.table_copy() else { return false };
     match nest.dst_bits() {
         8 => fill_units::<1>(nest, &copy, sources, destination),
@@ -59,22 +70,38 @@ fn fill_units<const BYTES: usize>(
     let first = nest.dst_base().unsigned_abs() as usize;
     let mut slabs_of_units = vec![];
     let mut left = units;
-    for (slab, _) in slabs(&copy.codes, SLAB_CODES) {
+    for (slab, bit) in slabs(&copy.codes, slab_codes(&copy.codes)) {
         let (own, others) = left.split_at_mut(slab.dst_bytes() as usize);
-        slabs_of_units.push((
-            slab,
-            copy.codes.dst_bytes() as usize - own.len() - others.len(),
-            own,
-        ));
+        slabs_of_units.push((slab, (bit / 8) as usize, own));
         left = others;
     }
     slabs_of_units.into_par_iter().with_max_len(1).for_each_init(Vec::new, |codes, slab| {
         let (slab, start, units) = slab;
         codes.resize(units.len(), 0);
         run(&slab, sources[copy.source], codes).expect("images of the nest's sizes");
-        tables.look_up(first + start, codes, units);
+        let chunks = codes.par_chunks(CHUNK_CODES).zip(units.par_chunks_mut(CHUNK_CODES));
+        chunks.enumerate().for_each(|(chunk, (codes, units))| {
+            tables.look_up(first + start + chunk * CHUNK_CODES, codes, units);
+        });
     });
     true
+}
+
+/// Returns the greatest number of codes in a slab. If neighbours in the source are far apart in the
+/// destination, a slab has as many steps between them as a cache line has codes, because several
+/// slabs would otherwise read the same lines.
+fn slab_codes(codes: &CopyNest) -> u64 {
+    let mut inner = u64::from(codes.dst_bits() / 8);
+    let mut most = SLAB_CODES;
+    for axis in codes.axes().rev() {
+        let step_bits = axis.src_stride.unsigned_abs() * u64::from(codes.src_bits());
+        let steps = (LINE as u64 * 8).checked_div(step_bits).unwrap_or(0).min(axis.extent);
+        if steps > 1 {
+            most = most.max(inner * steps);
+        }
+        inner *= axis.extent;
+    }
+    most
 }
 
 /// The tables that the positions of a nest use.

@@ -12,22 +12,17 @@ use stridec::{
 
 use super::support::{
     conversions::{
-        ConvertingRelayout, check_relayouts, converted, has_outputs, random_relayout, types, values,
+        ConvertingRelayout, check_relayouts, converted, copied, has_outputs, random_relayout,
+        types, values,
     },
     hlo_cases::convert_cases,
     random::Random,
     scope::cases,
 };
 
-fn run(operation: &Operation, image: &[u8]) -> Vec<u8> {
-    let mut out = vec![0xa5; usize::try_from(operation.nest().dst_bytes()).unwrap()];
-    operation.run_on_host(image, &mut out).unwrap();
-    out
-}
-
 #[test]
 fn relayouts_between_types_are_exact() {
-    check_relayouts(run);
+    check_relayouts(copied);
 }
 
 #[test]
@@ -83,7 +78,7 @@ fn movers_convert_as_defined() {
             let count = image.len() as u64 * 8 / u64::from(from.storage_bits().unwrap());
             let shape = |kind| Shape::new(kind, [count], None).unwrap().try_into().unwrap();
             let operation = Operation::relayout(shape(from), shape(to)).unwrap();
-            assert!(run(&operation, &image) == converted(conversion, &image), "{conversion}");
+            assert!(copied(&operation, &image) == converted(conversion, &image), "{conversion}");
         }
     }
 }
@@ -94,10 +89,10 @@ fn random_layouts_between_types() {
     for _ in 0..cases(3000) {
         let ConvertingRelayout { operation, image, expected, elements, placed } =
             random_relayout(&mut random);
-        assert!(run(&operation, &image) == expected, "{}", operation.title());
+        assert!(copied(&operation, &image) == expected, "{}", operation.title());
         // Elements alone are written if gaps are kept.
         let [operation, placed] = [operation, placed].map(|of| of.with_gaps(Gaps::Keep));
-        let (out, expected) = (run(&operation, &image), run(&placed, &elements));
+        let (out, expected) = (copied(&operation, &image), copied(&placed, &elements));
         assert!(out == expected, "{}", operation.title());
     }
 }
@@ -116,7 +111,7 @@ fn large_images() {
         let [source, destination] = [from, to].map(|text| text.parse().unwrap());
         let operation = Operation::relayout(source, destination).unwrap();
         let image = Random(7).bytes(operation.nest().sources()[0].bytes());
-        let out = run(&operation, &image);
+        let out = copied(&operation, &image);
         let element = |image: &[u8], at: u64, bits: u32| {
             let (byte, bit) =
                 (usize::try_from(at * u64::from(bits) / 8).unwrap(), at * u64::from(bits) % 8);

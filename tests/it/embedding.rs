@@ -99,6 +99,9 @@ fn each_stage_has_a_span() {
     let request =
         proto::stridec::CompileRequest { operation: Some(operation), ..Default::default() };
     let names = Arc::new(Mutex::new(vec![]));
+    // If there is one subscriber, a span that another thread enters first is registered with the
+    // subscriber of that thread, which has none, and is disabled everywhere. So there are two.
+    let _second = tracing::Dispatch::new(Names(Arc::default()));
     tracing::subscriber::with_default(Names(Arc::clone(&names)), || {
         let _ = stridec::service::respond(&request.encode_to_vec());
         let operation = Operation::try_from(&request).unwrap();

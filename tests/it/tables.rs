@@ -9,6 +9,7 @@ use stridec::{
 };
 
 use super::support::{
+    conversions::copied,
     random::Random,
     scope::cases,
     tables::{TableRelayout, random_table_relayout, table_relayout},
@@ -18,18 +19,12 @@ fn tensor(text: &str) -> Tensor {
     text.parse().unwrap()
 }
 
-fn ran(operation: &Operation, source: &[u8]) -> Vec<u8> {
-    let mut out = vec![0x5a; usize::try_from(operation.nest().dst_bytes()).unwrap()];
-    operation.run_on_host(source, &mut out).unwrap();
-    out
-}
-
 #[test]
 fn random_layouts_are_looked_up() {
     let mut random = Random(3921);
     for _ in 0..cases(2000) {
         let TableRelayout { operation, image, expected } = random_table_relayout(&mut random);
-        assert!(ran(&operation, &image) == expected, "{}", operation.title());
+        assert!(copied(&operation, &image) == expected, "{}", operation.title());
     }
 }
 
@@ -55,7 +50,7 @@ fn large_images_are_looked_up() {
     ] {
         let table = table_relayout(tensor(from), tensor(to), dimension, &mut random);
         let TableRelayout { operation, image, expected } = table;
-        assert!(ran(&operation, &image) == expected, "{}", operation.title());
+        assert!(copied(&operation, &image) == expected, "{}", operation.title());
     }
 }
 
@@ -68,7 +63,7 @@ fn windows_are_looked_up() {
     let slice = Slice::new([0, 1], [3, 1], [-1, 1]);
     let operation = Operation::slice(tensor("u8[3,2]"), &slice, None).unwrap();
     let operation = operation.with_table(Table::new(tables, Some(1))).unwrap();
-    assert_eq!(ran(&operation, &[1, 2, 3, 4, 5, 6]), [12, 8, 4]);
+    assert_eq!(copied(&operation, &[1, 2, 3, 4, 5, 6]), [12, 8, 4]);
     let update = Operation::update(tensor("u8[2]"), tensor("u8[5]"), &[2]).unwrap();
     let update = update.with_table(Table::new(negated, None)).unwrap();
     assert_eq!(update.gaps(), Gaps::Keep);
@@ -78,7 +73,7 @@ fn windows_are_looked_up() {
     assert_eq!(out, [7, 7, 254, 0, 7]);
     let filled = update.with_gaps(Gaps::Fill);
     assert_eq!(filled.title(), "update u8[5] at [2] with u8[2] through a table");
-    assert_eq!(ran(&filled, &[1, 255]), [0, 0, 254, 0, 0]);
+    assert_eq!(copied(&filled, &[1, 255]), [0, 0, 254, 0, 0]);
 }
 
 #[test]

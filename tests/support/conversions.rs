@@ -132,6 +132,25 @@ pub fn converted(conversion: Conversion, image: &[u8]) -> Vec<u8> {
     elements.flat_map(|of| of.to_le_bytes().into_iter().take(to)).collect()
 }
 
+/// Returns the destination of an operation that the host runs. Its bytes are garbage before.
+pub fn copied(operation: &Operation, image: &[u8]) -> Vec<u8> {
+    let mut out = vec![0xa5; usize::try_from(operation.nest().dst_bytes()).unwrap()];
+    operation.run_on_host(image, &mut out).unwrap();
+    out
+}
+
+/// Returns the sizes of an array of a random rank from 1 to 4.
+pub fn random_sizes(random: &mut Random) -> Vec<u64> {
+    let rank = 1 + usize::try_from(random.below(4)).unwrap();
+    let most = [400, 40, 14, 8][rank - 1];
+    (0..rank).map(|_| 1 + random.below(most)).collect()
+}
+
+/// Returns a tensor with the default layout.
+pub fn plain(element_type: ElementType, sizes: &[u64]) -> Tensor {
+    Shape::new(element_type, sizes.iter().copied(), None).unwrap().try_into().unwrap()
+}
+
 /// A random relayout between two types.
 pub struct ConvertingRelayout {
     pub operation: Operation,
@@ -154,28 +173,18 @@ pub fn random_relayout(random: &mut Random) -> ConvertingRelayout {
             break types;
         }
     };
-    let rank = 1 + usize::try_from(random.below(4)).unwrap();
-    let most = [400, 40, 14, 8][rank - 1];
-    let sizes: Vec<u64> = (0..rank).map(|_| 1 + random.below(most)).collect();
+    let sizes = random_sizes(random);
     let [source, destination] = [from, to].map(|element_type| layout(element_type, &sizes, random));
-    let plain = |element_type| -> Tensor {
-        Shape::new(element_type, sizes.iter().copied(), None).unwrap().try_into().unwrap()
-    };
-    let relayout = |from: Tensor, to: Tensor, image: &[u8]| {
-        let operation = Operation::relayout(from, to).unwrap();
-        let mut out = vec![0; usize::try_from(operation.nest().dst_bytes()).unwrap()];
-        operation.run_on_host(image, &mut out).unwrap();
-        out
-    };
+    let plain = |element_type| plain(element_type, &sizes);
     let operation = Operation::relayout(source.clone(), destination.clone()).unwrap();
     let bytes = operation.nest().sources()[0].bytes();
     let image = random.bytes(bytes);
     // The expected result is computed in three steps. The second step converts each element
     // separately.
-    let dense = relayout(source, plain(from), &image);
+    let dense = copied(&Operation::relayout(source, plain(from)).unwrap(), &image);
     let elements = converted(Conversion::new(from, to).unwrap(), &dense);
-    let expected = relayout(plain(to), destination.clone(), &elements);
     let placed = Operation::relayout(plain(to), destination).unwrap();
+    let expected = copied(&placed, &elements);
     ConvertingRelayout { operation, image, expected, elements, placed }
 }
 

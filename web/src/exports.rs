@@ -7,6 +7,11 @@
 
 use std::cell::RefCell;
 
+#[cfg(feature = "languages")]
+use crate::languages as questions;
+#[cfg(not(feature = "languages"))]
+use crate::page as questions;
+
 thread_local! {
     static INPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     static OUTPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
@@ -36,19 +41,11 @@ pub extern "C" fn compile() -> usize {
 }
 
 /// Answers a question of the page with JSON. Returns the length of the answer in bytes. The input
-/// is a line of JSON, followed by the bytes of a module if the page has one. The module `page`
-/// lists the questions.
-#[cfg(not(feature = "languages"))]
+/// is a line of JSON, followed by the bytes of a module if the page has one. The modules `page` and
+/// `languages` list the questions.
 #[unsafe(no_mangle)]
 pub extern "C" fn show() -> usize {
-    answer(crate::page::show)
-}
-
-/// Answers like `show`, but with the texts of the kernels in another language: `languages`.
-#[cfg(feature = "languages")]
-#[unsafe(no_mangle)]
-pub extern "C" fn show() -> usize {
-    answer(crate::languages::show)
+    answer(questions::show)
 }
 
 fn answer(answer: impl FnOnce(&[u8]) -> Vec<u8>) -> usize {

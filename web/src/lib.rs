@@ -1,8 +1,8 @@
 //! The compiler as two WebAssembly modules for the page.
 //!
-//! The page starts with `stridec.wasm`. Translations need several times the code of the kernels
-//! themselves, and few readers ask for them, so the page loads `languages.wasm` for the first one.
-//! The feature `languages` selects the second module.
+//! The page starts with `stridec.wasm`. The code of translations would make this module a third
+//! larger, and few readers ask for one, so the page loads `languages.wasm` for the first
+//! translation. The feature `languages` selects the second module.
 //!
 //! ```text
 //! exports ─┬─► page ─┬─► asked      the questions of the page
