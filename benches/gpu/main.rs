@@ -1,7 +1,8 @@
 //! Relayouts, compared with the buffer copy of the same device and with its best identity kernel.
 //!
 //! ```text
-//! cargo bench --bench relayout -- [--cases eight|ttc24|ttc200|widths|everyday|programs|warm|record]
+//! cargo bench --bench relayout --
+//!     [--cases eight|ttc24|ttc200|widths|everyday|programs|conversions|rows|warm|record]
 //!     [--only TEXT] [--repetitions 15] [--back-to-back 1] [--json FILE]
 //! cargo bench --bench relayout -- --cases sweep [--seed 1] [--count 180] [--rows 30] …
 //! cargo bench --bench relayout -- --cases model [--target FILE.json] …
@@ -19,6 +20,9 @@ mod bare;
 mod base64;
 mod by_hand;
 mod cases;
+#[path = "../support/conversions.rs"]
+mod conversion_cases;
+mod conversions;
 #[path = "../support/everyday.rs"]
 mod everyday;
 #[path = "../../cli/src/measure.rs"]
@@ -27,6 +31,7 @@ mod model;
 mod plot;
 mod programs;
 mod record;
+mod rows;
 mod scale;
 mod sweep;
 #[path = "../support/sweep.rs"]
@@ -79,6 +84,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     if options.cases == "programs" {
         return programs::measure(&gpu, &options, &mut json);
     }
+    if options.cases == "conversions" {
+        return conversions::measure(&gpu, &options, &mut json);
+    }
+    if options.cases == "rows" {
+        return rows::measure(&gpu, &options, &mut json);
+    }
     if options.cases == "sweep" {
         return sweep::measure(&gpu, &options, &mut json);
     }
@@ -108,7 +119,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         other => {
             return Err(format!(
-                "--cases {other}: accepted are eight, ttc24, ttc200, widths, everyday, sweep, programs, model, by-hand, warm, record and scale"
+                "--cases {other}: accepted are eight, ttc24, ttc200, widths, everyday, sweep, programs, conversions, rows, model, by-hand, warm, record and scale"
             )
             .into());
         }

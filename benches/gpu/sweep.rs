@@ -73,7 +73,7 @@ fn one(
             let program = (**program).clone().compiled(&target)?;
             let strategies = program.kernels().iter().map(|kernel| kernel.strategy.to_string());
             let strategies = strategies.collect::<Vec<_>>().join(", ");
-            Ok((strategies, programs::on_gpu(gpu, &program, repetitions, back_to_back)?))
+            Ok((strategies, programs::with_noise(gpu, &program, options)?))
         }
     }
 }

@@ -25,6 +25,8 @@ mod bars;
 mod base64;
 mod by_hand;
 mod cached;
+#[path = "../support/conversions.rs"]
+mod conversion_cases;
 mod conversions;
 mod everyday;
 #[path = "../support/everyday.rs"]
@@ -63,7 +65,7 @@ fn main() {
         Some("gathers") => return gathers::measure(repetitions).expect("the gathers"),
         Some("in-place") => return in_place::measure(repetitions).expect("the updates"),
         Some("masks") => return masks::measure(repetitions).expect("the masks"),
-        Some("conversions") => return conversions::measure(number),
+        Some("conversions") => return conversions::measure(number).expect("the conversions"),
         Some("sweep") => return sweep::measure(number),
         Some(other) => {
             panic!(

@@ -1,0 +1,55 @@
+//! `--cases conversions`: relayouts between two element types, and through tables, compared with
+//! the buffer copy and the identity kernel that read and write as many bytes together.
+
+use std::{error::Error, fs::File};
+
+use stridec::{ErrorKind, gpu::Gpu};
+
+use super::{
+    Options,
+    conversion_cases::{Conversion, conversions},
+    programs::{Job, noise, print_shares, shares},
+    write_json,
+};
+
+/// Times every case.
+pub fn measure(
+    gpu: &Gpu,
+    options: &Options,
+    json: &mut Option<File>,
+) -> Result<(), Box<dyn Error>> {
+    let target = gpu.limits().target(gpu.name());
+    let mut of_identity = Vec::new();
+    for Conversion { name, operation } in conversions(&options.only)? {
+        let kernel = match operation.compile(&target) {
+            Ok(kernel) => kernel,
+            Err(error) if error.kind() == ErrorKind::Unsupported => {
+                println!("{name}: {error}");
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let image = noise(operation.source_descriptor().image_bytes());
+        let mut expected =
+            vec![0; usize::try_from(operation.destination_descriptor().image_bytes())?];
+        operation.run_on_host(&image, &mut expected)?;
+        let mut sources = vec![gpu.upload(&image)?];
+        if let Some(table) = operation.table() {
+            sources.push(gpu.upload(table.bytes())?);
+        }
+        let destination = gpu.allocate(expected.len() as u64 + 16)?;
+        let buffers = sources.iter().chain([&destination]);
+        let buffers: Vec<_> =
+            buffers.map(|buffer| buffer.handle().as_entire_buffer_binding()).collect();
+        let job = Job {
+            recording: gpu.bind(&kernel, &buffers)?,
+            results: vec![(&destination, expected.clone())],
+            bytes: (image.len() + expected.len()) as u64,
+        };
+        let measured = job.measure(gpu, options).map_err(|error| format!("{name}: {error}"))?;
+        of_identity.push(print_shares(&name, &measured, &kernel.strategy.to_string()));
+        write_json(json, &name, &gpu.name(), &measured)?;
+    }
+    println!("{}", shares(&of_identity));
+    Ok(())
+}
