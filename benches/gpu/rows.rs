@@ -18,9 +18,9 @@ use super::{
 /// The size of the table. It and the rows are powers of two.
 const TABLE_BYTES: usize = 64 << 20;
 
-/// What a case does with the rows.
+/// The operation of a case on the rows.
 #[derive(Clone, Copy)]
-enum What {
+enum RowOperation {
     Gather,
     /// The result has a buffer of its own, so the whole table is written.
     ScatterWithCopy,
@@ -39,15 +39,20 @@ pub fn measure(
 ) -> Result<(), Box<dyn Error>> {
     let target = gpu.limits().target(gpu.name());
     let mut of_identity = Vec::new();
-    for what in [What::Gather, What::ScatterWithCopy, What::ScatterInPlace, What::UpdateInPlace] {
+    for what in [
+        RowOperation::Gather,
+        RowOperation::ScatterWithCopy,
+        RowOperation::ScatterInPlace,
+        RowOperation::UpdateInPlace,
+    ] {
         for row in [64, 256, 1024, 4096] {
             let rows = TABLE_BYTES / row;
-            let count = if matches!(what, What::UpdateInPlace) { 1 } else { rows / 4 };
+            let count = if matches!(what, RowOperation::UpdateInPlace) { 1 } else { rows / 4 };
             let (name, moved) = match what {
-                What::Gather => ("gather", count * row),
-                What::ScatterWithCopy => ("scatter with a copy", TABLE_BYTES),
-                What::ScatterInPlace => ("scatter in place", count * row),
-                What::UpdateInPlace => ("update in place", row),
+                RowOperation::Gather => ("gather", count * row),
+                RowOperation::ScatterWithCopy => ("scatter with a copy", TABLE_BYTES),
+                RowOperation::ScatterInPlace => ("scatter in place", count * row),
+                RowOperation::UpdateInPlace => ("update in place", row),
             };
             let name = format!("{name}, {count} rows of {row} bytes");
             if !name.contains(&options.only) {
@@ -55,14 +60,18 @@ pub fn measure(
             }
             let module = Module::parse(&text(what, rows, row / 4, count))?;
             let program = match what {
-                What::ScatterInPlace | What::UpdateInPlace => compile_in_place(&module, &target)?,
-                What::Gather | What::ScatterWithCopy => compile_module(&module, &target)?,
+                RowOperation::ScatterInPlace | RowOperation::UpdateInPlace => {
+                    compile_in_place(&module, &target)?
+                }
+                RowOperation::Gather | RowOperation::ScatterWithCopy => {
+                    compile_module(&module, &target)?
+                }
             };
             // An odd factor visits each row of a power of two at most once.
             let at = |n: usize| u32::try_from((n * 40_503 + 77) % rows).expect("a row");
             let indices = (0..count).flat_map(|n| at(n).to_le_bytes()).collect();
             let mut images = vec![noise(TABLE_BYTES as u64), indices];
-            if !matches!(what, What::Gather) {
+            if !matches!(what, RowOperation::Gather) {
                 images.push(noise((count * row) as u64));
             }
             let measured = on_gpu(gpu, &program, &images, 2 * moved as u64, options)
@@ -78,19 +87,19 @@ pub fn measure(
 }
 
 /// Returns the HLO text of a case.
-fn text(what: What, rows: usize, width: usize, count: usize) -> String {
+fn text(what: RowOperation, rows: usize, width: usize, count: usize) -> String {
     let body = match what {
-        What::Gather => {
+        RowOperation::Gather => {
             "ROOT r = f32[COUNT,W] gather(x, at), offset_dims={1}, collapsed_slice_dims={0},
                 start_index_map={0}, index_vector_dim=1, slice_sizes={1,W}"
         }
-        What::UpdateInPlace => {
+        RowOperation::UpdateInPlace => {
             "y = f32[COUNT,W] parameter(2)
             zero = s32[] constant(0)
             row = s32[] reshape(at)
             ROOT r = f32[ROWS,W] dynamic-update-slice(x, y, row, zero)"
         }
-        What::ScatterWithCopy | What::ScatterInPlace => {
+        RowOperation::ScatterWithCopy | RowOperation::ScatterInPlace => {
             "y = f32[COUNT,W] parameter(2)
             ROOT r = f32[ROWS,W] scatter(x, at, y), update_window_dims={1},
                 inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1,
@@ -98,10 +107,10 @@ fn text(what: What, rows: usize, width: usize, count: usize) -> String {
         }
     };
     let alias = match what {
-        What::ScatterInPlace | What::UpdateInPlace => {
+        RowOperation::ScatterInPlace | RowOperation::UpdateInPlace => {
             ", input_output_alias={ {}: (0, {}, may-alias) }"
         }
-        What::Gather | What::ScatterWithCopy => "",
+        RowOperation::Gather | RowOperation::ScatterWithCopy => "",
     };
     let text = format!(
         "HloModule m{alias}

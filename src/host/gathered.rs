@@ -13,7 +13,7 @@ use super::{
     lane::{Lane, is_narrow},
     tables::{SourceTable, outer_axes},
 };
-use crate::nest::{Affine, Case, CaseValue, CopyNest, Gaps, Lookup, Marks, Value, signed};
+use crate::nest::{Affine, Case, CaseValue, CopyNest, Gaps, Lookup, Scattered, Value, signed};
 
 /// The approximate number of bytes of the destination that one thread fills at a time.
 const GATHER_SHARE_BYTES: usize = 256 << 10;
@@ -64,25 +64,49 @@ pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) -
     true
 }
 
-/// Runs a nest that makes a table, as [`Marks`] describes. The destination is the table, and
-/// consists of 32-bit integers.
-pub(super) fn mark(nest: &CopyNest, marks: &Marks, sources: &[&[u8]], destination: &mut [u8]) {
-    let positions = nest.positions() as usize;
-    let (table, _) = destination.as_chunks_mut::<4>();
+/// Runs a nest that visits windows, as [`Scattered`] describes. Units have at least 4 bytes.
+pub(super) fn scatter(
+    nest: &CopyNest,
+    scattered: &Scattered,
+    sources: &[&[u8]],
+    destination: &mut [u8],
+) {
+    let unit = nest.dst_bits() as usize / 8;
     if !has_lanes(nest) {
-        for position in 0..positions {
-            let at = nest.position(position as u64, Some(sources));
-            if at.first(nest.cases()).is_some() {
-                raise(table, at.form(&marks.at), at.form(&marks.number));
+        return scatter_each(nest, scattered, sources, destination);
+    }
+    let whole = nest.whole_row().filter(|_| scattered.number.is_none());
+    let (row, is_whole) = (whole.unwrap_or(1) as usize, whole.is_some());
+    let gathered = Gathered { nest, sources, row, is_whole, unit };
+    let narrow = is_narrow(nest);
+    match (&scattered.number, narrow) {
+        (Some(number), true) => gathered.mark::<i32>(&scattered.at, number, destination),
+        (Some(number), false) => gathered.mark::<i64>(&scattered.at, number, destination),
+        (None, true) => gathered.scatter::<i32>(&scattered.at, destination),
+        (None, false) => gathered.scatter::<i64>(&scattered.at, destination),
+    }
+}
+
+/// Runs a nest that visits windows, position by position.
+fn scatter_each(nest: &CopyNest, scattered: &Scattered, sources: &[&[u8]], destination: &mut [u8]) {
+    let unit = nest.dst_bits() as usize / 8;
+    for position in 0..nest.positions() {
+        let at = nest.position(position, Some(sources));
+        let Some(case) = at.first(nest.cases()) else { continue };
+        let place = at.form(&scattered.at);
+        if let Some(number) = &scattered.number {
+            raise(destination.as_chunks_mut::<4>().0, place, at.form(number));
+            continue;
+        }
+        let to = place.unsigned_abs() as usize * unit;
+        let to = &mut destination[to..to + unit];
+        match &nest.cases()[case].take {
+            CaseValue::Bits(bits) => to.copy_from_slice(&bits.to_le_bytes()[..unit]),
+            CaseValue::Read { source, at: form } => {
+                let from = at.form(form).unsigned_abs() as usize * unit;
+                to.copy_from_slice(&sources[*source][from..from + unit]);
             }
         }
-        return;
-    }
-    let gathered = Gathered { nest, sources, row: 1, is_whole: false, unit: 4 };
-    if is_narrow(nest) {
-        gathered.mark::<i32>(marks, positions, table);
-    } else {
-        gathered.mark::<i64>(marks, positions, table);
     }
 }
 
@@ -102,7 +126,7 @@ fn has_lanes(nest: &CopyNest) -> bool {
 /// Returns the number of units in a row, and true if a row is the whole innermost axis. Returns
 /// `None` if the nest is better copied box by box.
 fn row(nest: &CopyNest) -> Option<(usize, bool)> {
-    let (&extent, inner) = (nest.extents().last()?, Value::Axis(nest.extents().len() - 1));
+    let inner = Value::Axis(nest.extents().len().checked_sub(1)?);
     if !has_lanes(nest) {
         return None;
     }
@@ -115,26 +139,14 @@ fn row(nest: &CopyNest) -> Option<(usize, bool)> {
             _ => {}
         }
     }
-    if forms_except_reads(nest).all(|form| form.weight(inner) == 0) {
-        let is_run = |case: &Case| match &case.take {
-            CaseValue::Read { at, .. } => at.weight(inner) == 1,
-            CaseValue::Bits(_) => true,
-        };
-        return nest.cases().iter().all(is_run).then_some((extent as usize, true));
+    if nest.forms_except_reads().all(|form| form.weight(inner) == 0) {
+        return nest.whole_row().map(|row| (row as usize, true));
     }
     // A row is a single unit only if the lookups depend on the innermost axis. Otherwise the nest
     // is better copied box by box.
     let moves =
         nest.lookups().iter().flat_map(Lookup::forms).any(|form| depends(nest, form, inner));
     moves.then_some((1, false))
-}
-
-/// Returns the forms of guards, quotients and lookups: all forms of the nest, except those of the
-/// places that cases read.
-pub(super) fn forms_except_reads(nest: &CopyNest) -> impl Iterator<Item = &Affine> {
-    let guards = nest.cases().iter().flat_map(|case| &case.when).map(|guard| &guard.of);
-    let quotients = nest.quotients().iter().map(|quotient| &quotient.of);
-    guards.chain(quotients).chain(nest.lookups().iter().flat_map(Lookup::forms))
 }
 
 /// Returns true if a form depends on a lookup, directly or through a quotient.
@@ -218,8 +230,12 @@ impl Gathered<'_> {
         }
     }
 
-    /// Stores the marks of all positions in a table, [`LANES`] at a time.
-    fn mark<L: Lane>(&self, marks: &Marks, positions: usize, table: &mut [[u8; 4]]) {
+    /// Stores the numbers of all positions at the places `at` of a table of 32-bit numbers,
+    /// [`LANES`] at a time.
+    fn mark<L: Lane>(&self, at: &Affine, number: &Affine, destination: &mut [u8]) {
+        let (table, _) = destination.as_chunks_mut::<4>();
+        let positions = self.nest.positions() as usize;
+        let (place, number_of) = (at, number);
         let mut digits: SmallVec<[i64; 8]> = SmallVec::from_elem(0, self.nest.extents().len());
         let mut columns = RowValues::<L>::new(self.nest, self.sources);
         let [mut at, mut numbers] = [column(), column()];
@@ -228,11 +244,50 @@ impl Gathered<'_> {
             columns.start(&mut digits, false, rows);
             let mut case_of = [NO_CASE; LANES];
             self.decide(&mut columns, &mut at[..rows], &mut case_of[..rows]);
-            columns.form(&marks.at, &mut at[..rows]);
-            columns.form(&marks.number, &mut numbers[..rows]);
+            columns.form(place, &mut at[..rows]);
+            columns.form(number_of, &mut numbers[..rows]);
             let marked = case_of.iter().zip(&at).zip(&numbers).take(rows);
             for ((_, at), number) in marked.filter(|((case, _), _)| **case != NO_CASE) {
                 raise(table, at.number(), number.number());
+            }
+        }
+    }
+
+    /// Stores each row at the place `at` of the destination, [`LANES`] rows at a time.
+    fn scatter<L: Lane>(&self, at: &Affine, destination: &mut [u8]) {
+        let rows_of_nest = self.nest.positions() as usize / self.row;
+        let mut digits: SmallVec<[i64; 8]> = SmallVec::from_elem(0, self.nest.extents().len());
+        let mut columns = RowValues::<L>::new(self.nest, self.sources);
+        let [mut places, mut units] = [column(), column()];
+        let bytes = self.row * self.unit;
+        for first in (0..rows_of_nest).step_by(LANES) {
+            let rows = (rows_of_nest - first).min(LANES);
+            columns.start(&mut digits, self.is_whole, rows);
+            let mut case_of = [NO_CASE; LANES];
+            self.decide(&mut columns, &mut units[..rows], &mut case_of[..rows]);
+            columns.form(at, &mut places[..rows]);
+            for (case, number) in self.nest.cases().iter().zip(0..) {
+                let own = (0..rows).filter(|&row| case_of[row] == number);
+                match &case.take {
+                    CaseValue::Bits(bits) => {
+                        let bits = bits.to_le_bytes();
+                        for row in own {
+                            let to = places[row].unit_index() * self.unit;
+                            let units = destination[to..to + bytes].chunks_exact_mut(self.unit);
+                            units.for_each(|to| to.copy_from_slice(&bits[..self.unit]));
+                        }
+                    }
+                    CaseValue::Read { source, at } => {
+                        columns.form(at, &mut units[..rows]);
+                        let source = self.sources[*source];
+                        for row in own {
+                            let [to, from] =
+                                [&places, &units].map(|of| of[row].unit_index() * self.unit);
+                            destination[to..to + bytes]
+                                .copy_from_slice(&source[from..from + bytes]);
+                        }
+                    }
+                }
             }
         }
     }

@@ -78,8 +78,8 @@ pub fn run_sources(
             return Err(HostError::Length { operand, given, expected });
         }
     }
-    if let Some(marks) = nest.marks() {
-        gathered::mark(nest, marks, sources, destination);
+    if let Some(scattered) = nest.scattered() {
+        gathered::scatter(nest, scattered, sources, destination);
     } else if cfg!(stridec_plain_host) {
         plain::fill(nest, sources, destination);
     } else if nest.lookups().is_empty() {

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    gathered::{Gathered, NO_CASE, copy_units, forms_except_reads},
+    gathered::{Gathered, NO_CASE, copy_units},
     lane::Lane,
     pattern::{BlockPart, BlockValue, Pattern},
     pieces::DestinationSlices,
@@ -48,7 +48,7 @@ pub(super) struct SourceTable {
 /// their steps can share one table. Returns `None` if the table would be too large, or would be
 /// used for too few steps.
 pub(super) fn outer_axes(nest: &CopyNest) -> Option<usize> {
-    let moves = |axis| forms_except_reads(nest).any(|form| form.weight(Value::Axis(axis)) != 0);
+    let moves = |axis| nest.forms_except_reads().any(|form| form.weight(Value::Axis(axis)) != 0);
     let outer = (0..nest.extents().len()).take_while(|&axis| !moves(axis)).count();
     let (around, inside) = nest.extents().split_at(outer);
     let fits = inside.iter().product::<u64>() <= MOST_POSITIONS

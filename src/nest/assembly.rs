@@ -20,8 +20,8 @@ use super::{
     build::{elements, padding_case},
     in_place::in_place,
     index::Index,
-    marks::Marks,
     numbers::{LIMIT, signed},
+    scattered::Scattered,
     walk::walk,
 };
 use crate::stride::{Coordinate, Coordinates, Forward, StrideDescriptor, Undo};
@@ -96,7 +96,7 @@ impl Assembly {
             dst_bits: destination.element_bits(),
             sign_extend: destination.element_type().is_signed_integer(),
             conversion: None,
-            marks: None,
+            scattered: None,
         };
         let padding = padding_case(&walk.guards, destination.padding());
         let (most_cases, most_quotients, mut reach) =
@@ -356,7 +356,7 @@ impl Assembly {
         index: Coordinates<Index>,
     ) -> Result<Index, NestError> {
         for (index, &size) in index.iter().zip(descriptor.sizes()) {
-            assert!(index.low >= 0 && index.high < signed(size), "an index of the source");
+            assert!(index.low >= 0 && index.high < signed(size), "an index of the tensor");
         }
         let mut values = index;
         descriptor.forward(&mut CoordinateBuilder { assembly: self, region }, &mut values)?;
@@ -447,11 +447,46 @@ impl Assembly {
         self.case(region, CaseValue::Bits(bits & mask))
     }
 
-    /// Turns the nest into one that stores [`Marks`](super::Marks) in a table of `places` 32-bit
-    /// numbers and copies nothing.
+    /// Turns the nest into one that stores [marks](Scattered) in a table of `places` 32-bit numbers
+    /// and copies nothing.
     pub(crate) fn mark_table(&mut self, places: u64) {
-        self.nest = self.nest.clone().marking(places);
+        self.nest = self.nest.clone().scattering(places, places * 4);
         self.padding = None;
+    }
+
+    /// Turns the nest into one that visits windows, and stores them in `destination`. Then
+    /// [`store_at`](Self::store_at) must be called, before cases are added.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the destination is too large, or if its prefix is not a whole number of
+    /// elements.
+    pub(crate) fn scatter_into(&mut self, destination: &StrideDescriptor) -> Result<(), NestError> {
+        let (units, _) = elements(Operand::Destination, destination)?;
+        self.nest = self.nest.clone().scattering(units, destination.image_bytes());
+        self.padding = None;
+        Ok(())
+    }
+
+    /// Sets the place to which each position of a nest that visits windows stores: that of the
+    /// element at `index` of `destination`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a coefficient exceeds 2^60, or there are too many quotients.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `index` may lie outside the destination.
+    pub(crate) fn store_at(
+        &mut self,
+        region: &mut WalkRegion,
+        destination: &StrideDescriptor,
+        index: Coordinates<Index>,
+    ) -> Result<(), NestError> {
+        let at = self.place(region, destination, index)?.form;
+        self.nest.scattered = Some(Scattered { at, number: None });
+        Ok(())
     }
 
     /// Adds the case for a nest with marks: the positions of the region store `number` at the place
@@ -467,7 +502,7 @@ impl Assembly {
         number: Index,
     ) -> Result<(), NestError> {
         self.check(&at.form)?;
-        self.nest.marks = Some(Marks { at: at.form, number: number.form });
+        self.nest.scattered = Some(Scattered { at: at.form, number: Some(number.form) });
         self.case(region, CaseValue::Bits(1))
     }
 

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::{
     Affine, Case, CaseValue, CopyNest, Guard, LastRead, Lookup, NestError, Operand, Quotient,
-    Value,
+    Scattered, Value,
     numbers::{LIMIT, signed},
 };
 
@@ -236,7 +236,7 @@ impl GreatestSums {
         for form in divided.chain(looked_up).chain(guards) {
             sums.tested = sums.tested.max(sum(form));
         }
-        for form in nest.marks().into_iter().flat_map(|marks| [&marks.at, &marks.number]) {
+        for form in nest.scattered().into_iter().flat_map(Scattered::forms) {
             sums.tested = sums.tested.max(sum(form));
         }
         sums.any = sums.tested;
@@ -320,6 +320,9 @@ pub(super) fn check_range(nest: &CopyNest) -> Result<(), NestError> {
         if let CaseValue::Read { source, at } = take {
             reach.check(nest, Operand::Source(*source), at)?;
         }
+    }
+    for form in nest.scattered().into_iter().flat_map(Scattered::forms) {
+        reach.check(nest, Operand::Destination, form)?;
     }
     Ok(())
 }

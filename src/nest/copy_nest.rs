@@ -9,9 +9,10 @@ use smallvec::{SmallVec, smallvec};
 use super::{
     Affine, Case, CaseValue, Conversion, Gaps, Guard, Lookup, PositionValue, Value,
     case::{Refusal, refusals},
-    marks::Marks,
+    coalesce::remove,
     numbers::{ACCESS_BYTES, signed},
     position::Position,
+    scattered::Scattered,
 };
 
 /// The source offset of a nest that reads no source, for `CopyNest::src`.
@@ -95,8 +96,9 @@ pub struct CopyNest {
     /// units are copied as they are. The constant bits of cases already have the destination's
     /// type, so they are not converted.
     pub(super) conversion: Option<Conversion>,
-    /// The marks that the nest of a scatter stores instead of copying elements; `None` for a copy.
-    pub(super) marks: Option<Marks>,
+    /// The places to which the nest stores if its loops visit the windows of a scatter; `None` if
+    /// they visit the destination in order of address.
+    pub(super) scattered: Option<Scattered>,
 }
 
 /// One loop of a copy: the number of steps, and the distance from one step to the next in the
@@ -230,7 +232,7 @@ impl CopyNest {
     /// every bit of the destination belongs to an element, up to the end of the widest access.
     /// Kernels then need not read the destination. Any other nest is returned unchanged.
     pub(crate) fn without_gaps(mut self) -> Self {
-        let is_whole = self.marks.is_none()
+        let is_whole = self.scattered.is_none()
             && self.cases.first().is_some_and(|case| case.when.is_empty())
             && self.is_exact()
             && self.dst_units * u64::from(self.dst_bits) == self.dst_bytes * 8
@@ -245,7 +247,8 @@ impl CopyNest {
     /// the guards fail. Returns `None` if the nest has lookups, several sources or several cases
     /// that read, or if a case lacks a guard of the case after it.
     pub(crate) fn refusals(&self) -> Option<SmallVec<[Refusal<'_>; 2]>> {
-        let is_one = self.sources.len() == 1 && self.lookups.is_empty();
+        let is_one =
+            self.sources.len() == 1 && self.lookups.is_empty() && self.scattered().is_none();
         if is_one { refusals(&self.cases, self.gaps) } else { None }
     }
 
@@ -277,7 +280,7 @@ impl CopyNest {
     }
 
     /// Returns all forms of the nest: dividends of quotients, expressions in lookups, guards,
-    /// source offsets, and the places and numbers of marks.
+    /// source offsets, and the places to which windows are stored.
     pub fn forms(&self) -> impl Iterator<Item = &Affine> {
         let quotients = self.quotients.iter().map(|quotient| &quotient.of);
         let quotients = quotients.chain(self.lookups.iter().flat_map(Lookup::forms));
@@ -288,8 +291,37 @@ impl CopyNest {
             };
             case.when.iter().map(|guard| &guard.of).chain(take)
         });
-        let marks = self.marks().into_iter().flat_map(|marks| [&marks.at, &marks.number]);
-        quotients.chain(cases).chain(marks)
+        let stored = self.scattered().into_iter().flat_map(Scattered::forms);
+        quotients.chain(cases).chain(stored)
+    }
+
+    /// Returns the number of steps of the innermost axis, if nothing but the place in a row depends
+    /// on this axis: one case with the same lookups applies to all its steps, and each step
+    /// accesses the next unit.
+    pub(crate) fn whole_row(&self) -> Option<u64> {
+        let inner = Value::Axis(self.extents.len().checked_sub(1)?);
+        let is_run = |case: &Case| match &case.take {
+            CaseValue::Read { at, .. } => at.weight(inner) == 1,
+            CaseValue::Bits(_) => true,
+        };
+        let stores_next = self.scattered().is_none_or(|of| of.at.weight(inner) == 1);
+        let is_fixed = self.forms_except_reads().all(|form| form.weight(inner) == 0);
+        (stores_next && is_fixed && self.cases.iter().all(is_run))
+            .then(|| self.extents[self.extents.len() - 1])
+    }
+
+    /// Returns the forms of guards, quotients and lookups.
+    pub(crate) fn forms_except_reads(&self) -> impl Iterator<Item = &Affine> {
+        let guards = self.cases.iter().flat_map(|case| &case.when).map(|guard| &guard.of);
+        let quotients = self.quotients.iter().map(|quotient| &quotient.of);
+        guards.chain(quotients).chain(self.lookups.iter().flat_map(Lookup::forms))
+    }
+
+    /// Returns the nest of the first units of all rows, without the innermost axis.
+    pub(crate) fn first_of_rows(&self) -> Self {
+        let mut first = self.clone();
+        remove(&mut first, self.extents.len() - 1);
+        first
     }
 
     /// Returns the place of position 0, in units. It is zero or negative.
@@ -433,9 +465,9 @@ impl CopyNest {
                 change(at);
             }
         }
-        if let Some(marks) = &mut self.marks {
-            change(&mut marks.at);
-            change(&mut marks.number);
+        if let Some(scattered) = &mut self.scattered {
+            change(&mut scattered.at);
+            scattered.number.iter_mut().for_each(change);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::{cmp::Ordering, fmt};
 
 use super::{
     Bounds, Case, CaseValue, CopyAxis, CopyNest, Count, Gaps, Guard, Operand, Quotient, Value,
-    case::Refusal, marks::Marks, width,
+    case::Refusal, scattered::Scattered, width,
 };
 
 impl fmt::Display for CopyNest {
@@ -80,7 +80,11 @@ impl CopyNest {
         f.write_str(if between == ": " { ": nothing is read" } else { "" })?;
         self.write_destination(f)?;
         for (number, CopyAxis { extent, dst_stride, .. }) in self.axes().enumerate() {
-            writeln!(f, "a{number}: {}, destination +{dst_stride}", Count(extent, "step"))?;
+            write!(f, "a{number}: {}", Count(extent, "step"))?;
+            match self.scattered() {
+                Some(_) => writeln!(f)?,
+                None => writeln!(f, ", destination +{dst_stride}")?,
+            }
         }
         for (number, lookup) in self.lookups.iter().enumerate() {
             writeln!(f, "l{number}: {lookup}")?;
@@ -100,12 +104,16 @@ impl CopyNest {
             }
             match take {
                 CaseValue::Read { source, at } => {
-                    writeln!(f, "{} at {at}", Operand::numbered(*source))?;
+                    write!(f, "{} at {at}", Operand::numbered(*source))?;
                 }
                 CaseValue::Bits(bits) => match self.marks() {
-                    Some(Marks { at, number }) => writeln!(f, "mark place {at} with {number}")?,
-                    None => writeln!(f, "0x{bits:x}")?,
+                    Some((at, number)) => write!(f, "mark place {at} with {number}")?,
+                    None => write!(f, "0x{bits:x}")?,
                 },
+            }
+            match self.scattered() {
+                Some(Scattered { at, number: None }) => writeln!(f, ", stored at {at}")?,
+                _ => writeln!(f)?,
             }
         }
         // The last line describes all other positions; an empty walk has none.

@@ -44,7 +44,7 @@ pub fn unproved_nest(
         dst_bits: bits,
         sign_extend: false,
         conversion: None,
-        marks: None,
+        scattered: None,
     }
 }
 

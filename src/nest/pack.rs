@@ -51,7 +51,7 @@ pub(crate) fn pack(images: &[u64]) -> CopyNest {
         dst_bits: 8,
         sign_extend: false,
         conversion: None,
-        marks: None,
+        scattered: None,
     };
     widen(coalesce(refine(nest)))
 }

@@ -14,7 +14,7 @@ use crate::shape::ElementType;
 
 use super::{
     Affine, Bounds, Case, CaseValue, Conversion, CopyNest, Gaps, Guard, LastRead, Lookup,
-    LookupExpr, MAX_NUMBERS, Marks, NestError, Operator, Quotient, Source, Value,
+    LookupExpr, MAX_NUMBERS, NestError, Operator, Quotient, Scattered, Source, Value,
     assembly::MAX_LOOKUPS,
     bounds::{Interval, check_range},
     numbers::{LIMIT, signed},
@@ -36,7 +36,7 @@ pub(crate) struct NestParts {
     pub(crate) dst_bits: u32,
     pub(crate) sign_extend: bool,
     pub(crate) conversion: Option<Conversion>,
-    pub(crate) marks: Option<Marks>,
+    pub(crate) scattered: Option<Scattered>,
 }
 
 /// The fields of a [`Source`], before any of them is checked.
@@ -83,7 +83,7 @@ impl From<&CopyNest> for NestParts {
             dst_bits,
             sign_extend,
             conversion,
-            marks,
+            scattered,
         } = nest;
         let parts = |&Source { units, bytes, last_read }: &Source| SourceParts {
             units,
@@ -108,7 +108,7 @@ impl From<&CopyNest> for NestParts {
             dst_bits: *dst_bits,
             sign_extend: *sign_extend,
             conversion: *conversion,
-            marks: marks.clone(),
+            scattered: scattered.clone(),
         }
     }
 }
@@ -143,7 +143,7 @@ impl NestParts {
             dst_bits: self.dst_bits,
             sign_extend: self.sign_extend,
             conversion: self.conversion,
-            marks: self.marks,
+            scattered: self.scattered,
         };
         check_sizes(&nest)?;
         check_images(&nest)?;
@@ -202,6 +202,10 @@ fn check_images(nest: &CopyNest) -> Result<(), NestError> {
         let marks = |case: &Case| matches!(case.take, CaseValue::Bits(1));
         let is_one = nest.cases.len() == 1 && nest.cases.iter().all(marks);
         return check(is_table && is_one && nest.gaps == Gaps::Keep, "a table of marks");
+    }
+    if nest.scattered().is_some() {
+        let is_whole = nest.keeps_units() && nest.dst_bits >= 32 && nest.dst_base == 0;
+        return check(is_whole && nest.gaps == Gaps::Keep, "windows of whole words");
     }
     let walked = u128::from(nest.dst_base.unsigned_abs()) + u128::from(nest.dst_units);
     check(u128::from(positions) >= walked, "a walk over the whole destination")
@@ -369,9 +373,11 @@ impl<'a> Prover<'a> {
         if let CaseValue::Read { source, at } = &nest.cases[number].take {
             region.inside(at, self.ends[*source] / u64::from(nest.src_bits))?;
         }
-        if let Some(marks) = nest.marks() {
-            region.inside(&marks.at, nest.dst_units)?;
-            region.inside(&marks.number, WORD_VALUES.unsigned_abs())?;
+        if let Some(scattered) = nest.scattered() {
+            region.inside(&scattered.at, nest.dst_units)?;
+        }
+        if let Some((_, number)) = nest.marks() {
+            region.inside(number, WORD_VALUES.unsigned_abs())?;
         }
         Ok(())
     }
@@ -461,12 +467,12 @@ impl<'a> CaseRegion<'a> {
             }
         }
         check(assumed.iter().all(|assumed| *assumed), "guards of values that are known")?;
-        let forms: SmallVec<[&Affine; 2]> = match (&case.take, nest.marks()) {
-            (CaseValue::Read { at, .. }, _) => [at].into_iter().collect(),
-            (_, Some(marks)) => [&marks.at, &marks.number].into_iter().collect(),
-            _ => SmallVec::new(),
+        let read = match &case.take {
+            CaseValue::Read { at, .. } => Some(at),
+            CaseValue::Bits(_) => None,
         };
-        let all = forms.iter().all(|form| region.has_meaning(form));
+        let stored = nest.scattered().into_iter().flat_map(Scattered::forms);
+        let all = read.into_iter().chain(stored).all(|form| region.has_meaning(form));
         check(all, "dividends that are not negative, and lookups inside their sources")?;
         Ok(Some(region))
     }

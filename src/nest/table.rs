@@ -127,7 +127,7 @@ impl CopyNest {
             && self.dst_bits.is_multiple_of(8)
             && self.gaps == Gaps::Fill
             && self.keeps_units()
-            && self.marks.is_none()
+            && self.scattered.is_none()
             && is_of_axes(&start)
             && !lookup.numbers.iter().any(|number| matches!(number.of, LookupExpr::Index(_)))
             && self.quotients.iter().all(|quotient| is_of_axes(&quotient.of));

@@ -28,7 +28,11 @@ pub fn widen(mut nest: CopyNest) -> CopyNest {
 /// Returns the nest with units of twice the width, or `None` if they cannot be doubled.
 fn doubled(nest: &CopyNest) -> Option<CopyNest> {
     let inner = nest.extents.len().checked_sub(1)?;
+    let stores_next = nest.scattered.as_ref().is_none_or(|scattered| {
+        scattered.number.is_none() && scattered.at.weight(Value::Axis(inner)) == 1
+    });
     let fits = nest.keeps_units()
+        && stores_next
         && u64::from(nest.dst_bits) * 2 <= ACCESS_BYTES * 8
         && nest.extents[inner] > 0
         && reads(nest).next().is_some()
@@ -45,6 +49,9 @@ fn doubled(nest: &CopyNest) -> Option<CopyNest> {
             CaseValue::Read { at, .. } => *at = at.divide(2, |value| bounds.of_value(value))?,
             CaseValue::Bits(bits) => *bits |= *bits << nest.dst_bits,
         }
+    }
+    if let Some(scattered) = &mut wider.scattered {
+        scattered.at = scattered.at.divide(2, |value| bounds.of_value(value))?;
     }
     remove(&mut wider, inner + 1);
     (wider.src_bits, wider.dst_bits) = (nest.src_bits * 2, nest.dst_bits * 2);

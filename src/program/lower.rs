@@ -13,7 +13,7 @@ use super::{
     fold::{MAX_ELEMENTS, fold},
     graph::{ArrayOrigin, Graph, GraphNode, TuplePath},
     literal::{elements, extents, packed_bits},
-    pull::{InPlace, KernelOutput, ModuleBuffers, Pulled, Stop, pull, refused},
+    pull::{InPlace, KernelOutput, KernelVisits, ModuleBuffers, Pulled, Stop, pull, refused},
     reduce::{self, combiner},
     scatter::table_shapes,
     sort::sort,
@@ -215,12 +215,12 @@ fn each_array(shape: &Shape, path: &mut TuplePath, each: &mut impl FnMut(&TupleP
 
 /// The state of the compilation of a module: the graph, and the buffers and steps that were added
 /// so far.
-struct ModuleLowering<'m> {
-    graph: Graph<'m>,
-    buffers: ModuleBuffers,
+pub(super) struct ModuleLowering<'m> {
+    pub(super) graph: Graph<'m>,
+    pub(super) buffers: ModuleBuffers,
     steps: Vec<ProgramStep>,
     /// True if no pass splits or merges the loops of a nest.
-    keeps_axes: bool,
+    pub(super) keeps_axes: bool,
     keeps_trail: bool,
     /// The trail of each step. Empty if trails were not requested.
     trails: Vec<Trail>,
@@ -261,7 +261,10 @@ impl ModuleLowering<'_> {
             destination,
             keeps_trail,
             most_cases,
-            table_places: self.table_places(node, buffer),
+            visits: match self.table_places(node, buffer) {
+                Some(table_places) => KernelVisits::Windows { table_places },
+                None => KernelVisits::Array,
+            },
             takes_over,
         };
         loop {
@@ -276,6 +279,18 @@ impl ModuleLowering<'_> {
                         let error = NestError::Bound { what: "cases", limit: MAX_CASES }.into();
                         return Err(ProgramError::Nest { instruction, error });
                     }
+                    let updates = match (taken, &in_place) {
+                        (Some(taken), Some((nest, _))) if !nest.lookups().is_empty() => {
+                            self.updates_of(&output, taken)?
+                        }
+                        _ => None,
+                    };
+                    if let Some(updates) = updates
+                        && self.lacks_table(updates)
+                        && self.table(updates.0)?
+                    {
+                        continue;
+                    }
                     let nest = simplified(nest, self.keeps_axes);
                     if passes_words(&nest)
                         && let Some(middle) = self.middle(&output, &nodes, is_scratch)?
@@ -286,12 +301,18 @@ impl ModuleLowering<'_> {
                     self.trails.extend(trail);
                     self.steps.push(ProgramStep { nest, sources, destination: buffer });
                     if let Some(alias) = alias {
-                        let step = in_place
-                            .map(|(nest, sources)| (simplified(nest, self.keeps_axes), sources));
                         let step =
-                            step.filter(|(nest, _)| !passes_words(nest)).map(|(nest, sources)| {
-                                ProgramStep { nest, sources, destination: buffer }
-                            });
+                            updates.and_then(|updates| self.visited(&output, updates, shape));
+                        let step = step.or_else(|| {
+                            let (nest, sources) = in_place?;
+                            let nest = simplified(nest, self.keeps_axes);
+                            (!passes_words(&nest)).then_some((nest, sources))
+                        });
+                        let step = step.map(|(nest, sources)| ProgramStep {
+                            nest,
+                            sources,
+                            destination: buffer,
+                        });
                         self.in_place.push((alias, step));
                     }
                     return Ok(());
@@ -317,34 +338,46 @@ impl ModuleLowering<'_> {
                     }
                 }
                 Err(Stop::Bound(error, visits)) => {
-                    let root = self.graph.origin(output.node, output.path.clone())?;
-                    let nodes: Vec<GraphNode> = visits.iter().map(|of| of.0).collect();
-                    let visits: Vec<(GraphNode, usize)> = visits
-                        .into_iter()
-                        .filter(|&(node, _)| {
-                            ArrayOrigin::Instruction(node) != root && !self.is_constant(node)
-                        })
-                        .collect();
-                    let is_long = matches!(*error, NestError::Bound { what: "cases", .. });
-                    if let NestError::Reach { .. } = *error {
-                        let Some(middle) = self.middle(&output, &nodes, is_scratch)? else {
-                            let instruction = self.graph.instruction(node).name().to_owned();
-                            return Err(ProgramError::Nest { instruction, error });
-                        };
-                        self.scratch(middle, TuplePath::new(), false)?;
-                    } else if let Some(shared) = shared(&visits) {
-                        self.scratch(shared, TuplePath::new(), false)?;
-                    } else if is_long && output.most_cases < MOST_CASES {
-                        output.most_cases = MOST_CASES;
-                    } else if let (false, Some(&(first, _))) = (is_long, visits.first()) {
-                        self.scratch(first, TuplePath::new(), false)?;
-                    } else {
-                        let instruction = self.graph.instruction(node).name().to_owned();
-                        return Err(ProgramError::Nest { instruction, error });
-                    }
+                    self.past_bound(&mut output, error, visits, is_scratch)?;
                 }
             }
         }
+    }
+
+    /// Makes room in a nest that exceeds a bound of a kernel: computes a value into a scratch
+    /// buffer, or allows more cases. `visits` has each node with its number of visits. `is_scratch`
+    /// is true if the output itself is a scratch buffer.
+    fn past_bound(
+        &mut self,
+        output: &mut KernelOutput,
+        error: Box<NestError>,
+        visits: Vec<(GraphNode, usize)>,
+        is_scratch: bool,
+    ) -> Result<(), ProgramError> {
+        let root = self.graph.origin(output.node, output.path.clone())?;
+        let nodes: Vec<GraphNode> = visits.iter().map(|of| of.0).collect();
+        let visits: Vec<(GraphNode, usize)> = visits
+            .into_iter()
+            .filter(|&(node, _)| ArrayOrigin::Instruction(node) != root && !self.is_constant(node))
+            .collect();
+        let is_long = matches!(*error, NestError::Bound { what: "cases", .. });
+        if let NestError::Reach { .. } = *error {
+            let Some(middle) = self.middle(output, &nodes, is_scratch)? else {
+                let instruction = self.graph.instruction(output.node).name().to_owned();
+                return Err(ProgramError::Nest { instruction, error });
+            };
+            self.scratch(middle, TuplePath::new(), false)?;
+        } else if let Some(shared) = shared(&visits) {
+            self.scratch(shared, TuplePath::new(), false)?;
+        } else if is_long && output.most_cases < MOST_CASES {
+            output.most_cases = MOST_CASES;
+        } else if let (false, Some(&(first, _))) = (is_long, visits.first()) {
+            self.scratch(first, TuplePath::new(), false)?;
+        } else {
+            let instruction = self.graph.instruction(output.node).name().to_owned();
+            return Err(ProgramError::Nest { instruction, error });
+        }
+        Ok(())
     }
 
     /// Folds a value to a constant, or adds the steps that compute it into a scratch buffer.
@@ -735,7 +768,7 @@ fn plain(shape: &Shape, packs: bool) -> Option<Shape> {
 ///
 /// The pass `regular` may replace many cases by a single one. Its result is not used if the numbers
 /// in that case would be too large for a kernel.
-fn simplified(nest: CopyNest, keeps_axes: bool) -> CopyNest {
+pub(super) fn simplified(nest: CopyNest, keeps_axes: bool) -> CopyNest {
     let passes = |nest| if keeps_axes { nest } else { widen(coalesce(refine(nest))) };
     let whole = regular(nest.clone());
     if whole != nest {
@@ -750,7 +783,7 @@ fn simplified(nest: CopyNest, keeps_axes: bool) -> CopyNest {
 /// Returns true if a kernel would have to divide or compare numbers of more than 32 bits, although
 /// 32 bits suffice to count the units of each array. A scratch buffer may then avoid the large
 /// numbers.
-fn passes_words(nest: &CopyNest) -> bool {
+pub(super) fn passes_words(nest: &CopyNest) -> bool {
     let limit = u64::from(u32::MAX);
     let mut units = nest.sources().iter().map(Source::units).chain([nest.dst_units()]);
     units.all(|units| units <= limit) && GreatestSums::of(nest).tested > limit

@@ -60,6 +60,7 @@ mod scatter;
 mod sort;
 mod stages;
 mod trail;
+mod updates;
 mod way;
 mod window;
 

@@ -56,13 +56,25 @@ pub(super) struct KernelOutput<'a> {
     pub(super) keeps_trail: bool,
     /// The maximum number of cases in the nest.
     pub(super) most_cases: usize,
-    /// The number of entries of the table, if the kernel makes the table of the scatter `node`
-    /// instead of an array of elements. In this case, `destination` describes a walk over all
-    /// windows, which marks the places of each window in the table.
-    pub(super) table_places: Option<u64>,
+    /// The places that the loops of the kernel visit.
+    pub(super) visits: KernelVisits<'a>,
     /// The parameter whose buffer the array may take over, and the function that makes the nest of
     /// a copy into this buffer, [`Assembly::in_place`]. `None` if no alias allows this.
     pub(super) takes_over: Option<(BufferId, InPlace)>,
+}
+
+/// The places that the loops of a kernel visit.
+#[derive(Clone, Copy)]
+pub(super) enum KernelVisits<'a> {
+    /// The memory of the array, in order of address.
+    Array,
+    /// All windows of the scatter `node`, and the places inside each window. The kernel marks them
+    /// in a table with this number of entries instead of computing an array. `destination`
+    /// describes a walk over all windows.
+    Windows { table_places: u64 },
+    /// The updates of a scatter or a `dynamic-update-slice`, `node`. The kernel stores each of them
+    /// in the array that is described here, and `destination` describes a walk over the updates.
+    Updates { array: &'a StrideDescriptor },
 }
 
 impl<'a> KernelOutput<'a> {
@@ -81,7 +93,7 @@ impl<'a> KernelOutput<'a> {
             destination,
             keeps_trail,
             most_cases,
-            table_places: None,
+            visits: KernelVisits::Array,
             takes_over: None,
         }
     }
@@ -276,23 +288,37 @@ impl<'g, 'm> Pull<'g, 'm> {
             visits: HashMap::new(),
             order: Vec::new(),
         };
-        if let Some(places) = output.table_places {
-            pull.assembly.mark_table(places);
-            if let Some((region, index)) = start {
-                pull.mark_windows(root, region, &index)
-                    .map_err(|halt| bounded(halt, &pull.order, &pull.visits))?;
+        match (output.visits, start) {
+            (KernelVisits::Array, None) => {}
+            (KernelVisits::Array, Some((region, mut index))) => {
+                let part = if parts > 1 { index.pop() } else { None };
+                let part = part.unwrap_or(Index::constant(0));
+                let path = output.path.clone();
+                pull.pending.push(PendingValue {
+                    node: root,
+                    path,
+                    region,
+                    index: index.into_vec(),
+                    part,
+                });
             }
-        } else if let Some((region, mut index)) = start {
-            let part = if parts > 1 { index.pop() } else { None };
-            let part = part.unwrap_or(Index::constant(0));
-            let path = output.path.clone();
-            pull.pending.push(PendingValue {
-                node: root,
-                path,
-                region,
-                index: index.into_vec(),
-                part,
-            });
+            (KernelVisits::Windows { table_places }, start) => {
+                pull.assembly.mark_table(table_places);
+                if let Some((region, index)) = start {
+                    pull.mark_windows(root, region, &index)
+                        .map_err(|halt| bounded(halt, &pull.order, &pull.visits))?;
+                }
+            }
+            (KernelVisits::Updates { .. }, _) if parts > 1 => {
+                return Err(Halt::Stop(Stop::Apart(root, output.path.clone())));
+            }
+            (KernelVisits::Updates { array }, start) => {
+                pull.assembly.scatter_into(array)?;
+                if let Some((region, index)) = start {
+                    let number = output.path.first().copied().unwrap_or(0);
+                    pull.visit_updates((root, number), region, index.into_vec(), array)?;
+                }
+            }
         }
         let mut trail = output.keeps_trail.then(|| Trail::new(unit, parts));
         while let Some(item) = pull.pending.pop() {

@@ -21,7 +21,8 @@ use super::{
 use crate::{
     hlo::{Literal, Opcode, Scatter},
     nest::{Index, NestError, OutOfRange, WalkRegion},
-    shape::{ElementType, Shape},
+    shape::{ElementType, Layout, Shape},
+    stride::StrideDescriptor,
 };
 
 /// The maximum number of windows for which a kernel tests each index. A higher limit makes the text
@@ -128,6 +129,42 @@ impl<'a> ScatterWindows<'a> {
             .map(|(&dimension, &of)| (dimension, of - usize::from(of > scatter.index_vector_dim)))
     }
 
+    /// Returns the number of window `batch`, counted from 1, or `None` if it exceeds 2^60.
+    fn number(&self, batch: &[Index]) -> Option<Index> {
+        let mut number = Index::constant(0);
+        for (digit, &size) in batch.iter().zip(&self.sizes) {
+            number = number.scaled(signed(size), 0)?.plus(1, digit)?;
+        }
+        number.scaled(1, 1)
+    }
+
+    /// Returns true if no two windows overlap, whatever the indices are. Windows with different
+    /// indices along batching dimensions of the array start at different places there, and have
+    /// extent 1.
+    fn are_disjoint(&self) -> bool {
+        let is_batching = |of: usize| self.batching().any(|(_, batching)| batching == of);
+        self.sizes.iter().enumerate().all(|(of, &size)| size == 1 || is_batching(of))
+    }
+
+    /// Returns the shape of the updates, with a layout in which a walk visits the elements of each
+    /// window in the order of their places in the array, whose shape is `array`.
+    fn walk(&self, array: &Shape) -> Option<Shape> {
+        let of_array = array.layout().map(|layout| layout.minor_to_major.clone());
+        let of_array = of_array.unwrap_or_else(|| (0..self.own.len()).rev().collect());
+        let inside = of_array.iter().filter_map(|&dimension| self.window_of[dimension]);
+        let order = inside.chain(self.batches.iter().rev().copied());
+        let mut extents = vec![0; self.ranks[0]];
+        for (&dimension, &size) in self.batches.iter().zip(&self.sizes) {
+            extents[dimension] = size;
+        }
+        for (dimension, &extent) in self.window_of.iter().zip(&self.extents) {
+            if let Some(dimension) = dimension {
+                extents[*dimension] = extent;
+            }
+        }
+        walk(array, extents, order)
+    }
+
     /// Returns the index, in the updates, of the element at `place` inside window `batch`.
     fn update(&self, batch: impl IntoIterator<Item = Index>, place: &[Index]) -> Vec<Index> {
         let mut index = vec![Index::constant(0); self.ranks[0]];
@@ -141,6 +178,45 @@ impl<'a> ScatterWindows<'a> {
         }
         index
     }
+}
+
+/// Returns a shape of the given extents for a walk over updates, with the dimensions in the given
+/// order, the minor one first. Elements have the width that they have in `array`.
+fn walk(array: &Shape, extents: Vec<u64>, order: impl Iterator<Item = usize>) -> Option<Shape> {
+    let bits = array.layout().map_or(0, |layout| layout.element_size_in_bits);
+    let layout = Layout::new(order).element_size(bits);
+    Shape::new(array.element_type(), extents, Some(layout)).ok()
+}
+
+/// Returns the shape of a walk over the updates of `node`, a scatter or a `dynamic-update-slice`.
+/// `array` is the shape of the array that is updated, and `number` its index among the arrays of a
+/// scatter. Returns `None` for another instruction, or if an extent is not fixed.
+pub(super) fn updates_walk(
+    graph: &Graph,
+    (node, number): (GraphNode, usize),
+    array: &Shape,
+) -> Option<Shape> {
+    match graph.instruction(node).opcode() {
+        Opcode::Scatter(scatter) => ScatterWindows::new(graph, node, scatter, number)?.walk(array),
+        Opcode::DynamicUpdateSlice => {
+            let update = graph.instruction(graph.operand(node, 1)).shape();
+            let extents = super::literal::extents(update)?;
+            let rank = extents.len();
+            match array.layout() {
+                Some(layout) => walk(array, extents, layout.minor_to_major.iter().copied()),
+                None => walk(array, extents, (0..rank).rev()),
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Returns true if windows of the scatter `node` may overlap, so that a table must tell which one
+/// is the last. Returns false for any other instruction.
+pub(super) fn may_overlap(graph: &Graph, (node, number): (GraphNode, usize)) -> bool {
+    let Opcode::Scatter(scatter) = graph.instruction(node).opcode() else { return false };
+    let windows = ScatterWindows::new(graph, node, scatter, number);
+    windows.is_some_and(|windows| !windows.are_disjoint())
 }
 
 /// Returns the two shapes for making the table of a scatter at run time: the shape of the table,
@@ -180,7 +256,8 @@ impl Pull<'_, '_> {
         let Some(windows) = ScatterWindows::new(self.graph, node, scatter, number) else {
             return Err(unsupported(self.graph, node, "; its extents are not fixed"));
         };
-        if elements(&windows.sizes) <= MAX_WINDOWS {
+        let has_table = self.buffers.tables.contains_key(&node);
+        if elements(&windows.sizes) <= MAX_WINDOWS && !has_table {
             self.one_by_one(&windows, item)
         } else {
             self.by_table(node, &windows, item)
@@ -345,13 +422,88 @@ impl Pull<'_, '_> {
                 .and_then(|(outer, place)| outer.plus(1, &place))
                 .ok_or(NestError::PAST_LIMIT)?;
         }
-        let mut number = Index::constant(0);
-        for (digit, &size) in batch.iter().zip(&windows.sizes) {
-            let outer = number.scaled(signed(size), 0);
-            number = outer.and_then(|outer| outer.plus(1, digit)).ok_or(NestError::PAST_LIMIT)?;
-        }
-        let number = number.scaled(1, 1).ok_or(NestError::PAST_LIMIT)?;
+        let number = windows.number(batch).ok_or(NestError::PAST_LIMIT)?;
         Ok(self.assembly.mark(region, at, number)?)
+    }
+
+    /// Visits the updates of a scatter or a `dynamic-update-slice`, and stores each element at its
+    /// place in the array. `index` is the index of an element of the updates. `number` is the index
+    /// of the array among the arrays of a scatter.
+    ///
+    /// Windows that overlap need a table, so that only the last one is stored at each place.
+    pub(super) fn visit_updates(
+        &mut self,
+        (node, number): (GraphNode, usize),
+        mut region: WalkRegion,
+        index: Vec<Index>,
+        array: &StrideDescriptor,
+    ) -> Result<(), Halt> {
+        let (updates, place) = match self.graph.instruction(node).opcode() {
+            Opcode::DynamicUpdateSlice => {
+                let (own, update) = (self.extents(node)?, self.graph.operand(node, 1));
+                let extents = self.extents(update)?;
+                let starts = self.starts(&mut region, (node, 2), &own, &extents)?;
+                let place =
+                    starts.iter().zip(&index).map(|(start, index)| start.clone().plus(1, index));
+                (update, place.collect::<Option<Vec<Index>>>().ok_or(NestError::PAST_LIMIT)?)
+            }
+            Opcode::Scatter(scatter) => {
+                let windows = ScatterWindows::new(self.graph, node, scatter, number);
+                let windows = windows.filter(|_| self.replaces(scatter, number));
+                let Some(windows) = windows else {
+                    return Err(unsupported(self.graph, node, "; it has no windows to visit"));
+                };
+                let updates = windows.operands[2];
+                match self.stored(node, &windows, &mut region, &index)? {
+                    Some(place) => (updates, place),
+                    None => return Ok(()),
+                }
+            }
+            _ => return Err(unsupported(self.graph, node, "; it has no windows to visit")),
+        };
+        self.assembly.store_at(&mut region, array, place.into())?;
+        self.go_on(updates, region, index, Index::constant(0));
+        Ok(())
+    }
+
+    /// Returns the index, in the array, of the place at which an element of the updates is stored,
+    /// and restricts the region to the elements that are stored. Returns `None` if none is.
+    fn stored(
+        &mut self,
+        node: GraphNode,
+        windows: &ScatterWindows,
+        region: &mut WalkRegion,
+        index: &[Index],
+    ) -> Result<Option<Vec<Index>>, Halt> {
+        let batch: Vec<Index> = windows.batches.iter().map(|&d| index[d].clone()).collect();
+        let starts = self.window_starts(region, windows, &batch)?;
+        let mut place = Vec::with_capacity(starts.len());
+        for (dimension, start) in starts.into_iter().enumerate() {
+            let end = windows.last_start(dimension) + 1;
+            let split = self.assembly.split_region(region, &start, 0, end)?;
+            let Some((inside, start)) = split.inside else { return Ok(None) };
+            *region = inside;
+            let within = windows.window_of[dimension].map(|of| &index[of]);
+            place.push(match within {
+                Some(within) => start.plus(1, within).ok_or(NestError::PAST_LIMIT)?,
+                None => start,
+            });
+        }
+        if windows.are_disjoint() {
+            return Ok(Some(place));
+        }
+        let Some(&table) = self.buffers.tables.get(&node) else {
+            return Err(unsupported(self.graph, node, "; its windows may overlap"));
+        };
+        let count = elements(&windows.sizes);
+        let at: Vec<Index> = windows.placed().iter().map(|&d| place[d].clone()).collect();
+        let last = self.entry(region, node, table, &at, NumberRange::clamped(count))?;
+        let number = windows.number(&batch).ok_or(NestError::PAST_LIMIT)?;
+        let later = last.plus(-1, &number).ok_or(NestError::PAST_LIMIT)?;
+        let split = self.assembly.split_region(region, &later, 0, 1)?;
+        let Some((inside, _)) = split.inside else { return Ok(None) };
+        *region = inside;
+        Ok(Some(place))
     }
 
     /// Returns the indices of a scatter with many windows if they are constants. Otherwise returns

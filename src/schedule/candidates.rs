@@ -7,7 +7,7 @@ use std::{fmt, sync::Arc};
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    AdapterKind, Block, RowAlignment, RowSegments, Strategy, Target, WordRuns,
+    AdapterKind, Block, RowAlignment, RowSegments, Strategy, Target, WholeRows, WordRuns,
     accesses::SECTOR_BYTES,
     cost,
     load::accesses,
@@ -35,12 +35,13 @@ pub struct Candidate {
     cost: u64,
 }
 
-/// The work that is divided among the invocations of a kernel: blocks, segments of rows, or the
-/// words of the whole nest.
+/// The work that is divided among the invocations of a kernel: blocks, segments of rows,
+/// whole rows, or the words of the whole nest.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Body {
     Block(Box<Block>),
     Segments(Box<RowSegments>),
+    Rows(WholeRows),
     Nest(Arc<CopyNest>),
 }
 
@@ -49,6 +50,7 @@ impl Body {
         match self {
             Self::Block(block) => block.nest(),
             Self::Segments(segments) => &segments.nest,
+            Self::Rows(rows) => &rows.nest,
             Self::Nest(nest) => nest,
         }
     }
@@ -56,14 +58,29 @@ impl Body {
     pub(super) fn block(&self) -> Option<&Block> {
         match self {
             Self::Block(block) => Some(block),
-            Self::Segments(_) | Self::Nest(_) => None,
+            _ => None,
         }
     }
 
     pub(super) fn segments(&self) -> Option<&RowSegments> {
         match self {
             Self::Segments(segments) => Some(segments),
-            Self::Block(_) | Self::Nest(_) => None,
+            _ => None,
+        }
+    }
+
+    pub(super) fn rows(&self) -> Option<&WholeRows> {
+        match self {
+            Self::Rows(rows) => Some(rows),
+            _ => None,
+        }
+    }
+
+    /// Returns the body of a gather, or of a nest that visits windows.
+    fn gather(nest: Arc<CopyNest>, target: &Target) -> Self {
+        match WholeRows::new(&nest, target.kind) {
+            Some(rows) => Self::Rows(rows),
+            None => Self::Nest(nest),
         }
     }
 }
@@ -119,7 +136,9 @@ impl Candidate {
             Body::Block(block) => cost::of_block(block, target),
             Body::Segments(segments) => cost::of_segments(segments, &target.model),
             Body::Nest(_) if self.strategy == Strategy::Empty => 0,
-            Body::Nest(nest) => cost::of_gather(nest, &target.model),
+            Body::Rows(WholeRows { nest, .. }) | Body::Nest(nest) => {
+                cost::of_gather(nest, &target.model)
+            }
         }
     }
 }
@@ -163,8 +182,12 @@ impl fmt::Display for Candidate {
 #[must_use]
 pub fn candidates(nest: CopyNest, target: &Target) -> Vec<Candidate> {
     let nest = Arc::new(nest.without_gaps());
-    if nest.marks().is_some() && !nest.cases().is_empty() {
-        let (body, reason) = (Body::Nest(nest), "places are marked");
+    if nest.scattered().is_some() && !nest.cases().is_empty() {
+        let reason = match nest.marks() {
+            Some(_) => "places are marked",
+            None => "only the windows are visited",
+        };
+        let body = Body::gather(nest, target);
         return vec![Candidate { strategy: Strategy::Gather, body, reason, cost: 0 }];
     }
     if WordRuns::of(&nest).is_none() {
@@ -203,7 +226,7 @@ pub fn candidates(nest: CopyNest, target: &Target) -> Vec<Candidate> {
     if !list.iter().any(|candidate| candidate.strategy == Strategy::Copy) {
         let reason = if list.is_empty() { reason } else { "it costs less than every block" };
         let cost = cost::of_gather(&nest, &target.model);
-        let body = Body::Nest(nest);
+        let body = Body::gather(nest, target);
         list.push(Candidate { strategy: Strategy::Gather, body, reason, cost });
     }
     list.sort_by_key(|candidate| candidate.cost);

@@ -42,6 +42,7 @@ mod steps;
 mod target;
 #[cfg(feature = "text-protos")]
 mod target_json;
+mod whole_rows;
 mod word_runs;
 
 pub(crate) use block::{Block, BlockAxis, Run};
@@ -60,4 +61,5 @@ pub(crate) use seam::{RowAlignment, Seam};
 pub use target::{AdapterKind, Target};
 #[cfg(feature = "text-protos")]
 pub use target_json::TargetError;
+pub(crate) use whole_rows::WholeRows;
 pub(crate) use word_runs::WordRuns;

@@ -4,7 +4,8 @@
 use std::fmt;
 
 use super::{
-    Block, Candidate, RowSegments, ScheduleError, Target, WordRuns, candidates, candidates::Body,
+    Block, Candidate, RowSegments, ScheduleError, Target, WholeRows, WordRuns, candidates,
+    candidates::Body,
 };
 use crate::nest::{ACCESS_BYTES, CopyNest, Count, GreatestSums, LastRead, Operand, width};
 
@@ -59,6 +60,12 @@ impl Schedule {
         self.body.segments()
     }
 
+    /// Returns the whole rows, if each row is filled by one case with the same lookups. Otherwise
+    /// returns `None`.
+    pub(crate) fn rows(&self) -> Option<&WholeRows> {
+        self.body.rows()
+    }
+
     /// Returns the reason for this strategy, for readers of the kernel.
     #[must_use]
     pub fn reason(&self) -> &'static str {
@@ -110,7 +117,8 @@ impl fmt::Display for Schedule {
                 let of_segments = self
                     .segments()
                     .map(|segments| segments.turns * segments.width * segments.units);
-                let units = block.map(Block::rows).or(of_segments);
+                let of_rows = self.rows().map(WholeRows::most_units);
+                let units = block.map(Block::rows).or(of_segments).or(of_rows);
                 let units = units.unwrap_or_else(|| units_of_word(self.nest()));
                 write!(f, " {} of {unit}", Count(units, "unit"))
             }
@@ -218,7 +226,8 @@ impl Candidate {
         schedule.invocations = match &schedule.body {
             Body::Block(block) => block.invocations().0,
             Body::Segments(segments) => segments.invocations().0,
-            Body::Nest(_) if nest.marks().is_some() => nest.positions(),
+            Body::Rows(rows) => rows.invocations(),
+            Body::Nest(_) if nest.scattered().is_some() => nest.positions(),
             Body::Nest(_) => WordRuns::of(nest).map_or(0, |runs| runs.count()),
         };
         let is_wide = schedule.block().is_some_and(Block::may_pass_ends);

@@ -3,8 +3,8 @@
 use crate::{
     error::{Error, SavedError},
     nest::{
-        Affine, Case, CaseValue, Conversion, CopyNest, Guard, Integer, Lookup, LookupExpr, Marks,
-        NestParts, Number, Operator, OutOfRange, Quotient, SourceParts, Value,
+        Affine, Case, CaseValue, Conversion, CopyNest, Guard, Integer, Lookup, LookupExpr,
+        NestParts, Number, Operator, OutOfRange, Quotient, Scattered, SourceParts, Value,
     },
     proto::stridec::{self as proto, copy_nest as saved},
     shape::{ElementType, FieldPath},
@@ -24,9 +24,9 @@ impl From<&CopyNest> for proto::CopyNest {
             bytes: of.bytes,
             last_read: of.last_read,
         };
-        let marks = |of: &Marks| saved::Marks {
+        let scattered = |of: &Scattered| saved::Scattered {
             at: Some((&of.at).into()),
-            number: Some((&of.number).into()),
+            number: of.number.as_ref().map(Into::into),
         };
         Self {
             extents: nest.extents,
@@ -44,7 +44,7 @@ impl From<&CopyNest> for proto::CopyNest {
             conversion: nest
                 .conversion
                 .map(|of| saved::Conversion { from: of.from() as i32, to: of.to() as i32 }),
-            marks: nest.marks.as_ref().map(marks),
+            scattered: nest.scattered.as_ref().map(scattered),
         }
     }
 }
@@ -65,11 +65,12 @@ impl TryFrom<&proto::CopyNest> for CopyNest {
             bytes,
             last_read,
         });
-        let marks = nest.marks.as_ref().map(|marks| {
-            Ok::<_, SavedError>(Marks {
-                at: required_form(marks.at.as_ref(), &|| FieldPath::of("marks.at"))?,
-                number: required_form(marks.number.as_ref(), &|| FieldPath::of("marks.number"))?,
-            })
+        let scattered = nest.scattered.as_ref().map(|of| {
+            let number = of.number.as_ref();
+            let number =
+                number.map(|form| required_form(Some(form), &|| FieldPath::of("scattered.number")));
+            let at = required_form(of.at.as_ref(), &|| FieldPath::of("scattered.at"))?;
+            Ok::<_, SavedError>(Scattered { at, number: number.transpose()? })
         });
         let gaps = proto::Gaps::try_from(nest.gaps)
             .map_err(|_| field(FieldPath::new("gaps"), "a number of stridec.Gaps, 0 or 1"))?;
@@ -87,7 +88,7 @@ impl TryFrom<&proto::CopyNest> for CopyNest {
             dst_bits: nest.dst_bits,
             sign_extend: nest.sign_extend,
             conversion: nest.conversion.map(conversion).transpose()?,
-            marks: marks.transpose()?,
+            scattered: scattered.transpose()?,
         };
         Ok(parts.proved()?)
     }

@@ -13,19 +13,24 @@ use super::{
     words::literal,
     writer::Writer,
 };
-use crate::nest::{Affine, Case, CaseValue, CopyNest, Guard, Lookup, Marks, Quotient, Value};
+use crate::nest::{
+    Affine, Case, CaseValue, CopyNest, Gaps, Guard, Lookup, Quotient, Scattered, Value,
+};
 
 /// Writes the code that finds the case that applies to a position, and returns the value of that
 /// case.
 ///
 /// Conditions are tested in the order of the nest. A quotient is computed just before its first
 /// use, because only the conditions before that use keep its dividend from being negative. Sources
-/// are bound as arrays whose elements have `element_words` words.
+/// are bound as arrays whose elements have `element_words` words. If `row` is given, the code
+/// stores a row of units instead of returning one, and `nest` is the nest of the first units of
+/// rows.
 pub(super) fn decide(
     writer: &mut Writer,
     nest: &CopyNest,
     names: &dyn FormNames,
     element_words: u32,
+    row: Option<&RowLoop>,
 ) {
     let cases = nest.cases().iter().map(OpenCase::new).collect();
     // Lookups that have the same value at all positions are computed before this code. Inlined
@@ -35,7 +40,7 @@ pub(super) fn decide(
         lookups: nest.lookups().iter().map(Lookup::is_constant).collect(),
     };
     let none = Outcome::NoCase;
-    DecisionWriter { nest, names, element_words }.write(writer, cases, known, Some(none));
+    DecisionWriter { nest, names, element_words, row }.write(writer, cases, known, Some(none));
 }
 
 /// The result of a list of cases at a position: the value of the case that applies, or no value.
@@ -92,6 +97,23 @@ struct DecisionWriter<'a> {
     nest: &'a CopyNest,
     names: &'a dyn FormNames,
     element_words: u32,
+    row: Option<&'a RowLoop>,
+}
+
+/// A loop over units of a row, whose first unit has the index `place` in the destination.
+pub(super) struct RowLoop {
+    /// The head of the loop. Its variable `at` is the place of a unit in the row.
+    pub(super) head: String,
+}
+
+impl RowLoop {
+    /// Writes the loop, which stores `value` in each unit.
+    fn store(&self, writer: &mut Writer, value: &str) {
+        writer.block(format_args!("{}", self.head), |writer| {
+            writer.line(format_args!("destination[place + at] = {value};"));
+        });
+        writer.line(format_args!("return;"));
+    }
 }
 
 impl<'a> DecisionWriter<'a> {
@@ -231,13 +253,46 @@ impl<'a> DecisionWriter<'a> {
         }
     }
 
+    /// Writes the end of a branch for a row of units.
+    fn take_row(
+        &self,
+        writer: &mut Writer,
+        row: &RowLoop,
+        take: Outcome,
+        known: &mut ComputedValues,
+    ) {
+        let bits = self.nest.dst_bits().into();
+        match take {
+            Outcome::Case(CaseValue::Read { source, at }) => {
+                self.values(writer, [at].into_iter(), known);
+                writer.line(format_args!("let read = {};", self.names.form(at)));
+                let source = writer.source(*source);
+                row.store(writer, &format!("{source}[read + at]"));
+            }
+            Outcome::Case(CaseValue::Bits(fill)) => row.store(writer, &literal(bits, *fill)),
+            Outcome::NoCase if self.nest.gaps() == Gaps::Keep => {
+                writer.noted(format_args!("return;"), format_args!("kept"));
+            }
+            Outcome::NoCase => row.store(writer, &literal(bits, 0)),
+        }
+    }
+
     /// Writes the end of a branch: the code that returns the value of a case, or the value of a
     /// position to which no case applies.
     fn take(&self, writer: &mut Writer, take: Outcome, known: &mut ComputedValues) {
+        if let (Outcome::Case(_), Some(Scattered { at, number: None })) =
+            (&take, self.nest.scattered())
+        {
+            self.values(writer, [at].into_iter(), known);
+            writer.line(format_args!("let place = {};", self.names.form(at)));
+        }
+        if let Some(row) = self.row {
+            return self.take_row(writer, row, take, known);
+        }
         match take {
             Outcome::NoCase => give_no_case(writer, self.nest),
             Outcome::Case(CaseValue::Bits(_)) if self.nest.marks().is_some() => {
-                let Some(Marks { at, number }) = self.nest.marks() else { return };
+                let Some((at, number)) = self.nest.marks() else { return };
                 self.values(writer, [at, number].into_iter(), known);
                 let [at, number] = [at, number].map(|form| self.names.form(form));
                 writer.line(format_args!("atomicMax(&destination[{at}], {number});"));

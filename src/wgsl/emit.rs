@@ -2,8 +2,8 @@
 
 use super::{
     Binding, CopyRegion, Dispatch, Kernel, KernelParts, Proof, WgslError, block::block,
-    gather::gather, kernel::KernelOrigin, segments::segments, validate, words::type_name,
-    writer::Writer,
+    gather::gather, kernel::KernelOrigin, segments::segments, validate, whole_rows::whole_rows,
+    words::type_name, writer::Writer,
 };
 use crate::{
     nest::Source,
@@ -88,10 +88,11 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
         nest.sources().len(),
     ));
     writer.blank();
-    match (schedule.block(), schedule.segments()) {
-        (Some(of), _) => block(&mut writer, of, target.kind),
-        (None, Some(of)) => segments(&mut writer, of),
-        (None, None) => gather(&mut writer, nest),
+    match (schedule.block(), schedule.segments(), schedule.rows()) {
+        (Some(of), ..) => block(&mut writer, of, target.kind),
+        (None, Some(of), _) => segments(&mut writer, of),
+        (None, None, Some(of)) => whole_rows(&mut writer, of),
+        (None, None, None) => gather(&mut writer, nest),
     }
     kernel.wgsl = writer.finish();
     if let (Strategy::Copy, Some(block)) = (schedule.strategy(), schedule.block()) {

@@ -27,9 +27,9 @@ pub(super) fn gather(writer: &mut Writer, nest: &CopyNest) {
     if let Some(of) = nest.conversion() {
         conversion(writer, of, (nest.src_bits(), nest.dst_bits()));
     }
-    if nest.marks().is_some() {
+    if nest.scattered().is_some() {
         return super::emit::main(writer, "position", nest.positions(), |writer| {
-            unit(writer, nest, 1, 1);
+            unit(writer, nest, 1, (nest.src_bits() / 32).max(1));
         });
     }
     if nest.gaps() == Gaps::Keep {
@@ -161,8 +161,11 @@ pub(super) fn first_case(
     // lookup needs nested `if`s. Lowering refuses a long list of cases with such lookups, because
     // some drivers fail on deep nesting.
     let is_flat = nest.cases().len() > MAX_CASES && nest.lookups().iter().all(Lookup::is_constant);
-    let write = if is_flat { choose } else { decide };
-    write(writer, nest, names, element_words);
+    if is_flat {
+        choose(writer, nest, names, element_words);
+    } else {
+        decide(writer, nest, names, element_words, None);
+    }
 }
 
 /// Writes a variable for the step along each axis, the outermost first. `remark` returns the
@@ -255,9 +258,12 @@ fn quotients_needed(of: &Affine) -> usize {
 
 /// Returns the comment on an axis. The comment gives the stride in the source only if the nest has
 /// refusals, because all positions then read the same source with the same expression.
-fn remark(nest: &CopyNest, axis: &CopyAxis) -> String {
+pub(super) fn remark(nest: &CopyNest, axis: &CopyAxis) -> String {
     if nest.refusals().is_some() {
         return axis_remark(axis);
+    }
+    if nest.scattered().is_some() {
+        return Count(axis.extent, "step").to_string();
     }
     format!("{}: destination +{}", Count(axis.extent, "step"), axis.dst_stride)
 }

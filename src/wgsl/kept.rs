@@ -37,7 +37,8 @@ pub(super) fn give(
     remark: Option<&str>,
 ) {
     if stores(nest) {
-        writer.line(format_args!("destination[position] = {value};"));
+        let place = if nest.scattered().is_some() { "place" } else { "position" };
+        writer.line(format_args!("destination[{place}] = {value};"));
         return writer.line(format_args!("return;"));
     }
     match remark {

@@ -38,6 +38,7 @@ mod proof;
 mod remainders;
 mod segments;
 mod validate;
+mod whole_rows;
 mod words;
 mod writer;
 

@@ -102,6 +102,9 @@ impl Proof {
         let most_bits = if nest.gaps() == Gaps::Keep { 32 } else { 8 };
         let trips = match schedule.strategy() {
             Strategy::Gather if nest.dst_bits() < most_bits => 32 / nest.dst_bits(),
+            Strategy::Gather => schedule
+                .rows()
+                .map_or(0, |rows| u32::try_from(rows.most_units()).unwrap_or(u32::MAX)),
             _ => match schedule.segments() {
                 Some(pieces) => pieces.trips(),
                 None => schedule.block().map_or(0, loop_trips),
@@ -122,7 +125,7 @@ impl Proof {
         }
         let destination_words = words(sources.len());
         let last_destination_word = match WordRuns::of(nest) {
-            Some(runs) if nest.gaps() == Gaps::Keep && nest.marks().is_none() => {
+            Some(runs) if nest.gaps() == Gaps::Keep && nest.scattered().is_none() => {
                 (runs.last() + 1) * u64::from(nest.dst_bits().div_ceil(32)) - 1
             }
             _ => last_word(nest.dst_units() - 1, nest.dst_bits()),

@@ -45,7 +45,7 @@ impl InPlaceCase {
             let given = if random.one_in(9) { near.wrapping_add(far) } else { near };
             given.to_le_bytes()[..width].to_vec()
         };
-        let (body, aliases, more) = match random.below(6) {
+        let (body, aliases, more) = match random.below(7) {
             0 => {
                 let [height, across] = [random.below(rows) + 1, random.below(columns) + 1];
                 images.push(random.bytes(height * across * bytes));
@@ -91,6 +91,22 @@ impl InPlaceCase {
                 (body, "{}: (0, {}, may-alias)", (more, false))
             }
             4 => {
+                // Each row has a window of its own, as in an update under `vmap`.
+                let across = random.below(columns) + 1;
+                images.push((0..rows).flat_map(|_| number(random)).collect());
+                images.push(random.bytes(rows * across * bytes));
+                let body = format!(
+                    "at = {index}[{rows},1] parameter(1)
+                     y = {element}[{rows},{across}] parameter(2)
+                     ROOT r = {whole} scatter(x, at, y), update_window_dims={{1}},
+                       inserted_window_dims={{}}, scatter_dims_to_operand_dims={{1}},
+                       input_batching_dims={{0}}, scatter_indices_batching_dims={{0}},
+                       index_vector_dim=1, to_apply=replace"
+                );
+                let more = format!("{index}[{rows},1], {element}[{rows},{across}]");
+                (body, "{}: (0, {}, may-alias)", (more, false))
+            }
+            5 => {
                 // A part of the rows stays, and others are new.
                 let [first, kept] = [random.below(rows), random.below(rows) + 1];
                 let (first, kept) = (first.min(rows - 1), kept.min(rows - first.min(rows - 1)));

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 use stridec::{
-    ErrorKind,
+    ErrorKind, Target,
     hlo::Module,
-    program::{AliasRefusal, HostParameter, Program, ProgramAlias},
+    program::{AliasRefusal, HostParameter, Program, ProgramAlias, compile_in_place},
 };
 
 use super::support::{
@@ -123,6 +123,65 @@ fn a_parameter_that_is_only_read_is_refused() {
     assert!(error.to_string().starts_with("parameter 0: expected 3 bytes"), "{error}");
     program.run_on_host_in_place([HostParameter::Donated(&mut image)], &mut []).unwrap();
     assert_eq!(&image, b"abc");
+}
+
+/// A kernel in place visits the updates, and not the array.
+#[test]
+fn updates_have_invocations_for_the_updates_alone() {
+    let rows = "update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0},
+        index_vector_dim=1, to_apply=replace";
+    let heads = "update_window_dims={1,2}, inserted_window_dims={},
+        scatter_dims_to_operand_dims={1}, input_batching_dims={0},
+        scatter_indices_batching_dims={0}, index_vector_dim=1, to_apply=replace";
+    let token = "zero = s32[] constant(0)
+        ROOT r = CACHE dynamic-update-slice(x, y, zero, zero, at, zero)";
+    for (cache, index, update, body, kernels, invocations) in [
+        ("bf16[2,8,512,64]", "s32[]", "bf16[2,8,1,64]", token.to_owned(), 1, 128),
+        ("bf16[2,8,512,64]{3,1,2,0}", "s32[]", "bf16[2,8,1,64]", token.to_owned(), 1, 128),
+        (
+            "f32[8192,64]",
+            "s32[100,1]",
+            "f32[100,64]",
+            format!("ROOT r = CACHE scatter(x, at, y), {rows}"),
+            3,
+            1600,
+        ),
+        (
+            "f32[8192,64]",
+            "s32[9,1]",
+            "f32[9,64]",
+            format!("ROOT r = CACHE scatter(x, at, y), {rows}"),
+            3,
+            144,
+        ),
+        (
+            "f32[4,4096,64]",
+            "s32[4,1]",
+            "f32[4,1,64]",
+            format!("ROOT r = CACHE scatter(x, at, y), {heads}"),
+            1,
+            64,
+        ),
+    ] {
+        let plain = cache.split_once('{').map_or(cache, |(plain, _)| plain);
+        let element = &cache[..cache.find('[').unwrap()];
+        let text = format!(
+            "HloModule m, input_output_alias={{ {{}}: (0, {{}}, may-alias) }},
+               entry_computation_layout={{({cache}, {index}, {update})->{cache}}}
+             replace {{ o = {element}[] parameter(0) ROOT n = {element}[] parameter(1) }}
+             ENTRY e {{
+               x = {plain} parameter(0)
+               at = {index} parameter(1)
+               y = {update} parameter(2)
+               {}
+             }}",
+            body.replace("CACHE", plain)
+        );
+        let program = compile_in_place(&Module::parse(&text).unwrap(), &Target::webgpu()).unwrap();
+        assert_eq!(program.kernels().len(), kernels, "{text}");
+        let kernel = program.kernels().last().unwrap();
+        assert_eq!(kernel.proof().unwrap().invocations(), invocations, "{}", kernel.wgsl);
+    }
 }
 
 /// Random modules against the interpreter: in place, and with buffers of their own. Padding of a

@@ -1,0 +1,52 @@
+//! [`Scattered`]: a nest that visits the windows of a scatter instead of its destination.
+
+use super::{Affine, CopyNest, Gaps};
+
+/// The place to which a nest stores, if its loops visit the windows of a scatter and the places
+/// inside each window, and not the destination in order of address.
+///
+/// At each position to which a case applies, the nest stores to the place `at`. All other places of
+/// the destination keep their bits. There are two kinds of such nests:
+///
+/// - Without a `number`, the nest stores the unit that the case takes. No two positions store to
+///   one place.
+/// - With a `number`, it copies nothing and makes a table of 32-bit numbers, the *marks*. It stores
+///   `number` at the place `at` of the table, unless a greater number is there. Because the
+///   greatest number wins, each entry of the table finally is the number of the last window that
+///   covers its place, whatever the order of the positions.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Scattered {
+    /// The place in the destination, in units.
+    pub(crate) at: Affine,
+    /// The number of the window, counted from 1, in a nest that makes a table of marks.
+    pub(crate) number: Option<Affine>,
+}
+
+impl Scattered {
+    /// Returns the forms of the place and of the number.
+    pub(crate) fn forms(&self) -> impl Iterator<Item = &Affine> {
+        std::iter::once(&self.at).chain(&self.number)
+    }
+}
+
+impl CopyNest {
+    /// Returns the places to which the nest stores if it visits windows; `None` if it visits the
+    /// destination.
+    pub(crate) fn scattered(&self) -> Option<&Scattered> {
+        // The web page compiles no nest that visits windows. Because of this `None`, the compiler
+        // leaves out all code for them there.
+        if cfg!(stridec_plain_host) { None } else { self.scattered.as_ref() }
+    }
+
+    /// Returns the place and the number of the marks that the nest stores; `None` if it copies.
+    pub(crate) fn marks(&self) -> Option<(&Affine, &Affine)> {
+        self.scattered().and_then(|scattered| Some((&scattered.at, scattered.number.as_ref()?)))
+    }
+
+    /// Turns a nest, which has no cases yet, into one that visits windows. The destination has
+    /// `dst_units` units and `dst_bytes` bytes.
+    pub(super) fn scattering(self, dst_units: u64, dst_bytes: u64) -> Self {
+        let scattered = Some(Scattered { at: Affine::default(), number: None });
+        Self { gaps: Gaps::Keep, dst_base: 0, dst_units, dst_bytes, scattered, ..self }
+    }
+}
