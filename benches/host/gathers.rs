@@ -19,7 +19,8 @@ struct Case {
     fills: bool,
 }
 
-const CASES: [Case; 4] = [
+const CASES: [Case; 5] = [
+    Case { name: "rows of 256 bytes", rows: 1 << 18, width: 64, count: 1 << 15, fills: false },
     Case { name: "table[ids]", rows: 50_257, width: 768, count: 8192, fills: false },
     Case { name: "take(table, ids)", rows: 50_257, width: 768, count: 8192, fills: true },
     Case { name: "x[ids]", rows: 1 << 20, width: 1, count: 1 << 20, fills: false },

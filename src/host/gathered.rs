@@ -11,12 +11,19 @@ use smallvec::SmallVec;
 use super::{
     columns::{LANES, RowValues, column},
     lane::{Lane, is_narrow},
+    stream::{LINE, prefetch_byte},
     tables::{SourceTable, outer_axes},
 };
 use crate::nest::{Affine, Case, CaseValue, CopyNest, Gaps, Lookup, Scattered, Value, signed};
 
 /// The approximate number of bytes of the destination that one thread fills at a time.
 const GATHER_SHARE_BYTES: usize = 256 << 10;
+
+/// The number of rows between a row that is stored and the row whose lines are prefetched.
+const ROWS_AHEAD: usize = 8;
+/// The size of the longest row that is prefetched, in bytes. Rows of 256 bytes in a table of 2 MiB
+/// are stored at 1.5 times the rate, and rows of 1 KiB are not faster (Xeon 207).
+const MAX_AHEAD: usize = 512;
 
 /// The entry for a row to which no case applies. Other entries are indices of cases.
 pub(super) const NO_CASE: u8 = u8::MAX;
@@ -281,6 +288,7 @@ impl Gathered<'_> {
                         columns.form(at, &mut units[..rows]);
                         let source = self.sources[*source];
                         for row in own {
+                            self.prefetch(destination, &places[..rows], row);
                             let [to, from] =
                                 [&places, &units].map(|of| of[row].unit_index() * self.unit);
                             destination[to..to + bytes]
@@ -339,6 +347,18 @@ impl Gathered<'_> {
         }
         if self.nest.gaps() == Gaps::Fill && case_of.contains(&NO_CASE) {
             self.bits(0, |row| case_of[row] == NO_CASE, out);
+        }
+    }
+
+    /// Prefetches a row of the destination that is stored soon after row `row`, because the
+    /// processor cannot foresee its place. The rows of a group are stored at `places`.
+    fn prefetch<L: Lane>(&self, destination: &[u8], places: &[L], row: usize) {
+        let bytes = self.row * self.unit;
+        if let Some(ahead) = places.get(row + ROWS_AHEAD)
+            && bytes <= MAX_AHEAD
+        {
+            let first = ahead.unit_index() * self.unit;
+            (0..bytes).step_by(LINE).for_each(|at| prefetch_byte(destination, first + at));
         }
     }
 
