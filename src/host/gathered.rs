@@ -5,6 +5,8 @@
 //! of the nest is evaluated for 256 rows at a time, as a column of numbers (`columns`). The rows
 //! are then copied one by one.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
@@ -13,17 +15,18 @@ use super::{
     lane::{Lane, is_narrow},
     stream::{LINE, prefetch_byte},
     tables::{SourceTable, outer_axes},
+    windows,
 };
-use crate::nest::{Affine, Case, CaseValue, CopyNest, Gaps, Lookup, Scattered, Value, signed};
+use crate::nest::{Affine, Case, CaseValue, CopyNest, Gaps, Lookup, Value, signed};
 
 /// The approximate number of bytes of the destination that one thread fills at a time.
-const GATHER_SHARE_BYTES: usize = 256 << 10;
+pub(super) const GATHER_SHARE_BYTES: usize = 256 << 10;
 
-/// The number of rows between a row that is stored and the row whose lines are prefetched.
+/// The number of rows between the row that is stored and the row that is prefetched meanwhile.
 const ROWS_AHEAD: usize = 8;
 /// The size of the longest row that is prefetched, in bytes. Rows of 256 bytes in a table of 2 MiB
 /// are stored at 1.5 times the rate, and rows of 1 KiB are not faster (Xeon 207).
-const MAX_AHEAD: usize = 512;
+const MAX_AHEAD_BYTES: usize = 512;
 
 /// The entry for a row to which no case applies. Other entries are indices of cases.
 pub(super) const NO_CASE: u8 = u8::MAX;
@@ -71,61 +74,9 @@ pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) -
     true
 }
 
-/// Runs a nest that visits windows, as [`Scattered`] describes. Units have at least 4 bytes.
-pub(super) fn scatter(
-    nest: &CopyNest,
-    scattered: &Scattered,
-    sources: &[&[u8]],
-    destination: &mut [u8],
-) {
-    let unit = nest.dst_bits() as usize / 8;
-    if !has_lanes(nest) {
-        return scatter_each(nest, scattered, sources, destination);
-    }
-    let whole = nest.whole_row().filter(|_| scattered.number.is_none());
-    let (row, is_whole) = (whole.unwrap_or(1) as usize, whole.is_some());
-    let gathered = Gathered { nest, sources, row, is_whole, unit };
-    let narrow = is_narrow(nest);
-    match (&scattered.number, narrow) {
-        (Some(number), true) => gathered.mark::<i32>(&scattered.at, number, destination),
-        (Some(number), false) => gathered.mark::<i64>(&scattered.at, number, destination),
-        (None, true) => gathered.scatter::<i32>(&scattered.at, destination),
-        (None, false) => gathered.scatter::<i64>(&scattered.at, destination),
-    }
-}
-
-/// Runs a nest that visits windows, position by position.
-fn scatter_each(nest: &CopyNest, scattered: &Scattered, sources: &[&[u8]], destination: &mut [u8]) {
-    let unit = nest.dst_bits() as usize / 8;
-    for position in 0..nest.positions() {
-        let at = nest.position(position, Some(sources));
-        let Some(case) = at.first(nest.cases()) else { continue };
-        let place = at.form(&scattered.at);
-        if let Some(number) = &scattered.number {
-            raise(destination.as_chunks_mut::<4>().0, place, at.form(number));
-            continue;
-        }
-        let to = place.unsigned_abs() as usize * unit;
-        let to = &mut destination[to..to + unit];
-        match &nest.cases()[case].take {
-            CaseValue::Bits(bits) => to.copy_from_slice(&bits.to_le_bytes()[..unit]),
-            CaseValue::Read { source, at: form } => {
-                let from = at.form(form).unsigned_abs() as usize * unit;
-                to.copy_from_slice(&sources[*source][from..from + unit]);
-            }
-        }
-    }
-}
-
-/// Stores a number at entry `place` of a table, unless the entry is already greater.
-fn raise(table: &mut [[u8; 4]], place: i64, number: i64) {
-    let entry = &mut table[place.unsigned_abs() as usize];
-    *entry = u32::from_le_bytes(*entry).max(number.unsigned_abs() as u32).to_le_bytes();
-}
-
 /// Returns true if signed 64-bit integers can hold every number that the lookups of a nest compute.
 /// Only unsigned types of more than 32 bits have larger numbers.
-fn has_lanes(nest: &CopyNest) -> bool {
+pub(super) fn has_lanes(nest: &CopyNest) -> bool {
     let mut numbers = nest.lookups().iter().flat_map(|lookup| &lookup.numbers);
     numbers.all(|number| number.integer.bits <= 32 || number.integer.is_signed)
 }
@@ -181,24 +132,19 @@ pub(super) struct Gathered<'a> {
     pub(super) nest: &'a CopyNest,
     pub(super) sources: &'a [&'a [u8]],
     /// The number of units in a row.
-    row: usize,
+    pub(super) row: usize,
     /// True if a row is the whole innermost axis, and false if it is one unit.
-    is_whole: bool,
+    pub(super) is_whole: bool,
     /// The size of a unit, in bytes.
     pub(super) unit: usize,
 }
 
 impl Gathered<'_> {
-    /// Fills the rows of one share. `first` is its first position.
+    /// Fills the rows of one share, the part of the destination that a thread fills at a time.
+    /// `first` is the position of the walk that fills the first unit of `out`.
     fn share<L: Lane>(&self, first: usize, out: &mut [u8]) {
         let bytes = self.row * self.unit;
-        let mut digits: SmallVec<[i64; 8]> = SmallVec::new();
-        let mut rest = first as u64;
-        for &extent in self.nest.extents().iter().rev() {
-            digits.push(signed(rest % extent));
-            rest /= extent;
-        }
-        digits.reverse();
+        let mut digits = self.digits(first as u64);
         let mut columns = RowValues::<L>::new(self.nest, self.sources);
         let mut values = column();
         for out in out.chunks_mut(LANES * bytes) {
@@ -206,6 +152,18 @@ impl Gathered<'_> {
             columns.start(&mut digits, self.is_whole, rows);
             self.rows(&mut columns, &mut values[..rows], out);
         }
+    }
+
+    /// Returns the step of each axis at a position.
+    fn digits(&self, position: u64) -> SmallVec<[i64; 8]> {
+        let mut digits: SmallVec<[i64; 8]> = SmallVec::new();
+        let mut rest = position;
+        for &extent in self.nest.extents().iter().rev() {
+            digits.push(signed(rest % extent));
+            rest /= extent;
+        }
+        digits.reverse();
+        digits
     }
 
     /// Visits the first `positions` positions in groups of up to [`LANES`], and calls `each` once
@@ -239,7 +197,7 @@ impl Gathered<'_> {
 
     /// Stores the numbers of all positions at the places `at` of a table of 32-bit numbers,
     /// [`LANES`] at a time.
-    fn mark<L: Lane>(&self, at: &Affine, number: &Affine, destination: &mut [u8]) {
+    pub(super) fn mark<L: Lane>(&self, at: &Affine, number: &Affine, destination: &mut [u8]) {
         let (table, _) = destination.as_chunks_mut::<4>();
         let positions = self.nest.positions() as usize;
         let (place, number_of) = (at, number);
@@ -255,32 +213,39 @@ impl Gathered<'_> {
             columns.form(number_of, &mut numbers[..rows]);
             let marked = case_of.iter().zip(&at).zip(&numbers).take(rows);
             for ((_, at), number) in marked.filter(|((case, _), _)| **case != NO_CASE) {
-                raise(table, at.number(), number.number());
+                windows::raise(table, at.number(), number.number());
             }
         }
     }
 
-    /// Stores each row at the place `at` of the destination, [`LANES`] rows at a time.
-    fn scatter<L: Lane>(&self, at: &Affine, destination: &mut [u8]) {
-        let rows_of_nest = self.nest.positions() as usize / self.row;
-        let mut digits: SmallVec<[i64; 8]> = SmallVec::from_elem(0, self.nest.extents().len());
+    /// Stores the given rows at their places `at` in the destination, [`LANES`] rows at a time.
+    /// `out` is the part of the destination that starts at unit `start`, and has all these places.
+    pub(super) fn scatter<L: Lane>(
+        &self,
+        at: &Affine,
+        all: Range<usize>,
+        start: usize,
+        out: &mut [u8],
+    ) {
+        let mut digits = self.digits((all.start * self.row) as u64);
         let mut columns = RowValues::<L>::new(self.nest, self.sources);
         let [mut places, mut units] = [column(), column()];
         let bytes = self.row * self.unit;
-        for first in (0..rows_of_nest).step_by(LANES) {
-            let rows = (rows_of_nest - first).min(LANES);
+        for first in all.clone().step_by(LANES) {
+            let rows = (all.end - first).min(LANES);
             columns.start(&mut digits, self.is_whole, rows);
             let mut case_of = [NO_CASE; LANES];
             self.decide(&mut columns, &mut units[..rows], &mut case_of[..rows]);
             columns.form(at, &mut places[..rows]);
+            let place = |row: usize| places[row].unit_index().wrapping_sub(start);
             for (case, number) in self.nest.cases().iter().zip(0..) {
                 let own = (0..rows).filter(|&row| case_of[row] == number);
                 match &case.take {
                     CaseValue::Bits(bits) => {
                         let bits = bits.to_le_bytes();
                         for row in own {
-                            let to = places[row].unit_index() * self.unit;
-                            let units = destination[to..to + bytes].chunks_exact_mut(self.unit);
+                            let to = place(row) * self.unit;
+                            let units = out[to..to + bytes].chunks_exact_mut(self.unit);
                             units.for_each(|to| to.copy_from_slice(&bits[..self.unit]));
                         }
                     }
@@ -288,11 +253,16 @@ impl Gathered<'_> {
                         columns.form(at, &mut units[..rows]);
                         let source = self.sources[*source];
                         for row in own {
-                            self.prefetch(destination, &places[..rows], row);
-                            let [to, from] =
-                                [&places, &units].map(|of| of[row].unit_index() * self.unit);
-                            destination[to..to + bytes]
-                                .copy_from_slice(&source[from..from + bytes]);
+                            if row + ROWS_AHEAD < rows && bytes <= MAX_AHEAD_BYTES {
+                                prefetch(
+                                    out,
+                                    place(row + ROWS_AHEAD).wrapping_mul(self.unit),
+                                    bytes,
+                                );
+                            }
+                            let to = place(row) * self.unit;
+                            let from = units[row].unit_index() * self.unit;
+                            out[to..to + bytes].copy_from_slice(&source[from..from + bytes]);
                         }
                     }
                 }
@@ -350,18 +320,6 @@ impl Gathered<'_> {
         }
     }
 
-    /// Prefetches a row of the destination that is stored soon after row `row`, because the
-    /// processor cannot foresee its place. The rows of a group are stored at `places`.
-    fn prefetch<L: Lane>(&self, destination: &[u8], places: &[L], row: usize) {
-        let bytes = self.row * self.unit;
-        if let Some(ahead) = places.get(row + ROWS_AHEAD)
-            && bytes <= MAX_AHEAD
-        {
-            let first = ahead.unit_index() * self.unit;
-            (0..bytes).step_by(LINE).for_each(|at| prefetch_byte(destination, first + at));
-        }
-    }
-
     /// Writes a constant to all units of the rows for which `takes` is true.
     pub(super) fn bits(&self, bits: u128, takes: impl Fn(usize) -> bool, out: &mut [u8]) {
         let bytes = bits.to_le_bytes();
@@ -412,6 +370,12 @@ impl Gathered<'_> {
             }
         }
     }
+}
+
+/// Prefetches the lines of a row of `bytes` bytes, which starts at `first` and is stored soon. The
+/// processor cannot foresee the places of scattered rows.
+fn prefetch(out: &[u8], first: usize, bytes: usize) {
+    (0..bytes).step_by(LINE).for_each(|at| prefetch_byte(out, first.saturating_add(at)));
 }
 
 /// Writes a constant to the units of `BYTES` bytes for which `takes` is true.

@@ -106,6 +106,7 @@ mod strips;
 mod tables;
 mod task;
 mod tile;
+mod windows;
 
 pub use error::HostError;
 pub(crate) use reads::each_read_box;

@@ -20,6 +20,7 @@ use super::{
     step::StepRunner,
     stream::{LINE, streaming},
     task::{Plans, Task, has_whole_bytes},
+    windows,
 };
 use crate::nest::{CopyNest, Gaps, Operand};
 
@@ -79,7 +80,7 @@ pub fn run_sources(
         }
     }
     if let Some(scattered) = nest.scattered() {
-        gathered::scatter(nest, scattered, sources, destination);
+        windows::scatter(nest, scattered, sources, destination);
     } else if cfg!(stridec_plain_host) {
         plain::fill(nest, sources, destination);
     } else if nest.lookups().is_empty() {

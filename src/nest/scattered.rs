@@ -1,6 +1,8 @@
 //! [`Scattered`]: a nest that visits the windows of a scatter instead of its destination.
 
-use super::{Affine, CopyNest, Gaps};
+use smallvec::smallvec;
+
+use super::{Affine, Case, CaseValue, CopyNest, Gaps, LastRead, Source, Value, numbers::signed};
 
 /// The place to which a nest stores, if its loops visit the windows of a scatter and the places
 /// inside each window, and not the destination in order of address.
@@ -38,9 +40,35 @@ impl CopyNest {
         if cfg!(stridec_plain_host) { None } else { self.scattered.as_ref() }
     }
 
-    /// Returns the place and the number of the marks that the nest stores; `None` if it copies.
+    /// Returns the forms of the place and of the number that the nest stores if it makes a table of
+    /// marks; `None` if it copies.
     pub(crate) fn marks(&self) -> Option<(&Affine, &Affine)> {
         self.scattered().and_then(|scattered| Some((&scattered.at, scattered.number.as_ref()?)))
+    }
+
+    /// Divides the copy of a nest that visits windows in two. Its cases must apply everywhere. The
+    /// first nest copies all units to a dense array, in the order of the walk, and the second nest
+    /// stores the units of this array at their places.
+    pub(crate) fn through_walk(&self) -> [Self; 2] {
+        let (units, bits) = (self.positions(), u64::from(self.dst_bits));
+        let bytes = units * bits / 8;
+        let dense = Self {
+            scattered: None,
+            gaps: Gaps::Fill,
+            dst_units: units,
+            dst_bytes: bytes,
+            ..self.clone()
+        };
+        let place = self.axes().enumerate().fold(Affine::default(), |place, (axis, of)| {
+            place.plus(signed(of.dst_stride), &Affine::value(Value::Axis(axis)))
+        });
+        let last_read = units.checked_sub(1).map_or(LastRead::Nothing, LastRead::Unit);
+        let stored = Self {
+            sources: smallvec![Source { units, bytes, last_read }],
+            cases: smallvec![Case { when: vec![], take: CaseValue::Read { source: 0, at: place } }],
+            ..self.clone()
+        };
+        [dense, stored]
     }
 
     /// Turns a nest, which has no cases yet, into one that visits windows. The destination has

@@ -32,7 +32,7 @@ use crate::{
 
 /// The maximum number of scratch buffers of a program. A module that needs more is refused, to
 /// bound the number of kernels and the time of compilation.
-const MAX_SCRATCH: usize = 64;
+pub(super) const MAX_SCRATCH: usize = 64;
 
 /// The preferred number of uses of a value that gets a scratch buffer because a kernel exceeds a
 /// bound. For example, if a value is used 8 times in a kernel of 64 cases, the scratch buffer
@@ -218,12 +218,12 @@ fn each_array(shape: &Shape, path: &mut TuplePath, each: &mut impl FnMut(&TupleP
 pub(super) struct ModuleLowering<'m> {
     pub(super) graph: Graph<'m>,
     pub(super) buffers: ModuleBuffers,
-    steps: Vec<ProgramStep>,
+    pub(super) steps: Vec<ProgramStep>,
     /// True if no pass splits or merges the loops of a nest.
     pub(super) keeps_axes: bool,
     keeps_trail: bool,
     /// The trail of each step. Empty if trails were not requested.
-    trails: Vec<Trail>,
+    pub(super) trails: Vec<Trail>,
     /// The size of all values that were folded to constants, in bytes.
     folded_bytes: usize,
     /// The aliases of the module. Empty if the caller did not request a program in place.
@@ -279,18 +279,6 @@ impl ModuleLowering<'_> {
                         let error = NestError::Bound { what: "cases", limit: MAX_CASES }.into();
                         return Err(ProgramError::Nest { instruction, error });
                     }
-                    let updates = match (taken, &in_place) {
-                        (Some(taken), Some((nest, _))) if !nest.lookups().is_empty() => {
-                            self.updates_of(&output, taken)?
-                        }
-                        _ => None,
-                    };
-                    if let Some(updates) = updates
-                        && self.lacks_table(updates)
-                        && self.table(updates.0)?
-                    {
-                        continue;
-                    }
                     let nest = simplified(nest, self.keeps_axes);
                     if passes_words(&nest)
                         && let Some(middle) = self.middle(&output, &nodes, is_scratch)?
@@ -298,12 +286,13 @@ impl ModuleLowering<'_> {
                         self.scratch(middle, TuplePath::new(), false)?;
                         continue;
                     }
+                    // If nothing is looked up, the nest visits only the window already.
+                    let is_known = in_place.as_ref().is_some_and(|of| of.0.lookups().is_empty());
+                    let updates = if is_known { None } else { self.updates(&output, shape)? };
                     self.trails.extend(trail);
                     self.steps.push(ProgramStep { nest, sources, destination: buffer });
                     if let Some(alias) = alias {
-                        let step =
-                            updates.and_then(|updates| self.visited(&output, updates, shape));
-                        let step = step.or_else(|| {
+                        let step = updates.or_else(|| {
                             let (nest, sources) = in_place?;
                             let nest = simplified(nest, self.keeps_axes);
                             (!passes_words(&nest)).then_some((nest, sources))
@@ -398,7 +387,7 @@ impl ModuleLowering<'_> {
 
     /// Adds two steps that make the table of a scatter in a scratch buffer: one clears the table,
     /// and the other marks the places of each window. Returns false if no such table is possible.
-    fn table(&mut self, scatter: GraphNode) -> Result<bool, ProgramError> {
+    pub(super) fn table(&mut self, scatter: GraphNode) -> Result<bool, ProgramError> {
         let shapes = table_shapes(&self.graph, scatter);
         // The build for the web page leaves out tables that are made at run time.
         let Some([table, walk]) = shapes.filter(|_| !cfg!(stridec_plain_host)) else {

@@ -149,9 +149,9 @@ impl<'a> ScatterWindows<'a> {
     /// Returns the shape of the updates, with a layout in which a walk visits the elements of each
     /// window in the order of their places in the array, whose shape is `array`.
     fn walk(&self, array: &Shape) -> Option<Shape> {
-        let of_array = array.layout().map(|layout| layout.minor_to_major.clone());
-        let of_array = of_array.unwrap_or_else(|| (0..self.own.len()).rev().collect());
-        let inside = of_array.iter().filter_map(|&dimension| self.window_of[dimension]);
+        let layout = array.layout_or_default();
+        let inside =
+            layout.minor_to_major.iter().filter_map(|&dimension| self.window_of[dimension]);
         let order = inside.chain(self.batches.iter().rev().copied());
         let mut extents = vec![0; self.ranks[0]];
         for (&dimension, &size) in self.batches.iter().zip(&self.sizes) {
@@ -201,11 +201,8 @@ pub(super) fn updates_walk(
         Opcode::DynamicUpdateSlice => {
             let update = graph.instruction(graph.operand(node, 1)).shape();
             let extents = super::literal::extents(update)?;
-            let rank = extents.len();
-            match array.layout() {
-                Some(layout) => walk(array, extents, layout.minor_to_major.iter().copied()),
-                None => walk(array, extents, (0..rank).rev()),
-            }
+            let layout = array.layout_or_default();
+            walk(array, extents, layout.minor_to_major.iter().copied())
         }
         _ => None,
     }
@@ -256,8 +253,7 @@ impl Pull<'_, '_> {
         let Some(windows) = ScatterWindows::new(self.graph, node, scatter, number) else {
             return Err(unsupported(self.graph, node, "; its extents are not fixed"));
         };
-        let has_table = self.buffers.tables.contains_key(&node);
-        if elements(&windows.sizes) <= MAX_WINDOWS && !has_table {
+        if elements(&windows.sizes) <= MAX_WINDOWS {
             self.one_by_one(&windows, item)
         } else {
             self.by_table(node, &windows, item)

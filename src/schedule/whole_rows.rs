@@ -9,12 +9,16 @@ use crate::nest::{CopyNest, Gaps, MAX_CASES};
 /// have 1.3 to 1.8 times the rate of one unit (`benches/NOTES.md`).
 const MAX_UNITS: u64 = 16;
 
-/// A division of rows among invocations. A row is all steps of the innermost axis, and nothing but
-/// the place in the row depends on this axis: a row is filled by one case, whose lookups have one
-/// value.
+/// The number of units in the longest row. Longer rows were not measured.
+const LONGEST_ROW: u64 = 256;
+
+/// A division of rows among invocations. A row is all steps of the innermost axis. All positions of
+/// a row must take their values by the same case with the same lookups, and a case that reads must
+/// read contiguous units.
 ///
 /// [`lanes`](Self::lanes) invocations find the case of a row, and each of them copies every
-/// `lanes`-th unit. A gather would test the guards and compute the lookups for every unit.
+/// `lanes`-th unit. The guards and lookups are therefore computed once for each invocation. A
+/// gather would compute them for every unit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct WholeRows {
     pub(crate) nest: Arc<CopyNest>,
@@ -42,7 +46,7 @@ impl WholeRows {
             && nest.dst_bits() >= 32
             && !nest.lookups().is_empty()
             && nest.cases().len() <= MAX_CASES
-            && units > 1;
+            && (2..=LONGEST_ROW).contains(&units);
         if !fits {
             return None;
         }

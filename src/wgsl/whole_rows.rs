@@ -21,6 +21,7 @@ pub(super) fn whole_rows(writer: &mut Writer, rows: &WholeRows) {
             "An invocation copies {} of a row of {units}. Steps count units of {}.",
             match lanes {
                 1 => "all units".to_owned(),
+                2 => "every second unit".to_owned(),
                 _ => format!("every {lanes}th unit"),
             },
             width(nest.dst_bits()),

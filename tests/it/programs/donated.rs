@@ -184,6 +184,124 @@ fn updates_have_invocations_for_the_updates_alone() {
     }
 }
 
+/// Windows of more than 512 KiB, which threads store, in the order of their places and in another.
+#[test]
+fn large_windows_are_stored_by_threads() {
+    let mut random = Random(516);
+    for (array, layout, update, of_update) in [
+        ("f32[1024,600]", "{1,0}", "f32[500,600]", "{1,0}"),
+        ("f32[1024,600]", "{1,0}", "f32[500,600]", "{0,1}"),
+        ("f32[1024,600]", "{0,1}", "f32[500,300]", "{1,0}"),
+        ("bf16[16,512,128]", "{2,1,0}", "bf16[16,300,128]", "{2,0,1}"),
+        ("f32[1024,640]", "{1,0:T(8,128)}", "f32[512,640]", "{1,0:T(8,128)}"),
+    ] {
+        let rank = array.matches(',').count() + 1;
+        let starts: Vec<String> = (0..rank).map(|n| format!("s{n}")).collect();
+        let parameters: String =
+            (0..rank).map(|n| format!("s{n} = s32[] parameter({}) ", n + 2)).collect();
+        let types = vec!["s32[]"; rank].join(", ");
+        let text = format!(
+            "HloModule m, input_output_alias={{ {{}}: (0, {{}}, may-alias) }},
+               entry_computation_layout={{({array}{layout}, {update}{of_update}, {types})->{array}{layout}}}
+             ENTRY e {{
+               x = {array} parameter(0)
+               y = {update} parameter(1)
+               {parameters}
+               ROOT r = {array} dynamic-update-slice(x, y, {})
+             }}",
+            starts.join(", ")
+        );
+        let module = Module::parse(&text).unwrap();
+        let program = Program::lower_in_place(&module).unwrap();
+        let mut images: Vec<Vec<u8>> =
+            program.parameters()[..2].iter().map(|of| random.bytes(of.bytes())).collect();
+        images.extend((0..rank).map(|n| [7_i32, 100, 0][n].to_le_bytes().to_vec()));
+        let bytes: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
+        let expected = interpreter::run(&module, &images).unwrap();
+        assert!(run_in_place(&program, &images) == expected, "{text}");
+        assert!(program.run_on_host(&bytes).unwrap() == expected, "{text}");
+    }
+}
+
+/// There are more scatters than scratch buffers for their tables. The last ones visit the array.
+#[test]
+fn more_scatters_than_tables() {
+    let each = |line: &dyn Fn(usize) -> String, between: &str| -> String {
+        (0..65).map(line).collect::<Vec<_>>().join(between)
+    };
+    let text = format!(
+        "HloModule m, input_output_alias={{ {} }}
+         replace {{ o = f32[] parameter(0) ROOT n = f32[] parameter(1) }}
+         ENTRY e {{ at = s32[4,1] parameter(65) y = f32[4,64] parameter(66) {} ROOT t = ({}) tuple({}) }}",
+        each(&|k| format!("{{{k}}}: ({k}, {{}}, may-alias)"), ", "),
+        each(
+            &|k| format!(
+                "x{k} = f32[128,64] parameter({k})
+                 r{k} = f32[128,64] scatter(x{k}, at, y), update_window_dims={{1}},
+                   inserted_window_dims={{0}}, scatter_dims_to_operand_dims={{0}},
+                   index_vector_dim=1, to_apply=replace"
+            ),
+            " "
+        ),
+        each(&|_| "f32[128,64]".to_owned(), ", "),
+        each(&|k| format!("r{k}"), ", "),
+    );
+    let program = lower(&text);
+    assert_eq!((program.aliases().len(), program.scratch().len()), (65, 64));
+}
+
+/// Windows with a start in each of four dimensions, and a scatter of two arrays.
+#[test]
+fn scatters_of_many_dimensions_and_of_several_arrays() {
+    let windows = "HloModule m, input_output_alias={ {}: (0, {}, may-alias) }
+        replace { o = f32[] parameter(0) ROOT n = f32[] parameter(1) }
+        ENTRY e {
+          x = f32[8,8,8,8] parameter(0)
+          at = s32[3,4] parameter(1)
+          y = f32[3,7,6,7,8] parameter(2)
+          ROOT r = f32[8,8,8,8] scatter(x, at, y), update_window_dims={1,2,3,4},
+            inserted_window_dims={}, scatter_dims_to_operand_dims={0,1,2,3}, index_vector_dim=1,
+            to_apply=replace
+        }";
+    let several = "HloModule m,
+          input_output_alias={ {0}: (0, {}, may-alias), {1}: (1, {}, may-alias) }
+        replace {
+          a = f32[] parameter(0) b = s32[] parameter(1)
+          c = f32[] parameter(2) d = s32[] parameter(3)
+          ROOT t = (f32[], s32[]) tuple(c, d)
+        }
+        ENTRY e {
+          x = f32[8,8,8,8] parameter(0)
+          z = s32[8,8,8,8] parameter(1)
+          at = s32[3,1] parameter(2)
+          y = f32[3,8,8,8] parameter(3)
+          w = s32[3,8,8,8] parameter(4)
+          ROOT r = (f32[8,8,8,8], s32[8,8,8,8]) scatter(x, z, at, y, w),
+            update_window_dims={1,2,3}, inserted_window_dims={0},
+            scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=replace
+        }";
+    let mut random = Random(517);
+    for (text, indices, count) in [(windows, 1, 1), (several, 2, 2)] {
+        let module = Module::parse(text).unwrap();
+        let program = Program::lower_in_place(&module).unwrap();
+        assert_eq!(program.aliases().len(), count, "{:?}", program.refused_aliases());
+        for _ in 0..20 {
+            let images: Vec<Vec<u8>> = program
+                .parameters()
+                .iter()
+                .enumerate()
+                .map(|(number, of)| match number == indices {
+                    true => (0..of.bytes() / 4)
+                        .flat_map(|_| (random.below(4) as u32).to_le_bytes())
+                        .collect(),
+                    false => random.bytes(of.bytes()),
+                })
+                .collect();
+            assert!(run_in_place(&program, &images) == interpreter::run(&module, &images).unwrap());
+        }
+    }
+}
+
 /// Random modules against the interpreter: in place, and with buffers of their own. Padding of a
 /// tile is zero in a buffer of its own, and keeps what it has in place.
 #[test]

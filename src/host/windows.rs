@@ -1,0 +1,155 @@
+//! Runs nests that visit the windows of a scatter instead of their destination, as [`Scattered`]
+//! describes.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::{
+    gathered::{GATHER_SHARE_BYTES, Gathered, NO_CASE, has_lanes},
+    lane::is_narrow,
+    machine::Machine,
+    run::fill,
+};
+use crate::nest::{Affine, CaseValue, CopyNest, Lookup, Scattered, Value};
+
+/// Runs a nest that visits windows. Units have at least 4 bytes.
+pub(super) fn scatter(
+    nest: &CopyNest,
+    scattered: &Scattered,
+    sources: &[&[u8]],
+    destination: &mut [u8],
+) {
+    if !has_lanes(nest) || nest.cases().len() >= usize::from(NO_CASE) {
+        return scatter_each(nest, scattered, sources, destination);
+    }
+    let Some(number) = &scattered.number else {
+        let bytes = nest.positions() * u64::from(nest.dst_bits() / 8);
+        let is_large = bytes >= 2 * GATHER_SHARE_BYTES as u64;
+        if is_large && nest.lookups().iter().all(Lookup::is_constant) {
+            return one_window(&nest.clone().with_constants_from(sources), sources, destination);
+        }
+        let all = 0..rows(nest).1;
+        return store(nest, &scattered.at, sources, all, 0, destination);
+    };
+    let gathered = Gathered { nest, sources, row: 1, is_whole: false, unit: 4 };
+    if is_narrow(nest) {
+        gathered.mark::<i32>(&scattered.at, number, destination);
+    } else {
+        gathered.mark::<i64>(&scattered.at, number, destination);
+    }
+}
+
+/// Returns the number of units in a row, which is stored as a whole, and the number of rows.
+fn rows(nest: &CopyNest) -> (usize, usize) {
+    let row = nest.whole_row().unwrap_or(1).max(1) as usize;
+    (row, nest.positions() as usize / row)
+}
+
+/// Stores rows of a nest at the places `at`. `out` is the part of the destination that starts at
+/// unit `start`.
+fn store(
+    nest: &CopyNest,
+    at: &Affine,
+    sources: &[&[u8]],
+    all: Range<usize>,
+    start: usize,
+    out: &mut [u8],
+) {
+    let (row, is_whole) = (rows(nest).0, nest.whole_row().is_some());
+    let gathered = Gathered { nest, sources, row, is_whole, unit: nest.dst_bits() as usize / 8 };
+    if is_narrow(nest) {
+        gathered.scatter::<i32>(at, all, start, out);
+    } else {
+        gathered.scatter::<i64>(at, all, start, out);
+    }
+}
+
+/// Stores a large window whose place is known by now. If its elements are in another order than
+/// their places, they are first copied to the order of the walk, which is that of the places. Then
+/// threads store the rows.
+fn one_window(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
+    let Some(Scattered { at, .. }) = nest.scattered() else { return };
+    let covers = nest.cases().last().is_some_and(|case| case.when.is_empty());
+    let inner = Value::Axis(nest.extents().len().saturating_sub(1));
+    if nest.whole_row().is_none() && covers && at.weight(inner) == 1 {
+        let [dense, stored] = nest.through_walk();
+        let mut image = vec![0; dense.dst_bytes() as usize];
+        fill(Machine::here(), &dense, sources, &mut image);
+        return in_shares(&stored, &[&image], destination);
+    }
+    in_shares(nest, sources, destination);
+}
+
+/// Stores the rows of a nest in parallel if their places ascend, so that the destination can be cut
+/// at the places of rows. Otherwise stores them in sequence.
+fn in_shares(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
+    let Some(Scattered { at, .. }) = nest.scattered() else { return };
+    let ((row, count), unit) = (rows(nest), nest.dst_bits() as usize / 8);
+    if !ascends(nest, at) {
+        return store(nest, at, sources, 0..count, 0, destination);
+    }
+    let place =
+        |number: usize| nest.position((number * row) as u64, None).form(at).unsigned_abs() as usize;
+    let step = (GATHER_SHARE_BYTES / (row * unit)).max(1);
+    let mut shares: Vec<(Range<usize>, usize, &mut [u8])> = Vec::new();
+    let (mut rest, mut start) = (destination, 0);
+    for first in (0..count).step_by(step) {
+        let next = place(first);
+        let (before, after) = rest.split_at_mut((next - start) * unit);
+        if let Some(last) = shares.last_mut() {
+            last.2 = before;
+        }
+        shares.push((first..(first + step).min(count), next, &mut []));
+        (rest, start) = (after, next);
+    }
+    if let Some(last) = shares.last_mut() {
+        last.2 = rest;
+    }
+    shares.into_par_iter().for_each(|(all, start, out)| store(nest, at, sources, all, start, out));
+}
+
+/// Returns true if each position stores after the one before it: one step of an axis goes past all
+/// steps of the axes inside it.
+fn ascends(nest: &CopyNest, at: &Affine) -> bool {
+    let mut inside = 0_i64;
+    let is_of_axes = at.terms().iter().all(|(value, _)| matches!(value, Value::Axis(_)));
+    let mut axes = nest.extents().iter().enumerate().rev();
+    is_of_axes
+        && axes.all(|(axis, &extent)| {
+            let weight = at.weight(Value::Axis(axis));
+            let passes = extent == 1 || weight > inside;
+            let steps = i64::try_from(extent - 1).unwrap_or(i64::MAX);
+            inside = inside.saturating_add(weight.saturating_mul(steps));
+            passes
+        })
+}
+
+/// Runs a nest that visits windows, position by position.
+fn scatter_each(nest: &CopyNest, scattered: &Scattered, sources: &[&[u8]], destination: &mut [u8]) {
+    let unit = nest.dst_bits() as usize / 8;
+    for position in 0..nest.positions() {
+        let at = nest.position(position, Some(sources));
+        let Some(case) = at.first(nest.cases()) else { continue };
+        let place = at.form(&scattered.at);
+        if let Some(number) = &scattered.number {
+            raise(destination.as_chunks_mut::<4>().0, place, at.form(number));
+            continue;
+        }
+        let to = place.unsigned_abs() as usize * unit;
+        let to = &mut destination[to..to + unit];
+        match &nest.cases()[case].take {
+            CaseValue::Bits(bits) => to.copy_from_slice(&bits.to_le_bytes()[..unit]),
+            CaseValue::Read { source, at: form } => {
+                let from = at.form(form).unsigned_abs() as usize * unit;
+                to.copy_from_slice(&sources[*source][from..from + unit]);
+            }
+        }
+    }
+}
+
+/// Stores a number at entry `place` of a table, unless the entry is already greater.
+pub(super) fn raise(table: &mut [[u8; 4]], place: i64, number: i64) {
+    let entry = &mut table[place.unsigned_abs() as usize];
+    *entry = u32::from_le_bytes(*entry).max(number.unsigned_abs() as u32).to_le_bytes();
+}
