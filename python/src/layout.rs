@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use pyo3::{intern, prelude::*, types::PyString};
 use stridec::{
     Tensor,
-    notation::TensorForm,
+    notation::{TensorForm, dml::minor_to_major_from_letters},
     shape::{Dimension, ElementType, Layout, Shape as XlaShape},
 };
 
@@ -21,21 +21,34 @@ fn text<'a>(given: &'a Bound<'_, PyAny>) -> Option<Cow<'a, str>> {
     given.cast::<PyString>().ok().map(PyStringMethods::to_string_lossy)
 }
 
-/// Returns the layout that an argument describes, or `None` if the argument is None.
-pub(crate) fn layout(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Option<Layout>> {
+/// Returns the layout of an array of `rank` dimensions that an argument describes, or `None` if the
+/// argument is None.
+pub(crate) fn layout(
+    given: &Bound<'_, PyAny>,
+    rank: usize,
+    argument: &str,
+) -> PyResult<Option<Layout>> {
     let py = given.py();
     if given.is_none() {
         return Ok(None);
     }
     if let Some(text) = text(given) {
-        return text.parse::<Layout>().map(Some).map_err(raised);
+        return match named(&text, rank) {
+            Some(layout) => layout.map(Some),
+            None => text.parse::<Layout>().map(Some).map_err(raised),
+        };
+    }
+    if let Some(name) = memory_format(given) {
+        let expected = "a memory format that fits the rank, such as torch.channels_last for rank 4";
+        let layout = named(&name, rank).and_then(Result::ok);
+        return layout.map(Some).ok_or_else(|| invalid(argument, expected, shown(given)));
     }
     // JAX's `Format` holds a `Layout`.
     if let Some(inner) = given.getattr_opt(intern!(py, "layout"))? {
-        return layout(&inner, argument);
+        return layout(&inner, rank, argument);
     }
     let Some(order) = given.getattr_opt(intern!(py, "major_to_minor"))? else {
-        let expected = "a layout: text such as \"{0,1:T(8,128)}\", dimension numbers, the most minor first, or JAX's Layout or Format";
+        let expected = "a layout: text such as \"{0,1:T(8,128)}\" or \"NHWC\", dimension numbers, the most minor first, torch.channels_last, or JAX's Layout or Format";
         let order =
             numbers(given, argument).map_err(|_| invalid(argument, expected, shown(given)))?;
         return Ok(Some(Layout::new(order)));
@@ -54,6 +67,37 @@ pub(crate) fn layout(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Optio
         made = made.element_size(bits.extract()?);
     }
     Ok(Some(made))
+}
+
+/// Returns the layout that a name describes, or `None` if the text is no such name. A name is one
+/// of numpy's orders "C" and "F", a memory format of `PyTorch`, or the letters of the dimensions
+/// from major to minor, such as "NHWC".
+fn named(text: &str, rank: usize) -> Option<PyResult<Layout>> {
+    let last = |own: usize| {
+        if rank != own {
+            let expected = format!("an array of {own} dimensions");
+            return Err(invalid(text, &expected, format!("{rank} dimensions")));
+        }
+        Ok(Layout::new(std::iter::once(1).chain((2..rank).rev()).chain([0])))
+    };
+    Some(match text {
+        "C" | "contiguous_format" => Ok(Layout::default_for_rank(rank)),
+        "F" => Ok(Layout::new(0..rank)),
+        "channels_last" => last(4),
+        "channels_last_3d" => last(5),
+        _ if text.len() > 1 && text.bytes().all(|byte| byte.is_ascii_uppercase()) => {
+            let order = minor_to_major_from_letters(text, None, rank);
+            order.map(Layout::new).map_err(raised)
+        }
+        _ => return None,
+    })
+}
+
+/// Returns the name of a `torch.memory_format`, or `None` for another object.
+fn memory_format(given: &Bound<'_, PyAny>) -> Option<String> {
+    let is_format = given.get_type().name().is_ok_and(|name| name == "memory_format");
+    let text = given.str().ok().filter(|_| is_format)?.to_string();
+    text.strip_prefix("torch.").map(str::to_owned)
 }
 
 /// Returns the shape that an argument describes, which may be text, a `Shape` or an array.
@@ -82,8 +126,10 @@ pub(crate) fn destination(
     dtype: Option<ElementType>,
     argument: &str,
 ) -> PyResult<Tensor> {
-    let whole = given.is_instance_of::<Shape>()
-        || text(given).is_some_and(|text| !text.trim_start().starts_with('{'));
+    let is_whole = |text: Cow<'_, str>| {
+        !text.trim_start().starts_with('{') && named(&text, sizes.len()).is_none()
+    };
+    let whole = given.is_instance_of::<Shape>() || text(given).is_some_and(is_whole);
     if whole {
         let tensor = tensor(given, argument)?;
         let own = tensor.descriptor().element_type();
@@ -92,7 +138,7 @@ pub(crate) fn destination(
             None => Ok(tensor),
         };
     }
-    let layout = layout(given, argument)?;
+    let layout = layout(given, sizes.len(), argument)?;
     let own = match source.form() {
         TensorForm::Shape(shape) => shape.element_type(),
         TensorForm::Strided(shape) => shape.element_type(),

@@ -12,6 +12,7 @@ mod errors;
 mod exit;
 mod kernel;
 mod layout;
+mod library;
 mod module;
 mod numbers;
 mod operation;
@@ -21,6 +22,7 @@ mod recent;
 mod report;
 mod shape;
 mod target;
+mod torch;
 
 /// Compiles tensor layout changes and runs them on arrays.
 #[pymodule]

@@ -40,6 +40,10 @@ impl Given {
     pub(crate) fn of(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Self> {
         let py = given.py();
         if let Ok(text) = given.cast::<PyString>() {
+            if is_path(&text.to_string_lossy()) {
+                let expected = "a module, as text or bytes: open(path, \"rb\").read()";
+                return Err(invalid(argument, expected, format!("the path {}", shown(given))));
+            }
             let source = Source::Text(text.to_string_lossy().into_owned());
             return Ok(Self { source, call: None });
         }
@@ -88,6 +92,12 @@ impl Given {
         })
         .map_err(raised)
     }
+}
+
+/// Returns true if a text is the path of a file that may contain a module.
+fn is_path(text: &str) -> bool {
+    let ends = [".pb", ".pbtxt", ".txt", ".hlo", ".mlir"];
+    !text.contains(['\n', '{', '(', '[']) && ends.iter().any(|end| text.ends_with(end))
 }
 
 impl Call {

@@ -18,6 +18,7 @@ use crate::{
     errors::{invalid, raised},
     kernel::Kernel,
     layout::{destination, tensor},
+    library::Library,
     numbers::numbers,
     picture, recent,
     shape::{Described, Shape},
@@ -57,11 +58,12 @@ impl Operation {
     }
 }
 
-/// Runs an operation on an array that has the layout of the operation's source.
+/// Runs an operation on an array that has the layout of the operation's source. `given` is the
+/// object of the array. The result is `out`, or a new array of the same library as `given`.
 fn run_on<'py>(
     py: Python<'py>,
     operation: &Lowered,
-    source: &HostArray,
+    (given, source): (&Bound<'py, PyAny>, &HostArray),
     out: Option<&Bound<'py, PyAny>>,
     device: Device,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -71,7 +73,10 @@ fn run_on<'py>(
     let length = usize::try_from(operation.source_descriptor().image_bytes());
     let from = length.ok().and_then(|length| from.get(..length)).unwrap_or(from);
     py.detach(|| device.copy(operation, from, to)).map_err(raised)?;
-    Ok(room.object)
+    match out {
+        Some(_) => Ok(room.object),
+        None => Library::of([given]).array(room.object, room.array.element_type()),
+    }
 }
 
 #[pymethods]
@@ -134,8 +139,8 @@ impl Operation {
         self.lowered.stages(&crate::target::target(target)?).map_err(raised)
     }
 
-    /// Runs the operation on the memory of the source. Returns the memory of the destination, or
-    /// `out`.
+    /// Runs the operation on the memory of the source. Returns the memory of the destination, as an
+    /// array of the library that the source is from, or `out`.
     #[pyo3(signature = (source, /, *, out=None, device="host"))]
     fn __call__<'py>(
         &self,
@@ -146,7 +151,7 @@ impl Operation {
     ) -> PyResult<Bound<'py, PyAny>> {
         let array = HostArray::of(source, "source")?;
         Image::of_source(self.lowered.source()).check(&array, "source")?;
-        run_on(py, &self.lowered, &array, out, Device::of(device)?)
+        run_on(py, &self.lowered, (source, &array), out, Device::of(device)?)
     }
 
     fn __str__(&self) -> String {
@@ -234,16 +239,19 @@ fn described_or_whole<'py>(
 
 /// Copies an array into another memory layout, and returns that memory.
 ///
-/// `to` is a layout such as "{0,1:T(8,128)}", dimension numbers with the most minor first, a whole
-/// shape, or JAX's `Layout` or `Format`. The result is a numpy array with the dimensions of the
-/// memory, most major first, or `out` if that is given. If `array` is the memory of a layout,
-/// `source` is that layout. Elements are converted to `dtype`, or to the element type of `to` if it
-/// is a whole shape.
+/// `to` is a layout such as "{0,1:T(8,128)}", dimension numbers with the most minor first, a
+/// whole shape, or JAX's `Layout` or `Format`. It may also be a name: "C", "F",
+/// `"channels_last"` or `torch.channels_last`, or the letters of the dimensions such as "NHWC".
+/// The result is an array with the dimensions of the memory, most major first, or `out` if that
+/// is given. It is a tensor of torch or an array of JAX if `array` is one and the library has
+/// the element type, and a numpy array otherwise. If `array` is the memory of a layout,
+/// `source` is that layout. Elements are converted to `dtype`, or to the element type of `to`
+/// if it is a whole shape.
 ///
-/// With a `table`, each element becomes the entry of the table at its bits: the table is an array of
-/// 256 entries for elements of 8 bits, and of 16 for 4 bits. The entries have the type of the
-/// result. If each index along a dimension has its own table, `table_dimension` is that dimension of
-/// `array`, and the table has a row for each of its indices.
+/// With a `table`, each element becomes the entry of the table at its bits: the table is an
+/// array of 256 entries for elements of 8 bits, and of 16 for 4 bits. The entries have the type
+/// of the result. If each index along a dimension has its own table, `table_dimension` is that
+/// dimension of `array`, and the table has a row for each of its indices.
 ///
 /// >>> import numpy, stridec
 /// >>> x = numpy.arange(6, dtype=numpy.int32).reshape(2, 3)
@@ -254,6 +262,8 @@ fn described_or_whole<'py>(
 /// [[0, 1, 2], [3, 4, 5]]
 /// >>> stridec.relayout(x, to="{0,1}", dtype=numpy.float16).tolist()
 /// [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]
+/// >>> stridec.relayout(numpy.zeros((2, 3, 4, 5)), to="NHWC").shape
+/// (2, 4, 5, 3)
 /// >>> pixels = numpy.array([[0, 51], [102, 255]], numpy.uint8)
 /// >>> unit = numpy.arange(256, dtype=numpy.float32) / 255
 /// >>> stridec.relayout(pixels, to="{0,1}", table=unit).tolist()
@@ -278,6 +288,7 @@ pub(crate) fn relayout<'py>(
         return Err(invalid("table_dimension", "a table beside it", "none".to_owned()));
     }
     if source.is_some() || table.is_some() {
+        let given = array;
         let (array, from) = described_or_whole(array, source)?;
         let table = table.map(|table| HostArray::of(table, "table")?.packed(table)).transpose()?;
         let dtype = dtype.or(table.as_ref().map(HostArray::element_type));
@@ -287,15 +298,16 @@ pub(crate) fn relayout<'py>(
             Some(table) => with_table(&operation, table, table_dimension)?,
             None => operation,
         };
-        return run_on(py, &operation, &array, out, device);
+        return run_on(py, &operation, (given, &array), out, device);
     }
+    let given = array;
     let array = whole(array)?;
     let operation = recent::relayout(&array, to, dtype, || {
         let from = array.tensor()?;
         let to = destination(to, &from, array.sizes(), dtype, "to")?;
         Ok(Operation::between(from, to)?.lowered)
     })?;
-    run_on(py, &operation, &array, out, device)
+    run_on(py, &operation, (given, &array), out, device)
 }
 
 /// Returns an operation through a table.
@@ -337,9 +349,10 @@ pub(crate) fn slice<'py>(
     out: Option<&Bound<'py, PyAny>>,
     device: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let given = array;
     let (array, from) = described_or_whole(array, source)?;
     let operation = Operation::window(from, &window(offsets, sizes, strides)?, to)?;
-    run_on(py, &operation.lowered, &array, out, Device::of(device)?)
+    run_on(py, &operation.lowered, (given, &array), out, Device::of(device)?)
 }
 
 /// Compiles a relayout to a kernel. No device is needed.

@@ -6,23 +6,26 @@ use pyo3::{
     exceptions::PyTypeError,
     intern,
     prelude::*,
-    types::{PyDict, PyTuple},
+    types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyTuple},
 };
 use stridec::{
     Operation, Target, Tensor,
     explain::ProgramPicture,
     hlo::Module,
+    notation::NumpyArray,
     program::{ArrayBuffer, Program as Lowered, Ways},
     shape::{ElementType, Shape as XlaShape},
     stride::StrideDescriptor,
 };
 
 use crate::{
-    array::{HostArray, Room, lies_as},
+    array::{HostArray, Room, dtype, lies_as, numpy},
     device::Device,
     errors::{invalid, raised},
     kernel::Kernel,
+    library::Library,
     module::{Call, Given},
+    numbers::shown,
     picture,
     shape::Shape,
     target::target as preset,
@@ -34,7 +37,7 @@ use crate::{
 /// `jax.jit(f).lower(x)`, of its `compile()`, or of `jax.export.export(f)(x)`. A program that was
 /// made from a function of JAX takes and returns the values of that function. With
 /// `layouts="default"`, parameters and results are in row-major order, whatever the layouts in the
-/// module.
+/// module. Calls run on `device`: "host", "gpu", or "auto" for a GPU if there is one.
 ///
 /// >>> import numpy, stridec
 /// >>> program = stridec.Program('''
@@ -53,6 +56,8 @@ pub(crate) struct Program {
     target: Target,
     compiled: OnceLock<Lowered>,
     call: Option<Call>,
+    /// The device of calls.
+    device: Device,
 }
 
 impl Program {
@@ -69,6 +74,7 @@ impl Program {
         &self,
         py: Python<'py>,
         arguments: &[Bound<'py, PyAny>],
+        accepts: Accepts,
         device: Device,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let parameters = self.lowered.parameters();
@@ -81,7 +87,7 @@ impl Program {
         }
         let mut arrays = Vec::with_capacity(arguments.len());
         for (number, (given, buffer)) in arguments.iter().zip(parameters).enumerate() {
-            arrays.push(argument(given, buffer, number)?);
+            arrays.push(argument(given, buffer, number, accepts)?);
         }
         let mut images = Vec::with_capacity(arrays.len());
         for (array, buffer) in arrays.iter().zip(parameters) {
@@ -101,17 +107,44 @@ impl Program {
             results.push(room.array.bytes_mut("result")?);
         }
         py.detach(|| device.run(&self.lowered, &sources, &mut results)).map_err(raised)?;
+        let library = Library::of(arguments);
         let rooms = rooms.into_iter().zip(self.lowered.results());
-        rooms.map(|(room, of)| logical(py, room, of)).collect()
+        rooms
+            .map(|(room, of)| library.array(logical(py, room, of)?, of.shape().element_type()))
+            .collect()
     }
+}
+
+/// The arguments that a program accepts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Accepts {
+    /// Arrays of the types of the parameters, and Python's numbers.
+    Exact,
+    /// Also arrays of the 64-bit types that JAX reads as 32-bit types, as numpy makes them by
+    /// default.
+    LikeJax,
 }
 
 /// Returns the array of an argument. Returns an error if its type or extents differ from the
 /// parameter's.
-fn argument(given: &Bound<'_, PyAny>, buffer: &ArrayBuffer, number: usize) -> PyResult<HostArray> {
+fn argument(
+    given: &Bound<'_, PyAny>,
+    buffer: &ArrayBuffer,
+    number: usize,
+    accepts: Accepts,
+) -> PyResult<HostArray> {
     let name = format!("arguments[{number}]");
-    let mut array = HostArray::of(given, &name)?;
     let expected = buffer.shape();
+    if let Some(array) = scalar(given, expected, &name)? {
+        return Ok(array);
+    }
+    let mut array = HostArray::of(given, &name)?;
+    if accepts == Accepts::LikeJax
+        && is_read_as(array.element_type(), expected.element_type())
+        && array.sizes() == buffer.descriptor().sizes()
+    {
+        return converted(given, expected.element_type(), &name);
+    }
     let fits = array.element_type() == expected.element_type()
         && array.sizes() == buffer.descriptor().sizes();
     if !fits {
@@ -122,6 +155,70 @@ fn argument(given: &Bound<'_, PyAny>, buffer: &ArrayBuffer, number: usize) -> Py
         array = array.packed(given)?;
     }
     Ok(array)
+}
+
+/// Returns the array of a Python number, or `None` for another object. Integers are accepted for
+/// every numeric type, and other numbers for types of their kind.
+fn scalar(
+    given: &Bound<'_, PyAny>,
+    expected: &XlaShape,
+    argument: &str,
+) -> PyResult<Option<HostArray>> {
+    let element_type = expected.element_type();
+    let is_complex = matches!(element_type, ElementType::C64 | ElementType::C128);
+    let fits = if given.is_instance_of::<PyBool>() {
+        element_type == ElementType::Pred
+    } else if given.is_instance_of::<PyInt>() {
+        element_type != ElementType::Pred
+    } else if given.is_instance_of::<PyFloat>() {
+        element_type != ElementType::Pred && !is_integer(element_type)
+    } else if given.is_instance_of::<PyComplex>() {
+        is_complex
+    } else {
+        return Ok(None);
+    };
+    if !fits || expected.rank() > 0 {
+        return Err(invalid(argument, &expected.without_layout().to_string(), shown(given)));
+    }
+    converted(given, element_type, argument).map(Some)
+}
+
+/// Returns true for the types of integers, whose names are an `s` or a `u` before the width.
+fn is_integer(element_type: ElementType) -> bool {
+    matches!(element_type.name().as_bytes(), [b's' | b'u', b'0'..=b'9', ..])
+}
+
+/// Returns true if JAX reads arrays of type `given` as `expected`, unless it is told to keep 64-bit
+/// types.
+fn is_read_as(given: ElementType, expected: ElementType) -> bool {
+    use ElementType as E;
+    matches!(
+        (given, expected),
+        (E::S64, E::S32) | (E::U64, E::U32) | (E::F64, E::F32) | (E::C128, E::C64)
+    )
+}
+
+/// Returns a copy of an array or of a number, converted to another type. Returns an error if an
+/// integer does not fit.
+fn converted(
+    given: &Bound<'_, PyAny>,
+    element_type: ElementType,
+    argument: &str,
+) -> PyResult<HostArray> {
+    let py = given.py();
+    let expected = format!("numbers that fit {}", element_type.name());
+    let refused = |_| invalid(argument, &expected, shown(given));
+    let name = NumpyArray::dtype(element_type).unwrap_or("uint8");
+    let numpy = numpy(py)?;
+    let whole = numpy.call_method1(intern!(py, "asarray"), (given,))?;
+    let made = whole.call_method1(intern!(py, "astype"), (dtype(py, name)?,)).map_err(refused)?;
+    if is_integer(element_type) {
+        let same = numpy.call_method1(intern!(py, "array_equal"), (&whole, &made))?;
+        if !same.is_truthy()? {
+            return Err(invalid(argument, &expected, shown(given)));
+        }
+    }
+    HostArray::of(&made, argument)
 }
 
 /// Returns the memory of a parameter. This is the memory of the array itself if its elements are at
@@ -181,13 +278,15 @@ fn order(layout: &StrideDescriptor) -> Option<Vec<usize>> {
 #[pymethods]
 impl Program {
     #[new]
-    #[pyo3(signature = (module, /, *, target="webgpu", layouts="module"))]
+    #[pyo3(signature = (module, /, *, target="webgpu", layouts="module", device="host"))]
     fn new(
         py: Python<'_>,
         module: &Bound<'_, PyAny>,
         target: &str,
         layouts: &str,
+        device: &str,
     ) -> PyResult<Self> {
+        let device = Device::of(device)?;
         let given = Given::of(module, "module")?;
         let module = given.module(py)?;
         let module = match layouts {
@@ -203,7 +302,7 @@ impl Program {
         };
         let lowered = py.detach(|| Lowered::lower(&module)).map_err(raised)?;
         let target = preset(target)?;
-        Ok(Self { module, lowered, target, compiled: OnceLock::new(), call: given.call })
+        Ok(Self { module, lowered, target, compiled: OnceLock::new(), call: given.call, device })
     }
 
     /// The name of the module.
@@ -236,20 +335,24 @@ impl Program {
         self.compiled(py)?.stages(&self.target).map_err(raised)
     }
 
-    /// Runs the program. Takes one array for each parameter, and returns one numpy array for each
-    /// result.
-    #[pyo3(signature = (*arguments, device="host"))]
+    /// Runs the program. Takes one array for each parameter, and returns one array for each result.
+    /// Results are tensors of torch if an argument is one, or else arrays of JAX if an argument is
+    /// one, and numpy arrays otherwise. A scalar may be a Python number. `device` is that of the
+    /// program unless it is given.
+    #[pyo3(signature = (*arguments, device=None))]
     fn run<'py>(
         &self,
         py: Python<'py>,
         arguments: Vec<Bound<'py, PyAny>>,
-        device: &str,
+        device: Option<&str>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        self.run_flat(py, &arguments, Device::of(device)?)
+        let device = device.map_or(Ok(self.device), Device::of)?;
+        self.run_flat(py, &arguments, Accepts::Exact, device)
     }
 
-    /// Runs the program on the host. A program that was made from a function of JAX takes and
-    /// returns the values of that function. Any other program takes one array for each parameter,
+    /// Runs the program. A program that was made from a function of JAX takes and
+    /// returns the values of that function; 64-bit numbers of numpy are read as the 32-bit ones of
+    /// the function. Any other program takes one array for each parameter,
     /// and returns an array or a tuple of arrays.
     #[pyo3(signature = (*args, **kwargs))]
     fn __call__<'py>(
@@ -264,7 +367,7 @@ impl Program {
                 return Err(PyTypeError::new_err(message));
             }
             let arguments: Vec<_> = args.iter().collect();
-            let mut results = self.run_flat(py, &arguments, Device::Host)?;
+            let mut results = self.run_flat(py, &arguments, Accepts::Exact, self.device)?;
             let is_tuple = self.module.result().element_type() == ElementType::Tuple;
             return match (is_tuple, results.len()) {
                 (false, 1) => Ok(results.remove(0)),
@@ -274,7 +377,7 @@ impl Program {
         let kwargs = kwargs.cloned().unwrap_or_else(|| PyDict::new(py));
         let arguments = PyTuple::new(py, [args.as_any(), kwargs.as_any()])?;
         let flat = call.flatten(py, arguments.into_any())?;
-        let results = self.run_flat(py, &flat, Device::Host)?;
+        let results = self.run_flat(py, &flat, Accepts::LikeJax, self.device)?;
         call.unflatten(py, results)
     }
 

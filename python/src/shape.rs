@@ -1,6 +1,9 @@
 //! The class `stridec.Shape`.
 
-use std::fmt;
+use std::{
+    fmt,
+    hash::{Hash, Hasher},
+};
 
 use pyo3::{
     IntoPyObjectExt, intern,
@@ -20,7 +23,7 @@ use crate::{
     errors::{about, invalid, raised, unsupported},
     layout::layout,
     numbers::{numbers, shown},
-    picture,
+    picture, torch,
 };
 
 /// The element type, the extents and the memory layout of an array.
@@ -28,7 +31,9 @@ use crate::{
 /// `source` is text in XLA's notation, the bytes of a serialized `xla.Shape`, an array (whose
 /// strides are read), a `jax.ShapeDtypeStruct` or `jax.Array`, or extents together with `dtype`.
 /// `layout` replaces the layout. It is text such as "{0,1:T(8,128)}", dimension numbers with the
-/// most minor first, or JAX's `Layout` or `Format`.
+/// most minor first, or JAX's `Layout` or `Format`. It may also be a name: numpy's "C" and "F",
+/// `"channels_last"` of torch, or letters of the dimensions such as "NHWC" for an array that XLA
+/// has as NCHW.
 ///
 /// >>> import stridec
 /// >>> shape = stridec.Shape("f32[3,5]{1,0:T(2,2)}")
@@ -43,7 +48,7 @@ use crate::{
 ///
 /// `repr` is a drawing of the memory. In a notebook, the shape is shown as an interactive page.
 #[pyclass(frozen, module = "stridec", eq, hash)]
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone)]
 pub(crate) struct Shape {
     pub(crate) described: Described,
 }
@@ -101,6 +106,22 @@ impl From<XlaShape> for Described {
     }
 }
 
+/// Shapes are equal if they are written in the same way, apart from a layout that is left out. Such
+/// a layout is the default one.
+impl PartialEq for Shape {
+    fn eq(&self, other: &Self) -> bool {
+        self.with_default() == other.with_default()
+    }
+}
+
+impl Eq for Shape {}
+
+impl Hash for Shape {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.with_default().hash(state);
+    }
+}
+
 impl fmt::Display for Described {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -122,6 +143,9 @@ impl Shape {
         let py = given.py();
         if let Ok(bytes) = given.cast::<PyBytes>() {
             return Ok(XlaShape::decode(bytes.as_bytes()).map_err(raised)?.into());
+        }
+        if let Some(tensor) = torch::described(given, argument)? {
+            return Ok(Described::Tensor(tensor));
         }
         // JAX's arrays have their layout in `format`, which may be None in a `ShapeDtypeStruct`.
         let format = given.getattr_opt(intern!(py, "format"))?;
@@ -148,8 +172,19 @@ impl Shape {
         let element_type = element_type(&dtype, &format!("{argument}.dtype"))?;
         let sizes: Vec<u64> =
             numbers(&given.getattr(intern!(py, "shape"))?, &format!("{argument}.shape"))?;
-        let layout = layout(format, &format!("{argument}.format"))?;
+        let layout = layout(format, sizes.len(), &format!("{argument}.format"))?;
         Ok(XlaShape::new(element_type, sizes, layout).map_err(raised)?.into())
+    }
+
+    /// Returns what the shape describes, with the default layout if the layout is left out.
+    fn with_default(&self) -> Described {
+        let shape = self.xla().filter(|shape| shape.is_array() && shape.layout().is_none());
+        let spelled = shape.and_then(|shape| {
+            let layout = shape.layout_or_default().into_owned();
+            let dimensions: Vec<Dimension> = shape.dimensions().to_vec();
+            XlaShape::array(shape.element_type(), dimensions, Some(layout)).ok()
+        });
+        spelled.map_or_else(|| self.described.clone(), Described::from)
     }
 
     pub(crate) fn descriptor(&self) -> PyResult<&StrideDescriptor> {
@@ -176,7 +211,7 @@ impl Shape {
         let Some(shape) = shape else {
             return Err(invalid("layout", "an array's shape to give it to", &self.described));
         };
-        let layout = layout(given, "layout")?;
+        let layout = layout(given, shape.rank(), "layout")?;
         let dimensions: Vec<Dimension> = shape.dimensions().to_vec();
         let made = XlaShape::array(shape.element_type(), dimensions, layout).map_err(raised)?;
         Ok(Self::of_shape(made))
@@ -251,6 +286,30 @@ impl Shape {
             Ok(TensorForm::Strided(shape)) => PyTuple::new(py, shape.sizes()),
             _ => PyTuple::new(py, [0_u64; 0]),
         }
+    }
+
+    /// The number of dimensions.
+    #[getter]
+    fn ndim(&self) -> usize {
+        match (&self.described, self.xla()) {
+            (_, Some(shape)) => shape.rank(),
+            (Described::Tensor(tensor), None) => tensor.descriptor().rank(),
+            (Described::Abstract(_), None) => 0,
+        }
+    }
+
+    /// The number of elements.
+    #[getter]
+    fn size(&self) -> PyResult<u64> {
+        Ok(self.descriptor()?.elements())
+    }
+
+    /// The extents of the memory, major to minor, including padding and the dimensions of tiles.
+    /// None if strides leave gaps or overlap, so that the memory has no such extents.
+    #[getter]
+    fn memory_dimensions<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let sizes = self.descriptor()?.array_dimensions();
+        sizes.map(|sizes| PyTuple::new(py, sizes)).transpose()
     }
 
     /// The distance between neighbours along each dimension, in elements. None for a dimension that

@@ -166,9 +166,13 @@ def test_torch_tensors_without_a_copy():
     for name in types:
         x = filled((4, 6), getattr(ml_dtypes, name, name))
         given = torch.from_numpy(x.view(numpy.uint8).reshape(4, -1)).view(getattr(torch, name))
-        assert same(stridec.relayout(given, to="{1,0}"), x), name
+        made = stridec.relayout(given, to="{1,0}")
+        assert isinstance(made, torch.Tensor) and (made.dtype, made.shape) == (given.dtype, given.shape), name
+        assert made.view(torch.uint8).numpy().tobytes() == x.tobytes(), name
         # A tensor that is a view of another keeps its strides.
-        assert same(stridec.relayout(given.T[1:, ::2], to="{1,0}"), numpy.array(x.T[1:, ::2], order="C")), name
+        made = stridec.relayout(given.T[1:, ::2], to="{1,0}")
+        assert made.view(torch.uint8).numpy().tobytes() == numpy.array(x.T[1:, ::2], order="C").tobytes(), name
+        assert stridec.Shape((4, 6), dtype=given.dtype).dtype == stridec.Shape.from_array(given).dtype
         handed = stridec.Array(given)
         assert handed.shape == (4, 6) and handed.__dlpack_device__() == (1, 0)
         back = torch.from_dlpack(handed)
@@ -179,7 +183,16 @@ def test_torch_tensors_without_a_copy():
     x = filled((4, 6), numpy.float32)
     assert stridec.relayout(x, to="{0,1}", out=out) is out and same(out.numpy(), numpy.ascontiguousarray(x.T))
     assert stridec.relayout(torch.tensor(3.0), to=()).tolist() == 3
+    assert stridec.relayout(torch.nn.Parameter(torch.tensor([3.0])), to="{0}").tolist() == [3]
     channels_last = torch.empty((2, 3, 4, 5)).to(memory_format=torch.channels_last)
+    for to in [torch.channels_last, "channels_last", "NHWC", "{1,3,2,0}"]:
+        assert stridec.relayout(torch.ones((2, 3, 4, 5)), to=to).shape == (2, 4, 5, 3)
+    with pytest.raises(stridec.InvalidInput, match="rank"):
+        stridec.relayout(torch.ones((2, 3)), to=torch.channels_last)
+    # Nothing is read to describe a tensor.
+    meta = torch.empty((2, 3, 4, 5), dtype=torch.bfloat16, device="meta").to(memory_format=torch.channels_last)
+    assert str(stridec.Shape(meta)) == "bf16[2,3,4,5]{1,3,2,0}"
+    assert str(stridec.Shape(meta[:, :, ::2])) == "bf16[2,3,2,5] strided<[60,1,30,3]>"
     assert str(stridec.Shape.from_array(channels_last)) == "f32[2,3,4,5]{1,3,2,0}"
     imaginary = torch.tensor([1 + 2j, 3 - 4j]).conj().imag
     with pytest.raises(stridec.Unsupported, match="resolve_neg"):
@@ -188,12 +201,33 @@ def test_torch_tensors_without_a_copy():
     # PyTorch's own errors name what to call.
     for wrong, error, message in [
         (torch.empty(2, device="meta"), TypeError, "meta"),
-        (torch.ones(2, requires_grad=True), RuntimeError, "detach"),
         (torch.ones(2).to_sparse(), TypeError, "to_dense"),
         (torch.ones(2, dtype=torch.complex64).conj(), RuntimeError, "resolve_conj"),
     ]:
         with pytest.raises(error, match=message):
             stridec.relayout(wrong, to="{0}")
+
+
+def test_results_are_arrays_of_the_library_of_the_argument():
+    jax = pytest.importorskip("jax")
+    for dtype in [numpy.float32, ml_dtypes.bfloat16, numpy.int8, ml_dtypes.float8_e4m3fn, bool]:
+        x = filled((4, 6), dtype)
+        made = stridec.relayout(jax.numpy.asarray(x), to="{0,1}")
+        assert isinstance(made, jax.Array) and same(numpy.asarray(made), numpy.ascontiguousarray(x.T)), dtype
+        assert type(stridec.relayout(x, to="{0,1}")) is numpy.ndarray
+        assert isinstance(stridec.slice(jax.numpy.asarray(x), (1, 0), (2, 6)), jax.Array)
+    # JAX would make 32 bits of these.
+    assert stridec.relayout(jax.numpy.ones(3, numpy.float32), to="{0}", dtype="f64").dtype == numpy.float64
+    out = numpy.empty((6, 4), numpy.float32)
+    assert stridec.relayout(jax.numpy.ones((4, 6)), to="{0,1}", out=out) is out
+
+
+def test_packed_elements_are_bytes_of_any_extents():
+    x = filled((64, 32), numpy.uint8)
+    flat = stridec.relayout(x.ravel(), to="s4[64,64]{0,1:E(4)}", source="s4[64,64]{1,0:E(4)}")
+    assert same(stridec.relayout(x, to="s4[64,64]{0,1:E(4)}", source="s4[64,64]{1,0:E(4)}"), flat)
+    with pytest.raises(stridec.InvalidInput, match=r"array.shape: expected 2048 bytes .*, got \(64, 31\)"):
+        stridec.relayout(x[:, :31].copy(), to="{1,0:E(4)}", source="s4[64,64]{1,0:E(4)}")
 
 
 def test_a_read_only_array_stays_one():

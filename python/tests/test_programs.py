@@ -229,3 +229,28 @@ def test_memory_and_difference():
     drawn = xml.dom.minidom.parseString(other._repr_svg_()).getElementsByTagName("text")
     assert "".join(text.firstChild.data + "\n" for text in drawn if text.firstChild) == str(other).replace("\n\n", "\n")
     assert list(other._repr_mimebundle_()) == ["text/plain", "text/html", "image/svg+xml"]
+
+
+def test_arguments_that_the_function_of_jax_takes():
+    update = jax.jit(lambda cache, row, at: {"next": jax.lax.dynamic_update_slice(cache, row, (at, 0))})
+    program = stridec.Program(update.lower(jnp.zeros((4, 3)), jnp.ones((1, 3)), 1))
+    expected = numpy.asarray(update(jnp.zeros((4, 3)), jnp.ones((1, 3)), 3)["next"])
+    for at in [3, numpy.int64(3), numpy.array(3), jnp.int32(3)]:
+        given = program(jnp.zeros((4, 3)), jnp.ones((1, 3)), at)
+        assert isinstance(given["next"], jax.Array) and same(numpy.asarray(given["next"]), expected)
+    given = program(numpy.zeros((4, 3)), numpy.ones((1, 3)), 3)["next"]
+    assert type(given) is numpy.ndarray and same(given, expected)
+    for wrong in [1 << 40, 2.5, True, numpy.int64(1 << 40), numpy.int16(3)]:
+        with pytest.raises(stridec.InvalidInput, match=r"arguments\[2\]"):
+            program(numpy.zeros((4, 3)), numpy.ones((1, 3)), wrong)
+    # A program without a function takes the types of its parameters, and Python's numbers.
+    text = "ENTRY e { x = f32[] parameter(0) ROOT y = f32[2] broadcast(x), dimensions={} }"
+    assert stridec.Program(text)(2.5).tolist() == [2.5, 2.5]
+    with pytest.raises(stridec.InvalidInput, match="f64"):
+        stridec.Program(text)(numpy.array(2.5))
+
+
+def test_a_path_is_not_a_module():
+    for call in [stridec.Program, stridec.memory]:
+        with pytest.raises(stridec.InvalidInput, match="open"):
+            call("dump/module_0001.jit_f.txt")

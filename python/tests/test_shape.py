@@ -103,3 +103,22 @@ def test_kernels():
     assert stridec.compile("f32[8]", "{0}").copy_regions == [(0, 0, 32)]
     empty = stridec.compile("f32[0]", "{0}")
     assert (empty.wgsl, empty.dispatches, empty.proof, empty.spirv()) == ("", [], None, b"")
+
+
+def test_a_layout_that_is_left_out_is_the_default():
+    a, b = stridec.Shape("f32[4,6]"), stridec.Shape("f32[4,6]{1,0}")
+    assert a == b and hash(a) == hash(b) and str(a) != str(b)
+    assert a != stridec.Shape("f32[4,6]{0,1}") and a != stridec.Shape("f32[6,4]")
+    tiled = stridec.Shape("bf16[3,5]{1,0:T(2,4)}")
+    assert (tiled.ndim, tiled.size, tiled.memory_dimensions) == (2, 15, (2, 2, 2, 4))
+
+
+def test_layouts_have_names():
+    image = (2, 3, 4, 5)
+    for name, order in [("NHWC", (1, 3, 2, 0)), ("channels_last", (1, 3, 2, 0)), ("C", (3, 2, 1, 0)), ("F", (0, 1, 2, 3))]:
+        assert stridec.Shape(image, dtype="f32", layout=name).minor_to_major == order
+        assert stridec.Operation.relayout("f32[2,3,4,5]", name).destination.minor_to_major == order
+    assert stridec.Shape((2, 3, 4, 5, 6), dtype="f32", layout="channels_last_3d").minor_to_major == (1, 4, 3, 2, 0)
+    for name, shape in [("channels_last", (2, 3)), ("NHWC", (2, 3)), ("NHQC", image)]:
+        with pytest.raises(stridec.InvalidInput):
+            stridec.Shape(shape, dtype="f32", layout=name)

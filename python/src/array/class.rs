@@ -30,12 +30,19 @@ pub(crate) struct Array {
     pub(super) array: HostArray,
 }
 
+impl Array {
+    /// Returns the array of an object.
+    pub(crate) fn of(array: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self { array: HostArray::of(array, "array")? })
+    }
+}
+
 #[pymethods]
 impl Array {
     #[new]
     #[pyo3(signature = (array, /))]
     fn new(array: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(Self { array: HostArray::of(array, "array")? })
+        Self::of(array)
     }
 
     /// XLA's name of the element type.

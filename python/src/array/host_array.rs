@@ -2,15 +2,13 @@
 #![allow(unsafe_code)]
 
 use pyo3::{intern, prelude::*, types::PyMemoryView};
-use stridec::{
-    Tensor,
-    notation::from_byte_strides,
-    shape::{ElementType, StridedShape},
-    stride::StrideDescriptor,
-};
+use stridec::{Tensor, notation::from_byte_strides, shape::ElementType, stride::StrideDescriptor};
 
 use super::{dlpack, interface};
-use crate::errors::{invalid, raised};
+use crate::{
+    errors::{invalid, raised},
+    torch::{is_of_torch, tensor_of_strides},
+};
 
 /// The permission to write to an array's memory, as its owner declares it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,6 +52,13 @@ impl HostArray {
         if let Some(found) = object.getattr_opt(intern!(py, "__array_struct__"))? {
             return interface::read(object, &found, argument);
         }
+        // A tensor that records gradients, such as a parameter of a module, is read without them.
+        let object = &match object.getattr_opt(intern!(py, "requires_grad"))? {
+            Some(records) if is_of_torch(object) && records.is_truthy()? => {
+                object.call_method0(intern!(py, "detach"))?
+            }
+            _ => object.clone(),
+        };
         let mut refused = None;
         if let Some(method) = object.getattr_opt(intern!(py, "__dlpack__"))? {
             match dlpack::read(object, &method, argument) {
@@ -157,16 +162,7 @@ impl HostArray {
     /// Returns the layout as a tensor: an XLA shape if the memory consists of the elements alone,
     /// and strides otherwise.
     pub(crate) fn tensor(&self) -> PyResult<Tensor> {
-        let lowered = self.descriptor()?;
-        let strides = lowered.strides().flatten();
-        let sizes = self.sizes.iter().copied();
-        let strided =
-            StridedShape::new(self.element_type, sizes, strides, lowered.base_offset(), 0)
-                .map_err(raised)?;
-        Ok(match strided.to_shape() {
-            Some(shape) => Tensor::try_from(shape).map_err(raised)?,
-            None => Tensor::try_from(strided).map_err(raised)?,
-        })
+        tensor_of_strides(self.element_type, &self.sizes, &self.byte_strides)
     }
 
     /// Returns true if the elements are in row-major order without gaps.

@@ -70,6 +70,15 @@ impl<'a> Image<'a> {
         {
             return Ok(());
         }
+        // Packed elements are bytes of any extents, such as half as many columns for 4 bits.
+        if layout.element_bits() < 8 && dense && array.element_type() == ElementType::U8 {
+            let bytes: u64 = given.iter().product();
+            if bytes == layout.image_bytes() {
+                return Ok(());
+            }
+            let expected = format!("{} bytes in row-major order", layout.image_bytes());
+            return Err(invalid(&format!("{argument}.shape"), &expected, tuple(given)));
+        }
         let whole = layout.element_bits() >= 8 && layout.prefix_bytes() == 0;
         if !(whole && self.holds(array)) {
             let (expected, bytes) = (self.dtype, layout.image_bytes());

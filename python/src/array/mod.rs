@@ -12,5 +12,4 @@ mod numpy;
 pub(crate) use class::Array;
 pub(crate) use host_array::HostArray;
 pub(crate) use image::{Image, Room, lies_as};
-use numpy::dtype;
-pub(crate) use numpy::element_type;
+pub(crate) use numpy::{dtype, element_type, numpy};

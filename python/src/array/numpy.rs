@@ -8,10 +8,10 @@ use pyo3::{
 };
 use stridec::{notation::NumpyArray, shape::ElementType};
 
-use crate::{errors::invalid, numbers::shown};
+use crate::{errors::invalid, numbers::shown, torch};
 
 /// Returns the module numpy.
-pub(super) fn numpy(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
+pub(crate) fn numpy(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
     static NUMPY: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
     let module = NUMPY.get_or_try_init(py, || PyModule::import(py, "numpy").map(Bound::unbind))?;
     Ok(module.bind(py))
@@ -40,8 +40,8 @@ pub(crate) fn dtype<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyA
     Ok(dtype)
 }
 
-/// Returns the element type that `dtype=` describes: XLA's name, numpy's name, a dtype or a scalar
-/// type.
+/// Returns the element type that `dtype=` describes: XLA's name, numpy's name, a dtype of numpy or
+/// `PyTorch`, or a scalar type.
 pub(crate) fn element_type(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<ElementType> {
     let py = given.py();
     let expected = "an element type, such as \"bf16\" or numpy.float32";
@@ -51,6 +51,8 @@ pub(crate) fn element_type(given: &Bound<'_, PyAny>, argument: &str) -> PyResult
             return Ok(known);
         }
         text
+    } else if let Some(known) = torch::element_type(given) {
+        return Ok(known);
     } else {
         let dtype = match given.getattr_opt(intern!(py, "name"))? {
             Some(_) => given.clone(),
