@@ -48,8 +48,8 @@ impl Bits {
         self.src.max(self.dst) <= 8
     }
 
-    /// Returns true if `plan` is a good way to copy units of at most a byte. It is if the plan can
-    /// move them in whole bytes: as long runs, or as matrices whose lines are long on both sides.
+    /// Returns true if `plan` is a fast way to copy units of at most a byte, because it moves them
+    /// in whole bytes: as long runs, or as matrices whose lines are long on both sides.
     pub(super) fn suits(self, plan: &TilePlan) -> bool {
         let bits = self.src.min(self.dst) as usize;
         let (rows, columns) = (plan.rows.dst.len(), plan.columns.src.len());
@@ -137,7 +137,8 @@ impl Bits {
             if self.src == self.dst {
                 return move_units((source, from), (slice, to), unit, self.src);
             }
-            // End the first group of units at a cache line.
+            // End the first group of units at a cache-line boundary, so that later groups are whole
+            // lines.
             let gap = slice.as_ptr().addr().wrapping_add(to / per).wrapping_neg() % LINE;
             let (mut done, mut count) = (0, gap * per + RUN);
             while done < unit {

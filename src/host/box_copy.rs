@@ -157,8 +157,9 @@ impl BoxCopy<'_, '_> {
         });
     }
 
-    /// Transposes tiles square by square, or in streamed strips if the plan's mover is
-    /// [`Mover::Strips`]. Tiles that are too small for shuffle instructions are moved by `plain`.
+    /// Transposes tiles square by square. If the plan's mover is [`Mover::Strips`] and the box is
+    /// streamed, transposes strips instead, the rows that fill whole cache lines of each column.
+    /// Tiles that are too small for shuffle instructions are moved by `plain`.
     fn squares<const N: usize>(
         self,
         from: isize,

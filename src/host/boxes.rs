@@ -120,8 +120,9 @@ const SHORT_BITS: i64 = 1 << 11;
 /// The least number of periods in a box for which looking for periods pays off.
 const LEAST_REPEATS: i64 = 4;
 
-/// The least effect of a cut: it must decide a guard for at least one in this many steps of an
-/// axis.
+/// The divisor of the steps of an axis that gives the least useful cut: a cut along the axis must
+/// decide a guard for at least that part of its steps. Otherwise, [`cut`] cuts off the first step
+/// of the outermost axis.
 const LEAST_DECIDED: i64 = 4;
 
 /// The least average size of the boxes of a period, in positions, for which each box gets a plan of
@@ -182,8 +183,9 @@ fn resolve_boxes(of: NestWithImages, walk_box: WalkBox, each: &mut dyn FnMut(Res
 }
 
 /// Splits a box into parts that read at constant strides, and calls `each` for each part. All
-/// positions of the box read by `case`, at places that lookups give. A part has a single step along
-/// each axis for which `axes` is true, because the lookups depend on these axes.
+/// positions of the box read by `case`, at places that depend on lookups, which are integers loaded
+/// from a source. A part has a single step along each axis for which `axes` is true, because the
+/// lookups change along these axes.
 fn look_up(
     NestWithImages { nest, images }: NestWithImages,
     walk_box: &WalkBox,
@@ -220,7 +222,8 @@ fn look_up(
 /// - `Taken`: all positions take this value, or read from it at constant strides. The second field
 ///   is the index of the case, or the number of cases if none applies.
 /// - `Cut`: the box must be cut in two: the steps of `axis` before `at`, and those from `at` on.
-/// - `Repeated`: the box consists of periods.
+/// - `Repeated`: the box consists of periods, equal parts with equal boxes. Therefore only the
+///   first period must be divided.
 enum Decision {
     Taken(PositionValue, usize),
     Cut {
@@ -303,8 +306,8 @@ fn period(nest: &CopyNest, number: usize, walk_box: &WalkBox, bounds: &Bounds) -
         let extent = *end - *low;
         let period = Period::of_axis(nest, &undecided, bounds, axis, extent);
         let moves = period.moves.iter().any(|&by| by != 0);
-        // An axis that changes neither a guard nor a quotient is either contained in the period as
-        // a whole, or becomes an axis along which the period repeats.
+        // An axis that changes neither a guard nor a quotient is contained in the period as a whole
+        // if the period does not become too long. Otherwise the period repeats along this axis.
         let whole = size.saturating_mul(extent);
         let bits = whole.saturating_mul(nest.dst_bits().into());
         let cut = extent % period.steps != 0 && bits <= SHORT_BITS;
@@ -414,8 +417,8 @@ fn decide(of: NestWithImages, walk_box: &WalkBox, repeats: bool) -> Decision {
             .filter(|(form, _)| is_linear(form, &bounds))
             .map(|&(form, threshold)| cut(form, threshold, walk_box, &bounds));
         if let Some(first) = cuts.min_by_key(Decision::axis) {
-            // A period along an axis outside the cut comes first, so that its rows are cut only
-            // once, and not again in every period.
+            // Look for a period along an axis outside the cut first. The boxes of the period are
+            // then cut only once, and not again in every period.
             let period = if repeats { period(nest, number, walk_box, &bounds) } else { None };
             return period.filter(|found| found.axis() < first.axis()).unwrap_or(first);
         }
@@ -612,7 +615,8 @@ fn guard_state(guard: &Guard, bounds: &Bounds) -> GuardState {
     }
 }
 
-/// Cuts a box so that in one of the parts, the form does not cross `threshold`.
+/// Cuts a box so that in one of the parts, all values of the form lie on one side of `threshold`,
+/// which is one of the two limits of a guard.
 ///
 /// This part may be small, as in a triangle, whose rows end at different columns. In that case, the
 /// first step of the outermost axis is cut off instead, so that the boxes become rows.

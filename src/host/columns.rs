@@ -73,8 +73,8 @@ impl<'a, L: Lane> RowValues<'a, L> {
         }
     }
 
-    /// Starts a group of `rows` rows at the steps `digits`, one for each axis, and advances
-    /// `digits` past these rows.
+    /// Starts a group of `rows` rows. `digits` has the step along each axis at which the first row
+    /// of the group begins, and is advanced to the step at which the row after the group begins.
     ///
     /// If `is_whole` is true, each row is the whole innermost axis, and the step of that axis is 0.
     pub(super) fn start(&mut self, digits: &mut [i64], is_whole: bool, rows: usize) {
@@ -83,7 +83,8 @@ impl<'a, L: Lane> RowValues<'a, L> {
             known.is_known = false;
         }
         let extents = self.nest.extents();
-        // The number of axes along which rows advance.
+        // The number of axes whose step changes from row to row. If a row is the whole innermost
+        // axis, these are the other axes.
         let stepped = if is_whole { digits.len().saturating_sub(1) } else { digits.len() };
         if is_whole && let Some(inner) = self.axes.last_mut() {
             inner[..rows].fill(L::default());

@@ -35,8 +35,9 @@ const TILE_BYTES: usize = 1 << 15;
 /// runs of the destination shorter.
 const SOURCE_BYTES: usize = LINE;
 
-/// Tiles of units below a byte have a multiple of this number of units along the source. Their
-/// lines then start at whole bytes, so that they can be unpacked in registers.
+/// A number that divides the units along the source in every tile of units below a byte, unless the
+/// tile covers the whole axis. The lines of such a tile start at whole bytes, so that they can be
+/// unpacked in registers.
 const PACKED_UNITS: usize = 64;
 
 /// The shortest run of the destination that is streamed, in bytes. Shorter ones consist mostly of
@@ -53,9 +54,10 @@ pub(super) struct ConvertedCopy {
     /// The axes of the box, outermost first, and the number of steps of each in a tile.
     axes: SmallVec<[PlanAxis; 8]>,
     blocks: SmallVec<[usize; 8]>,
-    /// The tiles, one for each combination of full and last blocks. An axis that its blocks do not
-    /// divide has one bit of the index, and the outermost such axis has the lowest bit. The bit is
-    /// set for tiles in the last block of that axis.
+    /// The tiles in all sizes that occur: the last block along an axis is shorter than the others
+    /// if blocks do not divide the axis. Each such axis has one bit of the index into this list,
+    /// and the outermost has the lowest bit. The bit is set for tiles in the last block of that
+    /// axis.
     tiles: Vec<ConvertedTile>,
 }
 
@@ -189,8 +191,8 @@ impl ConvertedCopy {
 
     /// Calls `each` for every tile, with its index in `tiles`, its first source unit, and its
     /// destination address. The calls are nested by axis: `axis` is the axis whose blocks are
-    /// visited next, `set` is the part of the index that the axes outside it determine, and `bits`
-    /// is the length of that part.
+    /// visited next, `set` has the bits of the index that the axes outside `axis` determine, and
+    /// `bits` is the number of these bits.
     fn each_tile(
         &self,
         axis: usize,

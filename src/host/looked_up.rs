@@ -13,9 +13,9 @@ use crate::nest::{CopyNest, TableCopy, Value, signed, slabs};
 /// longer than gathering the elements one by one.
 const LEAST_POSITIONS: u64 = 1 << 12;
 
-/// The number of codes in a slab, unless it needs more to read whole cache lines of the source. The
-/// codes and entries of a slab fit the L2 cache together. With smaller slabs, planning them would
-/// take more time.
+/// The number of codes in a slab, the part of the destination that is filled through one buffer. A
+/// slab has more codes if it otherwise could not use whole cache lines of the source. The codes and
+/// entries of a slab fit the L2 cache together. With smaller slabs, planning would take more time.
 const SLAB_CODES: u64 = 1 << 17;
 
 /// The number of codes that a thread looks up at a time.
@@ -87,9 +87,10 @@ fn fill_units<const BYTES: usize>(
     true
 }
 
-/// Returns the greatest number of codes in a slab. If neighbours in the source are far apart in the
-/// destination, a slab has as many steps between them as a cache line has codes, because several
-/// slabs would otherwise read the same lines.
+/// Returns the greatest number of codes in a slab, the part of the destination that is filled
+/// through one buffer. If codes that are neighbours in the source are far apart in the destination,
+/// the slab is so long that it uses whole cache lines of the source, because several slabs would
+/// otherwise read the same lines.
 fn slab_codes(codes: &CopyNest) -> u64 {
     let mut inner = u64::from(codes.dst_bits() / 8);
     let mut most = SLAB_CODES;
@@ -110,7 +111,7 @@ struct Tables<'a, const BYTES: usize> {
     units: &'a [[u8; BYTES]],
     copy: &'a TableCopy,
     extents: &'a [u64],
-    /// The number of consecutive positions that use the same table.
+    /// The number of consecutive positions that use the same table; `usize::MAX` if all do.
     run: usize,
     /// If runs are short, `entries` has the tables of a period. `listed` has the index of the table
     /// of each position, for one period or several.
@@ -151,8 +152,8 @@ impl<'a, const BYTES: usize> Tables<'a, BYTES> {
         start.unsigned_abs() as usize
     }
 
-    /// Returns the element for a code in the table that begins at `start`. A code that does not
-    /// occur may have no element.
+    /// Returns the element for a code in the table that begins at `start`. Returns zeros if the
+    /// tables end before this element, which is possible only for a code that does not occur.
     fn entry(&self, start: usize, code: usize) -> [u8; BYTES] {
         let unit = self.units.get(start + self.copy.entries[code] as usize);
         unit.copied().unwrap_or([0; BYTES])

@@ -198,8 +198,8 @@ impl Pattern {
     ///
     /// If all loads lie inside the sources and all stores inside one slice, all steps are written
     /// by the same fast loop. Otherwise the steps are halved repeatedly, so that only a few at the
-    /// ends need slower code. `moved` is the distance of the first step from the places of the
-    /// sources, before scaling.
+    /// ends need slower code. `moved` is the distance that the first step has moved from the
+    /// places of the sources. It is multiplied by the scale of each source.
     fn walk(
         &self,
         loops: &[PatternLoop],
@@ -220,8 +220,8 @@ impl Pattern {
                 .collect();
             return self.registers.write(&starts, destination.place(to), loops, stream);
         }
-        // Move a loop that leads from slice to slice outside, so that the steps of all other loops
-        // can be written together.
+        // If a loop leads from one slice of the destination to another, make it the outermost loop,
+        // so that the steps of all other loops can be written together.
         let leaves = |of: &PatternLoop| !destination.same_slice(0, of.dst.abs());
         if let Some(number) = loops.iter().position(leaves)
             && number > 0

@@ -380,8 +380,9 @@ impl TilePlan {
         Self::around(unit, Mover::OrderedUnits, rows, columns, plane, streamed)
     }
 
-    /// Returns a plan that streams runs in the order of the source, for rows of runs that begin or
-    /// end inside lines. Returns `None` if the box has no such rows.
+    /// Returns a plan that streams runs in the order of the source although they begin or end
+    /// inside cache lines. Returns `None` if `streams` excludes runs of this kind or length, if the
+    /// runs fill whole lines, or if they do not form long rows in the destination.
     fn of_runs(axes: &[PlanAxis], unit: usize, streams: Streams) -> Option<Self> {
         let long = LINE..if streams.machine.streams_runs { usize::MAX } else { LONG };
         if !streams.cut || !long.contains(&unit) || streams.lines(unit, axes) {
@@ -603,9 +604,9 @@ fn loops(
     (loops, extents)
 }
 
-/// Sorts loops in the order of the source. If the inner loops would then write to more than
-/// [`PAGES`] pages of the destination, first moves a loop whose steps are shorter than a page
-/// inside.
+/// Sorts loops in the order of the source, with one exception: if the inner loops would write to
+/// more than [`PAGES`] pages of the destination, a loop whose destination steps are shorter than a
+/// page first moves inside, because consecutive steps of such a loop often stay on one page.
 fn sorted_by_source(mut loops: SmallVec<[Loop; 16]>, extents: &[usize]) -> SmallVec<[Loop; 16]> {
     loops.sort_by_key(|of| of.src.abs());
     let (mut inner, mut pages): (SmallVec<[Loop; 16]>, usize) = (SmallVec::new(), 1);

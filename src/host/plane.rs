@@ -99,10 +99,10 @@ impl Plane {
     /// Returns true if the first column axis should become the outermost row axis, to make the rows
     /// longer.
     ///
-    /// For this, the axis must continue the rows in the destination. In addition, either both
-    /// groups are shorter than a cache line, or a row has at most 16 bytes and byte selections can
-    /// fill a register from several columns. Returns false if the matrix is transposed in partly
-    /// filled squares; see [`is_narrow`].
+    /// The axis must continue the rows in the destination. In addition, either rows and columns are
+    /// both shorter than a cache line, or a row has at most 16 bytes and byte selections can fill a
+    /// register from several columns. Returns false if the matrix is transposed in partly filled
+    /// squares; see [`is_narrow`].
     pub(super) fn is_joined_better(&self, simd: Option<Simd>, narrow: Option<usize>) -> bool {
         let Some(&column) = self.columns.first() else { return false };
         let [units, columns] = [&self.rows, &self.columns].map(|axes| length(axes));

@@ -204,8 +204,9 @@ fn cut(nest: &CopyNest, wanted: u64, threads: u64) -> Option<Cut> {
 
 /// Returns a number of steps for each share with which all threads get the same number of shares.
 ///
-/// The result is the greatest multiple of `granule` that has this property and is at most `steps`,
-/// or `steps` if there is none.
+/// The result is the greatest such number that is at most `steps` and a multiple of `granule`, the
+/// number of steps that cover two cache lines of the source. If there is none, the result is
+/// `steps`.
 fn even_steps(extent: u64, steps: u64, granule: u64, threads: u64) -> u64 {
     let mut fewer = (1..=steps / granule).rev().map(|granules| granules * granule);
     fewer.find(|&steps| extent.div_ceil(steps).is_multiple_of(threads)).unwrap_or(steps)

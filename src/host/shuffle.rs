@@ -67,8 +67,8 @@ impl Shuffle {
         if unit >= width || row < width {
             return None;
         }
-        // A period consists of whole registers. Some instruction sets fill registers in pairs, and
-        // need an even number.
+        // A period, after which the selection of bytes repeats, consists of whole registers. Some
+        // instruction sets fill registers in pairs, and need an even number of them.
         let span = width * simd.registers_at_once();
         let steps = span / gcd(span, step_bytes);
         let repeats = steps <= count;

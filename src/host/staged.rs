@@ -322,9 +322,10 @@ impl TileMover {
     }
 }
 
-/// Builds the first pass for pieces with unused bytes between their units. Returns a pattern that
-/// leaves these bytes out, the axes of a tile when it is read from the buffer, and the size of the
-/// buffer. `order` has the axes that move in the source, beginning with the shortest source stride.
+/// Builds the first pass for pieces, contiguous parts of the source, that have unused bytes between
+/// their units. Returns a pattern that leaves these bytes out, the axes of a tile when it is read
+/// from the buffer, and the size of the buffer. Returns `None` if there is no pattern. `order` has
+/// the axes that move in the source, beginning with the shortest source stride.
 fn dense(
     axes: &[PlanAxis],
     unit: usize,
@@ -348,13 +349,15 @@ fn dense(
     Some((pattern, inner, size))
 }
 
-/// A choice of the tile of a box, and of the pieces in it.
+/// The tile that is copied through the buffer at a time, and the pieces in it, which are contiguous
+/// parts of the source.
 struct TileChoice {
     /// The number of steps of each axis in a tile.
     blocks: SmallVec<[usize; 8]>,
     /// True for axes whose steps in a tile share a piece.
     in_piece: SmallVec<[bool; 8]>,
-    /// The number of distant places of the destination to which the units of a piece lead.
+    /// The number of distant places of the destination to which the units of a piece lead. If it is
+    /// 1, a buffer gains nothing for units of whole bytes.
     reuse: usize,
 }
 

@@ -138,7 +138,8 @@ impl Strips<'_, '_> {
                 return false;
             }
             for ((room, write), &place) in bytes.chunks_exact_mut(pitch).zip(writes).zip(&places) {
-                // The number of bytes that the buffer already holds of the first line.
+                // The number of bytes of the first line that the previous strips left in the
+                // buffer.
                 let held = if first == 0 { 0 } else { place };
                 let length = count * LINE + held - place;
                 let at = to + write + (first * LINE - held).cast_signed();
@@ -159,7 +160,7 @@ impl Strips<'_, '_> {
     }
 
     /// Moves the rows `start..end` with ordinary stores. Returns false if the instruction set
-    /// cannot.
+    /// cannot transpose a matrix of this size.
     fn through_caches(&mut self, tile: &CopyTile, start: usize, end: usize) -> bool {
         let Self { simd, of, source, ref mut destination, .. } = *self;
         let rows = tile.rows.0;

@@ -300,7 +300,7 @@ fn boxes_of_block(outer: usize, found: &[FoundBox]) -> usize {
     1 + rest.iter().take_while(same).count()
 }
 
-/// The state of a thread while it fills one share.
+/// The state of a thread while it fills one share, a part of the destination.
 struct Filling<'a, 'b, 'c> {
     runner: StepRunner<'a, 'b>,
     /// The address of the share's first position, counted from position 0 of the walk.
@@ -313,8 +313,9 @@ struct Filling<'a, 'b, 'c> {
     /// The source and destination strides of the axes, for each case. The last entry is for
     /// positions without a case.
     strides: SmallVec<[AxisStrides; 2]>,
-    /// The outermost axis that can be inside a block. All its steps, together with the axes inside
-    /// it, have at most as many bytes as a block may have, and lie in one slice of the destination.
+    /// The outermost axis that can be inside a block, the bytes that one pattern puts together. All
+    /// its steps, together with the axes inside it, have at most [`MOST_BLOCK_BYTES`] bytes, and
+    /// lie in one slice of the destination.
     block_axis: usize,
     /// The number of outer axes along which a step leads to another slice of the destination.
     slice_axis: usize,
@@ -410,8 +411,9 @@ impl Filling<'_, '_, '_> {
         self.step(step);
     }
 
-    /// Collects a box, to be filled later together with its neighbours. Fills boxes that repeat at
-    /// once.
+    /// Collects a box, to be filled later together with its neighbours. If the list of collected
+    /// boxes is full, fills them. Boxes that repeat in every period are not collected: they are
+    /// filled immediately, after the boxes that were collected earlier.
     fn find(&mut self, found: &Resolved) {
         match *found {
             Resolved::Box(walk_box, value, case) => {
@@ -440,7 +442,8 @@ impl Filling<'_, '_, '_> {
     }
 
     /// Fills the boxes of `group`, which differ only along axis `outer` and the axes inside it. If
-    /// they do not form one block, tries the same with each row of boxes.
+    /// they do not form one block, splits the group along an axis further inside and fills each
+    /// part as a group of its own. If no axis splits the group, each box is filled separately.
     fn fill_group(&mut self, group: &[FoundBox], outer: usize) {
         if let Some(step) = self.block(group, None) {
             return self.step(step);
@@ -549,8 +552,8 @@ impl Filling<'_, '_, '_> {
             return None;
         }
         let to = self.first_address(hull);
-        // In each source, offsets are counted from the unit that the first part reading that source
-        // reads first.
+        // Parts that read one source with the same scale count their offsets from the unit that the
+        // first of these parts reads first.
         let mut places: SmallVec<[PatternPlace; 2]> = SmallVec::new();
         let mut parts = Vec::with_capacity(group.len());
         for FoundBox { walk_box, value, case } in group {
@@ -665,9 +668,9 @@ impl Filling<'_, '_, '_> {
 
     /// Fills the boxes of a period in all periods. Boxes that form one block are filled together.
     ///
-    /// Each of the others is copied in all periods by one step, which has a second loop around each
-    /// axis to count the periods. Boxes that follow each other at equal distances get one step,
-    /// too.
+    /// Any other box is filled in all periods by one step, which has a second loop around the loop
+    /// of each axis to count the periods. Boxes that follow each other at equal distances share
+    /// such a step.
     fn large(&mut self, Repeated { periods, boxes, .. }: &Repeated) {
         let task = self.runner.task;
         let mut rest = &boxes[..];

@@ -426,8 +426,8 @@ impl Assembly {
         Ok(Some(index))
     }
 
-    /// Records that cases or lookups read a source at the offset `at`. The upper bound of `at`
-    /// counts as the last unit that they read.
+    /// Records that a case or a lookup reads a source at the offset `at`. The upper bound of `at`
+    /// becomes the last unit that is read from the source, unless an earlier read goes further.
     fn reads(&mut self, source: usize, at: &Index) {
         let last = at.high.unsigned_abs();
         let seen = &mut self.nest.sources[source].last_read;
@@ -468,7 +468,7 @@ impl Assembly {
         Ok(())
     }
 
-    /// Sets the place to which each position of a nest that visits windows stores: that of the
+    /// Makes each position of a nest that visits the windows of a scatter store to the place of the
     /// element at `index` of `destination`.
     ///
     /// # Errors
@@ -489,8 +489,9 @@ impl Assembly {
         Ok(())
     }
 
-    /// Adds the case for a nest with marks: the positions of the region store `number` at the place
-    /// `at` of the table, unless a greater number is there. A nest has one such case.
+    /// Adds the case of a nest that makes a table of [marks](Scattered), the number of the last
+    /// window that covers each place. The positions of the region store `number` at the place `at`
+    /// of the table, unless a greater number is there. Such a nest has only this case.
     ///
     /// # Errors
     ///
@@ -554,7 +555,8 @@ impl Assembly {
         self.reach.check(&self.nest, Operand::Source(0), form)
     }
 
-    /// Adds bounds for the quotients and lookups that are newer than the region.
+    /// Adds bounds for the quotients and lookups that were added to the nest after the region was
+    /// made.
     fn extend(&self, region: &mut WalkRegion) {
         region.bounds.extend(&self.nest.quotients, &self.nest.lookups);
     }
@@ -567,9 +569,9 @@ impl NestError {
 
 const PAST_LIMIT: NestError = NestError::PAST_LIMIT;
 
-/// Computes coordinates in memory from an index, for [`StrideDescriptor::forward`], and an index
-/// from coordinates. Indices and coordinates are forms. A split by a tile may add a quotient to the
-/// nest.
+/// The steps of [`StrideDescriptor::forward`], which converts the index of an element to its
+/// coordinates in memory, and of the opposite conversion. Indices and coordinates are affine
+/// expressions of the loops, so a split at a tile may add a quotient, a division, to the nest.
 struct CoordinateBuilder<'a> {
     assembly: &'a mut Assembly,
     region: &'a mut WalkRegion,

@@ -91,7 +91,7 @@ impl Bounds {
             LastRead::Unknown => signed(nest.src_units()) - 1,
         };
         let mut bounds = Self::of_walk(nest);
-        // The first round narrows the quotients, which narrow the axes in the second round.
+        // Two rounds: quotients that the first round narrows may narrow axes in the second.
         for _ in 0..2 {
             for Guard { of, extent } in nest.reading_guards() {
                 bounds.narrow(of, 0, signed(*extent) - 1)?;
@@ -111,7 +111,7 @@ impl Bounds {
         low: i64,
         high: i64,
     ) -> Option<()> {
-        // The first round narrows the quotients, which narrow the axes in the second round.
+        // Two rounds: quotients that the first round narrows may narrow axes in the second.
         for _ in 0..2 {
             self.narrow(form, low, high)?;
             self.narrow_quotients(quotients)?;
@@ -254,8 +254,8 @@ impl GreatestSums {
 /// The maximum magnitude of each quotient of a nest over the whole walk, including padding and
 /// gaps.
 ///
-/// Passes add up a few forms at a time. Such a sum cannot overflow if each form is within
-/// [`LIMIT`].
+/// With these numbers, the magnitude of every form is checked against [`LIMIT`]. Passes add up a
+/// few forms at a time, and such a sum cannot overflow if each form is within the limit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Magnitude {
     quotients: SmallVec<[u128; 4]>,

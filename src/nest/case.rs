@@ -85,12 +85,13 @@ impl PositionValue {
     }
 }
 
-/// Guards that give a position the same value if any of them fails.
+/// A test of a position: guards that must all hold, and the value that the position takes if any of
+/// them fails.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal<'a> {
     /// The guards, in the order in which a kernel tests them.
     pub(crate) guards: SmallVec<[&'a Guard; 4]>,
-    /// The bits of the position if any guard fails; `None` if the destination keeps its own.
+    /// The bits of the position if any guard fails; `None` if the destination keeps its bits there.
     pub(crate) bits: Option<u128>,
 }
 

@@ -245,7 +245,8 @@ impl CopyNest {
 
     /// Returns the guards of the only case that reads, grouped by the value that a position has if
     /// the guards fail. Returns `None` if the nest has lookups, several sources or several cases
-    /// that read, or if a case lacks a guard of the case after it.
+    /// that read, if it visits the windows of a scatter, or if a case lacks a guard of the next
+    /// case.
     pub(crate) fn refusals(&self) -> Option<SmallVec<[Refusal<'_>; 2]>> {
         let is_one =
             self.sources.len() == 1 && self.lookups.is_empty() && self.scattered().is_none();
@@ -295,9 +296,9 @@ impl CopyNest {
         quotients.chain(cases).chain(stored)
     }
 
-    /// Returns the number of steps of the innermost axis, if nothing but the place in a row depends
-    /// on this axis: one case with the same lookups applies to all its steps, and each step
-    /// accesses the next unit.
+    /// Returns the number of steps of the innermost axis, which form a row, if every row can be
+    /// copied as a whole: one case with the same lookups applies to all steps of a row, and each
+    /// step reads and stores the next unit. Otherwise returns `None`.
     pub(crate) fn whole_row(&self) -> Option<u64> {
         let inner = Value::Axis(self.extents.len().checked_sub(1)?);
         let is_run = |case: &Case| match &case.take {
@@ -317,7 +318,8 @@ impl CopyNest {
         guards.chain(quotients).chain(self.lookups.iter().flat_map(Lookup::forms))
     }
 
-    /// Returns the nest of the first units of all rows, without the innermost axis.
+    /// Returns the nest of the first unit of every row. A row is all steps of the innermost axis,
+    /// so the returned nest lacks this axis.
     pub(crate) fn first_of_rows(&self) -> Self {
         let mut first = self.clone();
         remove(&mut first, self.extents.len() - 1);

@@ -177,7 +177,7 @@ fn pack(nest: &mut CopyNest, max_bytes: u64) -> Option<Rows> {
     let (outer_terms, pitch) = row_shape(&moving, bits, max_bytes)?;
     let (outer, inner) = moving.split_at(outer_terms);
     let length = u64::try_from(span(inner)).ok()?;
-    // The lowest unit of a row, relative to the offset that the outer terms give.
+    // The offset of the lowest unit of a row, relative to the sum of the terms that select the row.
     let lowest: i64 = inner.iter().map(Moving::lowest).sum();
     let still: i64 = nest
         .src()
@@ -243,8 +243,8 @@ fn row_shape(moving: &[Moving], bits: u64, max_bytes: u64) -> Option<(usize, u64
     (0..=moving.len()).find_map(|outer_terms| {
         let (outer, inner) = moving.split_at(outer_terms);
         let row = u64::try_from((span(inner) * u128::from(bits)).div_ceil(8)).ok()?;
-        // Align rows for wide loads, unless this makes them much longer. A row of wide units is
-        // aligned already.
+        // Start rows at multiples of 16 bytes for wide loads, or at multiples of 4 bytes if rows
+        // are so short that padding to 16 bytes would make them much longer.
         let align = if row < SHORT_ROW { 4 } else { 16 };
         let pitch = row.next_multiple_of(align);
         let packed = outer
@@ -276,7 +276,8 @@ struct Moving {
 }
 
 impl Moving {
-    /// Returns the minimum of the term, value times weight.
+    /// Returns the minimum of the term, which is its weight times the value of its axis or
+    /// quotient.
     fn lowest(&self) -> i64 {
         (self.weight * self.low).min(self.weight * (self.low + signed(self.count) - 1))
     }

@@ -90,9 +90,10 @@ fn drop_unreachable_cases(nest: &mut CopyNest) {
     }
 }
 
-/// Removes common factors from a quotient, because a division of smaller numbers is easier to split
-/// or to replace. The result is `⌊of / g⌋` divided by `by / g`, for the largest `g` for which `⌊of
-/// / g⌋` is a form. Returns the quotient unchanged if there is no such `g`.
+/// Divides the dividend and the divisor of a quotient by a common factor, because a division of
+/// smaller numbers is easier to split or to replace. The factor is the largest `g` for which
+/// `⌊of / g⌋` is a form; the result divides that form by `by / g`. Returns the quotient unchanged
+/// if there is no such `g`.
 fn reduced(quotient: &Quotient, bounds: &Bounds) -> Quotient {
     let Quotient { of, by } = quotient;
     let mut weights: SmallVec<[i64; 8]> =

@@ -52,14 +52,14 @@ struct CaseRun {
     at: Affine,
     /// The guards that all cases have.
     common: Vec<Guard>,
-    /// The form that selects the case.
+    /// The form whose value selects the case: each case applies to an interval of values.
     of: Affine,
-    /// The number of values of the form that select the same case.
+    /// The length of each interval, as a number of values of the form.
     width: u64,
     /// The constant term of each case's source offset.
     offsets: Vec<i64>,
-    /// True if the last case also has a guard on `of`. Without one, it applies to all remaining
-    /// values.
+    /// True if the last case also has a guard on `of`. Without this guard, the last case applies to
+    /// all remaining values of the form.
     is_guarded: bool,
 }
 
@@ -113,11 +113,11 @@ impl CaseRun {
         Some(run)
     }
 
-    /// Returns true if, at all positions at which the common guards hold, the form selects one of
-    /// the cases so far or the one after them.
+    /// Returns true if the cases so far, together with one more case, cover all values that the
+    /// form has at positions at which the common guards hold.
     fn is_complete(&self, nest: &CopyNest) -> bool {
-        // The bounds of a quotient hold only where the guards of its case do, and the case after
-        // the run need not have these guards.
+        // The bounds of a quotient hold only at positions at which the guards of its case hold, and
+        // the case after the run need not have these guards.
         if !self.of.terms().iter().all(|(value, _)| matches!(value, Value::Axis(_))) {
             return false;
         }

@@ -349,8 +349,9 @@ impl<'a> Prover<'a> {
     }
 
     /// Checks that the case with index `case` reads and marks inside its images at all positions in
-    /// `part`. If the intervals over `part` are too wide for a proof, halves its longest axis and
-    /// checks both halves.
+    /// `part`. If the intervals over `part` are too wide for a proof, halves the box along its
+    /// longest axis and checks both halves. Returns the error if the box is a single position, or
+    /// if boxes were halved [`MAX_BOXES`] times already.
     fn check_box(&mut self, case: usize, part: &PartOfWalk) -> Result<(), NestError> {
         let Err(error) = self.check_whole(case, part) else { return Ok(()) };
         let steps = |&(low, high): &Interval| high - low;
@@ -510,8 +511,8 @@ impl<'a> CaseRegion<'a> {
         self.has_meaning(of) && (holds(self.bounds.of(of)) || holds(self.range(of)))
     }
 
-    /// Records the quotients and lookups that have a meaning in the region as it is now. Returns
-    /// true if any of them had none before.
+    /// Looks for quotients and lookups that can be proved to have a meaning now that the region is
+    /// narrower, and records them. Returns true if there is a new one.
     fn settle(&mut self) -> bool {
         let mut found = false;
         for (number, Quotient { of, by }) in self.nest.quotients.iter().enumerate() {

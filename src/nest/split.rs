@@ -139,9 +139,9 @@ impl<'a> Remaining<'a> {
         }
     }
 
-    /// Drops the steps at the start of a range that lie entirely before the destination, so that
-    /// the iterator need not skip them piece by piece. The number of dropped steps is a whole
-    /// number of pieces of about `steps` steps.
+    /// Drops the steps at the start of a range that lie entirely before the destination. Otherwise
+    /// the iterator would have to skip them in pieces of about `steps` steps. The number of dropped
+    /// steps is a whole number of such pieces.
     fn without_start(&self, positions: WalkRange, steps: u64) -> WalkRange {
         let inner = self.inner(positions.axis);
         let before = self.nest.dst_base.unsigned_abs().saturating_sub(positions.first) / inner;

@@ -24,7 +24,7 @@ pub(super) struct Walk {
     /// The quotients that the index needs if strides or folded dimensions do not divide evenly.
     pub(super) quotients: Vec<Quotient>,
     /// The guards, all of which hold exactly at the places with an element. Each is paired with the
-    /// reason why a place at which it fails has none.
+    /// reason why a place at which the guard fails holds no element.
     pub(super) guards: Vec<(Guard, Unfilled)>,
     /// The place of position 0. It is negative if the walk starts before the image, else 0.
     pub(super) dst_base: i64,
@@ -128,7 +128,8 @@ pub(super) fn walk(
         walk.index[coordinate] = digit;
         (skipped, block) = (0, stride);
     }
-    // The rest lies between two neighbours along the innermost dimension.
+    // The places between two neighbouring elements along the innermost dimension are left. They are
+    // gaps, so a guard allows only the place of the element itself.
     if block > 1 {
         let rest = match inside {
             Some(rest) => rest,
@@ -150,7 +151,8 @@ pub(super) fn walk(
     Ok(walk)
 }
 
-/// Computes an element's index from coordinates in memory. Each partial tile adds a guard.
+/// Computes an element's index from coordinates in memory. If a tile does not divide its dimension,
+/// a guard is added, because the last tile contains places past the end of the dimension.
 impl Undo for Walk {
     type Value = Affine;
     type Error = PastI64;

@@ -31,9 +31,10 @@ pub(super) struct Accesses {
     /// The locations of the items of one invocation, as nested progressions. A sector may hold
     /// several items.
     pub(super) inside: SmallVec<[Progression; 4]>,
-    /// The distances between invocations. The index of an invocation is split into mixed-radix
-    /// digits, the fastest-varying first. An entry is the number of values of a digit, and the
-    /// distance in bytes between the accesses of two invocations whose digits differ by 1.
+    /// The distances between invocations. The index of an invocation is split into digits, such as
+    /// `index % 8` and `index / 8`, the fastest-varying first. Each entry has the number of values
+    /// of one digit, and the distance in bytes between the accesses of two invocations that differ
+    /// by 1 in this digit.
     pub(super) outside: SmallVec<[Progression; 8]>,
     /// The number of neighbouring invocations that can share sectors. Loads share them if the
     /// invocations use one cache, and stores if the invocations store at the same time.
@@ -61,9 +62,10 @@ impl Accesses {
         steps.extend(self.inside.iter().copied());
         steps.retain(|step| step.0 > 1);
         steps.sort_unstable_by_key(|step| step.1);
-        // Extend a range by one progression after the other, the closest first, while every sector
-        // of the range contains bytes of items. `used` is the number of these bytes, and `span` the
-        // length of the range.
+        // Extend a range by one progression after the other, the closest first. Stop before the
+        // range would contain a sector without an item, because such a sector is not transferred.
+        // `span` is the length of the range, and `used` the number of its bytes that belong to
+        // items.
         let (mut used, mut span) = (self.unit, self.unit);
         let mut apart = &steps[..];
         while let [(extent, distance), rest @ ..] = apart
@@ -87,8 +89,8 @@ pub(super) fn lines(steps: impl Iterator<Item = Progression>) -> u64 {
         .product()
 }
 
-/// Limits the digits of an invocation's index to the values that occur in the first `lanes`
-/// invocations.
+/// Returns the digits of an invocation's index, each limited to the values that it takes in the
+/// first `lanes` invocations. A digit that does not change there has one value.
 pub(super) fn first_lanes(
     digits: &[Progression],
     mut lanes: u64,

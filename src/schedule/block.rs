@@ -31,9 +31,10 @@ use crate::nest::{Affine, Bounds, CopyNest, Guard, Interleaved, SOURCE_DISTANCE,
 /// - If rows of the destination start inside words, the blocks of a row start at its first whole
 ///   word. Other invocations write the words between the blocks of two rows, a
 ///   [`Seam`](super::Seam).
-/// - If rows start inside accesses of 16 bytes, the same is done with such accesses. A block then
-///   covers several rows, such as 16 rows of bytes or 4 rows of words, so that all blocks start at
-///   the same distance from a 16-byte boundary.
+/// - If rows start inside accesses of 16 bytes, blocks can start at the first whole access of a row
+///   in the same way, so that their stores have 16 bytes. Such a block covers several rows, for
+///   example 16 rows of bytes or 4 rows of words, because all blocks then start at the same
+///   distance from a 16-byte boundary.
 ///
 /// Only [`candidates`](super::candidates) creates blocks, and they cannot be changed, because the
 /// proof of a kernel relies on them:
@@ -58,11 +59,12 @@ pub struct Block {
     /// The number of innermost axes along which a run of the destination has several steps.
     pub(super) run_axes: usize,
     pub(super) row_alignment: RowAlignment,
-    /// The number of steps along the outermost axis of a run that one aligned access covers.
+    /// The least number of steps along the outermost axis of a run that fill whole accesses. If
+    /// rows start inside accesses, blocks start after a multiple of this number of steps.
     pub(super) steps_per_access: u64,
-    /// True if a block has one access in each of several rows, and the last block along these rows
-    /// has none in some of them. The reason is that a row that starts late inside an access
-    /// contains one whole access less.
+    /// True if a block stores one access in each of several rows, and the last block along these
+    /// rows lacks some of the stores. A row that starts late inside an access contains one whole
+    /// access less than the other rows, so the last block stores nothing in it.
     pub(super) cuts_rows: bool,
     /// The number of units in a store.
     pub(super) store: u64,
@@ -116,7 +118,8 @@ pub struct Run {
     pub steps: SmallVec<[u64; 8]>,
     /// The source offset of the run's first unit, counted from the first unit of the block.
     pub src: i64,
-    /// True if the last block of a row lacks this run.
+    /// True if the last block along the rows does not store this run, because no whole access is
+    /// left in the row of the run.
     pub is_cut: bool,
 }
 
@@ -212,8 +215,9 @@ impl Block {
         (source.copied().unwrap_or(0), place - number * distance)
     }
 
-    /// Returns true if no guard varies inside the block, or if the kernel can recognize the blocks
-    /// in which a guard holds for only some units. The kernel copies these blocks word by word.
+    /// Returns true if no guard can hold for only some of the block's units, or if the kernel can
+    /// recognize the blocks in which one does and copy them word by word, as in a gather. To
+    /// recognize them, blocks must divide every axis, and the destination must be whole words.
     fn can_vary(&self) -> bool {
         let can = |guard: &Guard| {
             let (low, high) = self.inside(&guard.of);
@@ -265,14 +269,15 @@ impl Block {
         if can { Some((guards, refusal.bits?)) } else { None }
     }
 
-    /// Returns true if guards vary inside the block and cannot be applied to whole words. If such a
-    /// guard fails in a block, the kernel then copies the block unit by unit.
+    /// Returns true if a guard may hold for only some of the block's units, and guards cannot be
+    /// applied to whole words. The kernel then copies a block unit by unit if a guard fails for any
+    /// of its units.
     pub(crate) fn moves_unit_by_unit(&self) -> bool {
         self.varying_guards().next().is_some() && self.word_guards().is_none()
     }
 
-    /// Returns true if blocks may read more units than they store: at the end of an axis that
-    /// blocks do not divide, or if guards exclude words that were loaded.
+    /// Returns true if a block may load units that it does not store: units past the end of a row
+    /// or an axis that blocks do not divide, or words that a guard excludes after they were loaded.
     pub(crate) fn reads_more(&self) -> bool {
         self.cuts_rows || self.axes.iter().any(BlockAxis::is_ragged) || self.word_guards().is_some()
     }
@@ -468,8 +473,9 @@ impl Block {
         self.row_alignment
     }
 
-    /// Returns the number of steps along the outermost axis of a run that one aligned access
-    /// covers.
+    /// Returns the least number of steps along the outermost axis of a run that fill whole
+    /// accesses. If rows start inside accesses, blocks start after a multiple of this number of
+    /// steps.
     #[must_use]
     pub fn steps_per_access(&self) -> u64 {
         self.steps_per_access

@@ -1,6 +1,7 @@
 //! [`candidates`]: the kernels that are possible for a nest, each with its estimated cost.
 //!
-//! This file makes all blocks that may be fast for a nest. The cost model then compares them.
+//! This file lists the divisions of a nest that may be fast. Most are into blocks, the units that
+//! one invocation moves. The cost model then compares the divisions.
 
 use std::{fmt, sync::Arc};
 
@@ -35,8 +36,8 @@ pub struct Candidate {
     cost: u64,
 }
 
-/// The work that is divided among the invocations of a kernel: blocks, segments of rows,
-/// whole rows, or the words of the whole nest.
+/// The parts into which the work of a kernel is divided among its invocations: blocks of units,
+/// segments of rows in which no guard changes, whole rows, or, in a gather, words.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Body {
     Block(Box<Block>),
@@ -76,7 +77,8 @@ impl Body {
         }
     }
 
-    /// Returns the body of a gather, or of a nest that visits windows.
+    /// Returns the body of a gather, or of a nest that visits the windows of a scatter: whole rows
+    /// if [`WholeRows`] supports the nest, and otherwise the words that the nest writes.
     fn gather(nest: Arc<CopyNest>, target: &Target) -> Self {
         match WholeRows::new(&nest, target.kind) {
             Some(rows) => Self::Rows(rows),
@@ -150,8 +152,9 @@ pub fn block_of_candidate(candidate: &Candidate) -> Option<&Block> {
     candidate.block()
 }
 
-/// Returns the candidate with `rounds` rounds. An invocation moves one block in each round. A
-/// candidate whose block cannot have several rounds gets one round.
+/// Returns the candidate with `rounds` rounds, the blocks that an invocation moves in sequence. If
+/// several rounds are not possible for its block, it gets one round. A candidate without blocks is
+/// returned unchanged.
 #[must_use]
 pub fn in_rounds(mut candidate: Candidate, rounds: u64) -> Candidate {
     if let Body::Block(block) = &mut candidate.body {
@@ -250,12 +253,14 @@ fn is_copy(nest: &CopyNest) -> bool {
         && (stride == 1 || extent == 1)
 }
 
-/// The length, in bits, of the longest row that one CPU invocation moves as a whole. If two
-/// invocations divided a row that starts inside an access, both would load the access at the cut.
+/// The length, in bits, of a row that one CPU invocation moves as a whole although other runs have
+/// at most half of this length. If two invocations divided such a row, and it started inside an
+/// access, both would load the access at the cut.
 const WHOLE_ROW_BITS: u64 = 1024;
 
-/// Adds the candidates that divide a nest into blocks, with runs of several lengths in the
-/// destination and in the source. If `interleaved` is given, the blocks read several sources.
+/// Adds the candidates that divide a nest into blocks. Several lengths are tried for the runs, the
+/// contiguous units of a block, in the destination and in the source. If `interleaved` is given,
+/// the blocks read the sources that alternate along one of its axes.
 fn add_blocks(
     whole: &Arc<CopyNest>,
     interleaved: Option<&Interleaved>,
@@ -324,9 +329,9 @@ fn add_blocks(
                 else {
                     continue;
                 };
-                // If loads are narrow, a cache must keep their sectors until neighbouring
-                // invocations load the rest of them. Large blocks are left out, because they would
-                // need too much of the cache.
+                // A load of less than 16 bytes uses only a part of its sector, so a cache must keep
+                // the sector until neighbouring invocations load the rest. Skip large blocks,
+                // because their sectors would take too much of the cache.
                 let is_partial = block.load() * u64::from(bits) < ACCESS_BYTES * 8;
                 if begins_anywhere && is_partial && units * u64::from(bits) > 9 * 32 {
                     continue;
@@ -405,8 +410,8 @@ fn add_repeated(
     target: &Target,
     list: &mut Vec<Candidate>,
 ) {
-    // On a CPU, this is faster only if a guard can hold for a part of a block, or if the only
-    // alternative is a gather (`benches/NOTES.md`).
+    // On a CPU, such candidates are faster only if a guard may hold for only some units of a block,
+    // or if the only alternative is a gather (`benches/NOTES.md`).
     let is_gpu = target.kind == AdapterKind::Gpu;
     let several = |block: &Block, strategy, reason| {
         let block = repeated_block(block, axes, target)?;
@@ -500,8 +505,9 @@ fn repeated_block(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<B
         return None;
     }
     let steps: SmallVec<[u64; 8]> = block.axes().iter().map(|side| side.steps).collect();
-    // Units that are close together on one side are left to other invocations of the warp, which
-    // then access contiguous memory.
+    // Do not repeat along an axis whose steps are close together in the source or in the
+    // destination. Other invocations of the warp move these steps, because neighbouring invocations
+    // should access neighbouring memory.
     let apart = |axis: usize| axes[axis].src_stride.unsigned_abs().min(axes[axis].dst_stride);
     let is_far = |axis: usize| {
         apart(axis).saturating_mul(block.nest().dst_bits().into()) >= SECTOR_BYTES * 8
@@ -554,7 +560,8 @@ fn repeated_until_aligned(block: &Block, axes: &[CopyAxis], target: &Target) -> 
 /// Returns the maximum number of units in a block. The code for a block is unrolled, so drivers
 /// would take long to compile a larger block. Narrow units may form squares of 16 by 16 units of 2
 /// bits, or of 32 by 32 single bits: their code is still short, because one operation on a word
-/// moves all units in the word.
+/// moves all units in the word. There is no maximum if `shares_run` is true, because one axis is
+/// then innermost on both sides, and the runs along it limit the block.
 fn most_units(bits: u32, shares_run: bool) -> u64 {
     match bits {
         _ if shares_run => u64::MAX,

@@ -132,7 +132,8 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     let from = |side: &BlockAxis| side.src_stride.unsigned_abs();
     let inside = block.axes().iter().filter(|block_axis| block_axis.steps > 1);
     // Several loads, of one invocation or of neighbouring ones, may share a sector, which is then
-    // fetched only once. So items are counted, not loads.
+    // fetched only once. So count the units that are loaded, and not the loads. Units below a byte
+    // are counted as whole loads.
     let (moved, unit) = match nest.src_bits() {
         bits @ 8.. => (block.rows() * block.width(), u64::from(bits / 8)),
         bits => (loads, bytes(block.load(), bits)),
@@ -151,8 +152,9 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
         align: aligned(nest.src().offset().unsigned_abs(), nest.src_bits()),
     };
     let stored = bytes(block.store(), nest.dst_bits());
-    // If rows start inside accesses, their blocks start at multiples of `piece` bytes instead. The
-    // distance between the blocks of two rows is therefore a multiple of `piece` too.
+    // If rows start inside accesses, their blocks start at multiples of `piece` bytes instead of at
+    // the start of a row. The distance between the blocks of two rows is therefore a multiple of
+    // `piece`.
     let piece = match block.row_alignment() {
         RowAlignment::Aligned => 1,
         _ => bytes(block.steps_per_access() * block.run_stride(), nest.dst_bits()).max(1),
@@ -196,8 +198,9 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
         bytes: (bytes(moved, nest.dst_bits()) / count).max(1),
         invocations: count,
     };
-    // The words between rows, and the blocks in which a guard fails for some units, are computed
-    // word by word, as in a gather. The other lanes of the vector wait for such a block.
+    // The words between rows are computed word by word, as in a gather, and so are the blocks in
+    // which a guard fails for some units. The other lanes, the invocations that run together with
+    // such a block, wait for it, so its cost counts once for each lane.
     let rest = nest.dst_units() - moved;
     let waits = block.varying_guards().filter(|_| word_guards.is_none()).map(|guard| {
         let is_along = |side: &&BlockAxis| guard.of.weight(Value::Axis(side.number)) != 0;

@@ -66,8 +66,8 @@ impl BlockOrder {
     }
 }
 
-/// One mixed-radix digit of a block's index, such as `block / 8 % 4`. The digits together give the
-/// position of the block along each axis of the tiled nest.
+/// A digit of a block's index: a number such as `block / 8 % 4`, which moves the block along one
+/// axis. Together, the digits give the position of the block along each axis of the tiled nest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BlockDigit {
     /// The axis of the tiled nest along which the digit moves the block.
@@ -161,9 +161,10 @@ impl Block {
 /// digit is an index into `axes` here.
 struct DigitBuilder<'a> {
     axes: &'a [BlockAxis],
-    /// The number of blocks by which one step of the next digit along an axis moves, for each axis.
+    /// The number of blocks by which the next digit along each axis moves if it grows by 1.
     step: SmallVec<[u64; 8]>,
-    /// The number of blocks left for the next digits, for each axis.
+    /// The number of blocks along each axis, divided by the extents of the digits that the axis has
+    /// so far and rounded up. At 1, the axis needs no other digit.
     left: SmallVec<[u64; 8]>,
     digits: SmallVec<[BlockDigit; 8]>,
 }

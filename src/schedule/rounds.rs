@@ -58,10 +58,10 @@ impl Block {
 
     /// Returns the number of invocations, and the number of them that have work.
     ///
-    /// With one round, the invocations of the blocks are followed by one for each seam, the words
-    /// between two rows. With several rounds, the invocations of the blocks also write the seams,
-    /// after their blocks. A CPU executes a branch even if no lane of the vector takes it. With
-    /// several rounds, it executes the branch for seams only once.
+    /// The words between two rows, called a seam, belong to no block. With one round, an additional
+    /// invocation writes each seam. With several rounds, the invocations of the blocks write the
+    /// seams after their blocks, because a CPU executes a branch even if no lane of the vector
+    /// takes it, and so executes the branch for seams only once.
     pub(crate) fn invocations(&self) -> (u64, u64) {
         let seam = self.seam();
         if self.rounds == 1 {

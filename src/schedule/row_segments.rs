@@ -38,8 +38,8 @@ pub(crate) struct RowSegments {
     /// 4 on a CPU, because consecutive unaligned accesses share loads: a single access takes two
     /// loads, but two consecutive accesses take three.
     pub(crate) width: u64,
-    /// The number of turns in which a group copies its part of a row, if the part is in one
-    /// segment.
+    /// The number of turns, or loop iterations, in which a group copies its part of a row, if the
+    /// part is in one segment. A part in several segments may take more turns.
     pub(crate) turns: u64,
     /// The segments of a row, in order.
     pub(crate) segments: Vec<RowSegment>,
@@ -163,7 +163,8 @@ impl RowSegments {
     /// Returns the number of invocations, including those for meetings, and the number of them that
     /// have work.
     pub(crate) fn invocations(&self) -> (u64, u64) {
-        // The longest part of a segment decides how many lanes of a group have work.
+        // A group copies its part of each segment in turn, so the longest of these parts decides
+        // how many invocations of the group have work.
         let busy = |segments: SmallVec<[u64; 8]>| {
             segments.iter().max().unwrap_or(&0).div_ceil(self.width).min(self.lanes)
         };
@@ -172,7 +173,8 @@ impl RowSegments {
         (self.runs() + met, self.rows() * busy.sum::<u64>() + met)
     }
 
-    /// Returns, for each group of accesses in a row, the number of its accesses in each segment.
+    /// Returns, for each group of accesses in a row, the number of its accesses that lie entirely
+    /// in each segment. Accesses that two segments share are not counted.
     fn shares(&self) -> impl Iterator<Item = SmallVec<[u64; 8]>> {
         let group = self.group();
         (0..self.groups()).map(move |number| {

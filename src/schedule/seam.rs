@@ -113,9 +113,9 @@ impl Block {
         // A store may have several words. The last one may extend past the end of the image.
         let fits = |units: &u64| start.is_multiple_of(*units) && run.is_multiple_of(*units);
         self.store = accesses(bits).map(u64::from).find(fits).unwrap_or(word);
-        // If a block has one such access in each of several rows, the last block has it only in
-        // some of these rows. The other rows start so late inside an access that they contain one
-        // whole access less.
+        // If a block has one store of several words in each of several rows, the last block has it
+        // only in some of these rows, because a row that starts late inside an access contains one
+        // whole access less than the others.
         let outermost = self.outermost_of_run();
         let block_axis = &mut self.axes[outermost];
         self.cuts_rows = self.row_alignment == RowAlignment::Fixed

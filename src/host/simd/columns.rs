@@ -95,7 +95,7 @@ impl<'a> ColumnPointers<'a> {
         match &self.starts {
             &Starts::Offsets(start, offsets) => {
                 let first = *offsets.first()?;
-                // No early exit here either.
+                // As above, there is no early exit, so that the loop is vectorized.
                 let other = offsets.iter().fold(0, |other, of| other | (of ^ first));
                 (other % LINE.cast_signed() == 0).then(|| gap(start.wrapping_offset(first)))
             }

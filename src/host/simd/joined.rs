@@ -135,8 +135,9 @@ impl Simd {
     }
 }
 
-/// Transposes a matrix as [`joined`] does, but leaves all whole groups of strips to [`blocks`] if
-/// units are short and columns start whole pages apart.
+/// Transposes a matrix as [`joined`] does, strip by strip: a strip is the rows that fill a cache
+/// line of each column. If units are short and columns start whole pages apart, [`blocks`]
+/// transposes whole groups of strips first, and [`joined`] only the rest.
 ///
 /// # Safety
 ///
@@ -233,9 +234,10 @@ unsafe fn blocks<const N: usize, const E: usize, const INNER: bool>(
     count * LINES_AT_ONCE
 }
 
-/// Transposes a matrix from strip `first` on, and streams each whole cache line of its columns. The
-/// matrix has `columns` columns of units of `N` bytes, and `E` units fill 16 bytes. `rows` holds
-/// the offset of each row from `from`.
+/// Transposes a matrix from strip `first` on, and streams each whole cache line of its columns. A
+/// strip is the rows that fill a cache line of each column. The matrix has `columns` columns of
+/// units of `N` bytes, and `E` units fill 16 bytes. `rows` holds the offset of each row from
+/// `from`.
 ///
 /// The rows of a strip are read together, as in [`Simd::stream_transpose`], while the rows of the
 /// next strip are prefetched.

@@ -17,12 +17,12 @@ use super::{
 
 select!(neon, "neon", 1, 16, vdupq_n_u8(0), term, store, write_16);
 
-// The non-temporal stores are ordinary ones.
+// With Neon, ordinary stores take the place of non-temporal ones.
 registers!(registers_16, "neon", 16, lanes_16, term, write_16, write_16, store_part_16);
 
 transpose!(transpose_16, "neon", 1, lanes_16, low_16, high_16, permute_16, write_16);
 
-// These stores are ordinary ones.
+// With Neon, ordinary stores take the place of non-temporal ones.
 strips!(strips_16, "neon", 1, lanes_16, low_16, high_16, permute_16, write_16);
 
 #[inline]

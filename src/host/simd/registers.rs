@@ -150,8 +150,8 @@ struct WriteKind {
     prefetches: bool,
 }
 
-/// The steps of the innermost loop. The loads of the first step read `moved` bytes after their
-/// starts.
+/// Consecutive steps of the innermost loop. In the first of them, each load starts after its
+/// [`LoadStart`], at a distance of `moved` bytes multiplied by the scale of its source.
 #[derive(Clone, Copy)]
 pub(super) struct Steps {
     pub(super) times: usize,
@@ -436,8 +436,8 @@ impl Registers {
                 }
             }
         };
-        // Prefetch the lines of a part while an earlier part is written, even if that part is in
-        // another row.
+        // The steps of a row are written in parts. While a part is written, prefetch the lines of a
+        // later part, even if that part is in another row.
         let bytes = (self.written.1 - self.written.0).unsigned_abs();
         // Put steps that read the same lines into one part.
         let gap = (LINE / inner.src.unsigned_abs().max(1)).max(1);

@@ -176,8 +176,9 @@ impl Selection {
     }
 
     /// Returns the first of `count` periods that prefetches lines of the next row, and the prefetch
-    /// distance from that period on. The next row is read from byte `next`. If there is none, or if
-    /// it continues this row, no period does. The distance is one row if a row is shorter than
+    /// distance from that period on. The next row is read from byte `next`. If there is no next
+    /// row, or if it continues this row, the first result is `count`, because no period prefetches
+    /// another row. The distance is one row if a row is shorter than
     /// [`SELECTION_PREFETCH_SRC_BYTES`].
     fn ahead_of_end(&self, from: isize, next: Option<isize>, count: usize) -> (usize, isize) {
         let length = count.cast_signed() * self.advance;

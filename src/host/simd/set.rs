@@ -110,7 +110,8 @@ impl Simd {
     }
 
     /// Returns the number of registers, of [`Self::width`] bytes each, that are filled together. A
-    /// period of a row must be a multiple of this number of registers.
+    /// period of a row, after which the selection of bytes repeats, must consist of a multiple of
+    /// this number of registers.
     pub(in crate::host) fn registers_at_once(self) -> usize {
         match self.set {
             #[cfg(target_arch = "x86_64")]
