@@ -197,8 +197,8 @@ fn large_windows_are_stored_by_threads() {
     ] {
         let rank = array.matches(',').count() + 1;
         let starts: Vec<String> = (0..rank).map(|n| format!("s{n}")).collect();
-        let parameters: String =
-            (0..rank).map(|n| format!("s{n} = s32[] parameter({}) ", n + 2)).collect();
+        let parameters = (0..rank).map(|n| format!("s{n} = s32[] parameter({})", n + 2));
+        let parameters = parameters.collect::<Vec<_>>().join(" ");
         let types = vec!["s32[]"; rank].join(", ");
         let text = format!(
             "HloModule m, input_output_alias={{ {{}}: (0, {{}}, may-alias) }},
@@ -290,11 +290,12 @@ fn scatters_of_many_dimensions_and_of_several_arrays() {
                 .parameters()
                 .iter()
                 .enumerate()
-                .map(|(number, of)| match number == indices {
-                    true => (0..of.bytes() / 4)
-                        .flat_map(|_| (random.below(4) as u32).to_le_bytes())
-                        .collect(),
-                    false => random.bytes(of.bytes()),
+                .map(|(number, of)| {
+                    if number != indices {
+                        return random.bytes(of.bytes());
+                    }
+                    let index = |random: &mut Random| [random.below(4).to_le_bytes()[0], 0, 0, 0];
+                    (0..of.bytes() / 4).flat_map(|_| index(&mut random)).collect()
                 })
                 .collect();
             assert!(run_in_place(&program, &images) == interpreter::run(&module, &images).unwrap());
