@@ -8,8 +8,7 @@ use stridec::{ErrorKind, gpu::Gpu};
 use super::{
     Options,
     conversion_cases::{Conversion, conversions},
-    programs::{Job, noise, print_shares, shares},
-    write_json,
+    programs::{Job, Shares, noise},
 };
 
 /// Times every case.
@@ -19,7 +18,7 @@ pub fn measure(
     json: &mut Option<File>,
 ) -> Result<(), Box<dyn Error>> {
     let target = gpu.limits().target(gpu.name());
-    let mut of_identity = Vec::new();
+    let mut shares = Shares { device: gpu.name(), json, of_identity: Vec::new() };
     for Conversion { name, operation } in conversions(&options.only)? {
         let kernel = match operation.compile(&target) {
             Ok(kernel) => kernel,
@@ -46,10 +45,8 @@ pub fn measure(
             results: vec![(&destination, expected.clone())],
             bytes: (image.len() + expected.len()) as u64,
         };
-        let measured = job.measure(gpu, options).map_err(|error| format!("{name}: {error}"))?;
-        of_identity.push(print_shares(&name, &measured, &kernel.strategy.to_string()));
-        write_json(json, &name, &gpu.name(), &measured)?;
+        shares.add(&name, job.measure(gpu, options), &kernel.strategy.to_string())?;
     }
-    println!("{}", shares(&of_identity));
+    shares.print();
     Ok(())
 }

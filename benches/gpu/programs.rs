@@ -52,36 +52,53 @@ pub fn measure(
     json: &mut Option<File>,
 ) -> Result<(), Box<dyn Error>> {
     let target = gpu.limits().target(gpu.name());
-    let mut of_identity = Vec::new();
+    let mut shares = Shares { device: gpu.name(), json, of_identity: Vec::new() };
     for (name, program) in programs(&target, &options.only)? {
-        let measured =
-            with_noise(gpu, &program, options).map_err(|error| format!("{name}: {error}"))?;
         let kernels = program.kernels();
         let kernels = format!("{} {}", kernels.len(), kernels[0].strategy);
-        of_identity.push(print_shares(&name, &measured, &kernels));
-        write_json(json, &name, &gpu.name(), &measured)?;
+        shares.add(&name, with_noise(gpu, &program, options), &kernels)?;
     }
-    println!("{}", shares(&of_identity));
+    shares.print();
     Ok(())
 }
 
-/// Prints the rates and shares of a case. Returns its share of the identity kernel.
-pub fn print_shares(name: &str, measured: &[Measured], kernels: &str) -> f64 {
-    let [copy, identity, stridec] = [0, 1, 2].map(|of: usize| measured[of].rate());
-    println!(
-        "{:.2} of the copy, {:.2} of the identity kernel, {stridec:.2} GB/s, {:.3} ms: {name}: {kernels}",
-        stridec / copy,
-        stridec / identity,
-        measured[2].best.as_secs_f64() * 1e3,
-    );
-    stridec / identity
+/// The report of a list of cases: a line for each of them, and a summary.
+pub struct Shares<'a> {
+    pub device: String,
+    /// The file of `--json`.
+    pub json: &'a mut Option<File>,
+    /// The share of the identity kernel in each case.
+    pub of_identity: Vec<f64>,
 }
 
-/// Describes the shares of all cases.
-pub fn shares(of_identity: &[f64]) -> String {
-    let least = of_identity.iter().copied().fold(f64::INFINITY, f64::min);
-    let mean = of_identity.iter().map(|x| x.ln()).sum::<f64>() / of_identity.len() as f64;
-    format!("of the identity kernel: geometric mean {:.2}, least {least:.2}", mean.exp())
+impl Shares<'_> {
+    /// Prints the rates and shares of a case, and writes its times to the file. Returns an error
+    /// with the name of the case if it could not be measured.
+    pub fn add(
+        &mut self,
+        name: &str,
+        measured: Result<Vec<Measured>, Box<dyn Error>>,
+        kernels: &str,
+    ) -> Result<(), Box<dyn Error>> {
+        let measured = measured.map_err(|error| format!("{name}: {error}"))?;
+        let [copy, identity, stridec] = [0, 1, 2].map(|of: usize| measured[of].rate());
+        println!(
+            "{:.2} of the copy, {:.2} of the identity kernel, {stridec:.2} GB/s, {:.3} ms: {name}: {kernels}",
+            stridec / copy,
+            stridec / identity,
+            measured[2].best.as_secs_f64() * 1e3,
+        );
+        self.of_identity.push(stridec / identity);
+        Ok(write_json(self.json, name, &self.device, &measured)?)
+    }
+
+    /// Prints the geometric mean and the least of all shares.
+    pub fn print(&self) {
+        let shares = &self.of_identity;
+        let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
+        let mean = (shares.iter().map(|x| x.ln()).sum::<f64>() / shares.len() as f64).exp();
+        println!("of the identity kernel: geometric mean {mean:.2}, least {least:.2}");
+    }
 }
 
 /// Times a program on parameters that look random, as [`on_gpu`] does, for the bytes that it

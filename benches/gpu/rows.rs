@@ -11,8 +11,7 @@ use stridec::{
 
 use super::{
     Options,
-    programs::{noise, on_gpu, print_shares, shares},
-    write_json,
+    programs::{Shares, noise, on_gpu},
 };
 
 /// The size of the table. It and the rows are powers of two.
@@ -38,7 +37,7 @@ pub fn measure(
     json: &mut Option<File>,
 ) -> Result<(), Box<dyn Error>> {
     let target = gpu.limits().target(gpu.name());
-    let mut of_identity = Vec::new();
+    let mut shares = Shares { device: gpu.name(), json, of_identity: Vec::new() };
     for what in [
         RowOperation::Gather,
         RowOperation::ScatterWithCopy,
@@ -74,15 +73,13 @@ pub fn measure(
             if !matches!(what, RowOperation::Gather) {
                 images.push(noise((count * row) as u64));
             }
-            let measured = on_gpu(gpu, &program, &images, 2 * moved as u64, options)
-                .map_err(|error| format!("{name}: {error}"))?;
+            let measured = on_gpu(gpu, &program, &images, 2 * moved as u64, options);
             let strategies = program.kernels().iter().map(|kernel| kernel.strategy.to_string());
             let strategies = strategies.collect::<Vec<_>>().join(", ");
-            of_identity.push(print_shares(&name, &measured, &strategies));
-            write_json(json, &name, &gpu.name(), &measured)?;
+            shares.add(&name, measured, &strategies)?;
         }
     }
-    println!("{}", shares(&of_identity));
+    shares.print();
     Ok(())
 }
 

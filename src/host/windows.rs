@@ -29,8 +29,9 @@ pub(super) fn scatter(
         if is_large && nest.lookups().iter().all(Lookup::is_constant) {
             return one_window(&nest.clone().with_constants_from(sources), sources, destination);
         }
-        let all = 0..rows(nest).1;
-        return store(nest, &scattered.at, sources, all, 0, destination);
+        let rows = by_rows(nest, sources);
+        let all = 0..nest.positions() as usize / rows.row;
+        return store(&rows, &scattered.at, all, 0, destination);
     };
     let gathered = Gathered { nest, sources, row: 1, is_whole: false, unit: 4 };
     if is_narrow(nest) {
@@ -40,28 +41,21 @@ pub(super) fn scatter(
     }
 }
 
-/// Returns the number of units in a row, which is stored as a whole, and the number of rows.
-fn rows(nest: &CopyNest) -> (usize, usize) {
-    let row = nest.whole_row().unwrap_or(1).max(1) as usize;
-    (row, nest.positions() as usize / row)
+/// Returns a nest with its images, to be stored row by row. A row is the whole innermost axis if
+/// possible, and otherwise one unit.
+fn by_rows<'a>(nest: &'a CopyNest, sources: &'a [&'a [u8]]) -> Gathered<'a> {
+    let whole = nest.whole_row();
+    let row = whole.unwrap_or(1).max(1) as usize;
+    Gathered { nest, sources, row, is_whole: whole.is_some(), unit: nest.dst_bits() as usize / 8 }
 }
 
-/// Stores rows of a nest at the places `at`. `out` is the part of the destination that starts at
-/// unit `start`.
-fn store(
-    nest: &CopyNest,
-    at: &Affine,
-    sources: &[&[u8]],
-    all: Range<usize>,
-    start: usize,
-    out: &mut [u8],
-) {
-    let (row, is_whole) = (rows(nest).0, nest.whole_row().is_some());
-    let gathered = Gathered { nest, sources, row, is_whole, unit: nest.dst_bits() as usize / 8 };
-    if is_narrow(nest) {
-        gathered.scatter::<i32>(at, all, start, out);
+/// Stores rows at the places `at`. `out` is the part of the destination that starts at unit
+/// `start`.
+fn store(rows: &Gathered, at: &Affine, all: Range<usize>, start: usize, out: &mut [u8]) {
+    if is_narrow(rows.nest) {
+        rows.scatter::<i32>(at, all, start, out);
     } else {
-        gathered.scatter::<i64>(at, all, start, out);
+        rows.scatter::<i64>(at, all, start, out);
     }
 }
 
@@ -85,9 +79,11 @@ fn one_window(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
 /// at the places of rows. Otherwise stores them in sequence.
 fn in_shares(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
     let Some(Scattered { at, .. }) = nest.scattered() else { return };
-    let ((row, count), unit) = (rows(nest), nest.dst_bits() as usize / 8);
+    let rows = by_rows(nest, sources);
+    let (row, unit) = (rows.row, rows.unit);
+    let count = nest.positions() as usize / row;
     if !ascends(nest, at) {
-        return store(nest, at, sources, 0..count, 0, destination);
+        return store(&rows, at, 0..count, 0, destination);
     }
     let place =
         |number: usize| nest.position((number * row) as u64, None).form(at).unsigned_abs() as usize;
@@ -106,7 +102,7 @@ fn in_shares(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
     if let Some(last) = shares.last_mut() {
         last.2 = rest;
     }
-    shares.into_par_iter().for_each(|(all, start, out)| store(nest, at, sources, all, start, out));
+    shares.into_par_iter().for_each(|(all, start, out)| store(&rows, at, all, start, out));
 }
 
 /// Returns true if each position stores after the one before it: one step of an axis goes past all

@@ -26,6 +26,8 @@ static NOWHERE: LazyLock<Affine> = LazyLock::new(Affine::default);
 /// neighbouring positions store to neighbouring addresses. Position `p` is place `p + dst_base` of
 /// the destination. If the image starts or ends in the middle of an outer loop, `dst_base` is
 /// negative or there are more positions than places; positions outside the image are then skipped.
+/// A nest for an update in place is an exception: its loops visit the updates, and each position
+/// stores at a place that the nest computes.
 ///
 /// An ordered list of [`cases`](Self::cases) defines the value of a position. The first case whose
 /// guards, or conditions, all hold applies. If none applies, [`gaps`](Self::gaps) decides if the

@@ -64,8 +64,8 @@ impl ModuleLowering<'_> {
         Ok(None)
     }
 
-    /// Returns the instruction of which `output` is the result, if it updates the array of the
-    /// parameter `taken`, and the result has the layout of that parameter.
+    /// Returns the instruction that computes `output`, if it updates the array of the parameter
+    /// `taken` and its result has the layout of that parameter.
     fn updates_of(
         &mut self,
         output: &KernelOutput,

@@ -18,7 +18,8 @@ use crate::{
 ///
 /// The reads are bounded by interval arithmetic over the loops of the nest: if the guards of a
 /// position hold, the position reads an element inside the tensor. The writes are bounded because
-/// the blocks, the accesses of rows, or the words cover the destination exactly. A kernel that
+/// the blocks, the accesses of rows, or the words cover the destination exactly. In an update in
+/// place, they are bounded by the same interval arithmetic as the reads. A kernel that
 /// keeps gaps reads a word of the destination only if it also writes that word. A runner may turn
 /// run-time checks off if it binds at least [`Binding::size_in_bytes`] bytes.
 ///
