@@ -59,6 +59,7 @@ impl Bits {
         let joined = plan.columns.step.is_some_and(|(_, dst)| dst == rows)
             && (rows * bits).is_multiple_of(8);
         // Longer units make fewer units for each byte, so a plan needs longer lines to be faster.
+        // Lines of bytes may be short, because they are not copied to a buffer first.
         let (line, row) = match bits {
             1 => (1 << 5, 1 << 5),
             2 => (1 << 6, 1 << 7),
@@ -67,7 +68,7 @@ impl Bits {
         plan.rows_touch
             && plan.columns_touch
             && (joined || rows * bits >= row)
-            && columns * bits > line
+            && (self.src == 8 || columns * bits > line)
     }
 
     /// Copies a box that starts at unit `from` of the source and unit `to` of the destination.

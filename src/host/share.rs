@@ -13,7 +13,7 @@ use super::{
     boxes::{WalkBox, cover, period_steps},
     pieces::DestinationSlices,
 };
-use crate::nest::CopyNest;
+use crate::nest::{CopyNest, gcd};
 
 /// The least size of a share for which another thread pays off, in bytes. With smaller shares,
 /// threads spend more time on handing work over than on copying; with larger ones, some threads are
@@ -49,6 +49,9 @@ const SLICE_BYTES: u64 = 1 << 11;
 /// The greatest number of slices in a share. A higher limit would allow cuts along more axes, but
 /// every write looks up its slice in a table with one entry for each slice.
 const MOST_SLICES: u64 = 1 << 12;
+
+/// The greatest score of a [`Cut`]: each thread copies as fast as a thread that copies alone.
+const MOST_WORTH: u64 = 1 << 40;
 
 /// The part of the destination that one thread fills at a time.
 pub(super) struct Share<'a> {
@@ -91,10 +94,29 @@ pub(super) fn shares<'a>(
     if threads == 1 {
         return vec![contiguous(nest, destination, 0)];
     }
+    // Units below a byte are copied slowly if a share reads short pieces of the source. A single
+    // share, on one of the threads, is then faster; its score has the same factor for few shares.
+    let single = MOST_WORTH / (2 * threads as u64);
     match cut(nest, wanted as u64, threads as u64) {
-        Some(cut) => cut.divide(nest, destination),
+        Some((_, worth)) if splits_bytes(nest) && worth < single => {
+            vec![contiguous(nest, destination, 0)]
+        }
+        Some((cut, _)) => cut.divide(nest, destination),
+        None if splits_bytes(nest) && nest.is_exact() && !reads_runs(nest) => {
+            vec![contiguous(nest, destination, 0)]
+        }
         None => ranges(nest, destination, wanted),
     }
+}
+
+/// Returns true if units are smaller than a byte in the source or in the destination.
+fn splits_bytes(nest: &CopyNest) -> bool {
+    nest.src_bits().min(nest.dst_bits()) < 8
+}
+
+/// Returns true if units that are neighbours in the destination are neighbours in the source.
+fn reads_runs(nest: &CopyNest) -> bool {
+    nest.axes().last().is_none_or(|axis| axis.src_stride.unsigned_abs() == axis.dst_stride)
 }
 
 /// A way to divide the destination: the shares get different steps of one axis.
@@ -137,7 +159,7 @@ impl Cut {
     /// Returns the shares, in the order of the steps.
     fn divide<'a>(&self, nest: &CopyNest, destination: &'a mut [u8]) -> Vec<Share<'a>> {
         let &Self { axis, extent, stride, steps, shift } = self;
-        let bytes = |places: u64| length(places * u64::from(nest.dst_bits()) / 8);
+        let bytes = |places: u64| length((places * u64::from(nest.dst_bits())).div_ceil(8));
         let mut shares: Vec<Share> = (0..extent)
             .step_by(length(steps))
             .map(|start| {
@@ -163,14 +185,16 @@ impl Cut {
 
 /// Returns the cut with the best score, or `None` if no axis gives every thread a share. `wanted`
 /// is the number of shares to aim at.
-fn cut(nest: &CopyNest, wanted: u64, threads: u64) -> Option<Cut> {
+fn cut(nest: &CopyNest, wanted: u64, threads: u64) -> Option<(Cut, u64)> {
     if !nest.is_exact() {
         return None;
     }
     let (mut best, mut around) = (None::<(Cut, u64)>, 1);
     for (axis, of) in nest.axes().enumerate() {
-        let whole_bytes = (of.dst_stride * u64::from(nest.dst_bits())).is_multiple_of(8);
-        if around > MOST_SLICES || !whole_bytes {
+        // The number of steps whose units fill whole bytes. No two slices may share a byte.
+        let step_bits = of.dst_stride * u64::from(nest.dst_bits());
+        let whole = 8 / gcd(step_bits, 8);
+        if around > MOST_SLICES || around > 1 && !of.extent.is_multiple_of(whole) {
             break;
         }
         let line = (LINE_PAIR_BYTES * 8) as u64 / u64::from(nest.src_bits());
@@ -178,28 +202,36 @@ fn cut(nest: &CopyNest, wanted: u64, threads: u64) -> Option<Cut> {
             0 => 1,
             stride => line.div_ceil(stride),
         };
-        let steps = (of.extent / wanted).max(1).next_multiple_of(granule);
-        let steps = even_steps(of.extent, steps, granule, threads);
-        let steps = whole_periods(nest, axis, steps, of.extent / wanted.min(2));
-        // An offset counts bytes, or units if they are smaller than a byte. A loop may step past
-        // the end of a tensor by the size of the tensor, so some bits stay free.
-        let shift = isize::BITS - 4 - around.ilog2();
-        let places = steps * of.dst_stride;
-        let fits = (places * u64::from(nest.dst_bits().div_ceil(8))) >> shift == 0;
-        let cut = Cut { axis, extent: of.extent, stride: of.dst_stride, steps, shift };
-        let read = match of.src_stride.unsigned_abs() {
-            0 => None,
-            stride => Some(steps.saturating_mul(stride).saturating_mul(nest.src_bits().into()) / 8),
-        };
-        let slice = (around > 1).then_some(places * u64::from(nest.dst_bits()) / 8);
-        let worth = cut.worth(read, slice, (wanted, threads));
-        let fits = fits && cut.share_count() >= threads;
-        if fits && best.as_ref().is_none_or(|&(_, least)| least < worth) {
-            best = Some((cut, worth));
+        let granule = granule.next_multiple_of(whole);
+        // More shares than threads help a slow thread, but fewer shares have longer runs, without
+        // which units below a byte are slow.
+        let counts = [wanted, threads];
+        for &wanted in &counts[..if splits_bytes(nest) { 2 } else { 1 }] {
+            let steps = (of.extent / wanted).max(1).next_multiple_of(granule);
+            let steps = even_steps(of.extent, steps, granule, threads);
+            let steps = whole_periods(nest, axis, steps, whole, of.extent / wanted.min(2));
+            // An offset counts bytes, or units if they are smaller than a byte. A loop may step
+            // past the end of a tensor by the size of the tensor, so some bits stay free.
+            let shift = isize::BITS - 4 - around.ilog2();
+            let places = steps * of.dst_stride;
+            let fits = (places * u64::from(nest.dst_bits().div_ceil(8))) >> shift == 0;
+            let cut = Cut { axis, extent: of.extent, stride: of.dst_stride, steps, shift };
+            let read = match of.src_stride.unsigned_abs() {
+                0 => None,
+                stride => {
+                    Some(steps.saturating_mul(stride).saturating_mul(nest.src_bits().into()) / 8)
+                }
+            };
+            let slice = (around > 1).then_some(places * u64::from(nest.dst_bits()) / 8);
+            let worth = cut.worth(read, slice, (wanted, threads));
+            let fits = fits && cut.share_count() >= threads;
+            if fits && best.as_ref().is_none_or(|&(_, least)| least < worth) {
+                best = Some((cut, worth));
+            }
         }
         around *= of.extent;
     }
-    best.map(|(cut, _)| cut)
+    best
 }
 
 /// Returns a number of steps for each share with which all threads get the same number of shares.
@@ -215,13 +247,14 @@ fn even_steps(extent: u64, steps: u64, granule: u64, threads: u64) -> u64 {
 /// Rounds the number of steps of a share up to whole periods of the nest's quotients. This saves
 /// time because a share computes the boxes of a period once, and once more for a partial period.
 ///
-/// Returns `steps` unchanged if the nest has no quotients, or if the result would exceed `most`.
-fn whole_periods(nest: &CopyNest, axis: usize, steps: u64, most: u64) -> u64 {
+/// Returns `steps` unchanged if the nest has no quotients, or if the result would exceed `most` or
+/// would be no multiple of `multiple`.
+fn whole_periods(nest: &CopyNest, axis: usize, steps: u64, multiple: u64, most: u64) -> u64 {
     if nest.quotients().is_empty() {
         return steps;
     }
     let whole = steps.next_multiple_of(period_steps(nest, axis));
-    if whole <= most { whole } else { steps }
+    if whole <= most && whole.is_multiple_of(multiple) { whole } else { steps }
 }
 
 /// Divides the destination into shares that are a single slice each: ranges of about equal length.

@@ -66,6 +66,28 @@ fn check(nest: &CopyNest, source: &[u8], what: &str) {
     }
 }
 
+/// Turns matrices of packed elements whose rows begin with whole bytes, and others whose rows do
+/// not, so that shares are cut along either axis.
+#[test]
+fn packed_matrices_are_divided_between_bytes() {
+    for (from, to) in [
+        ("u4[7,160004]{0,1}", "u4[7,160004]{1,0:E(4)}"),
+        ("u2[7,300001]{0,1:E(2)}", "u2[7,300001]{1,0:E(2)}"),
+        ("s4[31,47116]{0,1:E(4)}", "s4[31,47116]{1,0:E(4)}"),
+        ("s4[256,4295]{0,1}", "s4[256,4295]{1,0:E(4)}"),
+        ("u1[129,24008]{0,1:E(1)}", "u1[129,24008]{1,0:E(1)}"),
+        ("s4[5,40,3002]{0,1,2}", "s4[5,40,3002]{2,0,1:E(4)}"),
+    ] {
+        let shapes = [from, to].map(|text| text.parse::<Shape>().unwrap());
+        let [source, destination] =
+            shapes.each_ref().map(|of| StrideDescriptor::try_from(of).unwrap());
+        let sizes = shapes[0].dimensions().iter().map(|of| of.bound().unwrap());
+        let window = Window::identity(&sizes.collect::<Vec<_>>());
+        let nest = nest::lower(&source, &destination, &window).unwrap();
+        check(&nest, &Random(7).bytes(nest.src_bytes()), from);
+    }
+}
+
 /// Returns a layout for these sizes: a permutation, sometimes with padding, a tile or packed
 /// elements.
 fn layout(random: &mut Random, element_type: ElementType, sizes: &[u64]) -> Layout {
