@@ -143,12 +143,20 @@ function operation(question, options) {
   return ask({ ...question, ...compilation(options), table: dimension }, bytesOf("table.entries", table.entries)).kernel;
 }
 
+/** Returns the type and the dimensions of a layout. XLA's notation begins with them. */
+function extentsOf(source) {
+  const [, type, list] = /^\s*(\w+)\[(\d+(?:,\d+)*)\]/.exec(source) ?? [];
+  if (list) return { type, dimensions: list.split(",").map(Number) };
+  const { element_type, dimensions } = ask({ kind: "describe", from: source });
+  return { type: element_type, dimensions };
+}
+
 /** Compiles a copy from one layout to another. Two element types convert the values. */
 export function relayout(from, to, options) {
   const source = notation("from", from);
   let destination = to;
   if (to === "NCHW" || to === "NHWC") {
-    const { element_type: type, dimensions } = ask({ kind: "describe", from: source });
+    const { type, dimensions } = extentsOf(source);
     if (dimensions.length < 3) throw new StridecError("INVALID", "to", `to: expected a layout, because ${to} is for at least 3 dimensions, got ${dimensions.length}`);
     destination = { type, dimensions, minorToMajor: CHANNELS[to](dimensions.length) };
   }

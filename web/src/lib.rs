@@ -2,8 +2,8 @@
 //!
 //! The page starts with `stridec.wasm`. The code of translations would make this module a third
 //! larger, and few readers ask for one, so the page loads `languages.wasm` for the first
-//! translation. The feature `languages` selects the second module. The feature `package` selects the
-//! module of the package in `js/`, which has no pictures.
+//! translation. The feature `languages` selects the second module. The feature `package` selects
+//! the module of the package in `js/`, which has no pictures.
 //!
 //! ```text
 //! exports ─┬─► page ─┬─► asked      the questions of the page

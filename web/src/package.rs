@@ -195,15 +195,20 @@ fn of_program(program: &Program) -> Value {
         value
     });
     let images = |buffers: &[ArrayBuffer]| -> Vec<Value> {
-        let image = |buffer: &ArrayBuffer| json!({ "shape": buffer.shape().to_string(), "sizeInBytes": buffer.bytes() });
+        let image = |buffer: &ArrayBuffer| {
+            let shape = buffer.shape().to_string();
+            json!({ "shape": shape, "sizeInBytes": buffer.bytes() })
+        };
         buffers.iter().map(image).collect()
     };
+    let sizes = program.scratch_sizes();
+    let scratch = sizes.iter().map(|size| json!({ "sizeInBytes": size }));
     json!({
         "name": program.name(),
         "kernels": kernels.collect::<Vec<_>>(),
         "parameters": images(program.parameters()),
         "results": images(program.results()),
-        "scratch": program.scratch_sizes().iter().map(|size| json!({ "sizeInBytes": size })).collect::<Vec<_>>(),
+        "scratch": scratch.collect::<Vec<_>>(),
         "constants": program.constants(),
     })
 }
