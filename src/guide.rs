@@ -1,6 +1,6 @@
 //! Pages for embedders: [`protos`], [`compilers`], [`programs`], [`conversions`], [`sharding`],
-//! [`notations`], [`javascript`], [`snapshots`] and the glossary [`names`]. [`stability`] lists the parts of the
-//! interface that stay compatible between versions.
+//! [`notations`], [`javascript`], [`snapshots`] and the glossary [`names`]. [`stability`] lists the
+//! parts of the interface that stay compatible between versions.
 #![cfg_attr(feature = "accessors", doc = "Layouts in kernels of your own: [`accessors`].")]
 #![cfg_attr(feature = "gpu", doc = "With a wgpu device of your own: [`runtimes`].")]
 

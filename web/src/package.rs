@@ -146,7 +146,7 @@ fn of_kernel(kernel: &Kernel) -> Value {
     });
     let gaps = match kernel.gaps {
         Gaps::Keep => "GAPS_KEEP",
-        _ => "GAPS_FILL",
+        Gaps::Fill => "GAPS_FILL",
     };
     let mut value = json!({
         "wgsl": kernel.wgsl,
