@@ -1,6 +1,6 @@
 //! Pages for embedders: [`protos`], [`compilers`], [`programs`], [`conversions`], [`sharding`],
-//! [`notations`], [`snapshots`] and the glossary [`names`]. [`stability`] lists the parts of the
-//! interface that stay compatible between versions.
+//! [`notations`], [`javascript`], [`snapshots`] and the glossary [`names`]. [`stability`] lists the
+//! parts of the interface that stay compatible between versions.
 #![cfg_attr(feature = "accessors", doc = "Layouts in kernels of your own: [`accessors`].")]
 #![cfg_attr(feature = "gpu", doc = "With a wgpu device of your own: [`runtimes`].")]
 
@@ -29,6 +29,9 @@ pub mod accessors {}
 #[cfg(feature = "gpu")]
 #[doc = include_str!("../docs/runtimes.md")]
 pub mod runtimes {}
+
+#[doc = include_str!("../docs/javascript.md")]
+pub mod javascript {}
 
 #[doc = include_str!("../docs/snapshots.md")]
 pub mod snapshots {}

@@ -1,6 +1,12 @@
 #!/usr/bin/env bash
 # Builds the page into a folder that any file server serves, or a browser opens: `web/build.sh [FOLDER]`, `web/site` by default.
+# `web/build.sh --package FOLDER` builds the module of the JavaScript package instead.
 set -euo pipefail
+package=false
+if [[ "${1:-}" == --package ]]; then
+    package=true
+    shift
+fi
 site=$(realpath -m "${1:-$(dirname "$0")/site}")
 cd "$(dirname "$0")"
 
@@ -9,9 +15,8 @@ built=${CARGO_TARGET_DIR:-target}/wasm32-unknown-unknown/release/stridec_web.was
 # Paths of this machine would be part of the module, in the places of panics.
 registry=${CARGO_HOME:-$HOME/.cargo}/registry/src
 
-# Builds a module with the given options of Cargo: `module NAME [OPTION…]`. It is written as
-# WebAssembly, and as text in a script for a page that is opened from a file.
-module() {
+# Builds a module with the given options of Cargo: `wasm NAME [OPTION…]`.
+wasm() {
     # The page folds constants on the host, and copies nothing else there: `src/host/mod.rs`.
     RUSTFLAGS="${RUSTFLAGS:-} --cfg stridec_plain_host --remap-path-prefix=$registry=" \
         ./cargo.sh build --release "${@:2}"
@@ -22,6 +27,16 @@ module() {
     else
         cp "$built" "$site/$1.wasm"
     fi
+}
+if $package; then
+    wasm stridec --no-default-features --features package
+    exit
+fi
+
+# Builds a module like `wasm`, and writes it as text too, in a script for a page that is opened from
+# a file.
+module() {
+    wasm "$@"
     {
         printf 'globalThis.MODULE = "'
         gzip -9 --no-name --stdout "$site/$1.wasm" | base64 --wrap=0

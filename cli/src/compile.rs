@@ -95,9 +95,12 @@ pub(super) fn message(
     }
 }
 
-/// Returns the protobuf message of a kernel as JSON. Fields that are zero are included.
+/// Returns the protobuf message of a kernel as JSON, with all numbers as numbers, like the kernels
+/// of the JavaScript package. Fields that are zero are included, except the checksum of saved
+/// kernels.
 pub(super) fn json(kernel: &Kernel, language: Option<Language>) -> Result<Vec<u8>, Error> {
-    Ok(to_json_with_zeros(&message(kernel, language)?)?.into_bytes())
+    let text = to_json_with_zeros(&message(kernel, language)?)?;
+    Ok(text.replacen(",\n  \"checksum\": 0\n}", "\n}", 1).into_bytes())
 }
 
 /// Converts an error into a failure. If the tensors exceed the limits of one kernel, the message

@@ -110,13 +110,15 @@ pub fn to_json<M: Message + Name>(message: &M) -> Result<String, ShapeError> {
     text.map(|text| text + "\n").map_err(|error| json_error::<M>(&error))
 }
 
-/// Formats a message like [`to_json`], but also includes the fields that are zero or empty.
+/// Formats a message like [`to_json`], but also includes the fields that are zero or empty, and
+/// writes 64-bit integers as numbers. Readers of protobuf's JSON accept both forms.
 ///
 /// # Errors
 ///
 /// Returns an error if `proto/` lacks the message.
 pub fn to_json_with_zeros<M: Message + Name>(message: &M) -> Result<String, ShapeError> {
-    let options = SerializeOptions::new().skip_default_fields(false);
+    let options =
+        SerializeOptions::new().skip_default_fields(false).stringify_64_bit_integers(false);
     let mut text = Vec::new();
     let mut serializer = serde_json::Serializer::pretty(&mut text);
     dynamic(message)?

@@ -27,10 +27,16 @@ impl<'a> Asked<'a> {
         self.fields[name].as_str().unwrap_or_default()
     }
 
+    /// Returns the whole number in a field, or `None` if the question has no such field.
+    #[cfg(feature = "package")]
+    pub(crate) fn number(&self, name: &str) -> Option<i64> {
+        self.fields[name].as_i64()
+    }
+
     pub(crate) fn target(&self) -> Result<Target, Fault> {
         match self.text("target") {
             "" => Ok(Target::webgpu()),
-            name => Target::preset(name).map_err(|error| Fault::new(Field::None, error)),
+            name => Target::preset(name).map_err(|error| Fault::new(Field::Target, error)),
         }
     }
 
@@ -39,7 +45,7 @@ impl<'a> Asked<'a> {
         let text = self.text(field.name());
         text.parse().map_err(|error| match error {
             Error::Parse(error) => Fault::notation(field, text, &error),
-            error => Fault::new(field, error),
+            error => Fault::error(field, &error),
         })
     }
 
@@ -66,7 +72,7 @@ impl<'a> Asked<'a> {
 
     /// Returns the numbers in a field, which are separated by commas. An empty field has no
     /// numbers.
-    fn numbers<T: std::str::FromStr>(&self, field: Field) -> Result<Vec<T>, Fault> {
+    pub(crate) fn numbers<T: std::str::FromStr>(&self, field: Field) -> Result<Vec<T>, Fault> {
         let text = self.text(field.name());
         let mut start = 0;
         let mut numbers = vec![];

@@ -9,7 +9,9 @@ use std::cell::RefCell;
 
 #[cfg(feature = "languages")]
 use crate::languages as questions;
-#[cfg(not(feature = "languages"))]
+#[cfg(feature = "package")]
+use crate::package as questions;
+#[cfg(not(any(feature = "languages", feature = "package")))]
 use crate::page as questions;
 
 thread_local! {
@@ -41,8 +43,8 @@ pub extern "C" fn compile() -> usize {
 }
 
 /// Answers a question of the page with JSON. Returns the length of the answer in bytes. The input
-/// is a line of JSON, followed by the bytes of a module if the page has one. The modules `page` and
-/// `languages` list the questions.
+/// is a line of JSON, followed by the bytes of a module if the page has one. The modules `page`,
+/// `languages` and `package` list the questions.
 #[unsafe(no_mangle)]
 pub extern "C" fn show() -> usize {
     answer(questions::show)

@@ -3,7 +3,7 @@
 use std::{fmt::Display, ops::Range};
 
 use serde_json::{Value, json};
-use stridec::{Error, hlo::HloError, shape::ParseError};
+use stridec::{Error, ErrorKind, hlo::HloError, shape::ParseError};
 
 /// A field of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +16,12 @@ pub(crate) enum Field {
     Sizes,
     Strides,
     Module,
+    Target,
+    Table,
+    #[cfg(feature = "package")]
+    Index,
+    #[cfg(feature = "package")]
+    As,
 }
 
 impl Field {
@@ -29,6 +35,12 @@ impl Field {
             Self::Sizes => "sizes",
             Self::Strides => "strides",
             Self::Module => "module",
+            Self::Target => "target",
+            Self::Table => "table",
+            #[cfg(feature = "package")]
+            Self::Index => "index",
+            #[cfg(feature = "package")]
+            Self::As => "as",
         }
     }
 
@@ -40,6 +52,7 @@ impl Field {
             ("window_offsets", Self::Offsets),
             ("window_sizes", Self::Sizes),
             ("window_strides", Self::Strides),
+            ("table", Self::Table),
         ] {
             if path.starts_with(start) {
                 return field;
@@ -53,6 +66,7 @@ impl Field {
 #[derive(Clone, Debug)]
 pub(crate) struct Fault {
     field: Field,
+    kind: ErrorKind,
     message: String,
     /// The position in the field's text, or `None` if it is not known. It is counted in UTF-16
     /// units, as in scripts.
@@ -61,7 +75,12 @@ pub(crate) struct Fault {
 
 impl Fault {
     pub(crate) fn new(field: Field, message: impl Display) -> Self {
-        Self { field, message: message.to_string(), place: None }
+        Self { field, kind: ErrorKind::Invalid, message: message.to_string(), place: None }
+    }
+
+    /// Returns the fault for an error, with the error's kind.
+    pub(crate) fn error(field: Field, error: &Error) -> Self {
+        Self { kind: error.kind(), ..Self::new(field, error) }
     }
 
     /// Adds the position of the error. `bytes` is the position in `text`, in bytes.
@@ -83,12 +102,12 @@ impl Fault {
     /// Returns the fault for an operation that is refused.
     pub(crate) fn operation(error: &Error) -> Self {
         let path = error.field().map(|field| field.to_string()).unwrap_or_default();
-        Self::new(Field::of_path(&path), error)
+        Self::error(Field::of_path(&path), error)
     }
 
     /// Returns the fault for a module that is refused. `text` is the text of the module.
     pub(crate) fn hlo(text: &str, error: &HloError) -> Self {
-        let fault = Self::new(Field::Module, error);
+        let fault = Self { kind: error.kind(), ..Self::new(Field::Module, error) };
         let (line, column) = match error {
             HloError::Text { line, column, .. } | HloError::NotSupported { line, column, .. } => {
                 (*line, Some(*column))
@@ -112,6 +131,11 @@ impl Fault {
     /// Returns the fault as JSON.
     pub(crate) fn json(&self) -> Value {
         let place = self.place.as_ref().map(|place| [place.start, place.end]);
-        json!({ "field": self.field.name(), "message": self.message, "place": place })
+        let code = match self.kind {
+            ErrorKind::Invalid => "INVALID",
+            ErrorKind::Unsupported => "UNSUPPORTED",
+            _ => "FAILED",
+        };
+        json!({ "code": code, "field": self.field.name(), "message": self.message, "place": place })
     }
 }

@@ -1,21 +1,37 @@
-//! The compiler as two WebAssembly modules for the page.
+//! The compiler as two WebAssembly modules for the page, and as one for the JavaScript package.
 //!
 //! The page starts with `stridec.wasm`. The code of translations would make this module a third
 //! larger, and few readers ask for one, so the page loads `languages.wasm` for the first
-//! translation. The feature `languages` selects the second module.
+//! translation. The feature `languages` selects the second module. The feature `package` selects
+//! the module of the package in `js/`, which has no pictures.
 //!
 //! ```text
 //! exports ─┬─► page ─┬─► asked      the questions of the page
 //!          │         ├─► fields     a layout for the page's controls
 //!          │         ├─► memory     the memory of buffers
 //!          │         └─► fault      an error, and its position in the reader's text
+//!          ├─► package              the questions of the JavaScript package
 //!          └─► languages            kernels in other languages, and requests of the other bindings
 //! ```
 
 mod asked;
+#[cfg(feature = "package")]
+#[path = "../../cli/src/describe_forms.rs"]
+#[allow(dead_code)] // the text for people
+mod describe_forms;
+#[cfg(feature = "package")]
+#[path = "../../cli/src/describe_json.rs"]
+#[allow(dead_code)] // tuples
+mod describe_json;
 pub mod exports;
 mod fault;
 #[cfg(feature = "languages")]
 mod languages;
-#[cfg(not(feature = "languages"))]
+#[cfg(feature = "package")]
+#[path = "page/memory.rs"]
+#[allow(dead_code)] // the table of the page
+mod memory;
+#[cfg(feature = "package")]
+mod package;
+#[cfg(not(any(feature = "languages", feature = "package")))]
 mod page;

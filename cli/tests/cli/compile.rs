@@ -197,7 +197,7 @@ fn a_shader_and_what_it_binds_in_one_run() {
     let json: serde_json::Value = serde_json::from_slice(&sandbox.read("k.json")).unwrap();
     // The JSON has fields that are zero.
     let expected =
-        serde_json::json!({"group": 0, "binding": 0, "writable": false, "sizeInBytes": "96"});
+        serde_json::json!({"group": 0, "binding": 0, "writable": false, "sizeInBytes": 96});
     for (key, value) in expected.as_object().unwrap() {
         assert_eq!(&json["bindings"][0][key], value, "{key}");
     }

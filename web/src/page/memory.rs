@@ -17,16 +17,21 @@ use crate::{
 /// The number of buffers that the page lists.
 const SHOWN: usize = 50;
 
-/// Returns the memory of an HLO module, of XLA's out-of-memory report, or of a single shape.
-pub(crate) fn report(asked: &Asked<'_>) -> Result<Value, Fault> {
-    let report = match asked.module_text() {
+/// Measures an HLO module, XLA's out-of-memory report, or a single shape.
+pub(crate) fn measured(asked: &Asked<'_>) -> Result<MemoryReport, Fault> {
+    Ok(match asked.module_text() {
         None => MemoryReport::of_proto(asked.bytes())
             .map_err(|error| Fault::new(Field::Module, error))?,
         Some(text) => match shape(text.trim()) {
             Some(shape) => MemoryReport::of_shape(&shape),
             None => MemoryReport::of_text(text).map_err(|error| Fault::hlo(text, &error))?,
         },
-    };
+    })
+}
+
+/// Returns the memory of the buffers, the sizes as texts.
+pub(crate) fn report(asked: &Asked<'_>) -> Result<Value, Fault> {
+    let report = measured(asked)?;
     let measured = report.instructions.iter().filter(|it| it.has_buffer && it.memory.is_some());
     let buffers: Vec<Value> = measured.clone().take(SHOWN).map(buffer).collect();
     Ok(json!({

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Builds the JavaScript package and tests it as it is published: what it contains, its types, its
+# answers beside the command line's, kernels on Dawn with SwiftShader, and a bundle in Chromium.
+# Needs Node 20 and npm. Arguments, such as features, are passed to `cargo build`.
+set -euo pipefail
+cd "$(dirname "$0")"
+here=$PWD
+
+missing=()
+command -v brotli >/dev/null || missing+=(brotli)
+command -v node >/dev/null || missing+=(nodejs)
+command -v npm >/dev/null || missing+=(npm)
+# Chromium's package brings SwiftShader, and Dawn needs a Vulkan loader.
+[[ -e /usr/lib/chromium/vk_swiftshader_icd.json ]] || missing+=(chromium)
+missing+=(libvulkan1)
+command -v apt-get >/dev/null && ../.ci/install "${missing[@]}"
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+./build.sh
+module=$(brotli --stdout stridec.wasm | wc -c)
+echo "as Brotli, the module has $module bytes"
+((module <= 700000)) || { echo "expected at most 700000" >&2; exit 1; }
+(cd .. && cargo build --locked --bin stridec "${@:---all-features}")
+target=$(cd .. && cargo metadata --no-deps --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
+export STRIDEC=$target/debug/stridec
+
+# The package is installed from its archive, in a project of its own.
+cp tests/* "$folder"
+npm pack --silent --pack-destination "$folder" >/dev/null
+cd "$folder"
+contents=$(tar -tzf stridec-*.tgz | sort | tr '\n' ' ')
+expected="package/README.md package/gpu.d.ts package/gpu.js package/index.d.ts package/index.js package/package.json package/stridec.wasm "
+[[ $contents == "$expected" ]] || { echo "expected $expected, got $contents" >&2; exit 1; }
+npm ci --ignore-scripts --no-audit --no-fund --silent
+npm install --no-save --ignore-scripts --no-audit --no-fund --silent ./stridec-*.tgz
+npx publint run --strict --pack npm node_modules/stridec
+npx attw --profile esm-only --exclude-entrypoints stridec.wasm package.json -- ./stridec-*.tgz
+
+# Types: two compilers, with and without lib.dom, with and without @webgpu/types.
+for compiler in ts54 typescript; do
+    for lib in '"es2022"' '"es2022", "dom"'; do
+        for types in '' '"@webgpu/types"'; do
+            # Since version 6, lib.dom has the types of WebGPU. @webgpu/types by itself lacks names of lib.dom.
+            [[ $compiler$lib$types != 'typescript"es2022", "dom""@webgpu/types"' ]] || continue
+            skip=false
+            [[ $lib$types != '"es2022""@webgpu/types"' ]] || skip=true
+            echo "-- types: $compiler, lib $lib, types ${types:-none}"
+            cat >tsconfig.json <<END
+{
+  "compilerOptions": {
+    "noEmit": true, "strict": true, "skipLibCheck": $skip,
+    "module": "nodenext", "moduleResolution": "nodenext", "target": "es2022",
+    "lib": [$lib], "types": [$types]
+  },
+  "files": ["sample.mts"]
+}
+END
+            node "node_modules/$compiler/bin/tsc" --project tsconfig.json
+        done
+    done
+done
+
+node --test compile.test.mjs
+# Without a desktop session, the driver would warn about the missing folder.
+export XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR:-$folder}
+export VK_ICD_FILENAMES=${VK_ICD_FILENAMES:-/usr/lib/chromium/vk_swiftshader_icd.json}
+node --test dawn.test.mjs
+node readme.mjs "$here/README.md"
+node readme.mjs "$here/../docs/javascript.md"
+
+bundle=(npx esbuild --bundle --minify --format=esm --log-level=warning)
+"${bundle[@]}" node_modules/stridec/gpu.js --outfile=gpu.min.js
+runner=$(gzip -9 --no-name --stdout gpu.min.js | wc -c)
+echo "minified and compressed, stridec/gpu has $runner bytes"
+((runner <= 4096)) || { echo "expected at most 4096" >&2; exit 1; }
+mkdir site
+"${bundle[@]}" browser.mjs --external:node:fs/promises --outfile=site/bundle.js
+cp node_modules/stridec/stridec.wasm site/
+node chromium.mjs site

@@ -1,0 +1,108 @@
+// The compiler, without a GPU: `node --test`. STRIDEC is the command line, which prints the same.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { test } from "node:test";
+import { StridecError, convert, describe, init, initSync, memory, offset, program, relayout, slice } from "stridec";
+import { readFileSync } from "node:fs";
+
+const bytes = readFileSync(new URL(import.meta.resolve("stridec/stridec.wasm")));
+const cli = (...words) => JSON.parse(execFileSync(process.env.STRIDEC, words, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }));
+
+/** Expects an error in a field, whose message has all the words. */
+function refuses(call, field, ...words) {
+  assert.throws(call, (error) => {
+    assert(error instanceof StridecError, String(error));
+    assert.equal(error.field, field, error.message);
+    for (const word of words) assert(error.message.includes(word), `${error.message} has no ${word}`);
+    return true;
+  });
+}
+
+test("a call before init says so", () => refuses(() => relayout("f32[2]", "f32[2]"), "", "await init()"));
+
+test("the first kernel is there soon after the bytes", async () => {
+  const start = performance.now();
+  await init(bytes);
+  const kernel = relayout("f32[8,64,112,112]", "NHWC");
+  const took = performance.now() - start;
+  console.log(`the first kernel took ${took.toFixed(1)} ms`);
+  assert.equal(kernel.strategy, "transpose");
+  // Busy machines take several times as long as idle ones.
+  assert(took < 400, `${took} ms`);
+});
+
+test("every way to load", async () => {
+  initSync(bytes);
+  initSync(new WebAssembly.Module(bytes));
+  await init();
+  await init(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
+  await init(Promise.resolve(new Response(bytes, { headers: { "content-type": "application/wasm" } })));
+  await assert.rejects(init(new Response("", { status: 404 })), /404/);
+});
+
+test("kernels are those of the command line", () => {
+  for (const [from, to, ...options] of [
+    ["f32[8,64,112,112]", "f32[8,64,112,112]{1,3,2,0}"],
+    ["bf16[16,256]{1,0:T(8,128)(2,1)}", "f32[16,256]"],
+    ["u8[4,6]", "u8[4,6]"],
+    ["f32[0,3]", "f32[0,3]"],
+    ["s4[8,128]{1,0:E(4)}", "s4[8,128]{0,1:E(4)}", "--target", "swiftshader"],
+  ]) {
+    const target = options[1];
+    assert.deepEqual(relayout(from, to, { target }), cli("compile", "relayout", "--from", from, "--to", to, "--emit", "json", ...options));
+  }
+  assert.deepEqual(slice("f32[8,12]", { offsets: [0, 1], sizes: [8, 11], strides: [-2, 3] }), cli("compile", "slice", "--from", "f32[8,12]", "--offsets", "0,1", "--sizes", "8,11", "--strides", "-2,3", "--emit", "json"));
+  for (const layout of ["f32[2,3]{0,1}", "bf16[16,256]{1,0:T(8,128)(2,1)}"]) assert.deepEqual(describe(layout), cli("describe", layout, "--format", "json"));
+});
+
+test("layouts as objects", () => {
+  const same = (object, text) => assert.deepEqual(relayout(object, text).copyRegions.length, 1);
+  same({ type: "f32", dimensions: [2, 3] }, "f32[2,3]{1,0}");
+  same({ type: "bf16", dimensions: [16, 256], tiles: [[8, 128], [2, 1]] }, "bf16[16,256]{1,0:T(8,128)(2,1)}");
+  assert.equal(describe({ type: "s4", dimensions: [8], elementSizeInBits: 4 }).physical_bytes, 4);
+  assert.equal(offset({ type: "f32", dimensions: [2, 3], strides: [5, 1], offset: 2 }, [1, 2]), 9);
+  assert.equal(offset("memref<2x3xf32, strided<[3, 1]>>", [1, 1]), 4);
+  assert.match(convert("f32[2,3]{0,1}", "torch"), /stride=\(1, 2\)/);
+});
+
+test("conversions, tables, gaps and limits", () => {
+  assert.equal(relayout("u8[4]", "f16[4]").destinationBytes, 8);
+  const table = relayout("u8[4]", "f16[4]", { table: { entries: new Uint16Array(256) } });
+  assert.equal(table.bindings.length, 3);
+  assert.equal(relayout("f32[2,3]", "f32[2,3] strided<[5,1]>", { gaps: "keep" }).gaps, "GAPS_KEEP");
+  refuses(() => relayout("f32[6000,6000]", "f32[6000,6000]{0,1}"), "from", "134217728");
+  assert.equal(relayout("f32[6000,6000]", "f32[6000,6000]{0,1}", { target: { maxStorageBufferBindingSize: 2 ** 30 } }).sourceBytes, 144e6);
+  assert.deepEqual(structuredClone(table), table);
+  assert.deepEqual(JSON.parse(JSON.stringify(table)), table);
+});
+
+test("programs and memory", () => {
+  const text = "ENTRY e { p = f32[4,6] parameter(0)\n ROOT r = f32[6,4] transpose(p), dimensions={1,0} }";
+  const made = program(text);
+  assert.deepEqual([made.parameters, made.results].map(([image]) => image.sizeInBytes), [96, 96]);
+  assert.deepEqual(made.kernels[0].bindings.map(({ source }) => source.kind), ["PARAMETER", "RESULT"]);
+  assert.deepEqual(program(new TextEncoder().encode(text)), made);
+  const stable = 'module @m { func.func public @main(%a: tensor<2x3xf32>) -> tensor<3x2xf32> { %0 = stablehlo.transpose %a, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32> return %0 : tensor<3x2xf32> } }';
+  assert.equal(program(stable).results[0].sizeInBytes, 24);
+  assert.equal(memory(text).total_bytes, 192);
+});
+
+test("errors name the field, the value and what is expected", () => {
+  refuses(() => relayout("f32[2,3", "f32[2,3]"), "from", "expected");
+  refuses(() => relayout("f32[2,3]", "f32[2,4]"), "to");
+  refuses(() => relayout(7, "f32[2]"), "from", "got 7");
+  refuses(() => relayout({ type: "f32", dimensions: [2, -1] }, "f32[2]"), "from.dimensions[1]", "-1");
+  refuses(() => relayout({ type: "f32", dimensions: [2], order: [0] }, "f32[2]"), "from.order", "minorToMajor");
+  refuses(() => relayout("f32[2]", "NHWC"), "to", "3 dimensions");
+  refuses(() => relayout("f32[2]", "f32[2]", { target: "abacus" }), "target", "abacus");
+  refuses(() => relayout("f32[2]", "f32[2]", { target: {} }), "target", "maxStorageBufferBindingSize");
+  refuses(() => relayout("f32[2]", "f32[2]", { gaps: "yes" }), "gaps", "yes");
+  refuses(() => slice("f32[4]", { offsets: [0.5], sizes: [2] }), "offsets[0]", "0.5");
+  refuses(() => program("ENTRY"), "module");
+  refuses(() => program(7), "bytes", "typed array");
+  refuses(() => offset("f32[2]", [2]), "index", "2");
+  refuses(() => describe("f32["), "layout");
+  refuses(() => convert("f32[2]", "runes"), "as", "runes");
+  const place = () => { try { relayout("f32[2,x]", "f32[2]"); } catch (error) { return error.place; } };
+  assert.deepEqual(place()?.[0], 6);
+});

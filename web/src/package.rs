@@ -1,0 +1,241 @@
+//! Answers to the questions of the JavaScript package in `js/`.
+//!
+//! | kind | fields | the answer |
+//! |---|---|---|
+//! | `relayout` | `from`, `to` | `kernel`, as `stridec compile --emit json` prints it |
+//! | `slice` | `from`, `to`, `offsets`, `sizes`, `strides` | the same |
+//! | `program` | a module | `program`, its kernels and buffers |
+//! | `describe` | `from` | the object that `stridec describe --format json` prints |
+//! | `offset` | `from`, `index` | `offset`, in elements |
+//! | `convert` | `from`, `to`, the name of a notation | `text` |
+//! | `memory` | a module, a report, or a shape | the bytes of each buffer, and their sums |
+//!
+//! Those that compile also have a `target`, `limits` that replace the target's, and `gaps`, which
+//! is `keep` or missing. If the question has a `table`, the bytes after the line are its entries,
+//! and `table` is its dimension or -1. The answer to an invalid question has an `error` instead.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use serde_json::{Value, json};
+use stridec::{
+    Error, Kernel, Target, Tensor,
+    hlo::InstructionMemory,
+    nest::Gaps,
+    notation::{Kind, read},
+    program::{ArrayBuffer, BufferId, Program, compile_module},
+    request::Table,
+};
+
+use crate::{
+    asked::Asked,
+    describe_json::describe_json,
+    fault::{Fault, Field},
+    memory::measured,
+};
+
+/// Answers one question.
+pub(crate) fn show(input: &[u8]) -> Vec<u8> {
+    let answer = || Asked::read(input).and_then(|asked| answer(&asked));
+    let answer = match catch_unwind(AssertUnwindSafe(answer)) {
+        Ok(answer) => answer.unwrap_or_else(|fault| json!({ "error": fault.json() })),
+        Err(_) => {
+            json!({ "error": { "code": "FAILED", "field": "", "message": "a defect of stridec" } })
+        }
+    };
+    answer.to_string().into_bytes()
+}
+
+fn answer(asked: &Asked<'_>) -> Result<Value, Fault> {
+    match asked.text("kind") {
+        "relayout" | "slice" => {
+            let mut operation = asked.operation()?;
+            if asked.text("gaps") == "keep" {
+                operation = operation.with_gaps(Gaps::Keep);
+            }
+            if let Some(dimension) = asked.number("table") {
+                let table = Table::new(asked.bytes().to_vec(), usize::try_from(dimension).ok());
+                operation =
+                    operation.with_table(table).map_err(|error| Fault::operation(&error))?;
+            }
+            let kernel = operation.compile(&target(asked)?);
+            let kernel = kernel.map_err(|error| Fault::operation(&error))?;
+            Ok(json!({ "kernel": of_kernel(&kernel) }))
+        }
+        "program" => {
+            let (module, target) = (asked.module()?, target(asked)?);
+            let program = compile_module(&module, &target)
+                .map_err(|error| Fault::error(Field::Module, &Error::from(error)))?;
+            Ok(json!({ "program": of_program(&program) }))
+        }
+        "describe" => Ok(describe_json(&layout(asked)?)),
+        "offset" => {
+            let tensor = layout(asked)?;
+            let index = asked.numbers::<u64>(Field::Index)?;
+            let offset = tensor.descriptor().offset(&index);
+            let offset = offset.map_err(|error| Fault::error(Field::Index, &error.into()))?;
+            Ok(json!({ "offset": offset }))
+        }
+        "convert" => {
+            let fault = |error: Error| Fault::error(Field::As, &error);
+            let name = asked.text(Field::To.name());
+            let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+                let names = Kind::ALL.map(Kind::name).join(", ");
+                Fault::new(Field::As, format!("expected one of {names}, got {name:?}"))
+            })?;
+            let text = layout(asked)?.write(kind).map_err(|error| fault(error.into()))?;
+            Ok(json!({ "text": text }))
+        }
+        "memory" => {
+            let report = measured(asked)?;
+            Ok(json!({
+                "instructions": report.instructions.iter().map(instruction).collect::<Vec<_>>(),
+                "total_bytes": report.total_bytes,
+                "total_padding_bytes": report.total_padding_bytes,
+                "parameters_bytes": report.parameters_bytes,
+                "results_bytes": report.results_bytes,
+                "temporaries_bytes": report.temporaries_bytes,
+            }))
+        }
+        kind => Err(Fault::new(Field::None, format!("{kind}: no such kind"))),
+    }
+}
+
+/// Returns a layout that is only described, so it may be one that no operation accepts.
+fn layout(asked: &Asked<'_>) -> Result<Tensor, Fault> {
+    let text = asked.text(Field::From.name());
+    read(text).map_err(|error| Fault::notation(Field::From, text, &error))
+}
+
+/// Returns the target of the question, with the limits of a device if it has them.
+fn target(asked: &Asked<'_>) -> Result<Target, Fault> {
+    let mut target = asked.target()?;
+    let small = |name| asked.number(name).map(|given| u32::try_from(given).unwrap_or(u32::MAX));
+    if let Some(given) = asked.number("maxStorageBufferBindingSize") {
+        target.max_storage_buffer_binding_size = u64::try_from(given).unwrap_or_default();
+    }
+    for (name, limit) in [
+        ("maxComputeWorkgroupsPerDimension", &mut target.max_compute_workgroups_per_dimension),
+        ("maxComputeInvocationsPerWorkgroup", &mut target.max_compute_invocations_per_workgroup),
+        ("maxStorageBuffersPerShaderStage", &mut target.max_storage_buffers_per_shader_stage),
+    ] {
+        *limit = small(name).unwrap_or(*limit);
+    }
+    Ok(target)
+}
+
+/// Returns a kernel with the names and values of protobuf's JSON for `stridec.Kernel`, except that
+/// 64-bit numbers are numbers too. `js/test.sh` compares it with the output of the command line.
+fn of_kernel(kernel: &Kernel) -> Value {
+    let bindings = kernel.bindings.iter().map(|binding| {
+        json!({
+            "group": binding.group,
+            "binding": binding.binding,
+            "writable": binding.writable,
+            "sizeInBytes": binding.size_in_bytes,
+        })
+    });
+    let dispatches =
+        kernel.dispatches.iter().map(|dispatch| json!({ "workgroups": dispatch.workgroups }));
+    let regions = kernel.copy_regions.iter().map(|region| {
+        json!({
+            "sourceOffset": region.source_offset,
+            "destinationOffset": region.destination_offset,
+            "size": region.size,
+            "source": region.source,
+        })
+    });
+    let gaps = match kernel.gaps {
+        Gaps::Keep => "GAPS_KEEP",
+        Gaps::Fill => "GAPS_FILL",
+    };
+    let mut value = json!({
+        "wgsl": kernel.wgsl,
+        "entryPoint": kernel.entry_point,
+        "workgroupSize": kernel.workgroup_size,
+        "bindings": bindings.collect::<Vec<_>>(),
+        "dispatches": dispatches.collect::<Vec<_>>(),
+        "copyRegions": regions.collect::<Vec<_>>(),
+        "sourceBytes": kernel.source_bytes,
+        "destinationBytes": kernel.destination_bytes,
+        "strategy": kernel.strategy.to_string(),
+        "gaps": gaps,
+    });
+    if let Some(proof) = kernel.proof() {
+        let source = |number| {
+            let mut value = json!({ "words": proof.words_of_source(number) });
+            if let Some(last) = proof.last_word_of_source(number) {
+                value["lastWord"] = last.into();
+            }
+            value
+        };
+        let mut proved = json!({
+            "lastDestinationWord": proof.last_destination_word(),
+            "sourceWords": proof.words_of_source(0),
+            "destinationWords": proof.destination_words(),
+            "invocations": proof.invocations(),
+            "trips": proof.trips(),
+            "furtherSources": (1..proof.sources()).map(source).collect::<Vec<_>>(),
+        });
+        if let Some(last) = proof.last_word_of_source(0) {
+            proved["lastSourceWord"] = last.into();
+        }
+        value["proof"] = proved;
+    }
+    value
+}
+
+/// Returns a program: its kernels, whose bindings name their buffers, and the sizes of the buffers.
+fn of_program(program: &Program) -> Value {
+    let kernels = program.kernels().iter().zip(program.steps()).map(|(kernel, step)| {
+        let mut value = of_kernel(kernel);
+        let buffers = step.sources().iter().copied().chain([step.destination()]);
+        for (number, buffer) in buffers.enumerate().take(kernel.bindings.len()) {
+            value["bindings"][number]["source"] = of_buffer(buffer);
+        }
+        value
+    });
+    let images = |buffers: &[ArrayBuffer]| -> Vec<Value> {
+        let image = |buffer: &ArrayBuffer| {
+            let shape = buffer.shape().to_string();
+            json!({ "shape": shape, "sizeInBytes": buffer.bytes() })
+        };
+        buffers.iter().map(image).collect()
+    };
+    let sizes = program.scratch_sizes();
+    let scratch = sizes.iter().map(|size| json!({ "sizeInBytes": size }));
+    json!({
+        "name": program.name(),
+        "kernels": kernels.collect::<Vec<_>>(),
+        "parameters": images(program.parameters()),
+        "results": images(program.results()),
+        "scratch": scratch.collect::<Vec<_>>(),
+        "constants": program.constants(),
+    })
+}
+
+fn of_buffer(buffer: BufferId) -> Value {
+    let (kind, number) = match buffer {
+        BufferId::Parameter(number) => ("PARAMETER", number),
+        BufferId::Constant(number) => ("CONSTANT", number),
+        BufferId::Scratch(number) => ("SCRATCH", number),
+        BufferId::Result(number) => ("RESULT", number),
+    };
+    json!({ "kind": kind, "number": number })
+}
+
+/// Returns the memory of an instruction, with the names of `stridec memory --format json`.
+fn instruction(instruction: &InstructionMemory) -> Value {
+    let memory = instruction.memory;
+    json!({
+        "computation": instruction.computation.as_ref(),
+        "name": instruction.name.as_ref(),
+        "opcode": instruction.opcode.as_ref(),
+        "shape": instruction.shape.to_string(),
+        "elements": memory.map(|memory| memory.elements),
+        "unpadded_bytes": memory.map(|memory| memory.unpadded_bytes),
+        "bytes": memory.map(|memory| memory.bytes),
+        "padding_bytes": memory.map(|memory| memory.padding_bytes()),
+        "expansion": memory.map(|memory| memory.expansion()),
+        "has_buffer": instruction.has_buffer,
+    })
+}
