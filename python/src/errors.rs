@@ -66,6 +66,17 @@ pub(crate) fn unsupported(field: &str, expected: &str, given: impl Display) -> P
     with_attributes(raised, Some(field.to_owned()), Some(given))
 }
 
+/// Returns an exception of the package with more text at the end of its message.
+pub(crate) fn with_advice(raised: PyErr, advice: &str) -> PyErr {
+    Python::attach(|py| {
+        let message = format!("{}{advice}", raised.value(py));
+        match raised.value(py).setattr("args", (message,)) {
+            Ok(()) => raised,
+            Err(error) => error,
+        }
+    })
+}
+
 fn with_attributes(raised: PyErr, field: Option<String>, value: Option<String>) -> PyErr {
     Python::attach(|py| {
         let instance = raised.value(py);

@@ -7,6 +7,7 @@
 use pyo3::prelude::*;
 
 mod array;
+mod command;
 mod device;
 mod errors;
 mod exit;
@@ -30,12 +31,14 @@ mod _stridec {
     #[pymodule_export]
     use super::{
         array::Array,
+        command::main,
         errors::{DeviceError, InvalidInput, Unsupported},
         kernel::Kernel,
         operation::{Operation, compile, relayout, slice},
         program::Program,
         report::{Difference, MemoryReport, diff, memory},
         shape::Shape,
+        target::{Target, adapters},
     };
     use pyo3::prelude::{Bound, PyModule, PyModuleMethods, PyResult};
 

@@ -15,15 +15,19 @@ from ._stridec import (
     Operation,
     Program,
     Shape,
+    Target,
     Unsupported,
     __version__,
+    adapters,
     compile,
     diff,
+    main,
     memory,
     relayout,
     slice,
 )
 
+# `compile` and `slice` are left out, so that `from stridec import *` keeps Python's own.
 __all__ = [
     "Array",
     "DeviceError",
@@ -34,11 +38,12 @@ __all__ = [
     "Operation",
     "Program",
     "Shape",
+    "Target",
     "Unsupported",
     "__version__",
-    "compile",
+    "adapters",
     "diff",
+    "main",
     "memory",
     "relayout",
-    "slice",
 ]
