@@ -39,6 +39,18 @@ pub(crate) fn about(argument: &str, error: impl Into<Error>) -> PyErr {
     exception(&error.into(), Some(argument))
 }
 
+/// Returns the exception for an error of the library in an argument, whose name comes first.
+pub(crate) fn inside(argument: &str, error: impl Into<Error>) -> PyErr {
+    let error = error.into();
+    let message = format!("{argument}: {error}");
+    let raised = match error.kind() {
+        ErrorKind::Invalid => InvalidInput::new_err(message.clone()),
+        ErrorKind::Unsupported => Unsupported::new_err(message.clone()),
+        _ => DeviceError::new_err(message.clone()),
+    };
+    with_attributes(raised, Some(argument.to_owned()), given(&message).map(str::to_owned))
+}
+
 fn exception(error: &Error, argument: Option<&str>) -> PyErr {
     let message = error.to_string();
     let field = error.field().map(|field| field.to_string()).filter(|field| !field.is_empty());

@@ -21,7 +21,9 @@ mod picture;
 mod program;
 mod recent;
 mod report;
+mod reshard;
 mod shape;
+mod sharding;
 mod target;
 mod torch;
 
@@ -37,7 +39,9 @@ mod _stridec {
         operation::{Operation, compile, relayout, slice},
         program::Program,
         report::{Difference, MemoryReport, diff, memory},
+        reshard::{RankPlan, ReshardPlan, Transfer, reshard},
         shape::Shape,
+        sharding::Sharding,
         target::{Target, adapters},
     };
     use pyo3::prelude::{Bound, PyModule, PyModuleMethods, PyResult};
