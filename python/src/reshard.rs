@@ -172,6 +172,7 @@ impl ReshardPlan {
 }
 
 #[pymethods]
+#[allow(clippy::redundant_closure_for_method_calls)] // the methods are of one lifetime
 impl ReshardPlan {
     /// The shape of the whole array.
     #[getter]
@@ -292,10 +293,7 @@ impl ReshardPlan {
             room.array.bytes_mut("result")?.copy_from_slice(&bytes);
             results.set_item(device, library.array(room.object, layout.element_type())?)?;
         }
-        match by_device {
-            true => Ok(results.into_any()),
-            false => Ok(results.values().into_any()),
-        }
+        Ok(if by_device { results.into_any() } else { results.values().into_any() })
     }
 
     /// Returns a drawing of both shardings and of the bytes between devices, as text.
@@ -316,6 +314,7 @@ impl ReshardPlan {
         })
     }
 
+    #[allow(clippy::type_complexity)] // it is of Python's protocol
     fn __reduce__<'py>(
         &self,
         py: Python<'py>,

@@ -85,7 +85,7 @@ impl Sharding {
             of_named(given, argument)?
         } else if let Some(sharding) = given.getattr_opt("sharding")? {
             return Self::of(&sharding, argument);
-        } else if given.get_type().name()?.to_string() == "SingleDeviceSharding" {
+        } else if given.get_type().name()? == "SingleDeviceSharding" {
             let device = given.getattr("device_set")?.try_iter()?.next();
             let device = device.ok_or_else(|| refused(given, argument))??;
             Form::Whole(Parsed::maximal(device.getattr("id")?.extract()?))
@@ -324,7 +324,7 @@ fn axes_of(
     let mut mesh = format!("mesh[{}]", sizes.join(","));
     if !ids.iter().copied().eq(0..ids.len() as u64) {
         let ids: Vec<String> = ids.iter().map(u64::to_string).collect();
-        mesh += &format!(", device_ids=({})", ids.join(","));
+        mesh = format!("{mesh}, device_ids=({})", ids.join(","));
     }
     // The text is parsed here, so that an error is about the argument.
     let parsed: Result<Parsed, _> = text(&mesh, &names, 0).parse();
@@ -420,7 +420,7 @@ fn sharded(placement: &Bound<'_, PyAny>, rank: usize, argument: &str) -> PyResul
     if is("is_replicate").unwrap_or(false) {
         return Ok(None);
     }
-    if placement.get_type().name()?.to_string() != "Shard" {
+    if placement.get_type().name()? != "Shard" {
         return Err(unsupported(argument, "Shard or Replicate", shown(placement)));
     }
     let dimension: i64 = placement.getattr("dim")?.extract()?;
