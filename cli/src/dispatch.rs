@@ -1,6 +1,6 @@
 //! Runs the command that the arguments select, and converts its result to an exit code.
 
-use std::process::ExitCode;
+use std::ffi::OsString;
 
 use clap::{Parser, error::ErrorKind};
 
@@ -12,8 +12,8 @@ use super::{
 };
 
 /// Runs the command that the arguments select. Prints errors on stderr.
-pub(crate) fn run() -> ExitCode {
-    match Cli::try_parse() {
+pub(crate) fn run(arguments: &[OsString]) -> u8 {
+    match Cli::try_parse_from(arguments) {
         Ok(Cli { command }) => match execute(&command) {
             Ok(code) => code,
             Err(failure) => {
@@ -21,13 +21,13 @@ pub(crate) fn run() -> ExitCode {
                 failure.exit_code()
             }
         },
-        Err(error) => usage(&error),
+        Err(error) => usage(&error, arguments),
     }
 }
 
 /// Runs a command. `diff --exit-code` and `reshard run` may return an exit code for a failure,
 /// after they have reported the reason themselves.
-fn execute(command: &Command) -> Result<ExitCode, Failure> {
+fn execute(command: &Command) -> Result<u8, Failure> {
     match command {
         Command::Describe(args) => describe::describe(args),
         Command::Offset(args) => offset::offset(args),
@@ -46,19 +46,19 @@ fn execute(command: &Command) -> Result<ExitCode, Failure> {
         Command::Memory(args) => memory::memory(args),
         Command::Explain(args) => explain::explain(args),
     }?;
-    Ok(ExitCode::SUCCESS)
+    Ok(0)
 }
 
 /// Prints help on stdout, or a usage error on stderr. Escapes the user's text in a usage error.
-fn usage(error: &clap::Error) -> ExitCode {
+fn usage(error: &clap::Error, arguments: &[OsString]) -> u8 {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         // A closed pipe is not a failure.
         let _ = error.print();
-        return ExitCode::SUCCESS;
+        return 0;
     }
     // clap prints arguments unescaped. Therefore the escaped arguments are parsed again, which
     // produces the same error in a form that is safe to print.
-    let args = mistakes::arguments();
+    let args = mistakes::escaped(arguments);
     if let Some(message) = mistakes::explained(&args) {
         let failure = Failure::invalid(message);
         report(&failure);
@@ -70,5 +70,5 @@ fn usage(error: &clap::Error) -> ExitCode {
     };
     // If stderr is closed, the exit code still reports the failure.
     let _ = std::io::Write::write_all(&mut std::io::stderr(), printable(&text).as_bytes());
-    ExitCode::from(2)
+    2
 }

@@ -6,7 +6,6 @@ use std::{
     fmt::{self, Write as _},
     io::{self, IsTerminal, Write as _},
     path::Path,
-    process::ExitCode,
 };
 
 use stridec::{
@@ -122,14 +121,9 @@ impl Failure {
         self.exit == Exit::NoDevice
     }
 
-    /// Returns the exit code as a number, which the other ranks of MPI receive.
-    #[cfg(feature = "mpi")]
-    pub(super) fn code(&self) -> u8 {
+    /// Returns the exit code of the process, which the other ranks of MPI receive too.
+    pub(super) fn exit_code(&self) -> u8 {
         self.exit as u8
-    }
-
-    pub(super) fn exit_code(&self) -> ExitCode {
-        ExitCode::from(self.exit as u8)
     }
 }
 

@@ -1,62 +1,7 @@
-//! The command line. Each command has its own module, and so has each task that several commands
-//! share.
-
-mod accessor;
-mod args;
-mod bench;
-mod calibrate;
-mod compile;
-mod convert;
-mod describe;
-mod describe_forms;
-mod describe_json;
-mod describe_sharding;
-mod describe_text;
-mod destination;
-mod devices;
-mod diff;
-mod dispatch;
-mod doctor;
-mod errors;
-mod execute;
-mod explain;
-mod explain_args;
-#[cfg(feature = "gpu")]
-mod fit;
-mod image_file;
-mod input;
-mod list;
-mod map;
-mod measure;
-mod memory;
-mod mistakes;
-mod module_file;
-mod npy;
-mod offset;
-mod onto;
-mod op;
-mod output;
-mod program;
-mod progress;
-mod proto_file;
-mod replacement;
-mod reshard;
-mod reshard_args;
-#[cfg(feature = "mpi")]
-mod reshard_mpi;
-mod reshard_plan;
-mod run;
-mod serve;
-mod shape_arg;
-mod sharding_arg;
-mod shell;
-mod stdin;
-mod target;
-#[cfg(feature = "gpu")]
-mod trials;
+//! The program `stridec`.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    dispatch::run()
+    stridec_cli::run(std::env::args_os()).into()
 }

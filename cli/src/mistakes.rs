@@ -1,11 +1,18 @@
 //! Recognises common mistakes that clap's message does not explain, and suggests the command that
 //! the user probably meant.
 
+use std::ffi::OsString;
+
 use super::errors::quoted;
 
 /// Returns the arguments of this process, formatted for messages.
 pub(super) fn arguments() -> Vec<String> {
-    std::env::args_os().map(|argument| quoted(&argument.to_string_lossy())).collect()
+    escaped(&std::env::args_os().collect::<Vec<_>>())
+}
+
+/// Returns arguments, formatted for messages.
+pub(super) fn escaped(arguments: &[OsString]) -> Vec<String> {
+    arguments.iter().map(|argument| quoted(&argument.to_string_lossy())).collect()
 }
 
 /// Returns a better message than clap's, or `None` if the arguments contain no known mistake.

@@ -1,6 +1,6 @@
 //! `stridec reshard`: plans or runs the change from one sharding of an array to another.
 
-use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
+use std::{collections::BTreeMap, path::PathBuf};
 
 use stridec::{
     Error,
@@ -24,7 +24,7 @@ use super::{
 
 /// Runs `stridec reshard`. An exit code for a failure is returned only by `run`, which has already
 /// reported that failure.
-pub(super) fn reshard(args: &ReshardArgs) -> Result<ExitCode, Failure> {
+pub(super) fn reshard(args: &ReshardArgs) -> Result<u8, Failure> {
     match &args.command {
         ReshardCommand::Plan(args) => {
             let ReshardSides { shape, from, to } = sides(&args.sides)?;
@@ -40,7 +40,7 @@ pub(super) fn reshard(args: &ReshardArgs) -> Result<ExitCode, Failure> {
             "reshard run: this stridec was built without MPI, which `cargo install stridec-cli --features mpi` builds in; `reshard simulate` moves the same files in one process",
         )),
     }?;
-    Ok(ExitCode::SUCCESS)
+    Ok(0)
 }
 
 /// The array before or after a reshard: its placement on the devices, and the layout of each

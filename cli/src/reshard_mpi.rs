@@ -1,7 +1,5 @@
 //! `stridec reshard run`: runs the part of a reshard that belongs to one rank, over MPI.
 
-use std::process::ExitCode;
-
 use stridec::mpi::{Exchange, MpiError, World};
 
 use super::{
@@ -17,10 +15,10 @@ use super::{
 
 /// Joins the other ranks, and runs this rank's part of the reshard. Prints a failure before MPI
 /// ends, because the launcher may stop a rank when another rank leaves early.
-pub(super) fn run(args: &MoveArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &MoveArgs) -> Result<u8, Failure> {
     let world = World::join().map_err(failure)?;
     match moved(&world, args) {
-        Ok(()) => Ok(ExitCode::SUCCESS),
+        Ok(()) => Ok(0),
         Err(failure) => {
             report(&failure);
             // Wait until every rank has printed its failure.
@@ -115,7 +113,7 @@ fn same(world: &World, operation: &str) -> Result<(), Failure> {
 /// Returns this rank's result if no rank failed. Otherwise, returns this rank's failure, or the
 /// first failure of another rank if this rank has none. All ranks must call this function together.
 fn agreed<T>(world: &World, own: Result<T, Failure>) -> Result<T, Failure> {
-    let message = own.as_ref().err().map(|failure| (failure.code(), failure.to_string()));
+    let message = own.as_ref().err().map(|failure| (failure.exit_code(), failure.to_string()));
     let message = message.as_ref().map(|(code, message)| (*code, &message[..]));
     match value_or_abort(world, world.agreed(message)) {
         Some(of) if own.is_ok() => {

@@ -1,18 +1,27 @@
 //! The devices that run copies and programs.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
 
 use pyo3::prelude::*;
 use rayon::ThreadPool;
-use stridec::{Error, Operation, gpu::Gpu, program::Program};
+use stridec::{
+    Error, Operation,
+    gpu::{Adapters, Gpu, GpuError},
+    program::Program,
+};
 
-use crate::errors::invalid;
+use crate::{errors::invalid, target::named};
 
 /// The value of the argument `device`.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Device {
     Host,
     Gpu,
+    /// The first GPU with this text in its name.
+    Named(String),
     /// A GPU if the machine has one that can run the kernels, and otherwise the host. Software
     /// drivers are not used.
     Auto,
@@ -24,20 +33,26 @@ impl Device {
             "host" => Ok(Self::Host),
             "gpu" => Ok(Self::Gpu),
             "auto" => Ok(Self::Auto),
-            _ => Err(invalid("device", "\"host\", \"gpu\" or \"auto\"", format!("{text:?}"))),
+            _ => match text.strip_prefix("gpu:") {
+                Some(name) => Ok(Self::Named(name.to_owned())),
+                None => {
+                    let expected = "\"host\", \"gpu\", \"gpu:NAME\" or \"auto\"";
+                    Err(invalid("device", expected, format!("{text:?}")))
+                }
+            },
         }
     }
 
     /// Copies a whole source image to a whole destination image.
     pub(crate) fn copy(
-        self,
+        &self,
         operation: &Operation,
         source: &[u8],
         out: &mut [u8],
     ) -> Result<(), Error> {
         if let Some(gpu) = self.gpu()? {
             match operation.run_on_gpu(&gpu, source, out, |_| {}) {
-                Err(error) if self == Self::Auto && error.is_beyond_limits() => {}
+                Err(error) if *self == Self::Auto && error.is_beyond_limits() => {}
                 ran => return Ok(ran.map(|_| ())?),
             }
         }
@@ -46,7 +61,7 @@ impl Device {
 
     /// Runs a program on whole images of its parameters, and writes whole images of its results.
     pub(crate) fn run(
-        self,
+        &self,
         program: &Program,
         parameters: &[&[u8]],
         results: &mut [&mut [u8]],
@@ -54,7 +69,7 @@ impl Device {
         if let Some(gpu) = self.gpu()? {
             program.check_parameters(parameters)?;
             match gpu.run_program(program, parameters) {
-                Err(error) if self == Self::Auto && error.is_beyond_limits() => {}
+                Err(error) if *self == Self::Auto && error.is_beyond_limits() => {}
                 ran => {
                     for (to, from) in results.iter_mut().zip(ran?) {
                         to.copy_from_slice(&from);
@@ -68,12 +83,18 @@ impl Device {
 
     /// Returns the GPU that this device needs, or `None` for the host. A GPU is opened once in each
     /// process.
-    fn gpu(self) -> Result<Option<Arc<Gpu>>, Error> {
+    fn gpu(&self) -> Result<Option<Arc<Gpu>>, Error> {
         static ANY: Mutex<Option<Opened>> = Mutex::new(None);
+        static NAMED: Mutex<BTreeMap<String, Mutex<Option<Opened>>>> = Mutex::new(BTreeMap::new());
         static HARDWARE: Mutex<Option<Opened>> = Mutex::new(None);
         match self {
             Self::Host => Ok(None),
             Self::Gpu => Ok(opened(&ANY, Gpu::open)?.map(Some)?),
+            Self::Named(name) => {
+                let mut slots = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
+                let slot = slots.entry(name.clone()).or_default();
+                Ok(opened(slot, || open_named(name))?.map(Some)?)
+            }
             Self::Auto => match opened(&HARDWARE, Gpu::open_hardware)? {
                 Err(error) if error.is_no_device() => Ok(None),
                 gpu => Ok(gpu.map(Some)?),
@@ -82,7 +103,20 @@ impl Device {
     }
 }
 
-type Found = Result<Arc<Gpu>, stridec::gpu::GpuError>;
+/// Opens the first adapter that has `name` in its name.
+fn open_named(name: &str) -> Result<Gpu, GpuError> {
+    let adapters = Adapters::enumerate();
+    match named(&adapters, name) {
+        Some(adapter) => Gpu::open_adapter(adapter),
+        None => {
+            let reason =
+                format!("no adapter has {name:?} in its name; `stridec.adapters()` lists them");
+            Err(GpuError::NoDevice { reason })
+        }
+    }
+}
+
+type Found = Result<Arc<Gpu>, GpuError>;
 
 /// The result of opening a device, and the process that opened it. A device cannot be used after a
 /// fork.
@@ -93,7 +127,7 @@ struct Opened {
 
 fn opened(
     slot: &Mutex<Option<Opened>>,
-    open: impl FnOnce() -> Result<Gpu, stridec::gpu::GpuError>,
+    open: impl FnOnce() -> Result<Gpu, GpuError>,
 ) -> Result<Found, Error> {
     let process = std::process::id();
     let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);

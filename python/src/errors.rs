@@ -39,6 +39,18 @@ pub(crate) fn about(argument: &str, error: impl Into<Error>) -> PyErr {
     exception(&error.into(), Some(argument))
 }
 
+/// Returns the exception for an error of the library in an argument, whose name comes first.
+pub(crate) fn inside(argument: &str, error: impl Into<Error>) -> PyErr {
+    let error = error.into();
+    let message = format!("{argument}: {error}");
+    let raised = match error.kind() {
+        ErrorKind::Invalid => InvalidInput::new_err(message.clone()),
+        ErrorKind::Unsupported => Unsupported::new_err(message.clone()),
+        _ => DeviceError::new_err(message.clone()),
+    };
+    with_attributes(raised, Some(argument.to_owned()), given(&message).map(str::to_owned))
+}
+
 fn exception(error: &Error, argument: Option<&str>) -> PyErr {
     let message = error.to_string();
     let field = error.field().map(|field| field.to_string()).filter(|field| !field.is_empty());
@@ -64,6 +76,17 @@ pub(crate) fn unsupported(field: &str, expected: &str, given: impl Display) -> P
     let given = given.to_string();
     let raised = Unsupported::new_err(format!("{field}: expected {expected}, got {given}"));
     with_attributes(raised, Some(field.to_owned()), Some(given))
+}
+
+/// Returns an exception of the package with more text at the end of its message.
+pub(crate) fn with_advice(raised: PyErr, advice: &str) -> PyErr {
+    Python::attach(|py| {
+        let message = format!("{}{advice}", raised.value(py));
+        match raised.value(py).setattr("args", (message,)) {
+            Ok(()) => raised,
+            Err(error) => error,
+        }
+    })
 }
 
 fn with_attributes(raised: PyErr, field: Option<String>, value: Option<String>) -> PyErr {

@@ -1,5 +1,7 @@
 //! The class `stridec.Kernel`.
 
+use std::hash::{Hash, Hasher};
+
 use prost::Message as _;
 use pyo3::{
     prelude::*,
@@ -10,6 +12,8 @@ use stridec::{
     backend::{Language, translate},
     proto,
 };
+
+use stridec::program::{BufferId, Program, ProgramStep};
 
 use crate::errors::raised;
 
@@ -24,12 +28,48 @@ use crate::errors::raised;
 /// >>> kernel.spirv()[:4].hex()
 /// '03022307'
 #[pyclass(frozen, module = "stridec", eq, hash)]
-#[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Kernel {
-    pub(crate) kernel: Compiled,
+    kernel: Compiled,
+    /// The kind and the number of the buffer of each binding.
+    buffers: Vec<(&'static str, usize)>,
+}
+
+impl PartialEq for Kernel {
+    fn eq(&self, other: &Self) -> bool {
+        self.kernel == other.kernel
+    }
+}
+
+impl Eq for Kernel {}
+
+impl Hash for Kernel {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.kernel.hash(state);
+    }
 }
 
 impl Kernel {
+    /// Returns the kernel of a relayout or a slice.
+    pub(crate) fn of_operation(kernel: Compiled) -> Self {
+        let sources = kernel.bindings.len().saturating_sub(1);
+        let kind = |number| if number == 0 { ("source", 0) } else { ("table", number - 1) };
+        let buffers = (0..sources).map(kind).chain([("destination", 0)]).collect();
+        Self { kernel, buffers }
+    }
+
+    /// Returns the kernel of a step of a program.
+    pub(crate) fn of_step(kernel: Compiled, program: &Program, step: &ProgramStep) -> Self {
+        let all = step.sources().iter().copied().chain([step.destination()]);
+        let kind = |of: BufferId| match program.home(of) {
+            BufferId::Parameter(number) => ("parameter", number),
+            BufferId::Constant(number) => ("constant", number),
+            BufferId::Scratch(number) => ("scratch", number),
+            BufferId::Result(number) => ("result", number),
+        };
+        let buffers = all.map(kind).collect();
+        Self { kernel, buffers }
+    }
+
     fn translated(&self, py: Python<'_>, language: Language) -> PyResult<Vec<u8>> {
         Ok(py.detach(|| translate(&self.kernel, language)).map_err(raised)?.code)
     }
@@ -66,18 +106,23 @@ impl Kernel {
     }
 
     /// The buffers to bind, as dictionaries with `group`, `binding`, `writable` and
-    /// `size_in_bytes`, the least size of the buffer.
+    /// `size_in_bytes`, the least size of the buffer. `kind` and `number` say which buffer it is:
+    /// "source", "table" or "destination" of an operation, and of a program "parameter",
+    /// "constant", "scratch" or "result".
     #[getter]
     fn bindings<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let binding = |given: &stridec::wgsl::Binding| {
+        let binding = |(given, (kind, number)): (&stridec::wgsl::Binding, (&str, usize))| {
             let dict = PyDict::new(py);
             dict.set_item("group", given.group)?;
             dict.set_item("binding", given.binding)?;
             dict.set_item("writable", given.writable)?;
             dict.set_item("size_in_bytes", given.size_in_bytes)?;
+            dict.set_item("kind", kind)?;
+            dict.set_item("number", number)?;
             Ok(dict)
         };
-        self.kernel.bindings.iter().map(binding).collect()
+        let buffers = self.buffers.iter().copied();
+        self.kernel.bindings.iter().zip(buffers).map(binding).collect()
     }
 
     /// The numbers of workgroups of each dispatch in x, y and z.

@@ -7,6 +7,7 @@
 use pyo3::prelude::*;
 
 mod array;
+mod command;
 mod device;
 mod errors;
 mod exit;
@@ -20,7 +21,9 @@ mod picture;
 mod program;
 mod recent;
 mod report;
+mod reshard;
 mod shape;
+mod sharding;
 mod target;
 mod torch;
 
@@ -30,12 +33,16 @@ mod _stridec {
     #[pymodule_export]
     use super::{
         array::Array,
+        command::main,
         errors::{DeviceError, InvalidInput, Unsupported},
         kernel::Kernel,
         operation::{Operation, compile, relayout, slice},
         program::Program,
         report::{Difference, MemoryReport, diff, memory},
+        reshard::{RankPlan, ReshardPlan, Transfer, reshard},
         shape::Shape,
+        sharding::Sharding,
+        target::{Target, adapters},
     };
     use pyo3::prelude::{Bound, PyModule, PyModuleMethods, PyResult};
 

@@ -50,6 +50,12 @@ impl Given {
         if let Ok(bytes) = given.cast::<PyBytes>() {
             return Ok(Self { source: Source::Proto(bytes.as_bytes().to_vec()), call: None });
         }
+        // `jax.stages.Traced` has the arguments already.
+        if given.hasattr(intern!(py, "jaxpr"))?
+            && let Some(method) = given.getattr_opt(intern!(py, "lower"))?
+        {
+            return Self::of(&method.call0()?, argument);
+        }
         if let Some(method) = given.getattr_opt(intern!(py, "mlir_module"))? {
             let source = Source::Text(method.call0()?.extract()?);
             return Ok(Self { source, call: Call::of(given)? });

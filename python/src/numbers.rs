@@ -5,21 +5,47 @@ use stridec::shape::MAX_RANK;
 
 use crate::errors::invalid;
 
+/// A type of whole numbers.
+pub(crate) trait Number<'py>: FromPyObjectOwned<'py> {
+    /// The numbers that it has, for messages.
+    const RANGE: &'static str;
+}
+
+impl Number<'_> for u64 {
+    const RANGE: &'static str = "a whole number of 0 to 2^64-1";
+}
+
+impl Number<'_> for usize {
+    const RANGE: &'static str = u64::RANGE;
+}
+
+impl Number<'_> for i64 {
+    const RANGE: &'static str = "a whole number of -2^63 to 2^63-1";
+}
+
+/// Returns a whole number.
+pub(crate) fn number<'py, T: Number<'py>>(
+    given: &Bound<'py, PyAny>,
+    argument: &str,
+) -> PyResult<T> {
+    given.extract::<T>().map_err(|_| invalid(argument, T::RANGE, shown(given)))
+}
+
 /// Returns the numbers of a sequence, which may have one for each possible dimension. A longer
 /// sequence is refused before it is read to its end, so that it takes no memory.
-pub(crate) fn numbers<'py, T: FromPyObjectOwned<'py>>(
+pub(crate) fn numbers<'py, T: Number<'py>>(
     given: &Bound<'py, PyAny>,
     argument: &str,
 ) -> PyResult<Vec<T>> {
-    let expected = format!("at most {MAX_RANK} whole numbers in range");
+    let expected = format!("a sequence of at most {MAX_RANK} whole numbers");
     let refused = || invalid(argument, &expected, shown(given));
     let mut numbers = Vec::new();
     for number in given.try_iter().map_err(|_| refused())? {
         if numbers.len() == MAX_RANK {
             return Err(refused());
         }
-        let number = number?.extract::<T>().map_err(|_| refused())?;
-        numbers.push(number);
+        let place = numbers.len();
+        numbers.push(self::number(&number?, &format!("{argument}[{place}]"))?);
     }
     Ok(numbers)
 }

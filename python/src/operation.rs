@@ -6,7 +6,7 @@ use pyo3::{
 };
 use stridec::{
     Operation as Lowered, Tensor,
-    explain::svg,
+    explain::{svg, terminal},
     request::Table,
     stride::StrideDescriptor,
     window::{Slice, Window},
@@ -20,7 +20,8 @@ use crate::{
     layout::{destination, tensor},
     library::Library,
     numbers::numbers,
-    picture, recent,
+    picture::{self, Form},
+    recent,
     shape::{Described, Shape},
 };
 
@@ -41,6 +42,12 @@ pub(crate) struct Operation {
 }
 
 impl Operation {
+    /// Returns the page, or `None` if the operation cannot be compiled for `webgpu`.
+    fn page(&self) -> Option<String> {
+        let target = stridec::Target::webgpu();
+        Some(self.lowered.compilation(&target).ok()?.page())
+    }
+
     fn between(source: Tensor, destination: Tensor) -> PyResult<Self> {
         Ok(Self { lowered: Lowered::relayout(source, destination).map_err(raised)? })
     }
@@ -126,17 +133,17 @@ impl Operation {
     }
 
     /// Compiles the operation for a target. The kernel's text is validated by naga.
-    #[pyo3(signature = (target="webgpu"))]
-    fn compile(&self, py: Python<'_>, target: &str) -> PyResult<Kernel> {
-        let target = crate::target::target(target)?;
+    #[pyo3(signature = (target=None))]
+    fn compile(&self, py: Python<'_>, target: Option<&Bound<'_, PyAny>>) -> PyResult<Kernel> {
+        let target = crate::target::of(target, "target")?;
         let kernel = py.detach(|| self.lowered.compile(&target)).map_err(raised)?;
-        Ok(Kernel { kernel })
+        Ok(Kernel::of_operation(kernel))
     }
 
     /// Returns every stage from the shapes to the kernel, as text.
-    #[pyo3(signature = (target="webgpu"))]
-    fn stages(&self, target: &str) -> PyResult<String> {
-        self.lowered.stages(&crate::target::target(target)?).map_err(raised)
+    #[pyo3(signature = (target=None))]
+    fn stages(&self, target: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
+        self.lowered.stages(&crate::target::of(target, "target")?).map_err(raised)
     }
 
     /// Runs the operation on the memory of the source. Returns the memory of the destination, as an
@@ -159,15 +166,30 @@ impl Operation {
     }
 
     fn __repr__(&self) -> String {
-        picture::text(self.lowered.title(), Some(self.lowered.draw(picture::terminal)))
+        format!("<stridec.Operation {}>", self.lowered.title())
     }
 
-    /// Returns the page for a notebook, with the kernel for `webgpu` and a button that runs it.
-    /// None if the operation cannot be compiled.
+    /// Returns a drawing of both layouts and of the elements that move, as text.
+    #[pyo3(signature = (columns=80))]
+    fn draw(&self, columns: usize) -> String {
+        picture::plain(&self.lowered.draw(|drawn| terminal(drawn, columns)))
+    }
+
+    /// Saves the picture to a file. The name of the file ends in .svg, .html or .txt.
+    #[pyo3(signature = (path, /))]
+    fn save(&self, path: &Bound<'_, PyAny>) -> PyResult<()> {
+        picture::save(path, |form| {
+            Ok(match form {
+                Form::Svg => Some(self._repr_svg_()),
+                Form::Html => self.page(),
+                Form::Text => Some(self.draw(picture::COLUMNS)),
+            })
+        })
+    }
+
+    /// Returns the picture for a notebook, and a page to explore it, with the kernel for `webgpu`.
     fn _repr_html_(&self) -> Option<String> {
-        let target = stridec::Target::webgpu();
-        let compilation = self.lowered.compilation(&target).ok()?;
-        Some(picture::frame(&compilation.page()))
+        picture::notebook(Some(self._repr_svg_()), self.page())
     }
 
     /// Returns the drawing as an SVG document.
@@ -362,12 +384,12 @@ pub(crate) fn slice<'py>(
 /// >>> kernel.strategy, kernel.workgroup_size, kernel.dispatches
 /// ('transpose', (256, 1, 1), [(1568, 1, 1)])
 #[pyfunction]
-#[pyo3(signature = (source, to, *, target="webgpu"))]
+#[pyo3(signature = (source, to, *, target=None))]
 pub(crate) fn compile(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
     to: &Bound<'_, PyAny>,
-    target: &str,
+    target: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Kernel> {
     let source = tensor(source, "source")?;
     let extents = sizes(&source);

@@ -9,11 +9,11 @@ use pyo3::{
     types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyTuple},
 };
 use stridec::{
-    Operation, Target, Tensor,
+    Error, Operation, Target, Tensor,
     explain::ProgramPicture,
     hlo::Module,
     notation::NumpyArray,
-    program::{ArrayBuffer, Program as Lowered, Ways},
+    program::{ArrayBuffer, Program as Lowered, ProgramError, Ways},
     shape::{ElementType, Shape as XlaShape},
     stride::StrideDescriptor,
 };
@@ -21,14 +21,14 @@ use stridec::{
 use crate::{
     array::{HostArray, Room, dtype, lies_as, numpy},
     device::Device,
-    errors::{invalid, raised},
+    errors::{invalid, raised, with_advice},
     kernel::Kernel,
     library::Library,
     module::{Call, Given},
     numbers::shown,
-    picture,
+    picture::{self, Form},
     shape::Shape,
-    target::target as preset,
+    target,
 };
 
 /// A module that moves data, compiled to kernels, which can be called on arrays.
@@ -61,6 +61,15 @@ pub(crate) struct Program {
 }
 
 impl Program {
+    /// Returns the page, or `None` if there is nothing to draw or the limits of the target are too
+    /// low.
+    fn page(&self, py: Python<'_>) -> Option<String> {
+        py.detach(|| {
+            let ways = Ways::new(&self.module).ok()?;
+            ProgramPicture::new(&ways).html(&self.target).ok()
+        })
+    }
+
     /// Returns the program with its kernels, which are compiled on the first call.
     fn compiled(&self, py: Python<'_>) -> PyResult<&Lowered> {
         if let Some(compiled) = self.compiled.get() {
@@ -106,13 +115,23 @@ impl Program {
         for room in &rooms {
             results.push(room.array.bytes_mut("result")?);
         }
-        py.detach(|| device.run(&self.lowered, &sources, &mut results)).map_err(raised)?;
+        py.detach(|| device.run(&self.lowered, &sources, &mut results)).map_err(past_limits)?;
         let library = Library::of(arguments);
         let rooms = rooms.into_iter().zip(self.lowered.results());
         rooms
             .map(|(room, of)| library.array(logical(py, room, of)?, of.shape().element_type()))
             .collect()
     }
+}
+
+/// Returns the exception for a run that failed. If the GPU's limits are too low, it names the way
+/// out.
+fn past_limits(error: Error) -> PyErr {
+    if !matches!(&error, Error::Gpu(gpu) if gpu.is_beyond_limits()) {
+        return raised(error);
+    }
+    let advice = "; device=\"host\" runs the program in any size, and device=\"auto\" does where the GPU cannot";
+    with_advice(raised(error), advice)
 }
 
 /// The arguments that a program accepts.
@@ -278,11 +297,11 @@ fn order(layout: &StrideDescriptor) -> Option<Vec<usize>> {
 #[pymethods]
 impl Program {
     #[new]
-    #[pyo3(signature = (module, /, *, target="webgpu", layouts="module", device="host"))]
+    #[pyo3(signature = (module, /, *, target=None, layouts="module", device="host"))]
     fn new(
         py: Python<'_>,
         module: &Bound<'_, PyAny>,
-        target: &str,
+        target: Option<&Bound<'_, PyAny>>,
         layouts: &str,
         device: &str,
     ) -> PyResult<Self> {
@@ -301,7 +320,7 @@ impl Program {
             }
         };
         let lowered = py.detach(|| Lowered::lower(&module)).map_err(raised)?;
-        let target = preset(target)?;
+        let target = target::of(target, "target")?;
         Ok(Self { module, lowered, target, compiled: OnceLock::new(), call: given.call, device })
     }
 
@@ -326,8 +345,9 @@ impl Program {
     /// The kernels, in the order in which they run.
     #[getter]
     fn kernels(&self, py: Python<'_>) -> PyResult<Vec<Kernel>> {
-        let kernels = self.compiled(py)?.kernels().iter();
-        Ok(kernels.map(|kernel| Kernel { kernel: kernel.clone() }).collect())
+        let compiled = self.compiled(py)?;
+        let kernels = compiled.kernels().iter().zip(compiled.steps());
+        Ok(kernels.map(|(kernel, step)| Kernel::of_step(kernel.clone(), compiled, step)).collect())
     }
 
     /// Returns every stage of every result, as text.
@@ -346,7 +366,7 @@ impl Program {
         arguments: Vec<Bound<'py, PyAny>>,
         device: Option<&str>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let device = device.map_or(Ok(self.device), Device::of)?;
+        let device = device.map_or_else(|| Ok(self.device.clone()), Device::of)?;
         self.run_flat(py, &arguments, Accepts::Exact, device)
     }
 
@@ -367,7 +387,7 @@ impl Program {
                 return Err(PyTypeError::new_err(message));
             }
             let arguments: Vec<_> = args.iter().collect();
-            let mut results = self.run_flat(py, &arguments, Accepts::Exact, self.device)?;
+            let mut results = self.run_flat(py, &arguments, Accepts::Exact, self.device.clone())?;
             let is_tuple = self.module.result().element_type() == ElementType::Tuple;
             return match (is_tuple, results.len()) {
                 (false, 1) => Ok(results.remove(0)),
@@ -377,7 +397,7 @@ impl Program {
         let kwargs = kwargs.cloned().unwrap_or_else(|| PyDict::new(py));
         let arguments = PyTuple::new(py, [args.as_any(), kwargs.as_any()])?;
         let flat = call.flatten(py, arguments.into_any())?;
-        let results = self.run_flat(py, &flat, Accepts::LikeJax, self.device)?;
+        let results = self.run_flat(py, &flat, Accepts::LikeJax, self.device.clone())?;
         call.unflatten(py, results)
     }
 
@@ -395,13 +415,32 @@ impl Program {
         )
     }
 
-    /// Returns the page for a notebook, which shows the origin of each element of the results, and
-    /// the kernels. None if there is nothing to draw or the limits of the target are too low.
-    fn _repr_html_(&self, py: Python<'_>) -> Option<String> {
-        py.detach(|| {
-            let ways = Ways::new(&self.module).ok()?;
-            ProgramPicture::new(&ways).html(&self.target).ok().map(|page| picture::frame(&page))
+    /// Returns a drawing of the origins of the results' elements, as text.
+    #[pyo3(signature = (columns=80))]
+    fn draw(&self, py: Python<'_>, columns: usize) -> PyResult<String> {
+        let drawing = py.detach(|| {
+            let ways = Ways::new(&self.module)?;
+            Ok::<_, ProgramError>(ProgramPicture::new(&ways).terminal(columns))
+        });
+        drawing.map(|drawing| picture::plain(&drawing)).map_err(raised)
+    }
+
+    /// Saves the picture to a file. The name of the file ends in .svg, .html or .txt.
+    #[pyo3(signature = (path, /))]
+    fn save(&self, py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<()> {
+        picture::save(path, |form| {
+            Ok(match form {
+                Form::Svg => self._repr_svg_(py),
+                Form::Html => self.page(py),
+                Form::Text => Some(self.draw(py, picture::COLUMNS)?),
+            })
         })
+    }
+
+    /// Returns a picture of the origin of each element of the results for a notebook, and a page
+    /// with the kernels. None if there is nothing to draw.
+    fn _repr_html_(&self, py: Python<'_>) -> Option<String> {
+        picture::notebook(self._repr_svg_(py), self.page(py))
     }
 
     /// Returns a drawing of the origins of the results' elements, as an SVG document. None if there

@@ -15,7 +15,7 @@ use stridec::{
 use crate::{
     errors::invalid,
     module::Given,
-    picture,
+    picture::{self, Form},
     shape::{Described, Shape},
 };
 
@@ -89,7 +89,21 @@ impl MemoryReport {
     }
 
     fn __repr__(&self) -> String {
-        self.measured.table(TOP).trim_end().to_owned()
+        let (all, padding) = (self.measured.total_bytes, self.measured.total_padding_bytes);
+        let (all, padding) = (num_bytes(all), num_bytes(padding));
+        format!("<stridec.MemoryReport: {all}, of it {padding} padding>")
+    }
+
+    /// Saves the picture to a file. The name of the file ends in .svg, .html or .txt.
+    #[pyo3(signature = (path, /))]
+    fn save(&self, path: &Bound<'_, PyAny>) -> PyResult<()> {
+        picture::save(path, |form| {
+            Ok(Some(match form {
+                Form::Svg => self._repr_svg_(),
+                Form::Html => self._repr_html_(),
+                Form::Text => self.__str__(),
+            }))
+        })
     }
 
     /// Returns the table for a notebook.
@@ -205,8 +219,21 @@ impl Difference {
         self.text.as_deref().unwrap_or("no difference\n")
     }
 
-    fn __repr__(&self) -> &str {
-        self.__str__().trim_end()
+    fn __repr__(&self) -> String {
+        let first = self.__str__().lines().next().unwrap_or_default();
+        format!("<stridec.Difference: {first}>")
+    }
+
+    /// Saves the changes to a file. The name of the file ends in .svg, .html or .txt.
+    #[pyo3(signature = (path, /))]
+    fn save(&self, path: &Bound<'_, PyAny>) -> PyResult<()> {
+        picture::save(path, |form| {
+            Ok(Some(match form {
+                Form::Svg => self._repr_svg_(),
+                Form::Html => self._repr_html_(),
+                Form::Text => self.__str__().to_owned(),
+            }))
+        })
     }
 
     /// Returns the text with colours, for a notebook.
@@ -254,12 +281,7 @@ impl Difference {
         exclude: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let _ = (include, exclude);
-        picture::bundle(
-            py,
-            self.__repr__().to_owned(),
-            Some(self._repr_html_()),
-            Some(self._repr_svg_()),
-        )
+        picture::bundle(py, self.__repr__(), Some(self._repr_html_()), Some(self._repr_svg_()))
     }
 }
 

@@ -12,7 +12,7 @@ use pyo3::{
 };
 use stridec::{
     Error, Tensor,
-    explain::{Picture, html, svg},
+    explain::{Picture, html, svg, terminal},
     notation::TensorForm,
     shape::{Dimension, Layout, Notation, Shape as XlaShape, TileDimension},
     stride::{PaddingReport, StrideDescriptor},
@@ -22,8 +22,9 @@ use crate::{
     array::{HostArray, element_type},
     errors::{about, invalid, raised, unsupported},
     layout::layout,
-    numbers::{numbers, shown},
-    picture, torch,
+    numbers::{number, numbers, shown},
+    picture::{self, Form},
+    torch,
 };
 
 /// The element type, the extents and the memory layout of an array.
@@ -46,7 +47,7 @@ use crate::{
 /// >>> str(stridec.Shape((2, 3), dtype="bf16", layout=(0, 1)))
 /// 'bf16[2,3]{0,1}'
 ///
-/// `repr` is a drawing of the memory. In a notebook, the shape is shown as an interactive page.
+/// `draw` is a drawing of the memory. A notebook shows the picture, and a page to explore it.
 #[pyclass(frozen, module = "stridec", eq, hash)]
 #[derive(Clone)]
 pub(crate) struct Shape {
@@ -375,7 +376,12 @@ impl Shape {
     /// Returns the index of the element at a place, counted in elements. None if the place holds
     /// padding.
     #[pyo3(signature = (offset, /))]
-    fn index<'py>(&self, py: Python<'py>, offset: u64) -> PyResult<Option<Bound<'py, PyTuple>>> {
+    fn index<'py>(
+        &self,
+        py: Python<'py>,
+        offset: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let offset: u64 = number(offset, "offset")?;
         let index = self.descriptor()?.index(offset).map_err(|error| about("offset", error))?;
         index.map(|index| PyTuple::new(py, index)).transpose()
     }
@@ -405,12 +411,32 @@ impl Shape {
     }
 
     fn __repr__(&self) -> String {
-        picture::text(&format!("Shape('{}')", self.described), self.draw(picture::terminal))
+        format!("Shape('{}')", self.described)
     }
 
-    /// Returns the page for a notebook. None if the shape has no memory.
+    /// Returns a drawing of the memory as text, or the notation if the shape has no memory.
+    #[pyo3(name = "draw", signature = (columns=80))]
+    fn drawing(&self, columns: usize) -> String {
+        let drawing = self.draw(|drawn| picture::plain(&terminal(drawn, columns)));
+        drawing.unwrap_or_else(|| self.described.to_string())
+    }
+
+    /// Saves the picture to a file. The name of the file ends in .svg, .html or .txt.
+    #[pyo3(signature = (path, /))]
+    fn save(&self, path: &Bound<'_, PyAny>) -> PyResult<()> {
+        picture::save(path, |form| {
+            Ok(match form {
+                Form::Svg => self.draw(svg),
+                Form::Html => self.draw(|drawn| html(drawn, None)),
+                Form::Text => Some(self.drawing(picture::COLUMNS)),
+            })
+        })
+    }
+
+    /// Returns the picture for a notebook, and a page to explore it. None if the shape has no
+    /// memory.
     fn _repr_html_(&self) -> Option<String> {
-        self.draw(|drawn| picture::frame(&html(drawn, None)))
+        picture::notebook(self.draw(svg), self.draw(|drawn| html(drawn, None)))
     }
 
     /// Returns the drawing as an SVG document. None if the shape has no memory.

@@ -2,7 +2,7 @@
 
 A `Shape` has an array's element type, extents and memory layout. `relayout` and `slice` copy arrays of numpy, JAX and
 PyTorch into another layout; `compile` gives the WGSL kernel that does the same on a GPU. A `Program` is a function that
-JAX lowered, as kernels. `memory` says what padding costs, and `diff` what changed between two modules.
+JAX lowered, as kernels. `reshard` plans the messages that change the sharding of an array. `memory` says what padding costs, and `diff` what changed between two modules.
 """
 
 from ._stridec import (
@@ -14,16 +14,25 @@ from ._stridec import (
     MemoryReport,
     Operation,
     Program,
+    RankPlan,
+    ReshardPlan,
     Shape,
+    Sharding,
+    Target,
+    Transfer,
     Unsupported,
     __version__,
+    adapters,
     compile,
     diff,
+    main,
     memory,
     relayout,
+    reshard,
     slice,
 )
 
+# `compile` and `slice` are left out, so that `from stridec import *` keeps Python's own.
 __all__ = [
     "Array",
     "DeviceError",
@@ -33,12 +42,18 @@ __all__ = [
     "MemoryReport",
     "Operation",
     "Program",
+    "RankPlan",
+    "ReshardPlan",
     "Shape",
+    "Sharding",
+    "Target",
+    "Transfer",
     "Unsupported",
     "__version__",
-    "compile",
+    "adapters",
     "diff",
+    "main",
     "memory",
     "relayout",
-    "slice",
+    "reshard",
 ]

@@ -23,7 +23,7 @@ X = numpy.arange(6, dtype=numpy.int32).reshape(2, 3)
     (lambda: stridec.relayout(X, to=3), stridec.InvalidInput, "to", "3", ""),
     (lambda: stridec.relayout(X, to="{0,1}", device="tpu"), stridec.InvalidInput, "device", '"tpu"', ""),
     (lambda: stridec.relayout(X, to="{0,1}", source="s32[2,3]{0,1}"), stridec.InvalidInput, "array.shape", "(2, 3)", ""),
-    (lambda: stridec.compile("f32[2]", "{0}", target="abacus"), stridec.InvalidInput, "preset", '"abacus"', ""),
+    (lambda: stridec.compile("f32[2]", "{0}", target="abacus"), stridec.InvalidInput, "target", "'abacus'", ""),
     (lambda: stridec.compile("token[]", "{0}"), stridec.Unsupported, "element_type", "token", ""),
     (lambda: stridec.compile("f32[1000000000]", "{0}"), stridec.Unsupported, None, None, "which is what target webgpu binds"),
     (lambda: stridec.slice(X, (0, 0), (3, 3)), stridec.InvalidInput, "window_offsets[0]", None, ""),

@@ -180,7 +180,8 @@ def test_what_programs_tell():
     assert [str(shape) for shape in program.results] == ["f32[7,5]{1,0:T(2,2)}", "s4[5,3]{1,0:E(4)}"]
     assert repr(program).startswith("<stridec.Program swap: (f32[5,7]{1,0:T(2,4)}, ") and "2 kernels" in repr(program)
     assert all(kernel.wgsl in program.stages() for kernel in program.kernels)
-    page = xml.dom.minidom.parseString(program._repr_html_()).documentElement.getAttribute("srcdoc")
+    document = xml.dom.minidom.parseString(program._repr_html_())
+    page = document.getElementsByTagName("iframe")[0].getAttribute("srcdoc")
     assert page.startswith("<!DOCTYPE html>") and "// result 0 of swap" in page
     assert xml.dom.minidom.parseString(program._repr_svg_()).documentElement.tagName == "svg"
     assert list(program._repr_mimebundle_()) == ["text/plain", "text/html", "image/svg+xml"]

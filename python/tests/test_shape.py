@@ -63,14 +63,22 @@ def test_properties():
     assert stridec.Shape("f32[8,8]{1,0:T(*,4)}").tiles == ((None, 4),)
 
 
+def explored(thing):
+    """The page below the picture in a notebook."""
+    document = xml.dom.minidom.parseString(thing._repr_html_())
+    first, last = document.documentElement.childNodes
+    assert (first.tagName, last.tagName) == ("svg", "details")
+    return last.getElementsByTagName("iframe")[0].getAttribute("srcdoc")
+
+
 @pytest.mark.parametrize("text", ["bf16[16,256]{1,0:T(8,128)(2,1)}", "f32[2,3]{0,1:PAD(3,5,zero)}", "f32[2,3] strided<[5,1]>", "f32[]", "f32[0]"])
 def test_pictures(text):
     shape = stridec.Shape(text)
-    assert repr(shape).startswith(text.split(" ")[0]) and "\x1b" not in repr(shape)
+    assert repr(shape) == f"Shape('{shape}')"
+    assert shape.draw().startswith(text.split(" ")[0]) and "\x1b" not in shape.draw()
     document = xml.dom.minidom.parseString(shape._repr_svg_())
     assert document.documentElement.tagName == "svg"
-    frame = xml.dom.minidom.parseString(shape._repr_html_())
-    page = frame.documentElement.getAttribute("srcdoc")
+    page = explored(shape)
     assert page.startswith("<!DOCTYPE html>") and page.endswith("</html>")
     bundle = shape._repr_mimebundle_()
     assert list(bundle) == ["text/plain", "text/html", "image/svg+xml"]
@@ -89,8 +97,7 @@ def test_operations():
     assert operation(numpy.arange(16, dtype=numpy.uint8)).tolist() == [[12, 4], [13, 5], [14, 6], [15, 7]]
     assert operation.compile().wgsl in operation.stages()
     assert xml.dom.minidom.parseString(operation._repr_svg_())
-    page = xml.dom.minidom.parseString(operation._repr_html_()).documentElement.getAttribute("srcdoc")
-    assert "Run and check" in page
+    assert "Run and check" in explored(operation)
     assert operation == stridec.Operation.slice("u8[4,4]", (0, 0), (4, 4), (-2, 1), to="{0,1}")
 
 

@@ -1,0 +1,59 @@
+"""Names, drawings, and what a notebook shows."""
+
+import xml.dom.minidom
+
+import pytest
+import stridec
+
+THINGS = {
+    "shape": lambda: stridec.Shape("bf16[16,256]{1,0:T(8,128)(2,1)}"),
+    "operation": lambda: stridec.Operation.relayout("f32[8,64,112,112]", "NHWC"),
+    "program": lambda: stridec.Program("ENTRY main { x = s32[2,3] parameter(0) ROOT y = s32[3,2] transpose(x), dimensions={1,0} }"),
+    "memory": lambda: stridec.memory("f32[1024,3]{1,0:T(8,128)}"),
+    "difference": lambda: stridec.diff("ENTRY main { ROOT x = f32[64,3]{1,0} parameter(0) }", "ENTRY main { ROOT x = f32[64,3]{0,1} parameter(0) }"),
+    "kernel": lambda: stridec.compile("f32[8]", "{0}"),
+    "target": lambda: stridec.Target(),
+}
+PICTURES = {name: thing for name, thing in THINGS.items() if name not in ["kernel", "target"]}
+
+
+@pytest.mark.parametrize("thing", THINGS.values(), ids=THINGS)
+def test_names_have_one_line(thing):
+    name = repr(thing())
+    assert "\n" not in name and len(name) < 200 and ("stridec." in name or name.startswith("Shape("))
+
+
+@pytest.mark.parametrize("thing", PICTURES.values(), ids=PICTURES)
+def test_pictures_are_saved(thing, tmp_path):
+    thing = thing()
+    for end in ["svg", "html", "txt"]:
+        path = tmp_path / f"x.{end}"
+        thing.save(path)
+        thing.save(str(path))
+        assert path.stat().st_size > 20
+    assert xml.dom.minidom.parse(str(tmp_path / "x.svg")).documentElement.tagName == "svg"
+    for wrong in ["x.png", "x", 3, None]:
+        with pytest.raises(stridec.InvalidInput, match="path: expected"):
+            thing.save(wrong)
+    with pytest.raises(FileNotFoundError):
+        thing.save(tmp_path / "none" / "x.svg")
+
+
+def test_drawings_are_as_wide_as_they_are_told():
+    for thing in [THINGS["shape"](), THINGS["operation"](), THINGS["program"]()]:
+        widths = [max(map(len, thing.draw(columns).splitlines())) for columns in [40, 200]]
+        assert widths[0] <= 80 and widths[0] <= widths[1]
+    with pytest.raises(stridec.Unsupported):
+        stridec.Shape("token[]").save("x.svg")
+
+
+def test_a_notebook_gets_at_most_300_kb():
+    lines = ["  p0 = f32[64,64] parameter(0)"]
+    lines += [f"  p{n + 1} = f32[64,64] transpose(p{n}), dimensions={{1,0}}" for n in range(200)]
+    results = ", ".join(f"p{n}" for n in range(1, 201))
+    lines.append(f"  ROOT r = ({', '.join(['f32[64,64]'] * 200)}) tuple({results})")
+    for text in ["ENTRY main {\n" + "\n".join(lines) + "\n}", "ENTRY main {\n" + "\n".join(lines[:-2] + ["  ROOT " + lines[-2].strip()]) + "\n}"]:
+        program = stridec.Program(text)
+        bundle = program._repr_mimebundle_()
+        assert sum(map(len, bundle.values())) < 300_000 and "text/html" in bundle
+        assert "save(" in bundle["text/html"] or "srcdoc" in bundle["text/html"]
