@@ -12,6 +12,7 @@
 //! cargo bench --no-default-features --bench host -- --cases masks [--only TEXT]
 //! cargo bench --no-default-features --bench host -- --cases conversions [--threads 1] [--only TEXT]
 //! cargo bench --no-default-features --bench host -- --cases sweep [--seed 1] [--count 160] [--threads 1] [--only TEXT]
+//! cargo bench --no-default-features --bench host -- --cases windows [--seed 1] [--count 100] [--threads 1] [--only TEXT]
 //! ```
 //!
 //! Contenders take turns. Every output is compared with the meaning of its nest. `benches/peers`
@@ -42,6 +43,7 @@ mod sweep;
 mod sweep_cases;
 #[path = "../support/timing.rs"]
 mod timing;
+mod windows;
 
 use rayon::ThreadPoolBuilder;
 use stridec::{
@@ -67,9 +69,10 @@ fn main() {
         Some("masks") => return masks::measure(repetitions).expect("the masks"),
         Some("conversions") => return conversions::measure(number).expect("the conversions"),
         Some("sweep") => return sweep::measure(number),
+        Some("windows") => return windows::measure(number),
         Some(other) => {
             panic!(
-                "--cases {other}: expected by-hand, cached, conversions, everyday, gathers, in-place, masks, programs or sweep"
+                "--cases {other}: expected by-hand, cached, conversions, everyday, gathers, in-place, masks, programs, sweep or windows"
             )
         }
     }

@@ -25,7 +25,7 @@ pub(crate) fn main(py: Python<'_>, arguments: Option<Vec<OsString>>) -> PyResult
     }
     let arguments = match arguments {
         Some(arguments) => arguments,
-        None => sys.getattr("argv")?.extract::<Vec<OsString>>()?.split_off(1),
+        None => sys.getattr("argv")?.extract::<Vec<OsString>>()?.into_iter().skip(1).collect(),
     };
     let all = std::iter::once(OsString::from("stridec")).chain(arguments);
     Ok(py.detach(|| stridec_cli::run(all)))

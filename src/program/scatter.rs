@@ -80,10 +80,12 @@ impl<'a> ScatterWindows<'a> {
     }
 
     /// Returns the dimensions of the array along which windows can start at different places, in
-    /// ascending order. Along all other dimensions, every window starts at 0.
+    /// ascending order. Along all other dimensions, every window that is written starts at 0: either
+    /// no index gives its start, or it is as long as the array, and any other start is out of range.
     fn placed(&self) -> Vec<usize> {
         let mut dimensions = self.scatter.scatter_dims_to_operand_dims.clone();
         dimensions.extend(&self.scatter.input_batching_dims);
+        dimensions.retain(|&dimension| self.last_start(dimension) > 0);
         dimensions.sort_unstable();
         dimensions
     }
@@ -366,7 +368,7 @@ impl Pull<'_, '_> {
         let mut starts = Vec::new();
         windows.starts(&batch, |dimension, at| {
             // Most windows have extent 1 along these dimensions.
-            if windows.extents[dimension] > 1 {
+            if windows.extents[dimension] > 1 && dimensions.contains(&dimension) {
                 let range = NumberRange::clamped(windows.last_start(dimension));
                 starts.push((dimension, self.number(&mut region, indices, &at, range)?));
             }
@@ -404,14 +406,16 @@ impl Pull<'_, '_> {
             return Err(unsupported(self.graph, node, "; its extents are not fixed"));
         };
         let (batch, places) = index.split_at(windows.sizes.len());
-        let starts = self.window_starts(&mut region, &windows, batch)?;
+        let mut starts = self.window_starts(&mut region, &windows, batch)?;
+        for (dimension, start) in starts.iter_mut().enumerate() {
+            let end = windows.last_start(dimension) + 1;
+            let split = self.assembly.split_region(&region, start, 0, end)?;
+            let Some(inside) = split.inside else { return Ok(()) };
+            (region, *start) = inside;
+        }
         let mut at = Index::constant(0);
         for (dimension, place) in windows.placed().into_iter().zip(places) {
-            let end = windows.last_start(dimension) + 1;
-            let split = self.assembly.split_region(&region, &starts[dimension], 0, end)?;
-            let Some((inside, start)) = split.inside else { return Ok(()) };
-            region = inside;
-            let place = start.plus(1, place);
+            let place = starts[dimension].clone().plus(1, place);
             let outer = at.scaled(signed(windows.own[dimension]), 0);
             at = outer
                 .zip(place)
@@ -572,10 +576,15 @@ impl Pull<'_, '_> {
             for (dimension, of) in windows.batching() {
                 starts[dimension] = batch[of].as_constant().unwrap_or(0).into();
             }
+            let is_inside = |(dimension, &start): (usize, &i128)| {
+                (0..=i128::from(windows.last_start(dimension))).contains(&start)
+            };
+            if !starts.iter().enumerate().all(is_inside) {
+                continue;
+            }
             let place = dimensions.iter().try_fold(0, |place: u64, &dimension| {
                 let start = u64::try_from(starts[dimension]).ok()?;
-                let extent = windows.own[dimension];
-                (start < extent).then_some(place * extent + start)
+                Some(place * windows.own[dimension] + start)
             });
             let place = place.and_then(|place| usize::try_from(place).ok());
             if let Some(entry) = place.and_then(|place| table.get_mut(place)) {

@@ -77,8 +77,16 @@ impl InPlaceCase {
             3 => {
                 // Windows of some rows and columns, which may overlap.
                 let count = random.below(40) + 1;
-                let [height, across] = [random.below(rows.min(4)) + 1, random.below(columns) + 1];
-                images.push((0..count * 2).flat_map(|_| number(random)).collect());
+                let height = random.below(rows.min(4)) + 1;
+                // A window of whole rows is in range only if it starts at 0 in them.
+                let is_whole = random.one_in(3);
+                let across = if is_whole { columns } else { random.below(columns) + 1 };
+                let column = |random: &mut Random| match is_whole && !random.one_in(4) {
+                    true => vec![0; width],
+                    false => number(random),
+                };
+                let pair = |random: &mut Random| [number(random), column(random)].concat();
+                images.push((0..count).flat_map(|_| pair(random)).collect());
                 images.push(random.bytes(count * height * across * bytes));
                 let body = format!(
                     "at = {index}[{count},2] parameter(1)
