@@ -14,7 +14,6 @@ import os
 import random
 import subprocess
 import sys
-import tempfile
 import time
 
 import ml_dtypes
@@ -479,16 +478,18 @@ def main(seed, case=None, seconds=SECONDS, log=None):
         if time.monotonic() > end:
             break
         if file is not None:
-            os.pwrite(file, b"%20d" % number, 0)
+            os.lseek(file, 0, os.SEEK_SET)
+            os.write(file, b"%20d" % number)
         taken += run(memory, seed, number)
     print(number, taken)
 
 
-def test_damaged_arrays_are_refused_and_good_ones_copied():
-    with tempfile.NamedTemporaryFile() as log:
-        code = [sys.executable, __file__, str(SEED), "--log", log.name]
-        done = subprocess.run(code, capture_output=True, text=True, timeout=SECONDS + 120)
-        last = log.read().decode().strip()
+def test_damaged_arrays_are_refused_and_good_ones_copied(tmp_path):
+    log = tmp_path / "case"
+    log.touch()
+    code = [sys.executable, __file__, str(SEED), "--log", str(log)]
+    done = subprocess.run(code, capture_output=True, text=True, timeout=SECONDS + 120)
+    last = log.read_text().strip()
     assert done.returncode == 0 and "panic" not in done.stderr, (
         f"seed {SEED}, case {last}, exit code {done.returncode}; python {__file__} {SEED} {last}\n{done.stderr[-4000:]}"
     )
