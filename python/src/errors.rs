@@ -43,12 +43,36 @@ pub(crate) fn about(argument: &str, error: impl Into<Error>) -> PyErr {
 pub(crate) fn inside(argument: &str, error: impl Into<Error>) -> PyErr {
     let error = error.into();
     let message = format!("{argument}: {error}");
-    let raised = match error.kind() {
-        ErrorKind::Invalid => InvalidInput::new_err(message.clone()),
-        ErrorKind::Unsupported => Unsupported::new_err(message.clone()),
-        _ => DeviceError::new_err(message.clone()),
-    };
+    let raised = of_kind(error.kind(), message.clone());
     with_attributes(raised, Some(argument.to_owned()), given(&message).map(str::to_owned))
+}
+
+/// Returns the exception for an error of the library whose field starts with a name of the library's
+/// own. The name is replaced in the field and in the message.
+pub(crate) fn renamed(error: impl Into<Error>, from: &str, to: &str) -> PyErr {
+    let error = error.into();
+    let message = error.to_string();
+    let Some(rest) = message.strip_prefix(from) else { return exception(&error, None) };
+    let message = format!("{to}{rest}");
+    let field = message.split(": ").next().map(str::to_owned);
+    let value = given(&message).map(str::to_owned);
+    let raised = of_kind(error.kind(), message);
+    with_attributes(raised, field, value)
+}
+
+/// Returns the exception for an error of the library in an argument, whose name comes first in the
+/// message. The field is that of the error, if it names one.
+pub(crate) fn at(argument: &str, error: impl Into<Error>) -> PyErr {
+    let error = error.into();
+    let message = error.to_string();
+    if message.starts_with(argument) {
+        return exception(&error, Some(argument));
+    }
+    let field = error.field().map(|field| field.to_string()).filter(|field| !field.is_empty());
+    let value = given(&message).map(str::to_owned);
+    let message = format!("{argument}: {message}");
+    let raised = of_kind(error.kind(), message);
+    with_attributes(raised, field.or_else(|| Some(argument.to_owned())), value)
 }
 
 fn exception(error: &Error, argument: Option<&str>) -> PyErr {
@@ -56,12 +80,16 @@ fn exception(error: &Error, argument: Option<&str>) -> PyErr {
     let field = error.field().map(|field| field.to_string()).filter(|field| !field.is_empty());
     let field = field.or_else(|| argument.map(str::to_owned));
     let value = given(&message).map(str::to_owned);
-    let raised = match error.kind() {
+    let raised = of_kind(error.kind(), message);
+    with_attributes(raised, field, value)
+}
+
+fn of_kind(kind: ErrorKind, message: String) -> PyErr {
+    match kind {
         ErrorKind::Invalid => InvalidInput::new_err(message),
         ErrorKind::Unsupported => Unsupported::new_err(message),
         _ => DeviceError::new_err(message),
-    };
-    with_attributes(raised, field, value)
+    }
 }
 
 /// Returns the exception for an invalid argument.

@@ -11,7 +11,7 @@ use stridec::{
 };
 
 use crate::{
-    errors::{invalid, raised},
+    errors::{at, invalid},
     numbers::{numbers, shown},
     shape::{Described, Shape},
 };
@@ -33,14 +33,14 @@ pub(crate) fn layout(
         return Ok(None);
     }
     if let Some(text) = text(given) {
-        return match named(&text, rank) {
+        return match named(&text, rank, argument) {
             Some(layout) => layout.map(Some),
-            None => text.parse::<Layout>().map(Some).map_err(raised),
+            None => text.parse::<Layout>().map(Some).map_err(|error| at(argument, error)),
         };
     }
     if let Some(name) = memory_format(given) {
         let expected = "a memory format that fits the rank, such as torch.channels_last for rank 4";
-        let layout = named(&name, rank).and_then(Result::ok);
+        let layout = named(&name, rank, argument).and_then(Result::ok);
         return layout.map(Some).ok_or_else(|| invalid(argument, expected, shown(given)));
     }
     // JAX's `Format` holds a `Layout`.
@@ -72,11 +72,11 @@ pub(crate) fn layout(
 /// Returns the layout that a name describes, or `None` if the text is no such name. A name is one
 /// of numpy's orders "C" and "F", a memory format of `PyTorch`, or the letters of the dimensions
 /// from major to minor, such as "NHWC".
-fn named(text: &str, rank: usize) -> Option<PyResult<Layout>> {
+fn named(text: &str, rank: usize, argument: &str) -> Option<PyResult<Layout>> {
     let last = |own: usize| {
         if rank != own {
-            let expected = format!("an array of {own} dimensions");
-            return Err(invalid(text, &expected, format!("{rank} dimensions")));
+            let expected = format!("an array of {own} dimensions for {text:?}");
+            return Err(invalid(argument, &expected, format!("{rank} dimensions")));
         }
         Ok(Layout::new(std::iter::once(1).chain((2..rank).rev()).chain([0])))
     };
@@ -87,7 +87,7 @@ fn named(text: &str, rank: usize) -> Option<PyResult<Layout>> {
         "channels_last_3d" => last(5),
         _ if text.len() > 1 && text.bytes().all(|byte| byte.is_ascii_uppercase()) => {
             let order = minor_to_major_from_letters(text, None, rank);
-            order.map(Layout::new).map_err(raised)
+            order.map(Layout::new).map_err(|error| at(argument, error))
         }
         _ => return None,
     })
@@ -106,14 +106,14 @@ pub(crate) fn described(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<De
         return Ok(shape.get().described.clone());
     }
     match text(given) {
-        Some(text) => Described::parse(&text).map_err(raised),
+        Some(text) => Described::parse(&text).map_err(|error| at(argument, error)),
         None => Shape::from_object(given, argument),
     }
 }
 
 /// Returns the tensor that an argument describes, which may be text, a `Shape` or an array.
 pub(crate) fn tensor(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Tensor> {
-    described(given, argument)?.tensor().cloned().map_err(raised)
+    described(given, argument)?.tensor().cloned().map_err(|error| at(argument, error))
 }
 
 /// Returns the tensor that an argument describes as a destination. The argument is a whole shape,
@@ -127,7 +127,7 @@ pub(crate) fn destination(
     argument: &str,
 ) -> PyResult<Tensor> {
     let is_whole = |text: Cow<'_, str>| {
-        !text.trim_start().starts_with('{') && named(&text, sizes.len()).is_none()
+        !text.trim_start().starts_with('{') && named(&text, sizes.len(), argument).is_none()
     };
     let whole = given.is_instance_of::<Shape>() || text(given).is_some_and(is_whole);
     if whole {
@@ -146,6 +146,7 @@ pub(crate) fn destination(
     };
     let element_type = dtype.unwrap_or(own);
     let extents = sizes.iter().map(|&size| Dimension::Fixed(size));
-    let shape = XlaShape::array(element_type, extents, layout).map_err(raised)?;
-    Tensor::try_from(shape).map_err(raised)
+    let shape = XlaShape::array(element_type, extents, layout);
+    let shape = shape.map_err(|error| at(argument, error))?;
+    Tensor::try_from(shape).map_err(|error| at(argument, error))
 }

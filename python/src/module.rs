@@ -9,13 +9,15 @@ use pyo3::{
 use stridec::hlo::{DefaultTiles, MemoryReport, Module};
 
 use crate::{
-    errors::{invalid, raised},
+    errors::{at, invalid},
     numbers::shown,
 };
 
 /// A module, and the function of JAX that it was made from.
 pub(crate) struct Given {
     source: Source,
+    /// The name of the argument.
+    argument: String,
     pub(crate) call: Option<Call>,
 }
 
@@ -45,10 +47,14 @@ impl Given {
                 return Err(invalid(argument, expected, format!("the path {}", shown(given))));
             }
             let source = Source::Text(text.to_string_lossy().into_owned());
-            return Ok(Self { source, call: None });
+            return Ok(Self { source, argument: argument.to_owned(), call: None });
         }
         if let Ok(bytes) = given.cast::<PyBytes>() {
-            return Ok(Self { source: Source::Proto(bytes.as_bytes().to_vec()), call: None });
+            return Ok(Self {
+                source: Source::Proto(bytes.as_bytes().to_vec()),
+                argument: argument.to_owned(),
+                call: None,
+            });
         }
         // `jax.stages.Traced` has the arguments already.
         if given.hasattr(intern!(py, "jaxpr"))?
@@ -58,7 +64,7 @@ impl Given {
         }
         if let Some(method) = given.getattr_opt(intern!(py, "mlir_module"))? {
             let source = Source::Text(method.call0()?.extract()?);
-            return Ok(Self { source, call: Call::of(given)? });
+            return Ok(Self { source, argument: argument.to_owned(), call: Call::of(given)? });
         }
         let module = if let Some(method) = given.getattr_opt(intern!(py, "compiler_ir"))? {
             let arguments = PyDict::new(py);
@@ -80,7 +86,11 @@ impl Given {
             return Err(invalid(argument, expected, shown(given)));
         };
         let bytes: Vec<u8> = method.call0()?.cast::<PyBytes>()?.as_bytes().to_vec();
-        Ok(Self { source: Source::Proto(bytes), call: Call::of(given)? })
+        Ok(Self {
+            source: Source::Proto(bytes),
+            argument: argument.to_owned(),
+            call: Call::of(given)?,
+        })
     }
 
     pub(crate) fn module(&self, py: Python<'_>) -> PyResult<Module> {
@@ -88,7 +98,7 @@ impl Given {
             Source::Proto(bytes) => Module::decode(bytes),
             Source::Text(text) => Module::parse(text),
         })
-        .map_err(raised)
+        .map_err(|error| at(&self.argument, error))
     }
 
     pub(crate) fn memory(&self, py: Python<'_>, tiles: DefaultTiles) -> PyResult<MemoryReport> {
@@ -96,7 +106,7 @@ impl Given {
             Source::Proto(bytes) => MemoryReport::of_proto_tiled(bytes, tiles),
             Source::Text(text) => MemoryReport::of_text_tiled(text, tiles),
         })
-        .map_err(raised)
+        .map_err(|error| at(&self.argument, error))
     }
 }
 

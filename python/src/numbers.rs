@@ -31,6 +31,16 @@ pub(crate) fn number<'py, T: Number<'py>>(
     given.extract::<T>().map_err(|_| invalid(argument, T::RANGE, shown(given)))
 }
 
+/// Returns the number of columns of a drawing.
+pub(crate) fn columns(given: &Bound<'_, PyAny>) -> PyResult<usize> {
+    number(given, "columns")
+}
+
+/// Returns a number of devices, or `None` for None.
+pub(crate) fn devices(given: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+    if given.is_none() { Ok(None) } else { number(given, "devices").map(Some) }
+}
+
 /// Returns the numbers of a sequence, which may have one for each possible dimension. A longer
 /// sequence is refused before it is read to its end, so that it takes no memory.
 pub(crate) fn numbers<'py, T: Number<'py>>(

@@ -15,11 +15,11 @@ use stridec::{
 use crate::{
     array::{HostArray, Image, Room, element_type},
     device::Device,
-    errors::{invalid, raised},
+    errors::{at, invalid, raised, renamed},
     kernel::Kernel,
     layout::{destination, tensor},
     library::Library,
-    numbers::numbers,
+    numbers::{self, numbers},
     picture::{self, Form},
     recent,
     shape::{Described, Shape},
@@ -56,13 +56,18 @@ impl Operation {
         let to = match to {
             None => None,
             Some(to) => {
-                let window = Window::slice(&sizes(&source), window).map_err(raised)?;
+                let window = Window::slice(&sizes(&source), window).map_err(sliced)?;
                 let extents: Vec<u64> = window.sizes().collect();
                 Some(destination(to, &source, &extents, None, "to")?)
             }
         };
-        Ok(Self { lowered: Lowered::slice(source, window, to).map_err(raised)? })
+        Ok(Self { lowered: Lowered::slice(source, window, to).map_err(sliced)? })
     }
+}
+
+/// Returns the exception for an error of a slice, which has the names of the arguments.
+fn sliced(error: impl Into<stridec::Error>) -> PyErr {
+    renamed(error, "window_", "")
 }
 
 /// Runs an operation on an array that has the layout of the operation's source. `given` is the
@@ -171,7 +176,7 @@ impl Operation {
 
     /// Returns a drawing of both layouts and of the elements that move, as text.
     #[pyo3(signature = (columns=80))]
-    fn draw(&self, columns: usize) -> String {
+    fn draw(&self, #[pyo3(from_py_with = numbers::columns)] columns: usize) -> String {
         picture::plain(&self.lowered.draw(|drawn| terminal(drawn, columns)))
     }
 
@@ -299,7 +304,7 @@ pub(crate) fn relayout<'py>(
     to: &Bound<'py, PyAny>,
     dtype: Option<&Bound<'py, PyAny>>,
     table: Option<&Bound<'py, PyAny>>,
-    table_dimension: Option<usize>,
+    #[pyo3(from_py_with = table_dimension_of)] table_dimension: Option<usize>,
     source: Option<&Bound<'py, PyAny>>,
     out: Option<&Bound<'py, PyAny>>,
     device: &str,
@@ -332,15 +337,25 @@ pub(crate) fn relayout<'py>(
     run_on(py, &operation, (given, &array), out, device)
 }
 
+/// Returns the number of a dimension, or `None` for None.
+fn table_dimension_of(given: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
+    if given.is_none() { Ok(None) } else { numbers::number(given, "table_dimension").map(Some) }
+}
+
 /// Returns an operation through a table.
 fn with_table(
     operation: &Lowered,
     table: &HostArray,
     dimension: Option<usize>,
 ) -> PyResult<Lowered> {
+    let rank = operation.source_descriptor().rank();
+    if let Some(dimension) = dimension.filter(|&dimension| dimension >= rank) {
+        let expected = format!("a dimension below {rank}, the rank of the array");
+        return Err(invalid("table_dimension", &expected, dimension));
+    }
     let to = operation.destination_descriptor().element_type();
     let shape = Table::shape(operation.source(), to, dimension);
-    let shape = shape.map_err(raised)?;
+    let shape = shape.map_err(|error| at("array", error))?;
     let descriptor = StrideDescriptor::try_from(&shape).map_err(raised)?;
     Image::of(&descriptor).check(table, "table")?;
     let table = Table::new(table.bytes()?.to_vec(), dimension);

@@ -21,11 +21,11 @@ use stridec::{
 use crate::{
     array::{HostArray, Room, dtype, lies_as, numpy},
     device::Device,
-    errors::{invalid, raised, with_advice},
+    errors::{at, invalid, raised, with_advice},
     kernel::Kernel,
     library::Library,
     module::{Call, Given},
-    numbers::shown,
+    numbers::{self, shown},
     picture::{self, Form},
     shape::Shape,
     target,
@@ -319,7 +319,7 @@ impl Program {
                 ));
             }
         };
-        let lowered = py.detach(|| Lowered::lower(&module)).map_err(raised)?;
+        let lowered = py.detach(|| Lowered::lower(&module)).map_err(|error| at("module", error))?;
         let target = target::of(target, "target")?;
         Ok(Self { module, lowered, target, compiled: OnceLock::new(), call: given.call, device })
     }
@@ -417,7 +417,11 @@ impl Program {
 
     /// Returns a drawing of the origins of the results' elements, as text.
     #[pyo3(signature = (columns=80))]
-    fn draw(&self, py: Python<'_>, columns: usize) -> PyResult<String> {
+    fn draw(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = numbers::columns)] columns: usize,
+    ) -> PyResult<String> {
         let drawing = py.detach(|| {
             let ways = Ways::new(&self.module)?;
             Ok::<_, ProgramError>(ProgramPicture::new(&ways).terminal(columns))

@@ -15,6 +15,7 @@ use stridec::{
 use crate::{
     errors::invalid,
     module::Given,
+    numbers,
     picture::{self, Form},
     shape::{Described, Shape},
 };
@@ -35,6 +36,11 @@ const TOP: usize = 20;
 #[derive(PartialEq)]
 pub(crate) struct MemoryReport {
     measured: Measured,
+}
+
+/// Returns the number of rows of a table.
+fn top(given: &Bound<'_, PyAny>) -> PyResult<usize> {
+    numbers::number(given, "top")
 }
 
 #[pymethods]
@@ -80,7 +86,7 @@ impl MemoryReport {
 
     /// Returns the table of the `top` buffers with the most padding, and the totals.
     #[pyo3(signature = (top=20))]
-    fn table(&self, top: usize) -> String {
+    fn table(&self, #[pyo3(from_py_with = top)] top: usize) -> String {
         self.measured.table(top)
     }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use pyo3::{
-    exceptions::PyIndexError,
     prelude::*,
     types::{PyDict, PyList, PySlice, PyTuple, PyType},
 };
@@ -18,6 +17,7 @@ use crate::{
     array::{HostArray, Image, Room, lies_as, numpy},
     errors::{invalid, raised},
     library::Library,
+    numbers::{self, shown},
     picture::{self, Form},
     shape::Shape,
     sharding::{Ranges, Sharding, ranges, shown_ranges, xla_shape},
@@ -224,11 +224,12 @@ impl ReshardPlan {
 
     /// Returns the transfers of a device.
     #[pyo3(signature = (device, /))]
-    fn rank(&self, py: Python<'_>, device: u64) -> PyResult<RankPlan> {
-        if device >= self.devices() {
-            let message = format!("device: expected less than {}, got {device}", self.devices());
-            return Err(PyIndexError::new_err(message));
-        }
+    fn rank(&self, py: Python<'_>, device: &Bound<'_, PyAny>) -> PyResult<RankPlan> {
+        let devices = self.devices();
+        let found = device.extract::<u64>().ok().filter(|&device| device < devices);
+        let device = found.ok_or_else(|| {
+            invalid("device", &format!("a whole number below {devices}"), shown(device))
+        })?;
         let part = rank_plan(self.planned.from(), self.planned.to(), device).map_err(raised)?;
         let copy = part.copy.map(|region| {
             let kept = Moved { from: device, to: device, region };
@@ -298,7 +299,7 @@ impl ReshardPlan {
 
     /// Returns a drawing of both shardings and of the bytes between devices, as text.
     #[pyo3(signature = (columns=80))]
-    fn draw(&self, columns: usize) -> String {
+    fn draw(&self, #[pyo3(from_py_with = numbers::columns)] columns: usize) -> String {
         picture::plain(&self.pictured(|drawn| drawn.terminal(columns)))
     }
 
@@ -388,7 +389,7 @@ pub(crate) fn reshard(
     shape: &Bound<'_, PyAny>,
     source: &Bound<'_, PyAny>,
     destination: &Bound<'_, PyAny>,
-    devices: Option<u64>,
+    #[pyo3(from_py_with = numbers::devices)] devices: Option<u64>,
 ) -> PyResult<ReshardPlan> {
     planned(shape, source, destination, [devices; 2])
 }

@@ -20,9 +20,9 @@ use stridec::{
 
 use crate::{
     array::{HostArray, element_type},
-    errors::{about, invalid, raised, unsupported},
+    errors::{about, at, invalid, raised, renamed, unsupported},
     layout::layout,
-    numbers::{number, numbers, shown},
+    numbers::{self, number, numbers, shown},
     picture::{self, Form},
     torch,
 };
@@ -143,7 +143,9 @@ impl Shape {
     pub(crate) fn from_object(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Described> {
         let py = given.py();
         if let Ok(bytes) = given.cast::<PyBytes>() {
-            return Ok(XlaShape::decode(bytes.as_bytes()).map_err(raised)?.into());
+            return Ok(XlaShape::decode(bytes.as_bytes())
+                .map_err(|error| at(argument, error))?
+                .into());
         }
         if let Some(tensor) = torch::described(given, argument)? {
             return Ok(Described::Tensor(tensor));
@@ -382,7 +384,8 @@ impl Shape {
         offset: &Bound<'py, PyAny>,
     ) -> PyResult<Option<Bound<'py, PyTuple>>> {
         let offset: u64 = number(offset, "offset")?;
-        let index = self.descriptor()?.index(offset).map_err(|error| about("offset", error))?;
+        let index =
+            self.descriptor()?.index(offset).map_err(|error| renamed(error, "linear", "offset"))?;
         index.map(|index| PyTuple::new(py, index)).transpose()
     }
 
@@ -416,7 +419,7 @@ impl Shape {
 
     /// Returns a drawing of the memory as text, or the notation if the shape has no memory.
     #[pyo3(name = "draw", signature = (columns=80))]
-    fn drawing(&self, columns: usize) -> String {
+    fn drawing(&self, #[pyo3(from_py_with = numbers::columns)] columns: usize) -> String {
         let drawing = self.draw(|drawn| picture::plain(&terminal(drawn, columns)));
         drawing.unwrap_or_else(|| self.described.to_string())
     }

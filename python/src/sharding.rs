@@ -18,7 +18,7 @@ use stridec::{
 use crate::{
     errors::{inside, invalid, raised, unsupported},
     layout::described,
-    numbers::{number, numbers, shown},
+    numbers::{self, number, numbers, shown},
 };
 
 /// The ranges of a part of an array: for each dimension, the first index and the end of each range.
@@ -176,7 +176,7 @@ impl Sharding {
         &self,
         py: Python<'py>,
         shape: &Bound<'py, PyAny>,
-        devices: Option<u64>,
+        #[pyo3(from_py_with = numbers::devices)] devices: Option<u64>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let placement = self.place(&xla_shape(shape, "shape")?, devices, "source")?;
         let regions = PyDict::new(py);

@@ -9,7 +9,7 @@ use stridec::{
     gpu::{Adapter, Adapters},
 };
 
-use crate::errors::{invalid, raised};
+use crate::errors::{at, invalid, raised};
 use crate::numbers::shown;
 
 /// The limits and costs of the device that kernels are compiled for.
@@ -110,7 +110,7 @@ impl Target {
     #[classmethod]
     #[pyo3(signature = (text, /))]
     fn from_json(_class: &Bound<'_, PyType>, text: &str) -> PyResult<Self> {
-        Ok(Self { limits: Limits::from_json(text).map_err(raised)? })
+        Ok(Self { limits: Limits::from_json(text).map_err(|error| at("text", error))? })
     }
 
     /// Returns the target as JSON, with its limits and costs.

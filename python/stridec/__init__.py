@@ -2,7 +2,8 @@
 
 A `Shape` has an array's element type, extents and memory layout. `relayout` and `slice` copy arrays of numpy, JAX and
 PyTorch into another layout; `compile` gives the WGSL kernel that does the same on a GPU. A `Program` is a function that
-JAX lowered, as kernels. `reshard` plans the messages that change the sharding of an array. `memory` says what padding costs, and `diff` what changed between two modules.
+JAX lowered, as kernels. `reshard` plans the messages that change the sharding of an array. `memory` says what padding
+costs, and `diff` what changed between two modules.
 """
 
 from ._stridec import (
@@ -23,16 +24,17 @@ from ._stridec import (
     Unsupported,
     __version__,
     adapters,
-    compile,
+    compile as compile,
     diff,
     main,
     memory,
     relayout,
     reshard,
-    slice,
+    slice as slice,
 )
 
-# `compile` and `slice` are left out, so that `from stridec import *` keeps Python's own.
+# `compile` and `slice` are left out, so that `from stridec import *` keeps Python's own. They are
+# imported under their own names, which makes them public for type checkers.
 __all__ = [
     "Array",
     "DeviceError",

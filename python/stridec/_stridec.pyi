@@ -1,9 +1,9 @@
 """Compiles tensor layout changes, and runs them on arrays."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing_extensions import Buffer, CapsuleType
-from typing import Any, Literal, Protocol, TypedDict, final, type_check_only
+from typing import Any, Literal, Protocol, TypedDict, TypeVar, final, overload, type_check_only
 
 
 __all__ = [
@@ -55,6 +55,7 @@ class _Typed(Protocol):
     def dtype(self) -> Any: ...
 
 _Array = _SupportsArrayInterface | _SupportsDLPack | Buffer
+_Out = TypeVar("_Out", bound=_SupportsArrayInterface | _SupportsDLPack | Buffer)
 _Ranges = tuple[int, int] | tuple[tuple[int, int], ...]
 _Layout = str | Sequence[int] | Any
 
@@ -253,7 +254,10 @@ class Operation:
     def destination(self) -> Shape: ...
     def compile(self, target: str | Target | None = None) -> Kernel: ...
     def stages(self, target: str | Target | None = None) -> str: ...
-    def __call__(self, source: _Array, /, *, out: _Array | None = None, device: _Device = "host") -> Any: ...
+    @overload
+    def __call__(self, source: _Array, /, *, out: None = None, device: _Device = "host") -> Any: ...
+    @overload
+    def __call__(self, source: _Array, /, *, out: _Out, device: _Device = "host") -> _Out: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def draw(self, columns: int = 80) -> str: ...
@@ -409,7 +413,10 @@ class ReshardPlan:
     @property
     def receive_bytes(self) -> int: ...
     def rank(self, device: int, /) -> RankPlan: ...
-    def simulate(self, arrays: Any, /) -> Any: ...
+    @overload
+    def simulate(self, arrays: Mapping[int, _Array], /) -> dict[int, Any]: ...
+    @overload
+    def simulate(self, arrays: Sequence[_Array], /) -> list[Any]: ...
     def draw(self, columns: int = 80) -> str: ...
     def save(self, path: str | PathLike[str], /) -> None: ...
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]: ...
@@ -428,6 +435,7 @@ def memory(
     module: _Module | Shape, /, *, tiles: Literal["tpu"] | None = None
 ) -> MemoryReport: ...
 def diff(old: _Module, new: _Module, /) -> Difference: ...
+@overload
 def relayout(
     array: _Array,
     to: Shape | _Layout,
@@ -436,9 +444,22 @@ def relayout(
     table: _Array | None = None,
     table_dimension: int | None = None,
     source: str | Shape | None = None,
-    out: _Array | None = None,
+    out: None = None,
     device: _Device = "host",
 ) -> Any: ...
+@overload
+def relayout(
+    array: _Array,
+    to: Shape | _Layout,
+    *,
+    dtype: Any = None,
+    table: _Array | None = None,
+    table_dimension: int | None = None,
+    source: str | Shape | None = None,
+    out: _Out,
+    device: _Device = "host",
+) -> _Out: ...
+@overload
 def slice(
     array: _Array,
     offsets: Sequence[int],
@@ -447,9 +468,21 @@ def slice(
     *,
     to: Shape | _Layout | None = None,
     source: str | Shape | None = None,
-    out: _Array | None = None,
+    out: None = None,
     device: _Device = "host",
 ) -> Any: ...
+@overload
+def slice(
+    array: _Array,
+    offsets: Sequence[int],
+    sizes: Sequence[int],
+    strides: Sequence[int] | None = None,
+    *,
+    to: Shape | _Layout | None = None,
+    source: str | Shape | None = None,
+    out: _Out,
+    device: _Device = "host",
+) -> _Out: ...
 def compile(source: str | Shape, to: Shape | _Layout, *, target: str | Target | None = None) -> Kernel: ...
 def adapters() -> tuple[_Adapter, ...]: ...
 def main(arguments: Sequence[str] | None = None, /) -> int: ...

@@ -5,9 +5,11 @@ import subprocess
 import sys
 
 import jax.numpy as jnp
+import ml_dtypes
 import numpy
 import pytest
 import stridec
+from producers import Interface, Producer, capsule
 
 AT_EXIT = {
     "numpy": "t = np.from_dlpack(stridec.Array(np.ones(3)))",
@@ -34,56 +36,6 @@ def test_arrays_may_outlive_the_interpreter(code):
     assert "panic" not in done.stderr and "Fatal" not in done.stderr, done.stderr
 
 
-class Tensor(ctypes.Structure):
-    """`DLTensor`."""
-
-    _fields_ = [
-        ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32), ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", ctypes.c_void_p),
-        ("strides", ctypes.c_void_p), ("byte_offset", ctypes.c_uint64),
-    ]
-
-
-class Managed(ctypes.Structure):
-    """`DLManagedTensor`."""
-
-    _fields_ = [("tensor", Tensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
-
-
-class Versioned(ctypes.Structure):
-    """`DLManagedTensorVersioned`."""
-
-    _fields_ = [
-        ("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p),
-        ("flags", ctypes.c_uint64), ("tensor", Tensor),
-    ]
-
-
-capsule = ctypes.pythonapi.PyCapsule_New
-capsule.restype = ctypes.py_object
-capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-
-
-class Producer:
-    """Three floats behind DLPack, with the members of the tensor that a test changes."""
-
-    def __init__(self, versioned, flags=0, **changes):
-        self.values = numpy.arange(3, dtype=numpy.float32)
-        self.extents = (ctypes.c_int64 * 1)(changes.pop("extent", 3))
-        self.strides = (ctypes.c_int64 * 1)(1)
-        tensor = Tensor(self.values.ctypes.data, 1, 0, 1, 2, 32, 1, ctypes.addressof(self.extents), ctypes.addressof(self.strides), 0)
-        for name, value in changes.items():
-            setattr(tensor, name, value)
-        self.versioned = versioned
-        self.managed = Versioned(1, 1, None, None, flags, tensor) if versioned else Managed(tensor, None, None)
-
-    def __dlpack_device__(self):
-        return (1, 0)
-
-    def __dlpack__(self, **_):
-        return capsule(ctypes.addressof(self.managed), b"dltensor_versioned" if self.versioned else b"dltensor", None)
-
-
 @pytest.mark.parametrize("versioned", [False, True])
 def test_damaged_tensors_are_refused(versioned):
     assert stridec.relayout(Producer(versioned), to="{0}").tolist() == [0, 1, 2]
@@ -99,15 +51,6 @@ def test_damaged_tensors_are_refused(versioned):
     ]:
         with pytest.raises((stridec.InvalidInput, stridec.Unsupported), match=message):
             stridec.relayout(Producer(versioned, **changes), to="{0}")
-
-
-class Interface(ctypes.Structure):
-    """`PyArrayInterface`."""
-
-    _fields_ = [
-        ("two", ctypes.c_int), ("nd", ctypes.c_int), ("typekind", ctypes.c_char), ("itemsize", ctypes.c_int), ("flags", ctypes.c_int),
-        ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p), ("data", ctypes.c_void_p),
-    ]
 
 
 def test_damaged_array_interfaces_are_refused():
@@ -128,6 +71,7 @@ def test_damaged_array_interfaces_are_refused():
         ({"shape": None}, "__array_struct__"),
         ({"strides": None}, "__array_struct__"),
         ({"nd": -1}, "__array_struct__"),
+        ({"nd": 1 << 30}, "__array_struct__"),
         ({"two": 3}, "__array_struct__"),
     ]:
         with pytest.raises((stridec.InvalidInput, stridec.Unsupported), match=message):
@@ -135,6 +79,23 @@ def test_damaged_array_interfaces_are_refused():
     extents[0] = -3
     with pytest.raises(stridec.InvalidInput, match="__array_struct__"):
         stridec.relayout(given(), to="{0}")
+    # An element type is known by its name, which may be of larger elements.
+    extents[0] = 3
+    wide = given(typekind=b"V", itemsize=1)
+    wide.dtype = numpy.dtype(ml_dtypes.bfloat16)
+    with pytest.raises(stridec.InvalidInput, match="array.dtype: expected elements of the size of their dtype, got bfloat16 of 1 bytes"):
+        stridec.relayout(wide, to="{0}")
+
+
+@pytest.mark.parametrize("stride", [1 << 62, -(1 << 62), (1 << 63) - 1, -(1 << 63)])
+def test_strides_past_every_address_are_refused(stride):
+    values = numpy.arange(3, dtype=numpy.uint8)
+    extents, strides = (ctypes.c_ssize_t * 1)(3), (ctypes.c_ssize_t * 1)(stride)
+    interface = Interface(2, 1, b"u", 1, 0x601, ctypes.addressof(extents), ctypes.addressof(strides), values.ctypes.data)
+    given = type("Given", (), {"__array_struct__": capsule(ctypes.addressof(interface), None, None)})()
+    for name, call in [("array", lambda: stridec.Array(given)), ("table", lambda: stridec.relayout(values, to="{0}", table=given))]:
+        with pytest.raises(stridec.InvalidInput, match=rf"{name}.strides: expected memory of less than 2\^63 bytes"):
+            call()
 
 
 def test_immutable_arrays_are_not_written():

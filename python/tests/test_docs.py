@@ -1,5 +1,6 @@
 """The examples in docstrings and in the README give what they show."""
 
+import builtins
 import doctest
 import pathlib
 
@@ -10,7 +11,10 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 def documented():
     yield "stridec", stridec.__doc__
-    for name in stridec.__all__:
+    # Not `__all__`, which leaves out the names that Python itself has.
+    for name in dir(stridec):
+        if name.startswith("_"):
+            continue
         thing = getattr(stridec, name)
         yield name, thing.__doc__
         if isinstance(thing, type):
@@ -28,6 +32,12 @@ def test_everything_is_documented_and_the_examples_are_right():
         examples += len(test.examples)
         runner.run(test)
     assert runner.summarize().failed == 0 and examples > 20
+
+
+def test_a_star_import_replaces_no_builtins():
+    public = {name for name in dir(stridec) if not name.startswith("_")}
+    assert public - set(stridec.__all__) == {"compile", "slice"} == public & set(dir(builtins))
+    assert set(stridec.__all__) - public == {"__version__"}
 
 
 def test_the_readme():

@@ -26,7 +26,7 @@ X = numpy.arange(6, dtype=numpy.int32).reshape(2, 3)
     (lambda: stridec.compile("f32[2]", "{0}", target="abacus"), stridec.InvalidInput, "target", "'abacus'", ""),
     (lambda: stridec.compile("token[]", "{0}"), stridec.Unsupported, "element_type", "token", ""),
     (lambda: stridec.compile("f32[1000000000]", "{0}"), stridec.Unsupported, None, None, "which is what target webgpu binds"),
-    (lambda: stridec.slice(X, (0, 0), (3, 3)), stridec.InvalidInput, "window_offsets[0]", None, ""),
+    (lambda: stridec.slice(X, (0, 0), (3, 3)), stridec.InvalidInput, "offsets[0]", None, ""),
     (lambda: stridec.Shape("f32[2,3]").offset((2, 0)), stridec.InvalidInput, "index", "2", ""),
     (lambda: stridec.Shape("f32[2,3]").index(6), stridec.InvalidInput, "offset", "6", ""),
     (lambda: stridec.Shape(b"\xff"), stridec.InvalidInput, None, None, "xla.Shape"),

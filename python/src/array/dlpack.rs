@@ -20,7 +20,7 @@ pub(super) const READ_ONLY: u64 = 1;
 pub(super) const SUBBYTE_PADDED: u64 = 4;
 pub(super) const CPU: i32 = 1;
 /// The greatest rank of a tensor. A tensor of higher rank is damaged, and its extents are not read.
-const MAX_RANK: usize = 64;
+pub(super) const MAX_RANK: usize = 64;
 /// The kinds of devices whose memory the host can access: `kDLCPU`, `kDLCUDAHost` and
 /// `kDLROCMHost`.
 const HOST: [i32; 3] = [CPU, 3, 11];
@@ -186,12 +186,13 @@ fn view(
         scaled.collect::<Option<_>>().ok_or_else(|| broken("strides past 2^63 bytes"))?
     };
     let offset = usize::try_from(tensor.byte_offset).map_err(|_| broken("a large offset"))?;
-    Ok(HostArray {
+    let array = HostArray {
         element_type,
         sizes,
         byte_strides,
         data: tensor.data.cast::<u8>().wrapping_add(offset),
         access,
         owner,
-    })
+    };
+    array.checked(argument)
 }

@@ -195,6 +195,19 @@ impl HostArray {
         Ok((isize::try_from(reach.0)?, isize::try_from(reach.1)?))
     }
 
+    /// Returns the array, or an error if its memory would be larger than an address can count. numpy
+    /// reads such an array without a check.
+    pub(super) fn checked(self, argument: &str) -> PyResult<Self> {
+        let reach = self.reach().ok();
+        match reach.and_then(|(low, high)| high.checked_sub(low)) {
+            Some(_) => Ok(self),
+            None => {
+                let field = format!("{argument}.strides");
+                Err(invalid(&field, "memory of less than 2^63 bytes", "more"))
+            }
+        }
+    }
+
     /// Returns the memory from the lowest address of an element to the end of the highest element.
     pub(crate) fn bytes(&self) -> PyResult<&[u8]> {
         let (low, high) = self.reach()?;

@@ -41,6 +41,10 @@ pub(super) fn read(
     // at least until the capsule is freed.
     let given = unsafe { pointer.cast::<Interface>().as_ref() };
     let rank = usize::try_from(given.nd).ok().filter(|_| given.two == 2).ok_or_else(broken)?;
+    // The extents of a damaged array are not read.
+    if rank > dlpack::MAX_RANK {
+        return Err(broken());
+    }
     if rank > 0 && (given.shape.is_null() || given.strides.is_null()) {
         return Err(broken());
     }
@@ -57,14 +61,15 @@ pub(super) fn read(
     if given.data.is_null() && !shape.contains(&0) {
         return Err(dlpack::no_memory(argument));
     }
-    Ok(HostArray {
+    let array = HostArray {
         element_type: element_type(object, given, argument)?,
         sizes: shape.iter().map(|&size| size.cast_unsigned() as u64).collect(),
         byte_strides: strides.iter().map(|&stride| stride as i64).collect(),
         data: given.data.cast(),
         access: if given.flags & WRITEABLE == 0 { Access::ReadOnly } else { Access::Writable },
         owner: found.clone().unbind(),
-    })
+    };
+    array.checked(argument)
 }
 
 fn element_type(
@@ -102,6 +107,12 @@ fn element_type(
     // The types of ml_dtypes are opaque in this interface, and recognized by their names.
     let py = object.py();
     let name = object.getattr(intern!(py, "dtype"))?.getattr(intern!(py, "name"))?.to_string();
-    NumpyArray::element_type(&name)
-        .ok_or_else(|| unsupported(&field, "a dtype that XLA has, or one of ml_dtypes", name))
+    let named = NumpyArray::element_type(&name)
+        .ok_or_else(|| unsupported(&field, "a dtype that XLA has, or one of ml_dtypes", &name))?;
+    let bits = named.storage_bits().map(i64::from);
+    if bits != Some(i64::from(given.itemsize) * 8) {
+        let size = format!("{name} of {} bytes", given.itemsize);
+        return Err(invalid(&field, "elements of the size of their dtype", size));
+    }
+    Ok(named)
 }
