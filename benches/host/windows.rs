@@ -1,6 +1,8 @@
 //! `--cases windows`: windows of random shapes that are gathered, scattered or updated at run-time
 //! starts. They are compared with a loop over the windows that calls `memcpy` for each run.
 
+#![allow(clippy::cast_sign_loss)] // positive sizes
+
 use fastrand::Rng;
 use rayon::ThreadPoolBuilder;
 use stridec::{
