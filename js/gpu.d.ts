@@ -11,7 +11,7 @@ type Input = ArrayBufferView | ArrayBuffer;
 export class KernelRunner {
   constructor(device: Device, options?: { /** The number of pipelines that are kept; 256 by default. */ cacheCapacity?: number });
   readonly device: Device;
-  /** Makes the pipelines without a stall. */
+  /** Compiles the pipelines asynchronously, so that `encode` does not wait. */
   prepare<K extends Kernel | Program>(code: K): Promise<K>;
   /** Records the dispatches in your pass, or in a pass of its own in your encoder. Submits nothing, waits for nothing. The buffers are the sources and the destination, or the parameters and the results of a program. */
   encode(encoder: Encoder, code: Kernel | Program, ...buffers: Resource[]): void;

@@ -7,6 +7,22 @@ const align = (bytes) => Math.max(4, Math.ceil(bytes / 4) * 4);
 const kernelsOf = (code) => code.kernels ?? [code];
 /** The size of a program's buffer: that of its bytes, or of its largest binding. */
 const bound = ({ kernels }, kind, number, bytes) => Math.max(bytes, ...kernels.flatMap(({ bindings }) => bindings.filter(({ source }) => source.kind === kind && source.number === number).map(({ sizeInBytes }) => sizeInBytes)));
+/** The sizes of the buffers of a program's parameters and results. */
+const sizesOf = (program) => [["PARAMETER", program.parameters], ["RESULT", program.results]].flatMap(([kind, list]) => list.map(({ sizeInBytes }, number) => bound(program, kind, number, sizeInBytes)));
+/** The part of a buffer that a caller gives. */
+function part(resource) {
+  const { buffer, offset = 0, size } = resource?.buffer ? resource : { buffer: resource };
+  return { buffer, offset, size };
+}
+const overlap = (one, other) => one.offset < other.offset + other.size && other.offset < one.offset + one.size;
+/** Refuses a result in the place of a parameter or of another result, which a later kernel may still read. */
+function apart(program, given) {
+  const places = sizesOf(program).map((size, at) => ({ ...part(given[at]), size }));
+  places.forEach((place, at) => {
+    const other = at < program.parameters.length ? undefined : places.slice(0, at).find((other) => place.buffer && other.buffer === place.buffer && overlap(place, other));
+    if (other) fail(`buffer ${at} is a result and overlaps buffer ${places.indexOf(other)}; expected a buffer of its own, or a part that does not overlap`);
+  });
+}
 /** Writes bytes to the start of a buffer, in whole words. */
 function write(device, buffer, bytes) {
   const padded = new Uint8Array(align(bytes.length));
@@ -53,7 +69,7 @@ export class KernelRunner {
     return pipeline;
   }
 
-  /** Makes the pipelines of a kernel or a program without a stall. */
+  /** Compiles the pipelines of a kernel or a program asynchronously, so that `encode` does not wait. */
   async prepare(code) {
     await Promise.all(kernelsOf(code).filter(({ dispatches }) => dispatches.length).map(async (kernel) => {
       const key = this.#key(kernel);
@@ -68,11 +84,12 @@ export class KernelRunner {
     if (given.length !== bindings.length) fail(`expected ${bindings.length} buffers, ${bindings.length - 1} to read and then the destination, got ${given.length}`);
     const alignment = this.device.limits.minStorageBufferOffsetAlignment;
     const parts = given.map((resource, at) => {
-      const { buffer, offset = 0, size } = resource?.buffer ? resource : { buffer: resource };
+      const { buffer, offset, size } = part(resource);
       const { sizeInBytes: needed } = bindings[at];
       const name = `buffer ${at}`;
       if (typeof buffer?.usage !== "number") fail(`${name}: expected a GPUBuffer or { buffer, offset, size }, got ${buffer === undefined ? typeof resource : typeof buffer}`);
       if (!(buffer.usage & STORAGE)) fail(`${name}: expected the usage STORAGE, got ${buffer.usage}; create it with GPUBufferUsage.STORAGE`);
+      if (!Number.isInteger(offset) || offset < 0) fail(`${name}: expected an offset that is an integer of at least 0, got ${offset}`);
       if (offset % alignment) fail(`${name}: expected an offset that is a multiple of ${alignment}, got ${offset}`);
       const room = Math.min(size ?? Infinity, buffer.size - offset);
       if (!(room >= needed)) fail(`${name}: expected at least ${needed} bytes from offset ${offset}, got ${room}`);
@@ -82,7 +99,7 @@ export class KernelRunner {
     parts.slice(0, -1).forEach(({ buffer, offset, size }, at) => {
       if (buffer !== last?.buffer) return;
       if (!bindings[at].writable) fail(`buffer ${at} is the destination's buffer too; WebGPU does not allow a buffer to be read and written in one dispatch, so give the destination a buffer of its own`);
-      if (offset < last.offset + last.size && last.offset < offset + size) fail(`buffer ${at} overlaps the destination; expected parts of the buffer that do not overlap`);
+      if (overlap({ offset, size }, last)) fail(`buffer ${at} overlaps the destination; expected parts of the buffer that do not overlap`);
     });
     return parts;
   }
@@ -129,6 +146,7 @@ export class KernelRunner {
     }
     // All kernels are checked before the first is recorded.
     for (const [kernel, given] of record) if (kernel.dispatches.length) this.#bound(kernel, given);
+    if (code.kernels) apart(code, buffers);
     const pass = isPass ? encoder : encoder.beginComputePass({ label: "stridec" });
     for (const [kernel, given] of record) this.#record(pass, kernel, given);
     if (!isPass) pass.end();
@@ -137,14 +155,13 @@ export class KernelRunner {
   /** Runs a kernel or a program on typed arrays. Returns the bytes of the result, or of each of a program. */
   async run(code, ...inputs) {
     const { device } = this;
-    if (!code.kernels && !code.dispatches.length) return new Uint8Array(code.destinationBytes);
+    /** Such a kernel has no bindings, whatever its sources are. */
+    const isEmpty = !code.kernels && !code.dispatches.length;
     const keeps = code.gaps === "GAPS_KEEP";
     const written = code.kernels ? code.results.map(({ sizeInBytes }) => sizeInBytes) : [code.destinationBytes];
     /** The size of each buffer, as large as any binding of it. */
-    const sizes = code.kernels
-      ? [["PARAMETER", code.parameters], ["RESULT", code.results]].flatMap(([kind, list]) => list.map(({ sizeInBytes }, number) => bound(code, kind, number, sizeInBytes)))
-      : code.bindings.map(({ sizeInBytes }) => sizeInBytes);
-    const reads = sizes.length - written.length;
+    const sizes = code.kernels ? sizesOf(code) : code.bindings.map(({ sizeInBytes }) => sizeInBytes);
+    const reads = isEmpty ? Math.max(0, inputs.length - Number(keeps)) : sizes.length - written.length;
     const count = keeps ? reads + 1 : reads;
     if (inputs.length !== count) fail(`expected ${count} inputs${keeps ? ", the last one with what the destination has" : ""}, got ${inputs.length}`);
     const images = inputs.map((input, at) => {
@@ -153,9 +170,14 @@ export class KernelRunner {
     });
     const check = (name, given, least) => given === least || given === align(least) || fail(`${name}: expected ${least} bytes, got ${given}`);
     if (code.kernels) images.forEach(({ length }, at) => check(`input ${at}`, length, code.parameters[at].sizeInBytes));
-    else if (reads) check(reads === 1 ? "input 0" : `inputs 0 to ${reads - 1} together`, images.slice(0, reads).reduce((sum, { length }) => sum + length, 0), code.sourceBytes);
+    else if (reads || isEmpty) check(reads < 2 ? "input 0" : `inputs 0 to ${reads - 1} together`, images.slice(0, reads).reduce((sum, { length }) => sum + length, 0), code.sourceBytes);
     images.forEach(({ length }, at) => length > sizes[at] && fail(`input ${at}: expected at most ${sizes[at]} bytes, got ${length}`));
     if (keeps) check(`input ${reads}`, images[reads].length, code.destinationBytes);
+    if (isEmpty) {
+      const result = new Uint8Array(code.destinationBytes);
+      if (keeps) result.set(images[reads].subarray(0, result.length));
+      return result;
+    }
     const made = [];
     const make = (bytes, usage) => {
       made.push(device.createBuffer({ label: "stridec", size: align(bytes), usage }));

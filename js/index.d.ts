@@ -133,13 +133,16 @@ export function slice(from: Layout, window: Window, options?: CompileOptions & {
 export function program(module: string | ArrayBufferView | ArrayBuffer, options?: ProgramOptions): Program;
 /** Describes a layout in memory, and in the terms of other systems. */
 export function describe(layout: Layout): Description;
-/** Returns the offset of an element in memory, in elements. */
+/** Returns the offset of an element in memory, in elements. An offset above 2^53 is refused as `UNSUPPORTED`. */
 export function offset(layout: Layout, index: readonly number[]): number;
 /** Writes a layout in another notation: `xla`, `torch`, `numpy`, `cute`, `memref`, … */
 export function convert(layout: Layout, as: string): Notation;
 /** Measures the buffers of a module, of XLA's out-of-memory report, or of a shape. */
 export function memory(module: string | ArrayBufferView | ArrayBuffer): Memory;
-/** An error in an argument. */
+/**
+ * An error in an argument. The code is `UNSUPPORTED` if a valid argument is beyond a limit: a target's, or 2^53, above which
+ * JavaScript rounds the numbers of an answer.
+ */
 export class StridecError extends Error {
   readonly code: "INVALID" | "UNSUPPORTED" | "FAILED";
   /** The argument that is wrong: `from`, `to`, `offsets`, … Empty if it is no single one. */

@@ -57,7 +57,7 @@ function ask(question, bytes = "", names = {}) {
   if (!exports) throw new StridecError("FAILED", "", "the compiler is not loaded; expected `await init()` before the first call");
   const encoder = new TextEncoder();
   const line = encoder.encode(`${JSON.stringify(question)}\n`);
-  const rest = typeof bytes === "string" ? encoder.encode(bytes) : bytesOf("bytes", bytes);
+  const rest = typeof bytes === "string" ? encoder.encode(bytes) : bytesOf("module", bytes);
   let answer;
   try {
     const at = exports.input(line.length + rest.length);
@@ -118,7 +118,9 @@ function notation(field, layout) {
 }
 
 /** Returns the parts of a question that all kinds of compilation have. */
-function compilation({ target, gaps } = {}) {
+function compilation(options = {}) {
+  if (!options || typeof options !== "object") throw invalid("options", "an object", options);
+  const { target, gaps } = options;
   const question = {};
   if (typeof target === "string") {
     question.target = target;
@@ -138,6 +140,7 @@ function compilation({ target, gaps } = {}) {
 /** Compiles a relayout or a slice. */
 function operation(question, options) {
   const table = options?.table;
+  if (table !== undefined && (!table || typeof table !== "object")) throw invalid("table", "an object with entries", table);
   if (table === undefined) return ask({ ...question, ...compilation(options) }).kernel;
   const dimension = table.dimension === undefined ? -1 : Number(integer("table.dimension", table.dimension));
   return ask({ ...question, ...compilation(options), table: dimension }, bytesOf("table.entries", table.entries)).kernel;

@@ -18,6 +18,8 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
 ./build.sh
+root=$(cd .. && pwd)
+! grep --quiet --fixed-strings "$root" stridec.wasm || { echo "the module contains the path $root" >&2; exit 1; }
 module=$(brotli --stdout stridec.wasm | wc -c)
 echo "as Brotli, the module has $module bytes"
 ((module <= 700000)) || { echo "expected at most 700000" >&2; exit 1; }

@@ -14,11 +14,13 @@ mkdir -p "$site"
 built=${CARGO_TARGET_DIR:-target}/wasm32-unknown-unknown/release/stridec_web.wasm
 # Paths of this machine would be part of the module, in the places of panics.
 registry=${CARGO_HOME:-$HOME/.cargo}/registry/src
+root=$(cd .. && pwd)
 
 # Builds a module with the given options of Cargo: `wasm NAME [OPTION…]`.
 wasm() {
     # The page folds constants on the host, and copies nothing else there: `src/host/mod.rs`.
-    RUSTFLAGS="${RUSTFLAGS:-} --cfg stridec_plain_host --remap-path-prefix=$registry=" \
+    local paths="--remap-path-prefix=$root= --remap-path-prefix=$registry="
+    RUSTFLAGS="${RUSTFLAGS:-} --cfg stridec_plain_host $paths" \
         ./cargo.sh build --release "${@:2}"
     # Binaryen takes a tenth off a module and 2% off what is sent. The page works without it too.
     if command -v wasm-opt >/dev/null || ../.ci/install binaryen; then

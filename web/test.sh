@@ -18,6 +18,10 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
 ./build.sh "$folder/site"
+root=$(cd .. && pwd)
+for module in "$folder"/site/*.wasm; do
+    ! grep --quiet --fixed-strings "$root" "$module" || { echo "$module contains the path $root" >&2; exit 1; }
+done
 # The size of what a server that compresses sends for the page: at first, and for a translation. The
 # scripts with modules are only for pages that are opened from a file.
 first=0

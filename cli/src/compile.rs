@@ -98,9 +98,14 @@ pub(super) fn message(
 /// Returns the protobuf message of a kernel as JSON, with all numbers as numbers, like the kernels
 /// of the JavaScript package. Fields that are zero are included, except the checksum of saved
 /// kernels.
-pub(super) fn json(kernel: &Kernel, language: Option<Language>) -> Result<Vec<u8>, Error> {
-    let text = to_json_with_zeros(&message(kernel, language)?)?;
-    Ok(text.replacen(",\n  \"checksum\": 0\n}", "\n}", 1).into_bytes())
+pub(super) fn json(kernel: &Kernel, language: Option<Language>) -> Result<Vec<u8>, Failure> {
+    let failed = |error: serde_json::Error| Failure::new(Exit::Failed, error.to_string());
+    let text = to_json_with_zeros(&message(kernel, language)?).map_err(Error::from)?;
+    let mut fields: serde_json::Map<_, _> = serde_json::from_str(&text).map_err(failed)?;
+    fields.shift_remove("checksum");
+    let mut text = serde_json::to_vec_pretty(&fields).map_err(failed)?;
+    text.push(b'\n');
+    Ok(text)
 }
 
 /// Converts an error into a failure. If the tensors exceed the limits of one kernel, the message

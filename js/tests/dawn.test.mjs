@@ -153,11 +153,57 @@ test("it checks what WebGPU would", () => {
   refuses(/buffer 1: expected at least 24 bytes from offset 0, got 8/, source, make(8));
   refuses(/buffer 1: expected at least 24 bytes/, source, { buffer: result, size: 20 });
   refuses(/buffer 0: expected an offset that is a multiple of \d+, got 4/, { buffer: source, offset: 4 }, result);
+  for (const offset of [-256, 0.5, NaN, "0"]) refuses(/buffer 0: expected an offset that is an integer of at least 0/, { buffer: source, offset }, result);
   refuses(/buffer 0: expected the usage STORAGE/, make(24, GPUBufferUsage.COPY_DST), result);
   refuses(/destination's buffer too/, source, source);
   refuses(/buffer 0: expected a GPUBuffer/, undefined, result);
   assert.throws(() => runner.encode({}, kernel, source, result), /command encoder or an open compute pass/);
   return assert.rejects(run(device, kernel, new Uint8Array(20)), /input 0: expected 24 bytes, got 20/);
+});
+
+test("results of a program have buffers of their own", async () => {
+  const module = program("ENTRY e { x = f32[4] parameter(0)\n y = f32[4] parameter(1)\n a = f32[8] concatenate(x, y), dimensions={0}\n b = f32[8] concatenate(y, x), dimensions={0}\n ROOT r = (f32[8], f32[8]) tuple(a, b) }");
+  const runner = new KernelRunner(device);
+  const [x, y, a, b] = [make(32), make(32), make(32), make(1024)];
+  const encoder = device.createCommandEncoder();
+  const refuses = (message, ...buffers) => assert.throws(() => runner.encode(encoder, module, ...buffers), { name: "TypeError", message });
+  refuses(/buffer 2 is a result and overlaps buffer 1|buffer 1 is the destination's buffer too/, x, y, y, a);
+  refuses(/buffer 3 is a result and overlaps buffer 2/, x, y, a, a);
+  refuses(/buffer 3 is a result and overlaps buffer 2/, x, y, b, { buffer: b, offset: 0, size: 32 });
+  // Nothing was recorded, and parts that do not overlap are accepted.
+  device.queue.writeBuffer(x, 0, Float32Array.of(1, 2, 3, 4));
+  device.queue.writeBuffer(y, 0, Float32Array.of(5, 6, 7, 8));
+  runner.encode(encoder, module, x, y, b, { buffer: b, offset: 512 });
+  device.queue.submit([encoder.finish()]);
+  const results = new Float32Array((await bytesOf(b)).buffer);
+  assert.deepEqual([...results.subarray(0, 8)], [1, 2, 3, 4, 5, 6, 7, 8]);
+  assert.deepEqual([...results.subarray(128, 136)], [5, 6, 7, 8, 1, 2, 3, 4]);
+});
+
+test("a parameter that only another kernel reads is no result either", () => {
+  const text = "ENTRY e { x = f32[4,6] parameter(0)\n y = f32[2,6] parameter(1)\n t = f32[6,4] transpose(x), dimensions={1,0}\n u = f32[6,2] transpose(y), dimensions={1,0}\n ROOT r = (f32[6,4], f32[6,2]) tuple(t, u) }";
+  const [x, y, u] = [make(96), make(96), make(48)];
+  const encoder = device.createCommandEncoder();
+  assert.throws(() => new KernelRunner(device).encode(encoder, program(text), x, y, y, u), /buffer 2 is a result and overlaps buffer 1/);
+  encoder.finish();
+});
+
+test("a kernel without dispatches keeps gaps, and checks its inputs", async () => {
+  const empty = relayout("f32[0,3]", "f32[0,3]", { gaps: "keep" });
+  assert.deepEqual([empty.dispatches, empty.gaps], [[], "GAPS_KEEP"]);
+  const nothing = new Uint8Array(0);
+  assert.deepEqual(await run(device, empty, nothing, nothing), nothing);
+  await assert.rejects(run(device, empty), /expected 1 inputs, the last one with what the destination has, got 0/);
+  await assert.rejects(run(device, empty, new Uint8Array(9), nothing), /input 0: expected 0 bytes, got 9/);
+  // A destination whose places are all gaps.
+  const gaps = { ...empty, destinationBytes: 6 };
+  const kept = Uint8Array.of(1, 2, 3, 4, 5, 6);
+  const result = await run(device, gaps, nothing, kept);
+  assert.deepEqual(result, kept);
+  assert.notEqual(result.buffer, kept.buffer);
+  assert.deepEqual(await run(device, gaps, nothing, Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8)), kept);
+  await assert.rejects(run(device, gaps, nothing, new Uint8Array(5)), /input 1: expected 6 bytes, got 5/);
+  assert.deepEqual(await run(device, { ...gaps, gaps: "GAPS_FILL" }), new Uint8Array(6));
 });
 
 test("kernels of equal code share a pipeline", async () => {

@@ -7,9 +7,12 @@ import { readFileSync, writeFileSync } from "node:fs";
 const text = readFileSync(process.argv[2], "utf8");
 const blocks = [...text.matchAll(/```js\n(.*?)```\n\n```text\n(.*?)```/gs)];
 assert(blocks.length > 0, "the document has no lines with their output");
+// The document shows the lines that Node needs.
+const [node] = /^ {4}const \{ create, globals \}.*?(?=\n\n)/ms.exec(text) ?? [];
+assert(node, "the document has no lines for Node");
 for (const [, lines, output] of blocks) {
   writeFileSync("readme-lines.mjs", lines);
-  const start = 'import{create,globals}from"webgpu";Object.assign(globalThis,globals);globalThis.kept=create([]);Object.defineProperty(globalThis,"navigator",{value:{gpu:kept},configurable:true});';
+  const start = node.replace(/^ {4}/gm, "");
   writeFileSync("readme-start.mjs", start);
   const printed = execFileSync("node", ["--import", "./readme-start.mjs", "--input-type=module", "-e", `await import("./readme-lines.mjs"); process.exit(0)`], { encoding: "utf8" });
   assert.equal(printed, output);

@@ -53,6 +53,7 @@ impl Field {
             ("window_sizes", Self::Sizes),
             ("window_strides", Self::Strides),
             ("table", Self::Table),
+            ("target", Self::Target),
         ] {
             if path.starts_with(start) {
                 return field;
@@ -76,6 +77,12 @@ pub(crate) struct Fault {
 impl Fault {
     pub(crate) fn new(field: Field, message: impl Display) -> Self {
         Self { field, kind: ErrorKind::Invalid, message: message.to_string(), place: None }
+    }
+
+    /// Returns the fault for a question that is valid, but whose answer the page cannot use.
+    #[cfg(feature = "package")]
+    pub(crate) fn unsupported(field: Field, message: impl Display) -> Self {
+        Self { kind: ErrorKind::Unsupported, ..Self::new(field, message) }
     }
 
     /// Returns the fault for an error, with the error's kind.

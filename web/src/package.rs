@@ -12,11 +12,12 @@
 //!
 //! Those that compile also have a `target`, `limits` that replace the target's, and `gaps`, which
 //! is `keep` or missing. If the question has a `table`, the bytes after the line are its entries,
-//! and `table` is its dimension or -1. The answer to an invalid question has an `error` instead.
+//! and `table` is its dimension or -1. The answer to an invalid question has an `error` instead, and
+//! so does an answer with a number that JavaScript would round.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use serde_json::{Value, json};
+use serde_json::{Number, Value, json};
 use stridec::{
     Error, Kernel, Target, Tensor,
     hlo::InstructionMemory,
@@ -35,7 +36,7 @@ use crate::{
 
 /// Answers one question.
 pub(crate) fn show(input: &[u8]) -> Vec<u8> {
-    let answer = || Asked::read(input).and_then(|asked| answer(&asked));
+    let answer = || Asked::read(input).and_then(|asked| exact(&asked, answer(&asked)?));
     let answer = match catch_unwind(AssertUnwindSafe(answer)) {
         Ok(answer) => answer.unwrap_or_else(|fault| json!({ "error": fault.json() })),
         Err(_) => {
@@ -97,6 +98,33 @@ fn answer(asked: &Asked<'_>) -> Result<Value, Fault> {
             }))
         }
         kind => Err(Fault::new(Field::None, format!("{kind}: no such kind"))),
+    }
+}
+
+/// Returns the answer, or a fault if it has a number above 2^53. The numbers of JavaScript are
+/// doubles, and not every integer beyond that is one.
+fn exact(asked: &Asked<'_>, answer: Value) -> Result<Value, Fault> {
+    let Some(number) = rounded(&answer) else { return Ok(answer) };
+    let field = match asked.text("kind") {
+        "program" | "memory" => Field::Module,
+        _ => Field::From,
+    };
+    let message = format!(
+        "the answer has the number {number}, and JavaScript rounds numbers above 2^53; expected a smaller layout"
+    );
+    Err(Fault::unsupported(field, message))
+}
+
+/// Returns the first integer whose absolute value is above 2^53.
+fn rounded(value: &Value) -> Option<&Number> {
+    match value {
+        Value::Number(number) => {
+            let size = number.as_u64().or_else(|| number.as_i64().map(i64::unsigned_abs));
+            (size? > 1 << 53).then_some(number)
+        }
+        Value::Array(values) => values.iter().find_map(rounded),
+        Value::Object(fields) => fields.values().find_map(rounded),
+        _ => None,
     }
 }
 
