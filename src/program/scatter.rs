@@ -80,8 +80,9 @@ impl<'a> ScatterWindows<'a> {
     }
 
     /// Returns the dimensions of the array along which windows can start at different places, in
-    /// ascending order. Along all other dimensions, every window that is written starts at 0: either
-    /// no index gives its start, or it is as long as the array, and any other start is out of range.
+    /// ascending order. Along all other dimensions, every window that is written starts at 0.
+    /// Either no index gives its start, or it is as long as the array, so that any other start is
+    /// out of range.
     fn placed(&self) -> Vec<usize> {
         let mut dimensions = self.scatter.scatter_dims_to_operand_dims.clone();
         dimensions.extend(&self.scatter.input_batching_dims);
