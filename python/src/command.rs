@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use pyo3::prelude::*;
 
 /// Runs the command line `stridec` with the given arguments, and returns its exit code. Without
-/// arguments to this function, the command line takes those of the process.
+/// arguments to this function, it takes the process's.
 ///
 /// Results are written to the standard output of the process, and errors to its standard error.
 ///

@@ -47,8 +47,8 @@ pub(crate) fn inside(argument: &str, error: impl Into<Error>) -> PyErr {
     with_attributes(raised, Some(argument.to_owned()), given(&message).map(str::to_owned))
 }
 
-/// Returns the exception for an error of the library whose field starts with a name of the library's
-/// own. The name is replaced in the field and in the message.
+/// Returns the exception for an error of the library whose field starts with one of the library's
+/// own names. The name is replaced in the field and in the message.
 pub(crate) fn renamed(error: impl Into<Error>, from: &str, to: &str) -> PyErr {
     let error = error.into();
     let message = error.to_string();
@@ -61,7 +61,7 @@ pub(crate) fn renamed(error: impl Into<Error>, from: &str, to: &str) -> PyErr {
 }
 
 /// Returns the exception for an error of the library in an argument, whose name comes first in the
-/// message. The field is that of the error, if it names one.
+/// message. The exception has the field of the error, if it names one.
 pub(crate) fn at(argument: &str, error: impl Into<Error>) -> PyErr {
     let error = error.into();
     let message = error.to_string();

@@ -370,10 +370,10 @@ impl ReshardPlan {
 }
 
 /// Plans the messages that change the sharding of an array. `source` and `destination` are what
-/// `Sharding` takes. A sharding that does not give the number of devices is on `devices`, or on as
-/// many as the other side has.
+/// `Sharding` takes. A sharding that does not give the number of devices is on `devices`, or on the
+/// devices of the other side.
 ///
-/// Every device computes the same plan, so that nothing has to be agreed on. No message is
+/// Every device computes the same plan, so the devices need not agree on one. No message is
 /// forwarded, and the number of bytes is the least for that.
 ///
 /// >>> import stridec

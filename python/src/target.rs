@@ -195,8 +195,8 @@ pub(crate) fn of(given: Option<&Bound<'_, PyAny>>, argument: &str) -> PyResult<L
 }
 
 /// Returns the adapters of this machine that can run kernels, the preferred one first, as
-/// dictionaries with `name`, `backend`, `driver`, `is_cpu` and `target`. `device="gpu:NAME"` runs on
-/// the first adapter whose name contains NAME.
+/// dictionaries with `name`, `backend`, `driver`, `is_cpu` and `target`. `device="gpu:NAME"` runs
+/// on the first adapter whose name contains NAME.
 #[pyfunction]
 pub(crate) fn adapters(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
     let adapters = py.detach(Adapters::enumerate);

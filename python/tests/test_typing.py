@@ -9,7 +9,7 @@ import pytest
 
 FOLDER = pathlib.Path(__file__).parent / "typing"
 SCRIPTS = sorted(FOLDER.glob("*.py"))
-# What a script imports, if the tests can do without it.
+# The package that a script imports, if the tests can do without it.
 NEEDS = {"arrays_of_torch.py": "torch"}
 
 

@@ -12,8 +12,8 @@
 //!
 //! Those that compile also have a `target`, `limits` that replace the target's, and `gaps`, which
 //! is `keep` or missing. If the question has a `table`, the bytes after the line are its entries,
-//! and `table` is its dimension or -1. The answer to an invalid question has an `error` instead, and
-//! so does an answer with a number that JavaScript would round.
+//! and `table` is its dimension or -1. The answer to an invalid question has an `error` instead.
+//! So does an answer with a number that JavaScript would round.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
