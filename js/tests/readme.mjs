@@ -5,15 +5,23 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 
 const text = readFileSync(process.argv[2], "utf8");
-const blocks = [...text.matchAll(/```js\n(.*?)```\n\n```text\n(.*?)```/gs)];
+// Each fenced block, its language and what follows it.
+const fences = [...text.matchAll(/^```(\w+)\n(.*?)^```\n/gms)];
+const next = (fence) => text.slice(fence.index + fence[0].length);
+const blocks = fences.flatMap((fence, at) => {
+  const [, language, lines] = fence;
+  const output = fences[at + 1];
+  return language === "js" && output?.[1] === "text" && next(fence).startsWith("\n```text\n")
+    ? [[lines, output[2]]]
+    : [];
+});
 assert(blocks.length > 0, "the document has no lines with their output");
 // The document shows the lines that Node needs.
-const [node] = /^ {4}const \{ create, globals \}.*?(?=\n\n)/ms.exec(text) ?? [];
-assert(node, "the document has no lines for Node");
-for (const [, lines, output] of blocks) {
+const start = fences.find(([, , lines]) => lines.startsWith("const { create, globals }"))?.[2];
+assert(start, "the document has no lines for Node");
+writeFileSync("readme-start.mjs", start);
+for (const [lines, output] of blocks) {
   writeFileSync("readme-lines.mjs", lines);
-  const start = node.replace(/^ {4}/gm, "");
-  writeFileSync("readme-start.mjs", start);
   const printed = execFileSync("node", ["--import", "./readme-start.mjs", "--input-type=module", "-e", `await import("./readme-lines.mjs"); process.exit(0)`], { encoding: "utf8" });
   assert.equal(printed, output);
 }
