@@ -201,7 +201,7 @@ impl Bits {
         // otherwise all map to one set of the cache.
         let pitch = match width {
             LINE.. => width.next_multiple_of(LINE) + LINE,
-            _ => width.next_multiple_of(8),
+            _ => width.next_multiple_of(LINE / 2),
         };
         room.spread.resize(groups * per * pitch, 0);
         let lines = room.spread.chunks_exact_mut(pitch);
@@ -215,7 +215,7 @@ impl Bits {
                 (0..=length).step_by(LINE).for_each(|at| prefetch_byte(source, first + at));
             }
         }
-        turn_units(&mut room.spread, pitch, bits);
+        turn_units(&mut room.spread, (pitch, width), bits);
         if joined && self.dst == bits {
             // List the rows in the order in which they follow each other in the destination.
             let reads: SmallVec<[isize; 512]> = (0..per)

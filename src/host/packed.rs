@@ -3,6 +3,8 @@
 
 use wide::{i16x8, u8x16, u16x8};
 
+use super::simd::Simd;
+
 /// True on little-endian processors: the first byte of a 16-bit word is its lower half.
 const LITTLE: bool = cfg!(target_endian = "little");
 
@@ -293,11 +295,20 @@ pub(super) fn move_units(
     take(source, from + head, line, bits);
 }
 
-/// Transposes units between neighbouring lines, which are `pitch` bytes apart. A group has as many
-/// lines as a byte has units. Afterwards, each byte of line `k` of a group holds unit `k` of the
-/// bytes that all lines of the group had at this place; the unit of the first line is in the lowest
-/// bits.
-pub(super) fn turn_units(lines: &mut [u8], pitch: usize, bits: u32) {
+/// Transposes units between neighbouring lines, which are `pitch` bytes apart, a multiple of 32. The
+/// bytes of a line after the first `width` are not used, and may change.
+///
+/// A group has as many lines as a byte has units. Afterwards, each byte of line `k` of a group holds
+/// unit `k` of the bytes that all lines of the group had at this place; the unit of the first line
+/// is in the lowest bits.
+pub(super) fn turn_units(lines: &mut [u8], (pitch, width): (usize, usize), bits: u32) {
+    if !Simd::here().is_some_and(|simd| simd.turn_units(lines, (pitch, width), bits)) {
+        turn_bytes(lines, (pitch, width), bits);
+    }
+}
+
+/// Transposes units as [`turn_units`] does, without instructions that have to be detected.
+fn turn_bytes(lines: &mut [u8], (pitch, width): (usize, usize), bits: u32) {
     let per = (8 / bits) as usize;
     for group in lines.chunks_exact_mut(per * pitch) {
         for (shift, mask) in [(4, 0x0f), (2, 0x33), (1, 0x55)] {
@@ -307,7 +318,10 @@ pub(super) fn turn_units(lines: &mut [u8], pitch: usize, bits: u32) {
             let apart = (shift / bits) as usize;
             for pairs in group.chunks_exact_mut(2 * apart * pitch) {
                 let (low, high) = pairs.split_at_mut(apart * pitch);
-                for (low, high) in low.iter_mut().zip(high) {
+                let lines = low.chunks_exact_mut(pitch).zip(high.chunks_exact_mut(pitch));
+                for (low, high) in
+                    lines.flat_map(|(low, high)| low[..width].iter_mut().zip(&mut high[..width]))
+                {
                     let (a, b) = (*low, *high);
                     *low = a & mask | (b & mask) << shift;
                     *high = a >> shift & mask | b & !mask;
@@ -395,19 +409,22 @@ mod tests {
 
     #[test]
     fn units_of_lines_are_turned() {
-        for bits in [1, 2, 4] {
-            let (per, pitch) = (8 / bits as usize, 7);
-            let before = image(3)[..2 * per * pitch].to_vec();
-            let mut after = before.clone();
-            turn_units(&mut after, pitch, bits);
-            for (line, byte, number) in (0..2 * per)
-                .flat_map(|line| (0..pitch).map(move |byte| (line, byte)))
-                .flat_map(|(line, byte)| (0..per).map(move |number| (line, byte, number)))
-            {
-                let (first, own) = (line / per * per, line % per);
-                let from = unit(&before[(first + number) * pitch + byte..], own, bits);
-                let to = unit(&after[line * pitch + byte..], number, bits);
-                assert_eq!(to, from, "{bits} {line} {byte} {number}");
+        for (bits, width) in [1, 2, 4].into_iter().flat_map(|bits| [(bits, 7), (bits, 48)]) {
+            let (per, pitch) = (8 / bits as usize, 64);
+            let before: Vec<u8> =
+                (0..2 * per * pitch).map(|n| ((n * 167 + 3) >> 3) as u8).collect();
+            for turn in [turn_units, turn_bytes] {
+                let mut after = before.clone();
+                turn(&mut after, (pitch, width), bits);
+                for (line, byte, number) in (0..2 * per)
+                    .flat_map(|line| (0..width).map(move |byte| (line, byte)))
+                    .flat_map(|(line, byte)| (0..per).map(move |number| (line, byte, number)))
+                {
+                    let (first, own) = (line / per * per, line % per);
+                    let from = unit(&before[(first + number) * pitch + byte..], own, bits);
+                    let to = unit(&after[line * pitch + byte..], number, bits);
+                    assert_eq!(to, from, "{bits} {line} {byte} {number}");
+                }
             }
         }
     }

@@ -186,8 +186,7 @@ impl Group {
         };
         let count: usize = inner.iter().map(|axis| axis.extent).product();
         let block = length.div_ceil(count);
-        // A last block that is much shorter than the others costs more than one longer block.
-        let block = if 2 * axis.extent <= 3 * block { axis.extent } else { block.max(1) };
+        let block = even_block(axis.extent, block.max(1));
         let (mut src, mut dst) = (vec![0], vec![0]);
         for axis in inner.iter().chain([&PlanAxis { extent: block, ..axis }]) {
             let spread = |offsets: &[isize], step: isize| -> Vec<isize> {
@@ -207,6 +206,20 @@ impl Group {
     }
 }
 
+/// Returns the number of steps of an axis in each of its blocks, about `block`. A last block that is
+/// much shorter than the others costs more than longer blocks, so its steps are spread over these.
+fn even_block(extent: usize, block: usize) -> usize {
+    let is_even = |block: &usize| extent.is_multiple_of(*block) || 2 * (extent % block) > *block;
+    if block >= extent || is_even(&block) {
+        return block.min(extent);
+    }
+    let even = extent.div_ceil((extent / block).max(1));
+    // Whole cache lines, or halves or quarters of one, if these are even too.
+    let steps = [LINE, LINE / 2, LINE / 4].into_iter().filter(|&step| 4 * step <= block);
+    let whole = steps.map(|step| even.next_multiple_of(step).min(extent)).find(is_even);
+    whole.or_else(|| (even..=2 * block).find(is_even)).unwrap_or(even)
+}
+
 /// Removes axes of extent 1, and merges neighbouring axes if the outer one continues the inner one
 /// on both sides. Axes are given and returned outermost first.
 pub(super) fn merged(axes: impl IntoIterator<Item = PlanAxis>) -> SmallVec<[PlanAxis; 8]> {
@@ -221,4 +234,26 @@ pub(super) fn merged(axes: impl IntoIterator<Item = PlanAxis>) -> SmallVec<[Plan
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::even_block;
+
+    #[test]
+    fn blocks_are_even() {
+        assert_eq!(even_block(300, 512), 300);
+        assert_eq!(even_block(700, 512), 700);
+        assert_eq!(even_block(800, 512), 512);
+        assert_eq!(even_block(1024, 512), 512);
+        assert_eq!(even_block(1025, 512), 576);
+        assert_eq!(even_block(4700, 512), 544);
+        assert_eq!(even_block(7, 2), 4);
+        assert_eq!(even_block(5, 1), 1);
+        for (extent, block) in (1..3000).flat_map(|extent| [64, 300].map(|b| (extent, b))) {
+            let even = even_block(extent, block);
+            let last = (extent - 1) % even + 1;
+            assert!(even <= extent.min(2 * block) && 2 * last > even, "{extent} {block} {even}");
+        }
+    }
 }

@@ -155,7 +155,7 @@ impl Selection {
         let end = (first..count).rfind(|&number| fits(number)).map_or(first, |last| last + 1);
         let (before, rest) = row.split_at_mut((first * period).min(row.len()));
         let (inside, after) = rest.split_at_mut(((end - first) * period).min(rest.len()));
-        self.byte_by_byte(source, from, before);
+        self.fill_at_ends(source, from, before);
         let (near_end, to_next) = self.ahead_of_end(from, next, count);
         let near_end = near_end.clamp(first, end);
         let (most, last) = inside.split_at_mut(((near_end - first) * period).min(inside.len()));
@@ -172,7 +172,7 @@ impl Selection {
                 self.periods(load, periods, stream, ahead);
             }
         }
-        self.byte_by_byte(source, moved(end), after);
+        self.fill_at_ends(source, moved(end), after);
     }
 
     /// Returns the first of `count` periods that prefetches lines of the next row, and the prefetch
@@ -247,22 +247,24 @@ impl Selection {
         }
     }
 
-    /// Fills periods byte by byte. This is needed near the ends of the source, because a load of a
-    /// whole register could read past them.
-    fn byte_by_byte(&self, source: &[u8], mut from: isize, row: &mut [u8]) {
+    /// Fills periods near the ends of the source, where a load of a whole register could read past
+    /// them. The bytes of each load that lie inside the source are first copied to a buffer.
+    fn fill_at_ends(&self, source: &[u8], mut from: isize, row: &mut [u8]) {
         let width = self.simd.width();
+        let mut buffer = vec![0; if row.is_empty() { 0 } else { self.loads.len() * width }];
         for period in row.chunks_mut(self.registers * width) {
-            for (register, bytes) in period.chunks_mut(width).enumerate() {
-                for load in (register..self.loads.len()).step_by(self.registers) {
-                    let start = from + self.loads[load];
-                    let places = &self.places()[load * width..(load + 1) * width];
-                    for (byte, &place) in bytes.iter_mut().zip(places) {
-                        if place < NO_BYTE {
-                            *byte = source[(start + isize::from(place)).cast_unsigned()];
-                        }
-                    }
-                }
+            let used = period.len().div_ceil(width);
+            let loads = self.loads.iter().zip(buffer.chunks_exact_mut(width)).enumerate();
+            for (_, (load, bytes)) in loads.filter(|(load, _)| load % self.registers < used) {
+                let start = from + load;
+                let skipped = start.min(0).unsigned_abs().min(width);
+                let inside = source.get(start.max(0).cast_unsigned()..).unwrap_or_default();
+                let length = inside.len().min(width - skipped);
+                bytes[skipped..skipped + length].copy_from_slice(&inside[..length]);
             }
+            let load = |load: usize| buffer.as_ptr().wrapping_add(load * width);
+            // SAFETY: the buffer has a whole register for each load, and `period` is one period.
+            unsafe { self.periods(load, period, false, 0) };
             from += self.advance;
         }
     }
