@@ -501,7 +501,7 @@ impl Assembly {
     ///
     /// # Errors
     ///
-    /// Returns an error if a form may exceed 2^60.
+    /// Returns an error if an expression may exceed 2^60.
     pub(crate) fn mark(
         &mut self,
         region: WalkRegion,
@@ -545,7 +545,7 @@ impl Assembly {
     ///
     /// # Errors
     ///
-    /// Returns an error if a form may exceed 2^60.
+    /// Returns an error if an expression may exceed 2^60.
     pub(crate) fn finish(mut self) -> Result<CopyNest, NestError> {
         self.nest.cases.extend(self.padding);
         // Drop the last cases if they fill with zero, because a place without a case becomes zero

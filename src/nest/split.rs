@@ -99,8 +99,8 @@ impl<T, E, F: FnMut(&CopyNest) -> Result<T, E>> Iterator for Split<'_, F> {
     }
 }
 
-/// A range of positions of the walk: `steps` steps along `axis`, from position `first` on. Axes
-/// inside `axis` are complete, so the positions are consecutive.
+/// A range of iterations: `steps` steps along `axis`, from position `first` on. Axes inside `axis`
+/// are complete, so the positions are consecutive.
 #[derive(Clone, Copy, Debug)]
 struct WalkRange {
     first: u64,
@@ -108,7 +108,7 @@ struct WalkRange {
     steps: u64,
 }
 
-/// The remaining positions of a walk, which belong to no part yet.
+/// The iterations that belong to no part yet.
 #[derive(Debug)]
 struct Remaining<'a> {
     nest: &'a CopyNest,
@@ -124,7 +124,7 @@ impl<'a> Remaining<'a> {
     }
 
     /// Removes and returns the next range, cut to at most `most` units of the destination. Returns
-    /// `None` at the end of the walk. Ranges without units of the destination are skipped.
+    /// `None` if no range is left. Ranges without units of the destination are skipped.
     fn next(&mut self, most: u64) -> Option<WalkRange> {
         loop {
             let positions = self.left.pop()?;

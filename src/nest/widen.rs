@@ -6,7 +6,8 @@ use super::{
     refine::split_off,
 };
 
-/// Widens the unit to at most 16 bytes, if the innermost units are contiguous on both sides.
+/// Widens the unit that each iteration copies to at most 16 bytes, if units along the innermost
+/// axis are contiguous in the source and in the destination.
 ///
 /// The unit is doubled repeatedly. A unit can be doubled if the innermost axis has an even number
 /// of steps, each of which reads the next unit of every source, and if 2 divides everything else:

@@ -60,7 +60,7 @@ pub(super) fn is_integer(element_type: ElementType) -> bool {
     element_type.is_signed_integer() || matches!(element_type, U1 | U2 | U4 | U8 | U16 | U32 | U64)
 }
 
-/// Returns an extent as a signed number, for use in an affine form.
+/// Returns an extent as a signed number, for use in an affine expression.
 pub(super) fn signed(extent: u64) -> i64 {
     i64::try_from(extent).unwrap_or(i64::MAX)
 }

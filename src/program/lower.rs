@@ -431,7 +431,7 @@ impl ModuleLowering<'_> {
     ///
     /// `nodes` are the instructions between the output and its sources, in the order of the trace.
     /// Values near the middle of `nodes` are preferred, because then both the kernel that writes
-    /// the scratch buffer and the kernel that reads it have shorter forms.
+    /// the scratch buffer and the kernel that reads it have shorter expressions.
     fn middle(
         &mut self,
         output: &KernelOutput,
@@ -453,7 +453,7 @@ impl ModuleLowering<'_> {
             }
         }
         // Otherwise try a copy of a parameter to the default layout. A reshape of an array in the
-        // default layout moves no element, so the forms after this copy are shorter.
+        // default layout moves no element, so the expressions after this copy are shorter.
         for &node in nodes {
             for number in 0..self.graph.instruction(node).operands().len() {
                 let operand = self.graph.operand(node, number);

@@ -17,7 +17,8 @@ use crate::{
 };
 
 /// The greatest number of instructions that the compiler follows from a predicate or an integer to
-/// express it as a form. If the chain is longer, a lookup computes the value at run time.
+/// write it as an affine expression. If the chain is longer, a lookup computes the value at run
+/// time.
 const MAX_DEPTH: usize = 32;
 
 /// A predicate, expressed as a guard: the predicate is true if `0 <= index < end`, or if this
@@ -100,8 +101,8 @@ impl Pull<'_, '_> {
         Ok(None)
     }
 
-    /// Expresses the integer at `index` of `node` as an affine form. Returns `None` if the integer
-    /// depends on anything except the index, or if it may wrap around in its type.
+    /// Expresses the integer at `index` of `node` as an affine expression. Returns `None` if the
+    /// integer depends on anything except the index, or if it may wrap around in its type.
     pub(super) fn integer(
         &mut self,
         region: &mut WalkRegion,

@@ -8,9 +8,9 @@
 //!
 //! In the example below, index (2,1) of the result becomes (1,2) through `transpose`. Column 2
 //! belongs to `x`, the first operand of `concatenate`, so the result takes element (1,2) of `x`. An
-//! index is not a number, but an affine form of the loops over the result, so that one form
-//! describes the elements at all places. The forms make one [`CopyNest`](crate::nest::CopyNest),
-//! which copies each element only once.
+//! index is not a number, but an affine expression of the loops over the result, so that one
+//! expression describes the elements at all places. The expressions make one
+//! [`CopyNest`](crate::nest::CopyNest), which copies each element only once.
 //!
 //! A program gets additional kernels for two reasons. If the nest of a result exceeds a bound of
 //! one kernel, an earlier kernel computes an intermediate value into a scratch buffer (`lower`). If

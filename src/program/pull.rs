@@ -1,10 +1,10 @@
 //! [`pull`]: traces the elements of a value backwards through the instructions, to the buffers and
 //! constants from which they are copied. The result is a nest.
 //!
-//! All elements are traced at once: an index is not one integer, but an affine form of the loops
-//! over the value's memory, with bounds. An instruction that chooses between operands, such as
-//! `concatenate`, divides the positions of these loops into *regions*, one for each operand. Each
-//! region waits on a stack until the trace continues in its operand.
+//! All elements are traced at once: an index is not one integer, but an affine expression of the
+//! loops over the value's memory, with bounds. An instruction that chooses between operands, such
+//! as `concatenate`, divides the positions of these loops into *regions*, one for each operand.
+//! Each region waits on a stack until the trace continues in its operand.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,7 +1,7 @@
 //! [`Trail`]: a record of the instructions that `pull` passes while it builds a nest.
 //!
 //! [`Ways`](super::Ways) uses the trail to report the origin of an element. The trail evaluates the
-//! forms of the nest itself, so that the report cannot contradict the copy.
+//! expressions of the nest itself, so that the report cannot contradict the copy.
 
 use super::{
     BufferId, ProgramError,
@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The instructions through which the elements of one kernel pass. The index of an element in the
-/// value of an instruction is a form of the loops of the nest.
+/// value of an instruction is an expression of the loops of the nest.
 #[derive(Debug)]
 pub(super) struct Trail {
     /// The width of a unit, in bits.
@@ -29,8 +29,8 @@ pub(super) struct Trail {
     /// `visits`. `None` for the element with which the trace starts.
     parents: Vec<Option<usize>>,
     cases: Vec<Case>,
-    /// The nest before any pass changes it, because the forms of the visits refer to its axes and
-    /// quotients.
+    /// The nest before any pass changes it, because the expressions of the visits refer to its axes
+    /// and quotients.
     nest: Option<CopyNest>,
     sources: Vec<BufferId>,
 }

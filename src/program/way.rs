@@ -15,8 +15,8 @@ use crate::hlo::Module;
 /// A lowered module that can report the [`Way`] of any element of a result: the instructions
 /// through which the element passes, from the result back to its origin.
 ///
-/// The report evaluates the same affine forms that the kernels use, for one element. Therefore a
-/// report cannot contradict the kernels.
+/// The report evaluates the same affine expressions that the kernels use, for one element.
+/// Therefore a report cannot contradict the kernels.
 ///
 /// ```
 /// use stridec::{hlo::Module, program::{Origin, Ways}};

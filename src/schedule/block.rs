@@ -282,8 +282,8 @@ impl Block {
         self.cuts_rows || self.axes.iter().any(BlockAxis::is_ragged) || self.word_guards().is_some()
     }
 
-    /// Returns, for each unit of a run, the value of a form minus its value at the first unit of
-    /// the run.
+    /// Returns, for each unit of a run, the value of an expression minus its value at the first
+    /// unit of the run.
     fn steps_of(&self, form: &Affine) -> Vec<i64> {
         self.along_run(|block_axis| {
             block_axis.inside.map_or(0, |inside| form.weight(Value::Axis(inside)))
@@ -300,8 +300,8 @@ impl Block {
         })
     }
 
-    /// Returns, for each unit that store number `access` of a run writes, the value of a form minus
-    /// its value at the first unit of the block.
+    /// Returns, for each unit that store number `access` of a run writes, the value of an
+    /// expression minus its value at the first unit of the block.
     pub(crate) fn steps_in(&self, form: &Affine, run: &Run, access: u64) -> Vec<i64> {
         let outer = self.axes[..self.axes.len() - self.run_axes].iter().zip(&run.steps);
         let of_run: i64 = outer
@@ -314,8 +314,8 @@ impl Block {
         units.take(usize::try_from(self.store).unwrap_or(1)).map(|unit| of_run + unit).collect()
     }
 
-    /// Returns the least and the greatest value that a form has inside a block, minus its value at
-    /// the first unit of the block.
+    /// Returns the least and the greatest value that an expression has inside a block, minus its
+    /// value at the first unit of the block.
     pub(crate) fn inside(&self, form: &Affine) -> (i64, i64) {
         let parts = self.axes.iter().filter_map(|block_axis| {
             Some(
@@ -515,7 +515,7 @@ impl Block {
         Bounds::of_box(&self.tiled, axes)
     }
 
-    /// Returns a form that computes the value of `form` at the first unit of a block: `form`
+    /// Returns an expression that computes the value of `form` at the first unit of a block: `form`
     /// without its terms for steps inside blocks.
     pub(crate) fn at_first(&self, form: &Affine) -> Affine {
         let alone = self

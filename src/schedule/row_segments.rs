@@ -119,7 +119,7 @@ impl RowSegments {
         let lanes = (accesses / width).min(lanes);
         let turns = accesses.div_ceil(lanes * width).min(turns);
         // The kernel computes with 32-bit integers. It adds at most the units of a row and of all
-        // accesses of a group to a form, so this sum must fit in 32 bits.
+        // accesses of a group to an expression, so this sum must fit in 32 bits.
         let most = GreatestSums::of(nest).any.checked_add(row + lanes * width * turns * units)?;
         if most > u64::from(u32::MAX) {
             return None;

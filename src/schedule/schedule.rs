@@ -321,7 +321,7 @@ fn check_reads(nest: &CopyNest) -> Result<(), ScheduleError> {
     Ok(())
 }
 
-/// Checks that `u32` is wide enough to evaluate the forms of a nest.
+/// Checks that `u32` is wide enough to evaluate the expressions of a nest.
 ///
 /// An integer that is divided or compared must fit, and so must the intermediate results of its
 /// computation. The intermediate results of an address may wrap around, because the address itself

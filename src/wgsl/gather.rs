@@ -245,9 +245,9 @@ fn quotients_before(refusals: &[Refusal]) -> Vec<Vec<usize>> {
     turns
 }
 
-/// Returns the number of quotients that must be computed before a form can be. Quotients are
-/// computed in their order in the nest, so this is the highest number of a quotient in the form,
-/// plus 1.
+/// Returns the number of quotients that must be computed before an expression can be. Quotients are
+/// computed in their order in the nest, so this is the highest number of a quotient in the
+/// expression, plus 1.
 fn quotients_needed(of: &Affine) -> usize {
     let needed = |&(value, _): &(Value, i64)| match value {
         Value::Quotient(number) => number + 1,

@@ -12,8 +12,8 @@ use smallvec::SmallVec;
 use super::writer::Writer;
 use crate::nest::{Affine, CopyNest, Integer, Lookup, LookupExpr, Number, Operator, OutOfRange};
 
-/// Writes one function for each lookup. The function takes the values of those forms of the lookup
-/// that differ between positions as its arguments.
+/// Writes one function for each lookup. The function takes the values of those expressions of the
+/// lookup that differ between positions as its arguments.
 pub(super) fn lookups(writer: &mut Writer, nest: &CopyNest) {
     let mut called = BTreeSet::new();
     for (place, lookup) in nest.lookups().iter().enumerate() {
@@ -54,8 +54,8 @@ pub(super) fn lookups(writer: &mut Writer, nest: &CopyNest) {
     }
 }
 
-/// Returns the forms of a lookup whose values differ between positions, without duplicates. The
-/// function of the lookup takes their values as its arguments.
+/// Returns the expressions of a lookup whose values differ between positions, without duplicates.
+/// The function of the lookup takes their values as its arguments.
 pub(super) fn moving_forms(lookup: &Lookup) -> SmallVec<[&Affine; 4]> {
     let mut forms: SmallVec<[&Affine; 4]> = SmallVec::new();
     for form in lookup.forms().filter(|form| form.as_constant().is_none()) {
