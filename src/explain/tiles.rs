@@ -1,6 +1,6 @@
-//! Finds the boxes to draw around the elements of each tile, and where the padding around an array
-//! lies in memory. Both are computed from the [`StrideDescriptor`] that kernels are compiled from,
-//! so that pictures agree with kernels.
+//! Finds the boxes to draw around the elements of each tile, and the location of padding in memory.
+//! Both are computed from the [`StrideDescriptor`] that kernels are compiled from, so that pictures
+//! agree with kernels.
 //!
 //! Pictures show an array as a grid of cells: one cell for each element, and one for each padding
 //! element that partial tiles add.

@@ -36,7 +36,7 @@ const MAX_QUOTIENTS: usize = 32;
 /// The limit on the number of lookups in a nest.
 pub(crate) const MAX_LOOKUPS: usize = 32;
 
-/// A nest under construction: the loops are complete, and cases are added one by one.
+/// A nest under construction: the loops are complete, and the caller adds the cases.
 #[derive(Debug)]
 pub(crate) struct Assembly {
     nest: CopyNest,
@@ -57,8 +57,7 @@ pub(crate) struct WalkRegion {
     bounds: Bounds,
 }
 
-/// The places of the destination that hold an element, and the index of the element at each of
-/// them.
+/// The places of the destination that hold an element, and the index of the element at each place.
 pub(crate) type WalkStart = (WalkRegion, Coordinates<Index>);
 
 /// A region cut in two by a guard on one coordinate of an index. Each half comes with this

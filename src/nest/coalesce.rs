@@ -7,9 +7,9 @@ use super::{Affine, CopyNest, Value};
 /// Merges adjacent axes that one longer axis can replace, and drops axes of one step. At least one
 /// axis remains. The value of every position is unchanged.
 ///
-/// Two neighbouring loops can be merged if one step of the outer loop adds as much as all steps of
-/// the inner loop together, in every source offset, quotient and guard. In the destination this is
-/// always true, because the loops visit every place.
+/// Two neighbouring loops can be merged if one step of the outer loop adds the same amount as all
+/// steps of the inner loop together, in every source offset, quotient and guard. In the destination
+/// this is always true, because the loops visit every place.
 ///
 /// For example, a source `f32[2,3,4]` with rows padded to 8 has strides 24, 8 and 1. Its three axes
 /// become two: one of 6 steps, with stride 8 in the source and 4 in a dense destination, and one of

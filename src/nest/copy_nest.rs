@@ -1,8 +1,8 @@
 //! [`CopyNest`]: one operation as a loop nest, and the value that each iteration writes.
 //!
-//! The [module](super) explains the words of this file with an example: a *unit* is what one
-//! iteration copies, a *position* is the number of an iteration, and a *place* is the room for one
-//! unit in memory.
+//! The [module](super) explains the words of this file with an example: a *unit* is the data that
+//! one iteration copies, a *position* is the number of an iteration, and a *place* is the room for
+//! one unit in memory.
 
 use std::sync::LazyLock;
 

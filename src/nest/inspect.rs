@@ -1,8 +1,8 @@
 //! Access to the parts of a nest that only stridec's own tests and benchmarks need. They are
 //! methods of a trait of its own, so that [`CopyNest`] does not show them to users.
 //!
-//! A *unit* is what the nest copies at a time: an element at first, a part of an element if
-//! elements are split, or several elements after widening.
+//! A *unit* is the data that one iteration of the nest copies: an element at first, a part of an
+//! element if elements are split, or several elements after widening.
 
 use smallvec::{SmallVec, smallvec};
 

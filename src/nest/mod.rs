@@ -29,9 +29,9 @@
 //!   divided by a constant and rounded down. A *lookup* is an integer that is loaded or computed at
 //!   run time from the contents of a source, such as an index of a gather.
 //! - A *guard* is a condition such as `a0 < 3`. A *case* is a list of guards, with the value that
-//!   is written where they all hold.
-//! - A *unit* is what one iteration copies: an element at first, and up to 16 bytes after the pass
-//!   `widen`.
+//!   is written if they all hold.
+//! - A *unit* is the data that one iteration copies: an element at first, and up to 16 bytes after
+//!   the pass `widen`.
 //!
 //! [`lower`] applies four passes, and each preserves the value of every position. `build` creates
 //! the nest, with a quotient for each tile of the source. `refine` splits loops at the tiles, so

@@ -1,11 +1,11 @@
-//! [`places`]: a description of where each element of a tensor lies in memory. Layouts that are
+//! [`places`]: a description of the place of each element of a tensor in memory. Layouts that are
 //! written differently have equal descriptions if they put the elements in the same order, and the
 //! check of a `bitcast` instruction relies on this.
 
 use super::{CopyNest, LastRead, NestError, build, coalesce, refine};
 use crate::{stride::StrideDescriptor, window::Window};
 
-/// Returns a description of where each element lies in memory: the nest of a copy that reads the
+/// Returns a description of the place of each element in memory: the nest of a copy that reads the
 /// elements in row-major order. Nests can be compared.
 ///
 /// Element types, widths and padding values are ignored. If two tensors have equal nests, elements

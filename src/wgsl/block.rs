@@ -233,7 +233,7 @@ fn unit_by_unit(writer: &mut Writer, block: &Block) {
     });
 }
 
-/// Writes a store of `units` units that are computed one by one, by calls of the kernel's function
+/// Writes a store of `units` units that are computed separately, by calls of the kernel's function
 /// `word`, or of `unit` if a unit fills at least a word.
 pub(super) fn access_unit_by_unit(writer: &mut Writer, bits: u32, units: u64, place: &str) {
     let bits = u64::from(bits);
@@ -254,7 +254,7 @@ pub(super) fn access_unit_by_unit(writer: &mut Writer, bits: u32, units: u64, pl
 }
 
 /// Writes `body` inside nested loops, the outermost first. An entry of `loops` has the name of the
-/// counter, the number of iterations and a number that is not used here.
+/// counter, the number of iterations and a number that is ignored here.
 fn nested(writer: &mut Writer, loops: &[(String, u64, u64)], body: &dyn Fn(&mut Writer)) {
     let [(name, count, _), inner @ ..] = loops else { return body(writer) };
     writer.block(format_args!("for (var {name} = 0u; {name} < {count}u; {name}++)"), |writer| {

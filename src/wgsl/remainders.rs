@@ -1,5 +1,5 @@
-//! [`RemainderNames`]: writes offsets with quotients and remainders, as people write the offsets of
-//! tiles.
+//! [`RemainderNames`]: writes offsets in tiled layouts as people write them, with quotients and
+//! remainders.
 
 use smallvec::SmallVec;
 
@@ -10,14 +10,14 @@ use crate::nest::{Affine, CopyNest, Quotient, Value, signed};
 /// 1016·q0`.
 ///
 /// The two expressions are equal modulo 2^32. They could differ only if the dividend of the
-/// quotient `q0` overflowed, but an expression uses a quotient only at positions at which its
-/// dividend is exact.
+/// quotient `q0` overflowed, but an expression with a quotient is used only if its dividend is
+/// exact.
 pub(super) struct RemainderNames<'a> {
     /// The names of the axes.
     axes: SmallVec<[String; 8]>,
     quotients: &'a [Quotient],
-    /// The text of each quotient at its uses, if that text is as short as `d0 / 8u`. It is `None`
-    /// if the quotient has a variable.
+    /// The text of each quotient that is written out at every use, because it is as short as `d0 /
+    /// 8u`. `None` for a quotient that has a variable.
     inlined: Vec<Option<String>>,
 }
 

@@ -36,7 +36,7 @@ impl Axes {
     fn reference(&self, cursor: &mut Cursor<'_>) -> Result<AxisRefProto> {
         let offset = cursor.place();
         let name = cursor.name()?;
-        // An integer that is not the name of an axis is the index of one.
+        // An integer that is not the name of an axis is the index of an axis.
         let Some(axis) = self.0.get(&name).copied().or_else(|| name.parse().ok()) else {
             let reason = format!("expected an axis of the mesh, got {name:?}");
             return Err(ShardingError::Syntax { offset, reason });
