@@ -31,8 +31,8 @@ pub(super) fn packed_bits(element_type: ElementType) -> u32 {
     queries::packed_bits(element_type).unwrap_or(8)
 }
 
-/// Returns the number of units of `unit` bits in an element. If an element is smaller than a byte,
-/// units of less than 8 bits cover only the element, not the unused bits of its byte.
+/// Returns the number of parts of `unit` bits in an element. If an element is smaller than a byte,
+/// parts of less than 8 bits cover only the element, not the unused bits of its byte.
 pub(super) fn parts(element_type: ElementType, unit: u32) -> u32 {
     if unit < 8 { packed_bits(element_type) / unit } else { storage_bits(element_type) / unit }
 }

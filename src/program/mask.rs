@@ -1,4 +1,5 @@
-//! Masks: predicates that depend only on the index of the element. They become guards of the nest.
+//! Masks: predicates that depend only on the index of the element. They become conditions on the
+//! loop counters, called guards.
 //!
 //! For example, JAX zeroes a triangle with `select(row >= column, x, 0)`, in which `iota` gives the
 //! row and the column. stridec does not compute the comparison as a value. Instead, the predicate

@@ -16,8 +16,8 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// An operand, the index of an element in that operand, and the index of a unit inside that
-/// element.
+/// An operand, the index of an element in that operand, and the index of a unit, a part of the
+/// element, inside it.
 pub(super) type Moved = (GraphNode, Vec<Index>, Index);
 
 impl Pull<'_, '_> {

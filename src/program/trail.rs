@@ -20,7 +20,7 @@ use crate::{
 pub(super) struct Trail {
     /// The width of a unit, in bits.
     unit: u32,
-    /// The number of units in an element of the destination.
+    /// The number of units, or parts, of an element of the destination.
     parts: u32,
     visits: Vec<Visit>,
     /// The visit that added each case, as an index into `visits`.
@@ -114,8 +114,8 @@ impl Trail {
     ///
     /// `index` is the index of the element in the destination, and `bit` the index of the bit
     /// inside the element. `image` returns the contents of a buffer; if it returns `None`, every
-    /// load of a lookup from that buffer gives 0. The result is `None` if the bit belongs to no
-    /// unit, such as an unused bit of a byte that holds a smaller element.
+    /// integer that a lookup loads from that buffer is 0. The result is `None` if the bit belongs
+    /// to no element, such as an unused bit of a byte that holds a smaller element.
     pub(super) fn way<'a>(
         &self,
         destination: &StrideDescriptor,
