@@ -144,9 +144,9 @@ pub struct StridecKernel {
     pub source_binding_bytes: u64,
     /// The least size of the destination's binding, which is binding 1 of group 0, in bytes.
     pub destination_binding_bytes: u64,
-    /// The size of the source's image, in bytes.
+    /// The size of the source in memory, in bytes.
     pub source_bytes: u64,
-    /// The size of the destination's image, in bytes.
+    /// The size of the destination in memory, in bytes.
     pub destination_bytes: u64,
 }
 
