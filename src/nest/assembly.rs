@@ -183,7 +183,7 @@ impl Assembly {
     }
 
     /// Returns the offset of the element at `index` in `source`, in elements. It is an integer that
-    /// a lookup loads, at the positions of `region`, so the offset is recorded as read.
+    /// a lookup loads, for the places of `region`, so the offset is recorded as read.
     ///
     /// # Errors
     ///
@@ -495,8 +495,8 @@ impl Assembly {
     }
 
     /// Adds the only case of a nest that makes a table of [marks](Scattered): for each place of a
-    /// destination, the number of the last update that covers it. Each position of the region
-    /// stores `number` at the entry `at` of the table, unless a greater number is there.
+    /// destination, the number of the last update that covers it. In each iteration of the region,
+    /// `number` is stored at the entry `at` of the table, unless a greater number is there.
     ///
     /// # Errors
     ///

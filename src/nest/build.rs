@@ -116,9 +116,9 @@ pub(crate) fn build_with(
     assembly.finish()
 }
 
-/// Narrows a region to the positions whose index lies in the box that begins at `starts` and has
-/// the extents of `window`. Returns the narrowed region and the index relative to the start of the
-/// box; `None` if there is no such position.
+/// Narrows a region to the places whose index lies in the box that begins at `starts` and has the
+/// extents of `window`. Returns the narrowed region and the index relative to the start of the box;
+/// `None` if there is no such place.
 fn inside(
     assembly: &Assembly,
     (mut region, mut index): WalkStart,
@@ -270,7 +270,7 @@ mod tests {
     }
 
     /// A window is valid only for the extents that it was made for. On a smaller source, it would
-    /// read past the end of the image, or before its start if a stride is negative.
+    /// read past the end of the memory, or before its start if a stride is negative.
     #[test]
     fn a_window_that_passes_the_source_is_refused() {
         let every_second = Slice::new([1], [8], [-2]);

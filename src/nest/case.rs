@@ -1,5 +1,6 @@
 //! [`Case`]: an entry of the ordered list that gives each position of a nest its value. A position
-//! is one combination of the loop counters.
+//! is one combination of the loop counters, and a *unit* is the data that is copied at one
+//! position, such as an element.
 //!
 //! The list works like a chain of `if … else if …`. For example, a concatenation of 3 and 2 columns
 //! is `if a1 < 3: source 0 at 3·a0 + a1`, then `source 1 at 2·a0 + a1 - 3`. Because the order

@@ -23,13 +23,13 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// Returns a coordinate that is the same at all positions.
+    /// Returns a coordinate that is the same in all iterations.
     pub(crate) fn constant(value: u64) -> Self {
         let value = signed(value);
         Self { form: Affine::constant(value), low: value, high: value }
     }
 
-    /// Returns a coordinate that is the same at all positions and may be negative.
+    /// Returns a coordinate that is the same in all iterations and may be negative.
     pub(crate) fn constant_signed(value: i64) -> Self {
         Self { form: Affine::constant(value), low: value, high: value }
     }

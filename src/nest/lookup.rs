@@ -44,7 +44,7 @@ pub(crate) enum OutOfRange {
     /// Negative values become 0, and values greater than `last` become `last`.
     Clamp,
     /// All values outside become `last`, which is not a valid index. A guard of the nest compares
-    /// the lookup with `last`, and so finds the positions whose index is out of range.
+    /// the lookup with `last`, and so finds out if the index is out of range.
     Last,
 }
 
@@ -233,7 +233,7 @@ impl Lookup {
         })
     }
 
-    /// Returns true if the lookup has the same value at all positions of the loops.
+    /// Returns true if the lookup has the same value in all iterations of the loops.
     pub(crate) fn is_constant(&self) -> bool {
         self.forms().all(|form| form.as_constant().is_some())
     }

@@ -80,7 +80,7 @@ fn drop_unused_quotients(nest: &mut CopyNest) {
 }
 
 /// Drops every case that has all guards of an earlier case. Such a case never decides a value,
-/// because the earlier case also applies at each of its positions.
+/// because the earlier case applies whenever it does.
 fn drop_unreachable_cases(nest: &mut CopyNest) {
     for number in (1..nest.cases.len()).rev() {
         let (earlier, rest) = nest.cases.split_at(number);

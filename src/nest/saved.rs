@@ -411,7 +411,7 @@ struct Fact {
 }
 
 impl<'a> CaseRegion<'a> {
-    /// Returns the positions in `part` to which the case with index `number` applies; `None` if
+    /// Returns the iterations in `part` to which the case with index `number` applies; `None` if
     /// there are none.
     fn of(
         prover: &'a Prover<'a>,
@@ -480,8 +480,8 @@ impl<'a> CaseRegion<'a> {
         Ok(Some(region))
     }
 
-    /// Narrows the region to the positions to which `earlier` does not apply. This is possible only
-    /// if exactly one guard of `earlier` can fail.
+    /// Narrows the region to the iterations to which `earlier` does not apply. This is possible
+    /// only if exactly one guard of `earlier` can fail.
     fn exclude(&mut self, earlier: &Case, case: &Case) -> Exclusion {
         let open: SmallVec<[&Guard; 4]> = earlier
             .when
@@ -670,7 +670,7 @@ impl Fact {
     }
 }
 
-/// The result of an attempt to narrow a region to the positions to which an earlier case does not
+/// The result of an attempt to narrow a region to the iterations to which an earlier case does not
 /// apply.
 enum Exclusion {
     /// The region is unchanged, because too little is known or several guards of the earlier case
@@ -678,6 +678,6 @@ enum Exclusion {
     Unknown,
     /// The region was narrowed.
     Done,
-    /// The earlier case applies at all positions, so the region is empty.
+    /// The earlier case applies to all iterations, so the region is empty.
     Nowhere,
 }

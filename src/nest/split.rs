@@ -14,8 +14,9 @@ use super::{
     part::{part, slab},
 };
 
-/// The smallest limit on the size of a part, in bytes. With this limit, a part has room for at least
-/// one unit of 16 bytes in the source and in the destination.
+/// The smallest limit on the size of a part, in bytes. With this limit, a part has room for at
+/// least 16 bytes of the source and of the destination, which is the most that one iteration
+/// copies.
 const MIN_BYTES: u64 = 64;
 
 /// Cuts a copy into parts that read and write at most `max_bytes` bytes each, for devices that

@@ -45,7 +45,7 @@ pub(crate) fn table_entries(of: ElementType) -> Result<u64, NestError> {
 
 impl TableRead {
     /// Adds the original source and the table, in this order, and a case that reads the entry for
-    /// each element at the positions of `start`.
+    /// each element at the places of `start`.
     pub(super) fn read(
         &self,
         assembly: &mut Assembly,

@@ -1,5 +1,6 @@
 //! The ends of a trace. The trace of an element through the instructions ends at a buffer, from
-//! which a kernel reads the element, or at a constant, whose bits are known at compile time.
+//! which a kernel reads the element, or at a constant, whose bits are known at compile time. If
+//! some instruction divides elements, they are traced in parts, called *units*.
 
 use std::collections::HashSet;
 

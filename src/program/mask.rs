@@ -32,7 +32,7 @@ struct Mask {
 
 impl Pull<'_, '_> {
     /// Traces an element of `select`. A guard tests the predicate: the trace continues in `on_true`
-    /// for positions at which the predicate is true, and in `on_false` for the others. If the
+    /// for elements at which the predicate is true, and in `on_false` for the others. If the
     /// predicate cannot be expressed as a [`Mask`], a lookup loads it at run time.
     pub(super) fn select(&mut self, node: GraphNode, item: PendingValue) -> Result<(), Halt> {
         let [predicate, on_true, on_false] =

@@ -412,8 +412,8 @@ fn add_repeated(
     target: &Target,
     list: &mut Vec<Candidate>,
 ) {
-    // On a CPU, such candidates are faster only if a guard may hold for only some units of a block,
-    // or if the only alternative is a gather (`benches/NOTES.md`).
+    // On a CPU, such candidates are faster only if a guard may hold for only a part of a block, or
+    // if the only alternative is a gather (`benches/NOTES.md`).
     let is_gpu = target.kind == AdapterKind::Gpu;
     let several = |block: &Block, strategy, reason| {
         let block = repeated_block(block, axes, target)?;
@@ -560,10 +560,10 @@ fn repeated_until_aligned(block: &Block, axes: &[CopyAxis], target: &Target) -> 
 }
 
 /// Returns the maximum number of units in a block. The code for a block is unrolled, so drivers
-/// would take long to compile a larger block. A square may have 16 by 16 units of 2 bits, or 32 by
-/// 32 single bits: its code is still short, because one operation on a word moves all units in the
-/// word. There is no maximum if `shares_run` is true, because one axis is then innermost on both
-/// sides, and the runs along it limit the block.
+/// would take long to compile a larger block. A square may have 16 by 16 elements of 2 bits, or 32
+/// by 32 single bits: its code is still short, because one operation on a word moves all elements
+/// in the word. There is no maximum if `shares_run` is true, because one axis is then innermost on
+/// both sides, and the runs along it limit the block.
 fn most_units(bits: u32, shares_run: bool) -> u64 {
     match bits {
         _ if shares_run => u64::MAX,

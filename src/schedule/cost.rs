@@ -13,7 +13,7 @@
 //! The sum is over the loads and stores of an invocation. Some invocations have no work, because
 //! they are past the end of an axis; they cost the same.
 //!
-//! - *operations* compute addresses and shift units into words. A term of an affine expression
+//! - *operations* compute addresses and shift elements into words. A term of an affine expression
 //!   counts as one operation, a division or a remainder by a power of two as one, another division
 //!   as four, and its remainder as two more.
 //! - *words* are the 32-bit words that the access moves in one lane.
@@ -105,8 +105,8 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     let model = &target.model.clamped();
     let digits = block.digits();
     let (loads, stores) = (block.loads(), block.rows() * block.width() / block.store());
-    // Each access takes one operation for its address and one for its value. Inserting a unit into
-    // a word takes three: a shift, a mask and an `or`.
+    // Each access takes one operation for its address and one for its value. Inserting an element
+    // into a word takes three: a shift, a mask and an `or`.
     let shifting = loads * block.load.shifting(nest.src_bits());
     let mut operations = decoding(&digits) + evaluation(tiled) + 2 * (loads + stores) + shifting;
     if nest.dst_bits() < 32 && !block.moves_words() {
@@ -132,8 +132,8 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     let from = |side: &BlockAxis| side.src_stride.unsigned_abs();
     let inside = block.axes().iter().filter(|block_axis| block_axis.steps > 1);
     // Several loads, of one invocation or of neighbouring ones, may share a sector, which is then
-    // fetched only once. So count the units that are loaded, and not the loads. Units below a byte
-    // are counted as whole loads.
+    // fetched only once. So count the elements that are loaded, and not the loads. Elements below a
+    // byte are counted as whole loads.
     let (moved, unit) = match nest.src_bits() {
         bits @ 8.. => (block.rows() * block.width(), u64::from(bits / 8)),
         bits => (loads, bytes(block.load(), bits)),
@@ -263,14 +263,14 @@ pub(super) fn of_segments(rows: &RowSegments, model: &CostModel) -> u64 {
 }
 
 /// Returns the estimated cost of a gather for each word of the destination, in hundredths of an
-/// operation. A gather computes every unit on its own.
+/// operation. A gather finds the source of every element on its own.
 pub(super) fn of_gather(nest: &CopyNest, model: &CostModel) -> u64 {
     let model = &model.clamped();
     let units = u64::from((32 / nest.dst_bits()).max(1));
     let axes = nest.extents().iter().enumerate().rev();
     let digits: SmallVec<[BlockDigit; 8]> =
         axes.map(|(axis, &extent)| BlockDigit { axis, extent, step: 1 }).collect();
-    // A unit is taken from one word and inserted into another by shifts and masks.
+    // An element is taken from one word and inserted into another by shifts and masks.
     let shifts = if nest.dst_bits() < 32 { 6 } else { 0 };
     let step =
         |axis: usize| bytes(nest.src().weight(Value::Axis(axis)).unsigned_abs(), nest.src_bits());
@@ -303,7 +303,7 @@ pub(super) fn of_gather(nest: &CopyNest, model: &CostModel) -> u64 {
         align: SECTOR_BYTES,
     };
     let work = InvocationWork {
-        // Each unit takes a function call and a load, and the word takes a store.
+        // Each element takes a function call and a load, and the word takes a store.
         operations: units * (decoding(&digits) + evaluation(nest) + shifts + 2) + 2,
         accesses: [read, written],
         stored_lines: 1,

@@ -3,7 +3,8 @@
 //!
 //! A run of bytes that starts inside a word can be read byte by byte, with a load and a mask for
 //! each byte, or in whole words that are then shifted. The cheaper way depends on the adapter, so
-//! the cost model decides.
+//! the cost model decides. Offsets and widths count *units*, the elements, or parts of elements,
+//! that the nest copies at a time.
 
 use super::{Block, CostModel, seam::RowAlignment};
 use crate::nest::ACCESS_BYTES;

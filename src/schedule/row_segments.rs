@@ -2,7 +2,8 @@
 //! concatenation of columns.
 //!
 //! A gather would find the source of each word anew. Here the rows are cut into segments at compile
-//! time, and a kernel copies each segment in a loop of its own. Four concatenated columns of f32
+//! time, and a kernel copies each segment in a loop of its own. Lengths count *units*, the
+//! elements, or parts of elements, that the nest copies at a time. Four concatenated columns of f32
 //! are copied at 4.8 instead of 1.0 GB/s on a CPU (`benches/NOTES.md`).
 
 use std::sync::Arc;
@@ -211,9 +212,9 @@ impl RowSegments {
     }
 }
 
-/// Returns the units at which guards cut a row of `row` units, including both ends of the row.
-/// Returns `None` if a case does not read contiguously along rows, or if a guard depends on the
-/// place in the row and also on other axes.
+/// Returns the offsets in a row at which a guard changes, in units, and both ends of the row, which
+/// has `row` units. Returns `None` if a case does not read contiguously along rows, or if a guard
+/// depends on the place in the row and also on other axes.
 fn cuts(nest: &CopyNest, axis: Value, row: u64) -> Option<SmallVec<[u64; 8]>> {
     let mut cuts: SmallVec<[u64; 8]> = [0, row].into_iter().collect();
     for Case { when, take } in nest.cases() {

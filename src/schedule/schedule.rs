@@ -1,5 +1,5 @@
 //! [`Schedule`]: the chosen kind of kernel for a nest, with the number of its invocations and
-//! workgroups.
+//! workgroups. A *unit* is the data that one iteration of the nest copies, such as an element.
 
 use std::fmt;
 

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::AdapterKind;
 use crate::nest::{CopyNest, Gaps, MAX_CASES};
 
-/// The maximum number of units that an invocation copies. On a CPU, 16 units of a gather of rows
-/// have 1.3 to 1.8 times the rate of one unit (`benches/NOTES.md`).
+/// The maximum number of units, such as elements, that an invocation copies. On a CPU, a gather of
+/// rows has 1.3 to 1.8 times its rate if an invocation copies 16 units instead of one
+/// (`benches/NOTES.md`).
 const MAX_UNITS: u64 = 16;
 
 /// The number of units in the longest row. Longer rows were not measured.

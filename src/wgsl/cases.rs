@@ -33,7 +33,7 @@ pub(super) fn decide(
     row: Option<&RowLoop>,
 ) {
     let cases = nest.cases().iter().map(OpenCase::new).collect();
-    // Lookups that have the same value at all positions are computed before this code. Inlined
+    // Lookups that have the same value in all iterations are computed before this code. Inlined
     // quotients need no variable, because their text is written at each use.
     let known = ComputedValues {
         quotients: (0..nest.quotients().len()).map(|number| names.is_inlined(number)).collect(),

@@ -141,7 +141,7 @@ pub(super) fn unit(writer: &mut Writer, nest: &CopyNest, stored: u64, element_wo
     load(writer, nest, 0, element_words);
 }
 
-/// Writes a variable for each lookup that has the same value at all positions.
+/// Writes a variable for each lookup that has the same value in all iterations.
 pub(super) fn constant_lookups(writer: &mut Writer, nest: &CopyNest) {
     let lookups = nest.lookups().iter().enumerate();
     for (number, _) in lookups.filter(|(_, lookup)| lookup.is_constant()) {
@@ -151,7 +151,7 @@ pub(super) fn constant_lookups(writer: &mut Writer, nest: &CopyNest) {
 }
 
 /// Writes the code that returns the value of the first case that applies. The code before it must
-/// have computed the loop counters and the lookups that have the same value at all positions.
+/// have computed the loop counters and the lookups that have the same value in all iterations.
 pub(super) fn first_case(
     writer: &mut Writer,
     nest: &CopyNest,

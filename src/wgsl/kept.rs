@@ -1,4 +1,5 @@
-//! Kernels for a destination whose bits outside the elements are kept ([`Gaps::Keep`]).
+//! Kernels for a destination whose bits outside the elements are kept ([`Gaps::Keep`]). A *unit* is
+//! an element, or a part of one, that the nest copies at a time.
 //!
 //! Every word is the work of a single invocation, which reads the word, replaces the bits of its
 //! elements and writes it back. No atomics are needed, because no other invocation accesses the

@@ -2,7 +2,8 @@
 //!
 //! naga can add a check to every access. A kernel with a proof runs without these checks. Therefore
 //! every type from which a kernel is made has private fields: a kernel from a forged nest could
-//! write outside a buffer.
+//! write outside a buffer. A *unit* is the data that one iteration of the nest copies, such as an
+//! element.
 
 use std::fmt;
 

@@ -10,7 +10,7 @@ use stridec::{
 use super::support::gpu::gpu;
 
 /// Returns a program that concatenates nine parameters, more than a kernel can bind, and transposes
-/// the first one.
+/// the last one.
 fn program() -> Program {
     let parameters: Vec<String> =
         (0..9).map(|n| format!("p{n} = u8[3,{}] parameter({n})\n", n + 1)).collect();

@@ -237,8 +237,7 @@ fn accepted(shape: Shape) -> bool {
     true
 }
 
-/// Checks that the first and the last offset in a tensor's memory are offsets of the index that is
-/// found there, if an element is there.
+/// Checks that the first and the last element of a tensor have offsets inside its memory.
 fn lowered(tensor: &Tensor) {
     let descriptor = tensor.descriptor();
     let last: Vec<u64> = descriptor.sizes().iter().map(|size| size.saturating_sub(1)).collect();
