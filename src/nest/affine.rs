@@ -158,8 +158,8 @@ impl Affine {
         })
     }
 
-    /// Returns `⌊self / by⌋` as an expression, or `None` if the quotient cannot be shown to be an
-    /// expression. `of` returns the interval of each value.
+    /// Returns `⌊self / by⌋` as an affine expression, or `None` if none is found. `of` returns the
+    /// interval of each value.
     ///
     /// Terms whose weights are multiples of `by` are divided exactly. The sum of the other terms
     /// and the constant must give the same quotient for all values in their intervals. For example,

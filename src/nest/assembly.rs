@@ -182,8 +182,8 @@ impl Assembly {
         Ok(self.add_source(units, descriptor.image_bytes()))
     }
 
-    /// Returns the offset of the element at `index` in `source`, in elements. It is an integer that
-    /// a lookup loads, for the places of `region`, so the offset is recorded as read.
+    /// Returns the offset of the element at `index` in `source`, in elements. A lookup loads this
+    /// element, an integer, for the places of `region`, so the offset is recorded as read.
     ///
     /// # Errors
     ///
@@ -378,8 +378,8 @@ impl Assembly {
     }
 
     /// Returns the coordinates of the element at `index` along the axes of `descriptor`, from major
-    /// to minor. The offset of the element is the sum of the coordinates times the strides of the
-    /// axes.
+    /// to minor. The offset of the element is the base offset plus the sum of the coordinates times
+    /// the strides of the axes.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 //! [`interleaved()`]: represents sources that alternate along an axis as one source.
 //!
-//! For example, three color planes that are stacked into pixels are read in turn: red, green, blue,
-//! red, and so on. If the three planes are treated as one source, the copy is an ordinary
+//! For example, three colour planes that are stacked into pixels are read in turn: red, green,
+//! blue, red, and so on. If the three planes are treated as one source, the copy is an ordinary
 //! transpose, so the code that divides a transpose into blocks needs no special case.
 
 use smallvec::{SmallVec, smallvec};

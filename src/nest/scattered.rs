@@ -50,7 +50,7 @@ impl CopyNest {
     }
 
     /// Divides the copy of a nest that visits windows in two. Its cases must apply everywhere. The
-    /// first nest copies all units to a dense array, in the order of the walk, and the second nest
+    /// first nest copies all units to a dense array, in the order of its loops, and the second nest
     /// stores the units of this array at their places.
     pub(crate) fn through_walk(&self) -> [Self; 2] {
         let (units, bits) = (self.positions(), u64::from(self.dst_bits));

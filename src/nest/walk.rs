@@ -91,7 +91,7 @@ pub(super) fn walk(
         walk.index.truncate(descriptor.rank());
         return Ok(walk);
     }
-    // The walk starts a whole number of outermost strides before the element at index 0, so that
+    // The loops start a whole number of outermost strides before the element at index 0, so that
     // this element is at step 0 of all inner loops.
     let outermost = axes.first().map_or(1, |axis| axis.stride.unsigned_abs());
     let shift = base.next_multiple_of(outermost) - base;

@@ -20,7 +20,7 @@ use crate::nest::{Affine, Bounds, CopyNest, Guard, Interleaved, SOURCE_DISTANCE,
 /// Usually a block has several steps along the axes along which the destination is contiguous, and
 /// along the axes along which the source is contiguous. In the destination, a block consists of
 /// [`width`](Self::width) runs of [`rows`](Self::rows) contiguous units each. For example, a copy
-/// from color planes to pixels, `u8[3,240,320]` to `{0,2,1}`:
+/// from colour planes to pixels, `u8[3,240,320]` to `{0,2,1}`:
 ///
 /// ```text
 /// a0: 76800 steps, source +1, destination +3        a block takes 16: three runs of 16 bytes in the source
@@ -122,8 +122,8 @@ pub struct Run {
     pub steps: SmallVec<[u64; 8]>,
     /// The distance in the source from the first unit of the block to the first unit of the run.
     pub src: i64,
-    /// True if the last block along the rows does not store this run, because the row ends before
-    /// it.
+    /// True if the last block along the rows does not store this run, because its row has no whole
+    /// access left there.
     pub is_cut: bool,
 }
 

@@ -19,7 +19,8 @@
 //! - A *word* is 32 bits, and an *access* is one load or store, of 4, 8 or 16 bytes. Kernels can
 //!   address only whole words. If a row of the destination ends inside a word, a separate
 //!   invocation therefore writes the word that two rows share, the *seam*.
-//! - A *round*: on a CPU, an invocation moves several blocks in sequence, one in each round.
+//! - A *round* is the work of an invocation on one block. On a CPU, an invocation moves several
+//!   blocks in sequence, one in each round.
 //! - A *segment* is a part of every row that comes from one source, as in a concatenation of
 //!   columns.
 //! - A *lane* is one of the invocations that run together: the 32 of a warp, or the ones that a CPU

@@ -102,8 +102,8 @@ pub(super) fn word_function(writer: &mut Writer, nest: &CopyNest) {
     }
 }
 
-/// Writes the code that computes and returns the unit at `position`: the loop counters, the tests
-/// of the guards, and the load.
+/// Writes the code that computes and returns the unit at `position`, the number of an iteration:
+/// the loop counters, the tests of the guards, and the load.
 pub(super) fn unit(writer: &mut Writer, nest: &CopyNest, stored: u64, element_words: u32) {
     let kind = u64::from(nest.dst_bits());
     if !nest.dst_units().is_multiple_of(stored) {
