@@ -223,8 +223,7 @@ unsafe fn numbers(list: *const u64, length: usize) -> Result<Vec<i64>, StridecSt
 ///
 /// # Safety
 ///
-/// `list` must point to `length` items that are not changed as long as the slice is used, or be
-/// null.
+/// `list` must point to `length` items that do not change while the slice is used, or be null.
 unsafe fn list_of<'a, T>(list: *const T, length: usize) -> Result<&'a [T], StridecStatus> {
     match (list.is_null(), length) {
         (_, 0) => Ok(&[]),

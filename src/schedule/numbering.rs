@@ -163,9 +163,9 @@ impl Block {
 /// a digit is an index into `axes`.
 struct DigitBuilder<'a> {
     axes: &'a [BlockAxis],
-    /// For each axis, the number of blocks that its next digit counts as 1.
+    /// The number of blocks along each axis that the next digit of this axis counts as 1.
     step: SmallVec<[u64; 8]>,
-    /// For each axis, the number of values that its remaining digits must have together. At 1, the
+    /// The number of values along each axis that the remaining digits must have together. At 1, the
     /// axis needs no other digit.
     left: SmallVec<[u64; 8]>,
     digits: SmallVec<[BlockDigit; 8]>,

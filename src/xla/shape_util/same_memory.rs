@@ -7,8 +7,9 @@ use crate::{
     xla::index_util::bump_indices,
 };
 
-/// The maximum number of elements whose offsets are compared one by one, if the layouts are written
-/// differently. A higher limit takes more time, and a lower one misses more pairs of equal layouts.
+/// The maximum number of elements whose offsets are compared individually, if the layouts are
+/// written differently. A higher limit takes more time, and a lower one misses more pairs of equal
+/// layouts.
 const COMPARE_LIMIT: u64 = 1 << 22;
 
 /// Returns true if two tensors have memories of equal size in which the *i*-th element in row-major
